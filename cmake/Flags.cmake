@@ -1,6 +1,12 @@
 # Flags that every target of ours shares.
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -ffunction-sections
+add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Werror -ffunction-sections
                     -fdata-sections)
+if(NOT CMAKE_UNITY_BUILD)
+  add_compile_options(-Wshadow)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # What other files of a room name is in sight too, and their types seem to be a header's.
+  add_compile_options(-Wshadow=local -Wno-subobject-linkage)
+endif()
 add_link_options(-Wl,--gc-sections,--build-id=sha1)
 # Nothing writable is executed, and no table of addresses stays writable after the start.
 add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)

@@ -135,9 +135,8 @@ class Ssh(SshCase):
         run = self.running(self.folder(), 2, "--hosts", "n[0-1]", "--report", report)
         cluster.wait_for(lambda: report.exists() and '"nodes":[{' in report.read_text().replace(" ", "").replace("\n", ""),
                          "a report of the ranks")
-        asked = self.launch_verb("stacks", report)
-        self.assert_ok(asked)
-        self.assertIn("ranks 0-1", asked.out)
+        # Both sleep, once each has come to it.
+        cluster.wait_for(lambda: "ranks 0-1" in self.launch_verb("stacks", report).out, "one line for both ranks")
         asked = self.launch_verb("top", report)
         self.assert_ok(asked)
         self.assertIn("2 nodes | 2 ranks: 2 run", asked.out)

@@ -33,8 +33,7 @@ using std::chrono::steady_clock;
 // The keeper checks the agent this often. A longer time between two checks means that the keeper
 // itself did not run.
 constexpr milliseconds check_interval{1000};
-constexpr milliseconds kill_interval{5};
-constexpr std::chrono::seconds unkillable_limit{15};
+constexpr milliseconds reap_interval{5};
 constexpr std::chrono::seconds removal_limit{2};
 constexpr milliseconds removal_check_interval{1};
 
@@ -234,7 +233,7 @@ class Keeper {
 
   // Kills until the kernel reports no child; orphans of any depth become our children.
   void clear() {
-    const auto deadline = steady_clock::now() + unkillable_limit;
+    const auto deadline = steady_clock::now() + spawn::unkillable_limit;
     while (steady_clock::now() < deadline) {
       int status = 0;
       pid_t pid;
@@ -242,7 +241,7 @@ class Keeper {
       }
       if (pid < 0) break;
       spawn::signal_descendants(SIGKILL);
-      const timespec pause{0, std::chrono::nanoseconds(kill_interval).count()};
+      const timespec pause{0, std::chrono::nanoseconds(reap_interval).count()};
       ::nanosleep(&pause, nullptr);
     }
     if (shared != nullptr && shared->folder[0] != '\0') remove_in_time(shared->folder);

@@ -12,6 +12,7 @@
 
 #include <boost/asio/signal_set.hpp>
 
+#include "agent/testing.h"
 #include "agent/workers.h"
 #include "base/fd.h"
 #include "base/files.h"
@@ -23,8 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-
-constexpr auto test_limit = 30s;
 
 template <class Condition>
 bool eventually(Condition condition) {

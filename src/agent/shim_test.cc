@@ -12,6 +12,7 @@
 #include "agent/shim_door.h"
 #include "agent/shim_link.h"
 #include "agent/shim_wire.h"
+#include "agent/testing.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
@@ -22,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using nlohmann::json;
-
-constexpr auto test_limit = 30s;
 
 // Runs a shim in a separate process, without a container.
 class ShimTest : public testing::Test {

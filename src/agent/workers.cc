@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "output/tail.h"
+#include "spawn/descendants.h"
 
 namespace toprun::agent {
 namespace {
@@ -338,7 +339,7 @@ void Workers::Impl::on_kill_timer() {
   if (phase == Phase::flushing) return;
   const SteadyTime now = steady_clock::now();
   if (!std::exchange(killing, true)) kill_since = now;
-  if (now - kill_since > unkillable_limit) return give_up_on_the_unkillable();
+  if (now - kill_since > spawn::unkillable_limit) return give_up_on_the_unkillable();
   signal_groups(SIGKILL);
   children->signal_all(SIGKILL);
   kill_timer.expires_after(kill_interval);
@@ -349,7 +350,7 @@ void Workers::Impl::give_up_on_the_unkillable() {
   say(
       fmt::format("on {} these processes do not die, {} s after SIGKILL: {}; a driver or a file "
                   "server hangs, and the node may need a restart",
-                  host, unkillable_limit.count(), join(children->describe_all(), ", ")));
+                  host, spawn::unkillable_limit.count(), join(children->describe_all(), ", ")));
   for (Worker& worker : workers) {
     if (!worker.alive) continue;
     worker.alive = false;

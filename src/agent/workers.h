@@ -37,9 +37,6 @@ struct WorkerPlan {
 
 // The time between SIGTERM and SIGKILL for processes that workers left behind.
 inline constexpr std::chrono::seconds leftover_grace{2};
-// A process that survives SIGKILL for so long will never die (a driver or file server hangs): it is
-// reported and given up.
-inline constexpr std::chrono::seconds unkillable_limit{15};
 // After stop(), a blocked console delays the end by at most this.
 inline constexpr std::chrono::seconds flush_limit{2};
 

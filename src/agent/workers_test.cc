@@ -19,6 +19,7 @@
 #include "agent/shim.h"
 #include "agent/shim_door.h"
 #include "agent/shim_link.h"
+#include "agent/testing.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
@@ -32,8 +33,6 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 // Far above the duration of any step here, so that a loaded machine fails no test.
-constexpr auto test_limit = 30s;
-
 bool exists(pid_t pid) {
   return ::kill(pid, 0) == 0;
 }
@@ -578,8 +577,8 @@ TEST_F(AnyWorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
   EXPECT_TRUE(said.starts_with(fmt::format(
       "toprun: on n1 these processes do not die, 15 s after SIGKILL: {} (sleep, state D", pid)))
       << said;
-  EXPECT_GE(took, unkillable_limit);
-  EXPECT_LT(took, unkillable_limit + 10s);
+  EXPECT_GE(took, spawn::unkillable_limit);
+  EXPECT_LT(took, spawn::unkillable_limit + 10s);
   EXPECT_EQ(exits_[0].signal, SIGKILL);
   EXPECT_TRUE(exits_[0].ours);
 }

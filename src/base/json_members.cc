@@ -4,17 +4,15 @@
 
 namespace toprun {
 
-using nlohmann::json;
-
-const json& member(const json& object, std::string_view key) {
-  static const json none;
+const nlohmann::json& member(const nlohmann::json& object, std::string_view key) {
+  static const nlohmann::json none;
   if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found == object.end() ? none : *found;
 }
 
-std::string text_at(const json& object, std::string_view key) {
-  const json& value = member(object, key);
+std::string text_at(const nlohmann::json& object, std::string_view key) {
+  const nlohmann::json& value = member(object, key);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 

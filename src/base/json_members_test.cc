@@ -7,16 +7,14 @@
 namespace toprun {
 namespace {
 
-using nlohmann::json;
-
 TEST(JsonMembers, WhatIsMissingIsNothing) {
-  const json object = {{"text", "x"}, {"number", 7}};
+  const nlohmann::json object = {{"text", "x"}, {"number", 7}};
   EXPECT_EQ(member(object, "number"), 7);
   EXPECT_TRUE(member(object, "other").is_null());
-  EXPECT_TRUE(member(json::array(), "text").is_null());
+  EXPECT_TRUE(member(nlohmann::json::array(), "text").is_null());
   EXPECT_EQ(text_at(object, "text"), "x");
   EXPECT_EQ(text_at(object, "number"), "");
-  EXPECT_EQ(text_at(json(), "text"), "");
+  EXPECT_EQ(text_at(nlohmann::json(), "text"), "");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace toprun::bench {
 namespace {
 
 // In the order of the enum.
-constexpr std::array<CollectiveFacts, 10> table = {{
+constexpr std::array<CollectiveFacts, 10> all_facts = {{
     {Collective::all_reduce, "all_reduce", true, false, false},
     {Collective::all_gather, "all_gather", false, false, true},
     {Collective::reduce_scatter, "reduce_scatter", true, false, true},
@@ -26,16 +26,16 @@ constexpr std::size_t part_alignment_bytes = 16;
 }  // namespace
 
 std::span<const CollectiveFacts> collectives() {
-  return table;
+  return all_facts;
 }
 
 const CollectiveFacts& facts_of(Collective collective) {
-  return table[static_cast<std::size_t>(collective)];
+  return all_facts[static_cast<std::size_t>(collective)];
 }
 
 std::optional<Collective> find_collective(std::string_view name) {
-  const auto found = std::ranges::find(table, name, &CollectiveFacts::name);
-  if (found == table.end()) return std::nullopt;
+  const auto found = std::ranges::find(all_facts, name, &CollectiveFacts::name);
+  if (found == all_facts.end()) return std::nullopt;
   return found->collective;
 }
 

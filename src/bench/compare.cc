@@ -135,13 +135,13 @@ std::string_view change_text(Change change) {
 }
 
 // size, busbw before and after, ratio, interval, change
-constexpr auto columns = "{:>9}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
+constexpr auto change_columns = "{:>9}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
 
 std::string row_text(const Compared& row) {
   const std::string ratio = row.ratio ? fmt::format("{:.3f}", *row.ratio) : "-";
   const std::string interval =
       row.interval ? fmt::format("{:.3f} to {:.3f}", row.interval->low, row.interval->high) : "-";
-  return fmt::format(columns, size_text(row.bytes), rate_text(row.before.busbw),
+  return fmt::format(change_columns, size_text(row.bytes), rate_text(row.before.busbw),
                      rate_text(row.after.busbw), ratio, interval, change_text(row.change));
 }
 
@@ -209,7 +209,7 @@ std::string comparison_text(const Comparison& comparison) {
     if (std::string name = name_of(row.series); name != series) {
       series = std::move(name);
       out += series + "\n";
-      out += fmt::format(columns, "size", "before", "after", "ratio", "95 %", "change");
+      out += fmt::format(change_columns, "size", "before", "after", "ratio", "95 %", "change");
     }
     out += row_text(row);
   }

@@ -10,7 +10,7 @@ namespace toprun::bench {
 namespace {
 
 // size, backend, order, nodes, ranks, time, busbw, share of the limit, ratio
-constexpr auto columns = "{:>9}  {:<9}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
+constexpr auto comparison_columns = "{:>9}  {:<9}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
 
 std::string ratio_text(const std::optional<Ratio>& ratio) {
   if (!ratio) return "1";
@@ -30,16 +30,16 @@ std::string over_text(const Series& series) {
 
 std::string comparison_heading(const Series& first) {
   return fmt::format("{}, in turns\n", facts_of(first.collective).name) +
-         fmt::format(columns, "size", "over", "order", "nodes", "ranks", "time", "busbw", "limit",
-                     "ratio of times") +
-         fmt::format(columns, "", "", "", "", "", "", "GB/s", "", "");
+         fmt::format(comparison_columns, "size", "over", "order", "nodes", "ranks", "time", "busbw",
+                     "limit", "ratio of times") +
+         fmt::format(comparison_columns, "", "", "", "", "", "", "GB/s", "", "");
 }
 
 std::string comparison_row(const Series& series, const Row& row,
                            const std::optional<Ratio>& ratio) {
   const Side* const side = side_of(row);
   if (side == nullptr) return {};
-  return fmt::format(columns, size_text(row.bytes), printable(over_text(series)),
+  return fmt::format(comparison_columns, size_text(row.bytes), printable(over_text(series)),
                      printable(series.order), series.nodes, series.ranks,
                      time_text(side->times.mean_us), rate_text(side->busbw),
                      share_of_limit(series, *side), ratio_text(ratio));

@@ -6,7 +6,7 @@
 namespace toprun::bench {
 namespace {
 
-constexpr std::string_view names =
+constexpr std::string_view column_names =
     "collective,backend,order,fabric,nodes,ranks,bytes,count,type,redop,root,placement,samples,"
     "mean_us,min_us,median_us,p99_us,cv,algbw_gigabytes,busbw_gigabytes,wire_floor_gbps,wrong\n";
 
@@ -48,7 +48,7 @@ std::string lines_of(const Series& series, const Row& row) {
 }  // namespace
 
 std::string csv(std::span<const Report> reports) {
-  std::string out(names);
+  std::string out(column_names);
   for (const Report& report : reports) {
     for (const Series& series : report.series) {
       for (const Row& row : series.rows) out += lines_of(series, row);

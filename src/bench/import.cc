@@ -12,7 +12,6 @@ namespace toprun::bench {
 namespace {
 
 constexpr int most_prefixes = 3;  // one per launcher inside another
-constexpr std::string_view digits = "0123456789";
 
 bool has_all(std::string_view line, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
@@ -27,7 +26,7 @@ std::optional<Format> format_of_line(std::string_view line) {
   if (has_all(line, {"bandwidth of all_reduce with a"})) return Format::all_reduce_bench;
   for (const std::string_view figure : {"_busbw", "_algbw"}) {
     const std::size_t at = line.find(figure);
-    if (at != std::string_view::npos && at > 0 && digits.contains(line[at - 1])) {
+    if (at != std::string_view::npos && at > 0 && decimal_digits.contains(line[at - 1])) {
       return Format::superbench;
     }
   }
@@ -49,7 +48,7 @@ std::string_view without_one_prefix(std::string_view line) {
     const std::size_t end = tag == std::string_view::npos ? tag : line.find(">:", tag);
     return end == std::string_view::npos ? line : line.substr(end + 2);
   }
-  const std::size_t end = line.find_first_not_of(digits, start);
+  const std::size_t end = line.find_first_not_of(decimal_digits, start);
   if (end == std::string_view::npos || end == start || line[end] != ':') return line;
   return line.substr(end + 1);
 }

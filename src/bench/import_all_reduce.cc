@@ -15,16 +15,16 @@ struct Unit {
   double bytes;
 };
 // The payloads' units, longest name first; the older print has GB of 1e9.
-constexpr std::array<Unit, 7> units = {{{"KiB", 1024.0},
-                                        {"MiB", 1048576.0},
-                                        {"GiB", 1073741824.0},
-                                        {"TiB", 1099511627776.0},
-                                        {"iB", 1.0},
-                                        {"GB", 1e9},
-                                        {"B", 1.0}}};
+constexpr std::array<Unit, 7> payload_units = {{{"KiB", 1024.0},
+                                                {"MiB", 1048576.0},
+                                                {"GiB", 1073741824.0},
+                                                {"TiB", 1099511627776.0},
+                                                {"iB", 1.0},
+                                                {"GB", 1e9},
+                                                {"B", 1.0}}};
 
 std::optional<std::uint64_t> payload_of(std::string_view text) {
-  for (const Unit& unit : units) {
+  for (const Unit& unit : payload_units) {
     if (!text.ends_with(unit.name)) continue;
     const auto number = parse_figure(text.substr(0, text.size() - unit.name.size()));
     if (!number || *number * unit.bytes >= 1e18) return std::nullopt;
@@ -93,9 +93,9 @@ Row row_of(std::uint64_t bytes, double algbw, double busbw) {
   return row;
 }
 
-class Reader {
+class AllReduceReader {
  public:
-  explicit Reader(const ImportTerms& terms) : terms_(terms) {
+  explicit AllReduceReader(const ImportTerms& terms) : terms_(terms) {
     report_.version = "all_reduce_bench.py";
   }
 
@@ -183,7 +183,7 @@ class Reader {
 }  // namespace
 
 Result<Report> import_all_reduce_bench(std::string_view text, const ImportTerms& terms) {
-  return read_lines(text, Reader(terms));
+  return read_lines(text, AllReduceReader(terms));
 }
 
 }  // namespace toprun::bench

@@ -11,6 +11,8 @@
 
 namespace toprun::bench {
 
+inline constexpr std::string_view decimal_digits = "0123456789";
+
 // One per foreign format; contracts are those of import_report().
 Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms);
 Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms);

@@ -13,7 +13,7 @@ bool concerns_network(std::string_view name) {
   return name.starts_with("NCCL_") || name.starts_with("FI_") || name.starts_with("UCX_");
 }
 
-Device read_device(JsonFields& fields) {
+Device read_nccl_device(JsonFields& fields) {
   return {static_cast<std::size_t>(fields.count("rank")),
           fields.text("hostname"),
           fields.whole<int>("pid"),
@@ -32,7 +32,7 @@ void read_iterations(JsonFields& result, const char* key, Times& times) {
   times.samples = fields.size_of("times_us");
 }
 
-std::optional<Side> read_side(JsonFields& result, const char* key, const char* iterations) {
+std::optional<Side> read_nccl_side(JsonFields& result, const char* key, const char* iterations) {
   if (!result.has(key)) return std::nullopt;
   JsonFields fields = result.object(key);
   Side side;
@@ -44,14 +44,14 @@ std::optional<Side> read_side(JsonFields& result, const char* key, const char* i
   return side;
 }
 
-Row read_row(JsonFields& fields) {
+Row read_nccl_row(JsonFields& fields) {
   return {fields.count("size"),
           fields.count("count"),
           fields.text("type"),
           fields.text("redop"),
           fields.whole<int>("root"),
-          read_side(fields, "out_of_place", "out_of_place_per_iter"),
-          read_side(fields, "in_place", "in_place_per_iter")};
+          read_nccl_side(fields, "out_of_place", "out_of_place_per_iter"),
+          read_nccl_side(fields, "in_place", "in_place_per_iter")};
 }
 
 // The file lists one device per process, whose ranks are as many as its threads times their GPUs.
@@ -87,12 +87,12 @@ Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms)
   read_conditions(fields, report);
   JsonFields config = fields.object("config");
   config.each("devices",
-              [&](JsonFields& device) { report.devices.push_back(read_device(device)); });
+              [&](JsonFields& device) { report.devices.push_back(read_nccl_device(device)); });
   Series& series = report.series.emplace_back();
   series.backend = "nccl";
   series.ranks = ranks_of(config, report.devices);
   series.nodes = nodes_of(report.devices);
-  fields.each("results", [&](JsonFields& result) { series.rows.push_back(read_row(result)); });
+  fields.each("results", [&](JsonFields& result) { series.rows.push_back(read_nccl_row(result)); });
   if (!wrong.empty()) return usage("cannot read " + printable(terms.file), printable(wrong));
   const auto named = report.args.empty() ? std::nullopt : collective_of_program(report.args[0]);
   const auto collective = named ? named : terms.collective;

@@ -149,9 +149,11 @@ class RowReader {
 
 // Reads a log line by line. Comments say what the next table is about; a heading opens a table;
 // what is neither comment nor row is other programs' output.
-class Reader {
+class NcclTextReader {
  public:
-  explicit Reader(const ImportTerms& terms) : terms_(terms) { report_.version = "nccl-tests"; }
+  explicit NcclTextReader(const ImportTerms& terms) : terms_(terms) {
+    report_.version = "nccl-tests";
+  }
 
   Result<void> read(std::string_view line, std::size_t number) {
     const Words parts = words(line);
@@ -264,7 +266,7 @@ class Reader {
 }  // namespace
 
 Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms) {
-  return read_lines(text, Reader(terms));
+  return read_lines(text, NcclTextReader(terms));
 }
 
 }  // namespace toprun::bench

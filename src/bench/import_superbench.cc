@@ -8,8 +8,6 @@
 namespace toprun::bench {
 namespace {
 
-constexpr std::string_view digits = "0123456789";
-
 enum class Figure { time, algbw, busbw };
 struct FigureName {
   Figure figure;
@@ -35,7 +33,7 @@ struct Key {
 
 // What ends with "allreduce_8388608".
 std::optional<Key> key_of(std::string_view text) {
-  const std::size_t underscore = text.find_last_not_of(digits);
+  const std::size_t underscore = text.find_last_not_of(decimal_digits);
   if (underscore == std::string_view::npos || text[underscore] != '_') return std::nullopt;
   const auto bytes = parse_int(text.substr(underscore + 1));
   const std::string_view before = text.substr(0, underscore);
@@ -47,8 +45,8 @@ std::optional<Key> key_of(std::string_view text) {
 
 // The number behind a key: ":0" of its rank, a quotation mark, "=" or ":", and perhaps a bracket.
 std::optional<double> value_after(std::string_view text) {
-  if (text.starts_with(':') && text.size() > 1 && digits.contains(text[1])) {
-    const std::size_t end = text.find_first_not_of(digits, 1);
+  if (text.starts_with(':') && text.size() > 1 && decimal_digits.contains(text[1])) {
+    const std::size_t end = text.find_first_not_of(decimal_digits, 1);
     // Otherwise the digits are the value itself: "KEY:89".
     if (end != std::string_view::npos && text[end] != '.') text.remove_prefix(end);
   }
@@ -61,9 +59,11 @@ std::optional<double> value_after(std::string_view text) {
 }
 
 // A figure that comes a second time for the same size belongs to another node or run.
-class Reader {
+class SuperbenchReader {
  public:
-  explicit Reader(const ImportTerms& terms) : terms_(terms) { report_.version = "SuperBench"; }
+  explicit SuperbenchReader(const ImportTerms& terms) : terms_(terms) {
+    report_.version = "SuperBench";
+  }
 
   Result<void> read(std::string_view line, std::size_t number) {
     for (const FigureName& name : figure_names) {
@@ -142,7 +142,7 @@ class Reader {
 }  // namespace
 
 Result<Report> import_superbench(std::string_view text, const ImportTerms& terms) {
-  Reader reader(terms);
+  SuperbenchReader reader(terms);
   std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
     if (auto read = reader.read(line, ++number); !read) return std::unexpected(read.error());

@@ -86,7 +86,7 @@ TEST(Json, TextsThatAreNotUtf8) {
   EXPECT_TRUE(parse_report(report_json(report), "a.json"));
 }
 
-std::string error_of(std::string_view text) {
+std::string parse_error_of(std::string_view text) {
   const auto report = parse_report(text, "a.json");
   return report ? "" : report.error().line();
 }
@@ -107,8 +107,8 @@ TEST(Json, RefusesOtherFiles) {
       {std::string(50, '[') + std::string(50, ']'),
        "cannot read a.json: it is nested more than 16 deep"},
   };
-  for (const auto& [text, expected] : rows) EXPECT_EQ(error_of(text), expected);
-  EXPECT_EQ(error_of(std::string(max_json_bytes + 1, ' ')),
+  for (const auto& [text, expected] : rows) EXPECT_EQ(parse_error_of(text), expected);
+  EXPECT_EQ(parse_error_of(std::string(max_json_bytes + 1, ' ')),
             "cannot read a.json: it is larger than 64 MiB");
   EXPECT_EQ(parse_report("[]", "a").error().exit_code, exit_usage);
 }
@@ -132,7 +132,7 @@ TEST(Json, NamesTheFieldThatIsWrong) {
   for (const auto& [pointer, value, expected] : rows) {
     auto json = nlohmann::json::parse(report_json(sample()));
     json[nlohmann::json::json_pointer(pointer)] = value;
-    EXPECT_EQ(error_of(json.dump()), fmt::format("cannot read a.json: {}", expected));
+    EXPECT_EQ(parse_error_of(json.dump()), fmt::format("cannot read a.json: {}", expected));
   }
 }
 

@@ -13,7 +13,7 @@ namespace toprun::bench {
 namespace {
 
 // size, time, algbw, busbw, wire, wrong
-constexpr auto columns = "{:>9}  {:>11}  {:>8}  {:>8}  {:>5}  {:>6}\n";
+constexpr auto live_columns = "{:>9}  {:>11}  {:>8}  {:>8}  {:>5}  {:>6}\n";
 
 std::string wrong_text(const Row& row) {
   std::optional<std::uint64_t> sum;
@@ -36,14 +36,15 @@ std::string live_heading(const Series& series) {
   }
   out += fmt::format(", {} on {}", counted(series.ranks, "rank"), counted(series.nodes, "node"));
   if (!series.order.empty()) out += ", order " + printable(series.order);
-  return out + "\n" + fmt::format(columns, "size", "time", "algbw", "busbw", "wire", "wrong") +
-         fmt::format(columns, "", "", "GB/s", "GB/s", "", "");
+  return out + "\n" + fmt::format(live_columns, "size", "time", "algbw", "busbw", "wire", "wrong") +
+         fmt::format(live_columns, "", "", "GB/s", "GB/s", "", "");
 }
 
 std::string live_row(const Series& series, const Row& row) {
   const Side* const side = side_of(row);
-  if (side == nullptr) return fmt::format(columns, size_text(row.bytes), "-", "-", "-", "-", "-");
-  return fmt::format(columns, size_text(row.bytes), time_text(side->times.mean_us),
+  if (side == nullptr)
+    return fmt::format(live_columns, size_text(row.bytes), "-", "-", "-", "-", "-");
+  return fmt::format(live_columns, size_text(row.bytes), time_text(side->times.mean_us),
                      rate_text(side->algbw), rate_text(side->busbw),
                      share_text(wire_share(series, *side)), wrong_text(row));
 }

@@ -13,24 +13,23 @@
 namespace toprun::chart {
 namespace {
 
-constexpr double plot_left = 170;
-constexpr double most_plot_px = 610;
+constexpr double map_left = 170;
+constexpr double most_map_px = 610;
 constexpr double most_cell_px = 48;
 constexpr double below_title = 48;
-constexpr double below_plot = 28;
-constexpr double beside_plot = 28;
+constexpr double below_map = 28;
+constexpr double beside_map = 28;
 constexpr double above_scale = 20;  // to the unit
 constexpr double scale_width = 18;
 constexpr double least_scale_px = 160;
 constexpr double bracket_px = 6;
 constexpr double small_px = 11;
-constexpr double least_row_px = 11.5;  // to hold a name
-constexpr double names_px = 96;        // for the nodes' names, beside the groups' brackets
-constexpr double groups_px = 70;       // for the brackets and the groups' names
-constexpr std::size_t most_name = 14;  // characters: names_px of the small font
+constexpr double least_row_px = 11.5;       // to hold a name
+constexpr double names_px = 96;             // for the nodes' names, beside the groups' brackets
+constexpr double groups_px = 70;            // for the brackets and the groups' names
+constexpr std::size_t most_node_name = 14;  // characters: names_px of the small font
 constexpr std::size_t most_group_name = 8;
-constexpr std::size_t most_title = 72;
-constexpr std::size_t most_note = 100;
+constexpr std::size_t most_map_note = 100;
 constexpr std::size_t shades = 24;
 constexpr std::size_t scale_ticks = 4;
 
@@ -102,18 +101,18 @@ Grid grid_of(const HeatMap& map) {
   return out;
 }
 
-class Drawing {
+class HeatMapDrawing {
  public:
-  explicit Drawing(const HeatMap& map)
+  explicit HeatMapDrawing(const HeatMap& map)
       : map_(map),
         grid_(grid_of(map)),
-        node_px_(std::min(most_plot_px / static_cast<double>(map.names.size()), most_cell_px)),
-        plot_px_(node_px_ * static_cast<double>(map.names.size())),
-        plot_top_(below_title + (node_px_ >= least_row_px ? names_px : 0) +
-                  (map.groups.empty() ? 0 : groups_px)),
-        scale_left_(plot_left + plot_px_ + beside_plot),
-        notes_top_(plot_top_ + std::max(plot_px_, least_scale_px + above_scale + 3 * line_px) +
-                   below_plot),
+        node_px_(std::min(most_map_px / static_cast<double>(map.names.size()), most_cell_px)),
+        map_px_(node_px_ * static_cast<double>(map.names.size())),
+        map_top_(below_title + (node_px_ >= least_row_px ? names_px : 0) +
+                 (map.groups.empty() ? 0 : groups_px)),
+        scale_left_(map_left + map_px_ + beside_map),
+        notes_top_(map_top_ + std::max(map_px_, least_scale_px + above_scale + 3 * line_px) +
+                   below_map),
         page_(map.title, description(map), height()) {
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
@@ -143,7 +142,7 @@ class Drawing {
     for (const Group& group : map_.groups) draw_group(group);
     draw_scale();
     for (std::size_t i = 0; i < map_.notes.size(); ++i) {
-      draw_note(i + 1, shortened(map_.notes[i], most_note));
+      draw_note(i + 1, shortened(map_.notes[i], most_map_note));
     }
     draw_note(0, how_to_read());
     return std::move(page_).end();
@@ -171,7 +170,7 @@ class Drawing {
   }
 
   void draw_note(std::size_t i, std::string_view text) {
-    page_.text(plot_left, notes_top_ + static_cast<double>(i) * line_px, text, Page::Anchor::start,
+    page_.text(map_left, notes_top_ + static_cast<double>(i) * line_px, text, Page::Anchor::start,
                "class=\"faint\"");
   }
 
@@ -193,8 +192,8 @@ class Drawing {
         if (shade) paths[*shade] += fmt::format("M{} {}h{}", first, row, last - first);
       }
     }
-    const std::string place = fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", plot_left,
-                                          plot_top_, coordinate(plot_px_), coordinate(plot_px_));
+    const std::string place = fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", map_left,
+                                          map_top_, coordinate(map_px_), coordinate(map_px_));
     page_.add("<rect {} fill=\"url(#hatch)\"/>\n", place);
     // The last square may reach beyond the last node.
     page_.add("<svg {} viewBox=\"0 -0.5 {} {}\" shape-rendering=\"crispEdges\">\n", place, cells(),
@@ -215,8 +214,8 @@ class Drawing {
   void draw_names() {
     for (std::size_t i = 0; i < map_.names.size(); ++i) {
       const double middle = offset(i) + node_px_ / 2 + small_px / 3;
-      small(plot_left - 4, plot_top_ + middle, shortened(map_.names[i], most_name), false);
-      small(plot_left + middle, plot_top_ - 4, shortened(map_.names[i], most_name), true);
+      small(map_left - 4, map_top_ + middle, shortened(map_.names[i], most_node_name), false);
+      small(map_left + middle, map_top_ - 4, shortened(map_.names[i], most_node_name), true);
     }
   }
 
@@ -236,35 +235,35 @@ class Drawing {
   void draw_group(const Group& group) {
     const double first = offset(group.first);
     const double last = offset(group.first + group.count);
-    const double left = plot_left - bracket_offset();
-    const double top = plot_top_ - bracket_offset();
+    const double left = map_left - bracket_offset();
+    const double top = map_top_ - bracket_offset();
     const double inset = std::min(1.0, (last - first) / 4);
     page_.add("<path class=\"axis\" d=\"M{0} {1}h-{2}V{3}h{2}M{4} {5}v-{2}H{6}v{2}\"/>\n",
-              coordinate(left), coordinate(plot_top_ + first + inset), bracket_px,
-              coordinate(plot_top_ + last - inset), coordinate(plot_left + first + inset),
-              coordinate(top), coordinate(plot_left + last - inset));
+              coordinate(left), coordinate(map_top_ + first + inset), bracket_px,
+              coordinate(map_top_ + last - inset), coordinate(map_left + first + inset),
+              coordinate(top), coordinate(map_left + last - inset));
     for (const double at : {first, last}) {
-      if (at <= 0 || at >= plot_px_) continue;
-      page_.line(plot_left, plot_top_ + at, plot_left + plot_px_, plot_top_ + at, "class=\"rule\"");
-      page_.line(plot_left + at, plot_top_, plot_left + at, plot_top_ + plot_px_, "class=\"rule\"");
+      if (at <= 0 || at >= map_px_) continue;
+      page_.line(map_left, map_top_ + at, map_left + map_px_, map_top_ + at, "class=\"rule\"");
+      page_.line(map_left + at, map_top_, map_left + at, map_top_ + map_px_, "class=\"rule\"");
     }
     if (last - first < least_row_px) return;
     const double middle = (first + last) / 2 + small_px / 3;
     const std::string name = shortened(group.name, most_group_name);
-    small(left - bracket_px - gap, plot_top_ + middle, name, false);
+    small(left - bracket_px - gap, map_top_ + middle, name, false);
     if (width_px(name, small_px) <= last - first) {
-      page_.text(plot_left + (first + last) / 2, top - bracket_px - gap, name, Page::Anchor::middle,
+      page_.text(map_left + (first + last) / 2, top - bracket_px - gap, name, Page::Anchor::middle,
                  fmt::format("class=\"ink\" font-size=\"{}\"", small_px));
     } else {
-      small(plot_left + middle, top - bracket_px - gap, name, true);
+      small(map_left + middle, top - bracket_px - gap, name, true);
     }
   }
 
   void draw_scale() {
-    const double tall = std::max(plot_px_ / 2, least_scale_px);
+    const double tall = std::max(map_px_ / 2, least_scale_px);
     const double step = tall / shades;
-    page_.text(scale_left_, plot_top_ + gap, shortened(map_.unit, most_group_name));
-    const double top = plot_top_ + above_scale;
+    page_.text(scale_left_, map_top_ + gap, shortened(map_.unit, most_group_name));
+    const double top = map_top_ + above_scale;
     for (std::size_t shade = 0; shade < shades; ++shade) {
       page_.add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", scale_left_,
                 coordinate(top + tall - static_cast<double>(shade + 1) * step), scale_width,
@@ -284,8 +283,8 @@ class Drawing {
   const HeatMap& map_;
   Grid grid_;
   double node_px_;
-  double plot_px_;
-  double plot_top_;
+  double map_px_;
+  double map_top_;
   double scale_left_;
   double notes_top_;
   Page page_;
@@ -296,7 +295,7 @@ class Drawing {
 
 Result<std::string> svg(const HeatMap& map) {
   if (auto error = objection(map)) return std::unexpected(std::move(*error));
-  return Drawing(map).run();
+  return HeatMapDrawing(map).run();
 }
 
 }  // namespace toprun::chart

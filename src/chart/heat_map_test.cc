@@ -8,7 +8,7 @@
 namespace toprun::chart {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
 
 HeatMap sample(std::size_t nodes) {
   HeatMap map;
@@ -16,7 +16,7 @@ HeatMap sample(std::size_t nodes) {
   map.unit = "Gbps";
   for (std::size_t i = 0; i < nodes; ++i) map.names.push_back("n" + std::to_string(i));
   map.values.assign(nodes * nodes, 100);
-  for (std::size_t i = 0; i < nodes; ++i) map.values[i * nodes + i] = nan;
+  for (std::size_t i = 0; i < nodes; ++i) map.values[i * nodes + i] = not_measured;
   return map;
 }
 
@@ -82,7 +82,7 @@ TEST(HeatMap, Refuses) {
       {{}, "it has 0 nodes, not 2 to 1000"},
       {sample(1001), "it has 1001 nodes, not 2 to 1000"},
       {with([](HeatMap& m) { m.values.pop_back(); }), "it has 3 values for 2 nodes"},
-      {with([](HeatMap& m) { m.values.assign(4, nan); }), "nothing in it was measured"},
+      {with([](HeatMap& m) { m.values.assign(4, not_measured); }), "nothing in it was measured"},
       {with([](HeatMap& m) { m.values[1] = std::numeric_limits<double>::infinity(); }),
        "a value is infinite"},
       {with([](HeatMap& m) {

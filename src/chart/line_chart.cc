@@ -20,8 +20,7 @@ constexpr double sample_px = 36;   // of a line in the legend
 constexpr double gap_px = 8;
 constexpr double between_entries = 26;
 constexpr std::size_t most_name = 48;  // characters
-constexpr std::size_t most_title = 72;
-constexpr std::size_t most_note = 120;
+constexpr std::size_t most_chart_note = 120;
 constexpr std::size_t x_ticks = 9;
 constexpr std::size_t y_ticks = 6;
 constexpr std::size_t most_markers = 40;  // of a series
@@ -99,9 +98,9 @@ std::vector<Entry> legend_of(const LineChart& chart, double top) {
   return out;
 }
 
-class Drawing {
+class LineChartDrawing {
  public:
-  explicit Drawing(const LineChart& chart)
+  explicit LineChartDrawing(const LineChart& chart)
       : chart_(chart),
         legend_(legend_of(chart, plot_bottom + below_plot)),
         notes_top_(legend_.back().y + line_px + gap_px),
@@ -120,7 +119,8 @@ class Drawing {
     draw_legend();
     for (std::size_t i = 0; i < chart_.notes.size(); ++i) {
       page_.text(plot_left, notes_top_ + static_cast<double>(i) * line_px,
-                 shortened(chart_.notes[i], most_note), Page::Anchor::start, "class=\"faint\"");
+                 shortened(chart_.notes[i], most_chart_note), Page::Anchor::start,
+                 "class=\"faint\"");
     }
     return std::move(page_).end();
   }
@@ -231,7 +231,7 @@ class Drawing {
 
 Result<std::string> svg(const LineChart& chart) {
   if (auto error = objection(chart)) return std::unexpected(std::move(*error));
-  return Drawing(chart).run();
+  return LineChartDrawing(chart).run();
 }
 
 }  // namespace toprun::chart

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@ inline constexpr double font_px = 13;
 inline constexpr double title_px = 18;
 inline constexpr double line_px = 18;  // from one line of text to the next
 inline constexpr double margin_px = 16;
+inline constexpr std::size_t most_title = 72;  // columns of title_px that fit
 
 // How wide a text is drawn: enough for common sans-serif fonts, in pixels.
 double width_px(std::string_view text, double size_px);

@@ -19,7 +19,7 @@ using Option = options::CommandText::Option;
 using Row = options::CommandText::Row;
 
 constexpr const char* engine_timeout_s = "2";  // somebody waits with a finger on the Tab key
-constexpr std::string_view script = "SCRIPT";
+constexpr std::string_view script_operand = "SCRIPT";
 
 const Option* find_option(const options::CommandText& command, std::string name) {
   if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
@@ -148,7 +148,7 @@ Wanted wanted(const options::CommandText& command, std::span<const std::string> 
   const std::string& current = words.back();
   const std::span<const std::string> before = words.first(words.size() - 1);
   const std::size_t operands = count_operands(command, before);
-  const bool has_script = !command.positionals.empty() && command.positionals[0] == script;
+  const bool has_script = !command.positionals.empty() && command.positionals[0] == script_operand;
   if (has_script && operands > 0) return {};
   const auto value = [&](const std::string& name, std::string stem, std::string_view typed) {
     const Option* const option = find_option(command, name);

@@ -32,7 +32,7 @@ constexpr std::array test_names = {"debug",       "test",  "short",  "devel",
                                    "interactive", "quick", "express"};
 
 // All facts of the page.
-struct Picture {
+struct ClusterPage {
   std::string engine;  // empty: there is none
   std::string_view partition_word;
   std::string_view queue_word;
@@ -139,9 +139,9 @@ std::string queues_text(const std::vector<scheduler::AdmissionQueue>& queues,
   return view::columns_text(rows, {2, 3});
 }
 
-std::string compact_text(const Picture& picture) {
+std::string compact_text(const ClusterPage& page) {
   std::string text;
-  for (const placement::CompactSet& set : picture.compact) {
+  for (const placement::CompactSet& set : page.compact) {
     text += fmt::format("most idle nodes in one {}: {} in {}: {}\n", set.level, set.hosts.size(),
                         printable(join(set.domain, "/")),
                         printable(hosts::compress_hostlist(set.hosts)));
@@ -218,12 +218,12 @@ json json_of(const FileSystem& place) {
   return out;
 }
 
-std::string json_of(const Picture& picture) {
+std::string json_of(const ClusterPage& page) {
   json partitions = json::array();
-  for (const PartitionView& view : picture.partitions) partitions.push_back(json_of(view));
+  for (const PartitionView& view : page.partitions) partitions.push_back(json_of(view));
   json queues = json::array();
   const auto number = [](const auto& value) { return value ? json(*value) : json(nullptr); };
-  for (const scheduler::AdmissionQueue& queue : picture.queues) {
+  for (const scheduler::AdmissionQueue& queue : page.queues) {
     queues.push_back({{"name", queue.name},
                       {"serves", queue.serves},
                       {"waiting", number(queue.waiting)},
@@ -231,13 +231,13 @@ std::string json_of(const Picture& picture) {
                       {"gpus", number(queue.gpus)}});
   }
   json compact = json::array();
-  for (const placement::CompactSet& set : picture.compact) {
+  for (const placement::CompactSet& set : page.compact) {
     compact.push_back({{"level", set.level}, {"domain", set.domain}, {"nodes", set.hosts}});
   }
   json places = json::array();
-  for (const FileSystem& place : picture.file_systems) places.push_back(json_of(place));
+  for (const FileSystem& place : page.file_systems) places.push_back(json_of(place));
   const json document = {{"schema", "toprun.cluster/1"},
-                         {"engine", picture.engine.empty() ? json(nullptr) : json(picture.engine)},
+                         {"engine", page.engine.empty() ? json(nullptr) : json(page.engine)},
                          {"partitions", std::move(partitions)},
                          {"queues", std::move(queues)},
                          {"compact", std::move(compact)},
@@ -245,13 +245,13 @@ std::string json_of(const Picture& picture) {
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-std::string text_of(const Picture& picture) {
+std::string text_of(const ClusterPage& page) {
   std::string text;
-  if (!picture.partitions.empty())
-    text += partitions_text(picture.partitions, picture.partition_word) + '\n';
-  if (!picture.queues.empty()) text += queues_text(picture.queues, picture.queue_word) + '\n';
-  if (!picture.compact.empty()) text += compact_text(picture) + '\n';
-  return text + file_systems_text(picture.file_systems);
+  if (!page.partitions.empty())
+    text += partitions_text(page.partitions, page.partition_word) + '\n';
+  if (!page.queues.empty()) text += queues_text(page.queues, page.queue_word) + '\n';
+  if (!page.compact.empty()) text += compact_text(page) + '\n';
+  return text + file_systems_text(page.file_systems);
 }
 
 // On a login node only the engine knows the nodes' locations.
@@ -279,9 +279,9 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
 
 Result<int> run_cluster(const options::Call& call) {
   const Environment environment = asking(call);
-  Picture picture;
+  ClusterPage page;
   // This comes first, while the process has one thread.
-  picture.file_systems = file_systems(environment);
+  page.file_systems = file_systems(environment);
   const auto queue = scheduler::find_queue(environment);
   int code = 0;
   if (!queue) say(queue.error().line());
@@ -290,20 +290,19 @@ Result<int> run_cluster(const options::Call& call) {
     if (!machines) {
       code = give_up(machines.error());
     } else {
-      picture.engine = (*queue)->engine();
+      page.engine = (*queue)->engine();
       for (const std::string& line : machines->untold) say(line);
-      picture.partition_word = machines->partition_word;
-      picture.queue_word = machines->queue_word;
-      picture.partitions = views_of(*machines);
-      picture.queues = machines->queues;
+      page.partition_word = machines->partition_word;
+      page.queue_word = machines->queue_word;
+      page.partitions = views_of(*machines);
+      page.queues = machines->queues;
       if (machines->usage_known) {
-        picture.compact = compact_of(machines->nodes, call.text(FlagId::topology).value_or("auto"),
-                                     picture.engine, environment);
+        page.compact = compact_of(machines->nodes, call.text(FlagId::topology).value_or("auto"),
+                                  page.engine, environment);
       }
     }
   }
-  const int printed =
-      call.has(FlagId::json) ? print_bytes(json_of(picture)) : print(text_of(picture));
+  const int printed = call.has(FlagId::json) ? print_bytes(json_of(page)) : print(text_of(page));
   return printed == 0 ? code : printed;
 }
 

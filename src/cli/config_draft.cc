@@ -15,7 +15,7 @@ namespace {
 using scheduler::ClusterNode;
 using scheduler::Machines;
 
-constexpr std::string_view heading =
+constexpr std::string_view draft_heading =
     R"(# What toprun run, submit and shell are told in this folder and below it. Keys are long options
 # without their dashes; a flag, and a PET_ or TOPRUN_ variable, goes before what stands here.
 # `toprun config show` says what counts and where it comes from.
@@ -65,7 +65,7 @@ Span span_of(const Machines& machines, const std::string& partition,
   return span.value_or(Span{});
 }
 
-struct Queue {
+struct QueueSpans {
   PartitionView view;
   Span gpus;
   Span cpus;
@@ -73,8 +73,8 @@ struct Queue {
   const std::string& name() const { return view.partition.name; }
 };
 
-std::vector<Queue> queues_of(const Machines& machines) {
-  std::vector<Queue> queues;
+std::vector<QueueSpans> queues_of(const Machines& machines) {
+  std::vector<QueueSpans> queues;
   for (PartitionView& view : views_of(machines)) {
     const std::string name = view.partition.name;
     queues.push_back({std::move(view), span_of(machines, name, &ClusterNode::gpus),
@@ -94,7 +94,7 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 // "#   gpu (default): 64 nodes with 8 GPUs (h100) and 128 CPUs, at most 2-00:00:00".
-std::string described(const Queue& queue) {
+std::string described(const QueueSpans& queue) {
   const auto& partition = queue.view.partition;
   std::vector<std::string> kinds;
   for (const auto& gpus : queue.view.gpus) {
@@ -114,26 +114,26 @@ std::string described(const Queue& queue) {
 }
 
 // The default partition, unless only another one has GPUs.
-const Queue* usual(const std::vector<Queue>& queues) {
-  const Queue* best = nullptr;
-  for (const Queue& queue : queues) {
+const QueueSpans* usual(const std::vector<QueueSpans>& queues) {
+  const QueueSpans* best = nullptr;
+  for (const QueueSpans& queue : queues) {
     if (queue.view.partition.is_default) best = &queue;
   }
   if (best != nullptr && best->gpus.most > 0) return best;
-  for (const Queue& queue : queues) {
+  for (const QueueSpans& queue : queues) {
     if (!queue.view.debug.empty() || queue.gpus.most == 0) continue;
     if (best == nullptr || queue.gpus.most > best->gpus.most) best = &queue;
   }
   return best;
 }
 
-const Queue* for_tests(const std::vector<Queue>& queues) {
-  const auto found =
-      std::ranges::find_if(queues, [](const Queue& queue) { return !queue.view.debug.empty(); });
+const QueueSpans* for_tests(const std::vector<QueueSpans>& queues) {
+  const auto found = std::ranges::find_if(
+      queues, [](const QueueSpans& queue) { return !queue.view.debug.empty(); });
   return found == queues.end() ? nullptr : &*found;
 }
 
-std::string time_line(const Queue& queue) {
+std::string time_line(const QueueSpans& queue) {
   const auto& limit = queue.view.partition.limit;
   if (!limit) return "# time = \"1:00:00\"\n";
   return fmt::format("# time = \"{}\"  # the partition's limit\n", jobs::clock_text(*limit));
@@ -144,12 +144,12 @@ std::string choice_line(std::string_view key, const std::vector<std::string>& na
   return fmt::format("# {} = {}  # yours: {}\n", key, quoted(names.front()), list_of(names));
 }
 
-std::string gpus_line(const Queue& queue) {
+std::string gpus_line(const QueueSpans& queue) {
   if (queue.gpus.most == 0) return {};
   return fmt::format("{}gpus-per-node = {}\n", queue.gpus.is_one() ? "" : "# ", queue.gpus.most);
 }
 
-std::string usual_text(const Queue& queue, const scheduler::Choices& choices) {
+std::string usual_text(const QueueSpans& queue, const scheduler::Choices& choices) {
   std::string text = fmt::format("{}partition = {}\n", queue.view.partition.is_default ? "# " : "",
                                  quoted(queue.name()));
   text += "# nodes = 1\n" + gpus_line(queue) + time_line(queue);
@@ -177,7 +177,7 @@ std::string network_text(const scheduler::SlurmFacts& facts) {
 }
 
 // Values of the tables outside of the profile that do not fit here are written again.
-std::string tests_text(const Queue& tests, const Queue& usual_one) {
+std::string tests_text(const QueueSpans& tests, const QueueSpans& usual_one) {
   std::string text =
       fmt::format("\n[profile.debug]  # with --profile debug; {}\npartition = {}\nnodes = 1\n",
                   printable(tests.view.debug), quoted(tests.name()));
@@ -191,13 +191,13 @@ std::string tests_text(const Queue& tests, const Queue& usual_one) {
   return text;
 }
 
-std::string jobs_text(const ClusterPicture& cluster, const std::vector<Queue>& queues) {
+std::string jobs_text(const ClusterPicture& cluster, const std::vector<QueueSpans>& queues) {
   std::string text = "\n# What a job gets, for submit and shell. The partitions:\n";
-  for (const Queue& queue : queues) text += described(queue);
-  const Queue* const chosen = usual(queues);
+  for (const QueueSpans& queue : queues) text += described(queue);
+  const QueueSpans* const chosen = usual(queues);
   if (chosen != nullptr) text += usual_text(*chosen, cluster.choices);
   text += network_text(cluster.facts);
-  const Queue* const tests = for_tests(queues);
+  const QueueSpans* const tests = for_tests(queues);
   if (tests != nullptr && chosen != nullptr && tests != chosen) {
     text += tests_text(*tests, *chosen);
   }
@@ -205,7 +205,7 @@ std::string jobs_text(const ClusterPicture& cluster, const std::vector<Queue>& q
 }
 
 // "#   a3: 4 nodes with 8 nvidia.com/gpu (H100) and 207 CPUs".
-std::string described_pool(const Queue& pool, const std::string& resource) {
+std::string described_pool(const QueueSpans& pool, const std::string& resource) {
   std::vector<std::string> kinds;
   for (const auto& gpus : pool.view.gpus) {
     if (!gpus.kind.empty()) kinds.push_back(gpus.kind);
@@ -263,11 +263,12 @@ std::string kueue_line(const std::vector<scheduler::AdmissionQueue>& queues) {
                      list_of(names_of(queues)));
 }
 
-std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& pools) {
+std::string pods_text(const ClusterPicture& cluster, const std::vector<QueueSpans>& pools) {
   const auto& choices = cluster.pods;
   std::string text = "\n# What a job of pods gets, for submit. ";
   text += pools.empty() ? "Its nodes could not be listed.\n" : "The pools of nodes:\n";
-  for (const Queue& pool : pools) text += described_pool(pool, gpu_resource_of(cluster.machines));
+  for (const QueueSpans& pool : pools)
+    text += described_pool(pool, gpu_resource_of(cluster.machines));
   text += fmt::format("on = {}\n", quoted(cluster.engine));
   if (cluster.engine == "runai") {
     text += choice_line("project", names_of(cluster.machines.queues));
@@ -277,7 +278,7 @@ std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& p
     text += operator_line(choices.operators) + kueue_line(cluster.machines.queues);
   }
   text += "# container = \"docker://IMAGE\"  # toprun is in its PATH\n# nodes = 1\n";
-  const Queue* const chosen = usual(pools);
+  const QueueSpans* const chosen = usual(pools);
   text += chosen != nullptr ? gpus_line(*chosen) : "# gpus-per-node = 8\n";
   return text + claims_text(choices.claims);
 }
@@ -286,7 +287,7 @@ std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& p
 
 std::string config_draft(const ClusterPicture& cluster) {
   const auto queues = queues_of(cluster.machines);
-  std::string text(heading);
+  std::string text(draft_heading);
   if (cluster.engine == "kubernetes" || cluster.engine == "runai") {
     return text + pods_text(cluster, queues);
   }

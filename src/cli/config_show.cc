@@ -19,21 +19,20 @@ namespace toprun::cli {
 namespace {
 
 using nlohmann::json;
-using State = config::ConfigPlaceLooked::State;
 
-struct Row {
+struct ShownOption {
   std::string key;
   std::vector<std::string> values;  // of a switch "true"
   std::string_view kind;            // "file", "variable", "default"
   std::string source;               // "toprun.toml:3", "PET_TEE"; empty: default
 };
 
-struct Picture {
+struct ShownConfig {
   std::string verb;
   bool reads = true;
   config::Config config;
   std::optional<config::ChosenProfile> profile;
-  std::vector<Row> rows;
+  std::vector<ShownOption> rows;
 };
 
 options::Command dialect_of(std::string_view verb) {
@@ -43,8 +42,9 @@ options::Command dialect_of(std::string_view verb) {
 }
 
 // One row for each source that sets the option.
-void add_rows(std::vector<Row>& rows, const options::Flag& flag, const options::Split& split,
-              options::Command command, const Environment& environment) {
+void add_rows(std::vector<ShownOption>& rows, const options::Flag& flag,
+              const options::Split& split, options::Command command,
+              const Environment& environment) {
   const std::size_t before = rows.size();
   for (const options::GivenOption& option : split.options) {
     if (option.flag != &flag || option.origin.empty()) continue;
@@ -71,13 +71,13 @@ std::vector<std::string> profiles_of(const config::Config& config) {
   return {names.begin(), names.end()};
 }
 
-std::string profile_text(const Picture& picture) {
-  const auto names = profiles_of(picture.config);
+std::string profile_text(const ShownConfig& shown) {
+  const auto names = profiles_of(shown.config);
   if (names.empty()) return {};
   const std::string known = printable(join(names, ", "));
-  if (!picture.profile) return fmt::format("no profile, of {}\n\n", known);
-  return fmt::format("profile {}, by {}, among {}\n\n", printable(picture.profile->name),
-                     printable(picture.profile->source), known);
+  if (!shown.profile) return fmt::format("no profile, of {}\n\n", known);
+  return fmt::format("profile {}, by {}, among {}\n\n", printable(shown.profile->name),
+                     printable(shown.profile->source), known);
 }
 
 bool is_about_config(const options::Flag& flag) {
@@ -85,27 +85,27 @@ bool is_about_config(const options::Flag& flag) {
          flag.id == options::FlagId::no_config;
 }
 
-Result<options::Split> take(Picture& picture, options::Split split,
+Result<options::Split> take(ShownConfig& shown, options::Split split,
                             const Environment& environment) {
-  const options::Command command = dialect_of(picture.verb);
+  const options::Command command = dialect_of(shown.verb);
   const auto reads = config::reads_config(split, environment);
   if (!reads) return std::unexpected(reads.error());
-  picture.reads = *reads;
-  if (picture.reads) {
+  shown.reads = *reads;
+  if (shown.reads) {
     auto config = config::find_config(
         options::given_of(options::flag_of(options::FlagId::config_file), split, environment),
         environment);
     if (!config) return std::unexpected(std::move(config.error()));
-    picture.config = *std::move(config);
-    auto profile = config::choose_profile(picture.config, split, environment);
+    shown.config = *std::move(config);
+    auto profile = config::choose_profile(shown.config, split, environment);
     if (!profile) return std::unexpected(std::move(profile.error()));
-    picture.profile = *std::move(profile);
-    auto options = config::options_of(picture.config, picture.profile, split, command, environment);
+    shown.profile = *std::move(profile);
+    auto options = config::options_of(shown.config, shown.profile, split, command, environment);
     std::ranges::move(options, std::back_inserter(split.options));
   }
   for (const options::Flag& flag : options::all_flags()) {
     if (flag.name.empty() || !options::knows(command, flag) || is_about_config(flag)) continue;
-    add_rows(picture.rows, flag, split, command, environment);
+    add_rows(shown.rows, flag, split, command, environment);
   }
   return split;
 }
@@ -130,7 +130,8 @@ Result<void> check(options::Split split, const std::string& verb, const Environm
   return options ? Result<void>() : std::unexpected(options.error());
 }
 
-std::string_view name_of(State state) {
+std::string_view name_of(config::ConfigPlaceLooked::State state) {
+  using State = config::ConfigPlaceLooked::State;
   switch (state) {
     case State::absent:
       return "absent";
@@ -142,42 +143,42 @@ std::string_view name_of(State state) {
   return "";
 }
 
-std::string json_of(const Picture& picture) {
+std::string json_of(const ShownConfig& shown) {
   json options = json::array();
-  for (const Row& row : picture.rows) {
+  for (const ShownOption& row : shown.rows) {
     options.push_back({{"name", row.key},
                        {"values", row.values},
                        {"kind", row.kind},
                        {"source", row.source.empty() ? json(nullptr) : json(row.source)}});
   }
   json files = json::array();
-  for (const config::ConfigPlaceLooked& looked : picture.config.looked) {
+  for (const config::ConfigPlaceLooked& looked : shown.config.looked) {
     files.push_back({{"kind", looked.kind},
                      {"path", looked.path.empty() ? json(nullptr) : json(looked.path)},
                      {"state", name_of(looked.state)},
                      {"why", looked.why.empty() ? json(nullptr) : json(looked.why)}});
   }
   json profile = nullptr;
-  if (picture.profile) {
-    profile = {{"name", picture.profile->name}, {"source", picture.profile->source}};
+  if (shown.profile) {
+    profile = {{"name", shown.profile->name}, {"source", shown.profile->source}};
   }
-  const json document = {{"schema", "toprun.config/1"},   {"verb", picture.verb},
-                         {"profile", std::move(profile)}, {"profiles", profiles_of(picture.config)},
+  const json document = {{"schema", "toprun.config/1"},   {"verb", shown.verb},
+                         {"profile", std::move(profile)}, {"profiles", profiles_of(shown.config)},
                          {"options", std::move(options)}, {"files", std::move(files)}};
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-std::string text_of(const Picture& picture) {
+std::string text_of(const ShownConfig& shown) {
   std::vector<std::vector<std::string>> rows = {{"OPTION", "VALUE", "FROM"}};
-  for (const Row& row : picture.rows) {
+  for (const ShownOption& row : shown.rows) {
     const std::string value = join(row.values, ", ");
     rows.push_back({row.key, value.empty() ? "''" : printable(value),
                     row.source.empty() ? "default" : printable(row.source)});
   }
-  std::string text = view::columns_text(rows, {}) + '\n' + profile_text(picture);
-  if (!picture.reads) return text + "no file is read\n";
+  std::string text = view::columns_text(rows, {}) + '\n' + profile_text(shown);
+  if (!shown.reads) return text + "no file is read\n";
   std::vector<std::vector<std::string>> files = {{"FILE", "PATH", ""}};
-  for (const config::ConfigPlaceLooked& looked : picture.config.looked) {
+  for (const config::ConfigPlaceLooked& looked : shown.config.looked) {
     const std::string state(name_of(looked.state));
     files.push_back({std::string(looked.kind), looked.path.empty() ? "-" : printable(looked.path),
                      looked.why.empty() ? state : state + ": " + looked.why});
@@ -186,15 +187,15 @@ std::string text_of(const Picture& picture) {
 }
 
 Result<int> show(const std::string& verb, const options::Call& call) {
-  Picture picture;
-  picture.verb = verb;
+  ShownConfig shown;
+  shown.verb = verb;
   // Options about files have the same meaning in the verb; --json does not.
   options::Split split = call.split;
   std::erase_if(split.options, [](const auto& option) { return !is_about_config(*option.flag); });
-  const auto whole = take(picture, std::move(split), call.environment);
+  const auto whole = take(shown, std::move(split), call.environment);
   if (!whole) return std::unexpected(whole.error());
   const int printed =
-      call.has(options::FlagId::json) ? print_bytes(json_of(picture)) : print(text_of(picture));
+      call.has(options::FlagId::json) ? print_bytes(json_of(shown)) : print(text_of(shown));
   if (const auto checked = check(*whole, verb, call.environment); !checked) {
     return std::unexpected(checked.error());
   }

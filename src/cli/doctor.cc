@@ -32,7 +32,7 @@ constexpr unsigned examination_limit_s = 20;
 
 std::string not_done;  // made before the alarm is set: its handler must not allocate
 
-void give_up(int) {
+void end_unfinished(int) {
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, not_done.data(), not_done.size());
   ::_exit(doctor::exit_error);
 }
@@ -64,7 +64,7 @@ doctor::HostReport examine_this_host(const options::Call& call) {
   not_done = fmt::format(
       "toprun: doctor: not done after {} s: a file system, a name server or a driver hangs here\n",
       examination_limit_s);
-  ::signal(SIGALRM, give_up);
+  ::signal(SIGALRM, end_unfinished);
   ::alarm(examination_limit_s);
   const auto root = call.text(FlagId::root);
   const OwnPlace own = root ? OwnPlace{*root, {}} : own_place(call.environment);

@@ -169,7 +169,7 @@ Result<int> follow_or_show(const LogsOptions& options, const scheduler::JobId& i
                 : show_what_is_left(options, id, environment);
 }
 
-Result<LogsOptions> options_of(const Call& call) {
+Result<LogsOptions> logs_options_of(const Call& call) {
   LogsOptions options{call.operand(), call.has(FlagId::follow), {}};
   if (const auto given = call.given(FlagId::rank)) {
     const auto rank = options::parse_number(*given, 0, std::numeric_limits<int>::max());
@@ -195,7 +195,7 @@ Result<int> show_kept_output(const LogsOptions& options, const Environment& envi
 }  // namespace
 
 Result<int> run_logs(const options::Call& call) {
-  const auto options = options_of(call);
+  const auto options = logs_options_of(call);
   if (!options) return std::unexpected(options.error());
   if (options->choice.rank && !options->choice.node.empty()) {
     return usage("--rank with --node", "a rank is on one node", "give one of them");

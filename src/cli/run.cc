@@ -36,11 +36,6 @@ bool says_verbose(const std::vector<std::string>& argv) {
       argv, [](const std::string& word) { return word == "-v" || word == "--verbose"; });
 }
 
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error);
-}
-
 // A first word that is neither a verb nor a file, but nearly a verb.
 Result<void> check_verb(const options::Split& split, const std::vector<std::string>& argv) {
   if (split.called_torchrun || !split.script || argv.size() < 2 || argv[1] != *split.script) {
@@ -93,6 +88,11 @@ Result<int> launch(const options::Split& split, const std::vector<std::string>& 
 }
 
 }  // namespace
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error);
+}
 
 int run(const std::vector<std::string>& argv, const Environment& environment) {
   const auto split = options::split(argv);

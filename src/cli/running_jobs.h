@@ -28,6 +28,8 @@ struct Asking {
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
                                                    const Environment& environment,
                                                    const Asking& asking);
+// So many lines of what that command complains of are shown.
+inline constexpr std::size_t most_complaints = 2;
 // The command that runs toprun with these words and the job's name on the host of the job's root,
 // by the engine's own way; by ssh for the file of --report. The words need no quoting.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,

@@ -11,8 +11,8 @@ namespace toprun::cli {
 namespace {
 
 // Second screen, no cursor, no wrapped lines; and back.
-constexpr std::string_view take = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-constexpr std::string_view leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view take_terminal = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view leave_terminal = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr std::string_view to_the_top = "\x1b[H";
 constexpr std::string_view erase_line = "\x1b[K";
 constexpr std::string_view erase_below = "\r\n\x1b[J";
@@ -59,14 +59,14 @@ void Screen::take_again() {
   wanted.c_cc[VMIN] = 1;
   wanted.c_cc[VTIME] = 0;
   ::tcsetattr(in_, TCSANOW, &wanted);
-  write_all(out_, take);
+  write_all(out_, take_terminal);
   drawn_.clear();
   is_ours_ = true;
 }
 
 void Screen::give_back() {
   if (!std::exchange(is_ours_, false)) return;
-  write_all(out_, leave);
+  write_all(out_, leave_terminal);
   ::tcsetattr(in_, TCSANOW, &settings_);
 }
 

@@ -79,7 +79,7 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
   return print_bytes(text);
 }
 
-int act(const options::Split& given, const Environment& environment) {
+int set_up(const options::Split& given, const Environment& environment) {
   if (const auto there = jobs::enter_directory(given, options::Command::setup); !there) {
     return give_up(there.error());
   }
@@ -112,7 +112,7 @@ int act(const options::Split& given, const Environment& environment) {
 }  // namespace
 
 Result<int> run_setup(const options::Call& call) {
-  return act(call.split, call.environment);
+  return set_up(call.split, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using container::Runtime;
 
-constexpr std::size_t most_lines_kept = 40;
+constexpr std::size_t most_image_lines = 40;
 
 std::string part_of(const SetupOptions& options) {
   return options.built + ".part";
@@ -41,9 +41,9 @@ Result<const Runtime*> runtime_for(const SetupOptions& options, const Environmen
               "load its module by --modules, or build on nodes that have it");
 }
 
-class Build {
+class ImageBuild {
  public:
-  Build(const SetupOptions& options, Environment environment)
+  ImageBuild(const SetupOptions& options, Environment environment)
       : options_(options), environment_(std::move(environment)) {}
 
   Result<void> run() {
@@ -86,7 +86,7 @@ class Build {
     const auto code = process::watch(command.argv, command.environment, [&](std::string_view line) {
       say_block(fmt::format("{}\n", line));
       kept.emplace_back(line);
-      if (kept.size() > most_lines_kept) kept.pop_front();
+      if (kept.size() > most_image_lines) kept.pop_front();
     });
     const std::string what =
         fmt::format("{} {} on host {}", command.argv[0], command.argv[1], record_.host);
@@ -123,7 +123,7 @@ Result<container::Command> image_command(const SetupOptions& options,
 }
 
 int build_image(const SetupOptions& options, const Environment& environment) {
-  Build build(options, environment);
+  ImageBuild build(options, environment);
   if (const auto done = build.run(); !done) return give_up(done.error());
   say(fmt::format("built {} from {}", options.built, options.image_from));
   return 0;

@@ -59,15 +59,15 @@ void add_words(SetupOptions& options, const Call& call, const options::Given& ta
 }
 
 Result<void> take_horovod(SetupOptions& options, const Call& call) {
-  struct Kind {
+  struct NamedHorovod {
     std::string_view name;
     setup::Horovod kind;
   };
-  constexpr std::array kinds = {Kind{"nccl", setup::Horovod::nccl}, Kind{"", setup::Horovod::nccl},
-                                Kind{"gloo", setup::Horovod::gloo},
-                                Kind{"mpi", setup::Horovod::mpi}};
+  constexpr std::array kinds = {
+      NamedHorovod{"nccl", setup::Horovod::nccl}, NamedHorovod{"", setup::Horovod::nccl},
+      NamedHorovod{"gloo", setup::Horovod::gloo}, NamedHorovod{"mpi", setup::Horovod::mpi}};
   if (const auto name = call.text(FlagId::horovod)) {
-    const auto kind = std::ranges::find(kinds, *name, &Kind::name);
+    const auto kind = std::ranges::find(kinds, *name, &NamedHorovod::name);
     if (kind == kinds.end()) return usage("--horovod=" + *name, "must be nccl, gloo or mpi", {});
     options.wanted.horovod = kind->kind;
   }

@@ -21,13 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 using setup::Record;
 
-constexpr std::size_t most_lines_kept = 20'000;   // of what a step prints
+constexpr std::size_t most_venv_lines = 20'000;   // of what a step prints
 constexpr std::chrono::minutes import_limit{15};  // a first import from a network file system
 
 // The current step of a build and its place, until it ends.
-class Build {
+class VenvBuild {
  public:
-  Build(const SetupOptions& options, Environment environment)
+  VenvBuild(const SetupOptions& options, Environment environment)
       : options_(options), wanted_(options.wanted), environment_(std::move(environment)) {}
 
   Result<void> run() {
@@ -101,7 +101,7 @@ class Build {
     const auto code = process::watch(step.argv, environment, [&](std::string_view line) {
       say_block(fmt::format("{}\n", line));
       kept.emplace_back(line);
-      if (kept.size() > most_lines_kept) kept.pop_front();
+      if (kept.size() > most_venv_lines) kept.pop_front();
     });
     const std::string what = fmt::format("{} on host {}", step.what, record_.host);
     if (!code) return fail(what, code.error().line());
@@ -149,7 +149,7 @@ class Build {
 }  // namespace
 
 int build_venv(const SetupOptions& options, const Environment& environment) {
-  Build build(options, environment);
+  VenvBuild build(options, environment);
   if (const auto done = build.run(); !done) return give_up(done.error());
   std::vector<std::string> versions;
   for (const auto& [name, version] : build.record().imports) {

@@ -38,7 +38,7 @@ std::string shell_of(const Environment& environment) {
   return environment.non_empty("SHELL").value_or("/bin/bash");
 }
 
-std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job) {
+std::string not_running_text(const scheduler::Queue& queue, const scheduler::Job& job) {
   if (has_ended(job.state)) return jobs::end_text(queue, job);
   return fmt::format("{}: {}", job.state_word, queue.state_words(job.state_word));
 }
@@ -61,7 +61,7 @@ Result<std::string> number_of(const std::string& text, const Environment& enviro
   if (running.size() == 1) return running.front()->number;
   if (!running.empty())
     return usage(what, "several of its tasks run", "say one: " + join(ids, ", "));
-  return fail(what, "the job does not run: " + state_text(**queue, jobs->front()),
+  return fail(what, "the job does not run: " + not_running_text(**queue, jobs->front()),
               "toprun status " + text);
 }
 
@@ -108,7 +108,8 @@ void make_absolute(std::string& folder, const scheduler::JobRequest& request) {
 }
 
 // An environment that is entered inside a container is not here.
-Result<void> check_surroundings(jobs::SubmitOptions& options, const Environment& environment) {
+Result<void> check_shell_surroundings(jobs::SubmitOptions& options,
+                                      const Environment& environment) {
   container::Wanted wanted = options.container;
   if (auto done = options::complete(wanted, environment, options.notes); !done) return done;
   if (wanted.empty()) {
@@ -117,7 +118,7 @@ Result<void> check_surroundings(jobs::SubmitOptions& options, const Environment&
   return container::check_image_file(wanted.image, hosts::host_name(), "");
 }
 
-int act(const options::Split& split, const Environment& environment) {
+int open_shell(const options::Split& split, const Environment& environment) {
   auto options = jobs::shell_options(split, environment);
   if (!options) return give_up(options.error());
   plan::Activation& activation = options->activation;
@@ -135,7 +136,7 @@ int act(const options::Split& split, const Environment& environment) {
   const bool has_slurm = process::find_program("salloc", clean).has_value();
   if (!has_slurm && options->dry_run == jobs::DryRun::no)
     return give_up(scheduler::no_slurm("salloc"));
-  if (const auto there = check_surroundings(*options, clean); !there) {
+  if (const auto there = check_shell_surroundings(*options, clean); !there) {
     return give_up(there.error());
   }
   if (options->attach) return attach(*options, *shell, has_slurm, clean);
@@ -188,7 +189,8 @@ Result<int> run_shell(const options::Call& call) {
     const bool dry_run = call.has(options::FlagId::job_dry_run);
     return pods::open_pod_shell(*job, dry_run, call.environment);
   }
-  return shell ? enter(*shell, call.split, call.environment) : act(call.split, call.environment);
+  return shell ? enter(*shell, call.split, call.environment)
+               : open_shell(call.split, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -21,7 +21,6 @@ using nlohmann::json;
 using options::FlagId;
 
 constexpr std::chrono::seconds places_limit{20};
-constexpr std::size_t most_complaints = 2;
 constexpr std::chrono::seconds remote_limit{60};  // with a step of the engine's around it
 
 std::string cannot_tell(const std::string& job) {

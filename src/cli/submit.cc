@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
+#include "cli/run.h"
 #include "config/config.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
@@ -27,13 +27,6 @@
 namespace toprun::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return fs::exists(path, error) && !fs::is_directory(path, error);
-}
-
 // A program from modules, a virtual environment or an image can be found only on the job's nodes.
 Result<void> check_script(const plan::Options& run, const Environment& environment) {
   const bool is_brought = run.program == plan::Program::executable &&
@@ -43,7 +36,7 @@ Result<void> check_script(const plan::Options& run, const Environment& environme
 
 // An image's folder is shared with the job's nodes, whose machines may be others. A job that begins
 // after another may find what that one makes. An environment that is entered inside is not here.
-Result<void> check_surroundings(jobs::SubmitOptions& options, const Environment& environment) {
+Result<void> check_job_surroundings(jobs::SubmitOptions& options, const Environment& environment) {
   const plan::Options& run = options.run;
   if (run.container.empty()) {
     return check_activation(run.activation, options.request, environment, options.notes);
@@ -91,8 +84,8 @@ int act_in_pods(const options::Split& given, const std::vector<std::string>& hid
              : pods::submit_pods(*options, environment);
 }
 
-int act(const options::Split& given, const std::vector<std::string>& hidden,
-        const std::vector<std::string>& arguments, const Environment& environment) {
+int act_in_slurm(const options::Split& given, const std::vector<std::string>& hidden,
+                 const std::vector<std::string>& arguments, const Environment& environment) {
   if (std::ranges::any_of(given.options, [](const auto& option) {
         return option.flag->id == options::FlagId::interactive;
       })) {
@@ -125,7 +118,7 @@ int act(const options::Split& given, const std::vector<std::string>& hidden,
   if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
     return give_up(limit.error());
   }
-  if (const auto there = check_surroundings(*options, clean); !there) {
+  if (const auto there = check_job_surroundings(*options, clean); !there) {
     return give_up(there.error());
   }
   if (!awaited->note.empty()) options->notes.push_back(awaited->note);
@@ -147,7 +140,7 @@ Result<int> run_submit(const options::Call& call) {
   Environment environment = call.environment;
   const auto hidden = config::hide_secrets(split.options, environment);
   const std::string engine = engine_of(split, environment);
-  const auto submit = engine == "kubernetes" || engine == "runai" ? act_in_pods : act;
+  const auto submit = engine == "kubernetes" || engine == "runai" ? act_in_pods : act_in_slurm;
   return submit(split, hidden, call.words, environment);
 }
 

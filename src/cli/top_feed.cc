@@ -56,9 +56,6 @@ constexpr std::chrono::seconds picture_limit{20};
 constexpr std::chrono::milliseconds before_another_try{500};
 constexpr std::size_t longest_line = 256u << 20;
 constexpr std::size_t longest_complaint = 16u << 10;
-constexpr std::size_t most_complaints = 2;
-
-using State = PictureFeed::State;
 
 Result<pid_t> start(const std::vector<std::string>& command, const Environment& environment,
                     const process::Start& how) {
@@ -80,7 +77,7 @@ bool read_more(int fd, std::string& text, std::size_t most) {
 
 // Tells of the newest whole line. False: it shows the job's end. The first `seen` bytes hold no
 // line's end: a line of many ranks is megabytes, which come in a hundred parts.
-bool tell_lines(State& state, std::string& lines, std::size_t seen) {
+bool tell_lines(PictureFeed::State& state, std::string& lines, std::size_t seen) {
   if (lines.find('\n', seen) == std::string::npos) return true;
   const std::size_t last = lines.rfind('\n');
   const std::size_t before = last == 0 ? std::string::npos : lines.rfind('\n', last - 1);
@@ -97,7 +94,7 @@ bool tell_lines(State& state, std::string& lines, std::size_t seen) {
 }
 
 // A connection may end before the job does: its reader was stopped for a while.
-void read_socket(State& state, const RunningJob& job) {
+void read_socket(PictureFeed::State& state, const RunningJob& job) {
   do {
     auto body = pictures_of(job);
     if (!body) {
@@ -113,7 +110,7 @@ void read_socket(State& state, const RunningJob& job) {
   } while (state.pause(before_another_try));
 }
 
-void read_command(State& state, pid_t pid, const Fd& out, const Fd& err) {
+void read_command(PictureFeed::State& state, pid_t pid, const Fd& out, const Fd& err) {
   std::string lines;
   std::string complaints;
   bool out_open = true;

@@ -91,7 +91,7 @@ struct Drawn {
   std::string words;
 };
 
-Result<Drawn> drawn_as_listed(const std::string& file, const Job& job) {
+Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
   const auto text = read_file(file);
   if (!text) {
     return usage(fmt::format("--order {}", file), "it is no order, nor a file that can be read",
@@ -118,7 +118,7 @@ std::string words_of(const DrawnOrder& order, std::size_t segment) {
                       : fmt::format("{}, segments of {}", order.words, segment);
 }
 
-Result<Drawn> drawn_by_topology(const Call& call, const Job& job,
+Result<Drawn> drawn_by_topology(const Call& call, const PlacedJob& job,
                                 const std::optional<placement::Plan>& plan) {
   auto wishes = wishes_of(call, plan);
   if (!wishes) return std::unexpected(wishes.error());
@@ -128,7 +128,7 @@ Result<Drawn> drawn_by_topology(const Call& call, const Job& job,
   return Drawn{*std::move(placed), words_of(orders.front(), segment)};
 }
 
-Result<Drawn> draw_order(const Call& call, const Job& job,
+Result<Drawn> draw_order(const Call& call, const PlacedJob& job,
                          const std::optional<placement::Plan>& plan) {
   const std::string order = call.text(FlagId::drawn_order).value_or("topology");
   if (order == orders.front().name) return drawn_by_topology(call, job, plan);
@@ -149,7 +149,7 @@ std::vector<int> processes_of(const placement::Placement& placement) {
 }
 
 // The groups that get a colour each; none without --parallel.
-Result<std::optional<placement::Teams>> teams_of(const Call& call, const Job& job,
+Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJob& job,
                                                  const placement::Placement& drawn,
                                                  const std::optional<placement::Plan>& plan) {
   const auto groups = call.text(FlagId::groups);
@@ -173,7 +173,7 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const Job& jo
   return teams;
 }
 
-Result<Sketch> sketch_of(const Call& call, const Job& job, const Drawn& drawn,
+Result<Sketch> sketch_of(const Call& call, const PlacedJob& job, const Drawn& drawn,
                          const std::optional<placement::Plan>& plan) {
   const auto tree = placement::place(job.hosts, job.map);
   if (!tree) return std::unexpected(tree.error());

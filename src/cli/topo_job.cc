@@ -125,7 +125,7 @@ void take_memory_in_a_large_step() {
 }
 
 // The adapters of this machine stand for those of all hosts of the job, if it is one of them.
-void add_own_rates(Job& job, const Environment& environment) {
+void add_own_rates(PlacedJob& job, const Environment& environment) {
   const fabric::Sysfs sysfs;
   if (job.map.links.contains(topology::host_level) || sysfs.names("sys/class/infiniband").empty()) {
     return;
@@ -140,9 +140,9 @@ void add_own_rates(Job& job, const Environment& environment) {
 
 }  // namespace
 
-Result<Job> find_job(const options::Call& call) {
+Result<PlacedJob> find_job(const options::Call& call) {
   take_memory_in_a_large_step();
-  Job job;
+  PlacedJob job;
   job.topology = call.text(FlagId::topology).value_or("auto");
   const auto processes = processes_of(call);
   if (!processes) return std::unexpected(processes.error());

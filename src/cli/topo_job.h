@@ -12,7 +12,7 @@ namespace toprun::cli {
 
 // The input of the verbs of `toprun topo`: hosts and their known places.
 
-struct Job {
+struct PlacedJob {
   std::vector<placement::Host> hosts;
   topology::Map map;
   std::string topology;    // --topology
@@ -21,7 +21,7 @@ struct Job {
 
 // Hosts: --hosts, else the Slurm step or allocation, else all that the topology knows. Outside of a
 // job `auto` asks this machine's Slurm.
-Result<Job> find_job(const options::Call& call);
+Result<PlacedJob> find_job(const options::Call& call);
 
 // Reports missing evidence on stderr: the warnings, and whether no place is known at all.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);

@@ -34,7 +34,7 @@ Result<const view::Format*> chosen_format(const Call& call) {
                config::nearest_or_all(given->value, names));
 }
 
-Result<void> check_length(const view::Format& format, const Job& job) {
+Result<void> check_length(const view::Format& format, const PlacedJob& job) {
   std::size_t ranks = 0;
   for (const placement::Host& host : job.hosts) ranks += static_cast<std::size_t>(host.nproc);
   if (!format.line_per_rank || ranks <= view::max_rank_lines) return {};
@@ -65,7 +65,7 @@ Result<std::optional<std::size_t>> position_of(const std::string& host,
                meant ? fmt::format("did you mean {}?", *meant) : "topo order lists them");
 }
 
-Result<void> add_explanation(const Call& call, const Job& job, std::size_t segment,
+Result<void> add_explanation(const Call& call, const PlacedJob& job, std::size_t segment,
                              placement::Placement& placement) {
   const auto host = call.text(FlagId::explain);
   if (!host) return {};

@@ -15,7 +15,7 @@ namespace {
 using options::Call;
 using options::FlagId;
 
-Result<placement::Terms> terms_of(const Call& call, const Job& job) {
+Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
   placement::Terms terms;
   const auto told = options::parse_links(options::plan_options(call));
   if (!told) return std::unexpected(told.error());
@@ -42,7 +42,7 @@ struct GroupParts {
   std::vector<std::string> warnings;
 };
 
-Result<GroupParts> group_parts(const options::PlanOptions& options, const Job& job) {
+Result<GroupParts> group_parts(const options::PlanOptions& options, const PlacedJob& job) {
   const auto plan = options::parse_plan(options);
   if (!plan) return std::unexpected(plan.error());
   if (!plan->has_value()) return GroupParts{};

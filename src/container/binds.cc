@@ -21,7 +21,7 @@ std::string normal(std::string_view path) {
   return text;
 }
 
-std::unexpected<Error> bad(std::string_view bind, std::string why) {
+std::unexpected<Error> bad_bind(std::string_view bind, std::string why) {
   return usage(fmt::format("--bind {}", printable(bind)), std::move(why),
                "the form is SRC[:DST[:ro|rw]]");
 }
@@ -30,9 +30,9 @@ std::unexpected<Error> bad(std::string_view bind, std::string why) {
 
 Result<Bind> parse_bind(std::string_view text) {
   const auto parts = split(text, ':');
-  if (parts[0].empty()) return bad(text, "the folder to bind is missing");
-  if (parts.size() > 3) return bad(text, "a path with ':' in it cannot be bound");
-  if (!is_printable(text)) return bad(text, "control characters are not allowed");
+  if (parts[0].empty()) return bad_bind(text, "the folder to bind is missing");
+  if (parts.size() > 3) return bad_bind(text, "a path with ':' in it cannot be bound");
+  if (!is_printable(text)) return bad_bind(text, "control characters are not allowed");
   if (parts[0].starts_with('~')) {
     return usage(fmt::format("--bind {}", text), "the shell has not replaced the '~'",
                  "write the path as $HOME/...");
@@ -41,13 +41,13 @@ Result<Bind> parse_bind(std::string_view text) {
   bind.source = normal(parts[0]);
   bind.target = bind.source;
   if (parts.size() > 1) {
-    if (!parts[1].starts_with('/')) return bad(text, "the path inside must be absolute");
+    if (!parts[1].starts_with('/')) return bad_bind(text, "the path inside must be absolute");
     bind.target = normal(parts[1]);
   }
-  if (bind.target == "/") return bad(text, "it would hide the whole image");
+  if (bind.target == "/") return bad_bind(text, "it would hide the whole image");
   if (parts.size() > 2) {
     if (parts[2] != "ro" && parts[2] != "rw") {
-      return bad(text, fmt::format("{} is neither ro nor rw", printable(parts[2])));
+      return bad_bind(text, fmt::format("{} is neither ro nor rw", printable(parts[2])));
     }
     bind.read_only = parts[2] == "ro";
   }

@@ -42,7 +42,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-std::unexpected<Error> bad(std::string_view image, std::string why, std::string fix = {}) {
+std::unexpected<Error> bad_image(std::string_view image, std::string why, std::string fix = {}) {
   return usage(fmt::format("container image {}", printable(image)), std::move(why), std::move(fix));
 }
 
@@ -157,7 +157,7 @@ std::string_view take_registry(std::string_view& text) {
 Result<Image> parse_reference(std::string_view whole, std::string_view transport,
                               std::string_view text) {
   Image image{.transport = std::string(transport)};
-  if (text.empty()) return bad(whole, "a name must follow");
+  if (text.empty()) return bad_image(whole, "a name must follow");
   image.path = text;
   if (const auto at = text.find('@'); at != text.npos && !text.substr(at).contains(':')) {
     image.user = text.substr(0, at);
@@ -169,53 +169,53 @@ Result<Image> parse_reference(std::string_view whole, std::string_view transport
   if (const auto at = text.find('@'); at != text.npos) {
     image.digest = text.substr(at + 1);
     text = text.substr(0, at);
-    if (const auto wrong = wrong_with_digest(image.digest)) return bad(whole, *wrong);
+    if (const auto wrong = wrong_with_digest(image.digest)) return bad_image(whole, *wrong);
   }
   image.registry = take_registry(text);
   if (!image.registry.empty()) {
-    if (const auto wrong = wrong_with_registry(image.registry)) return bad(whole, *wrong);
+    if (const auto wrong = wrong_with_registry(image.registry)) return bad_image(whole, *wrong);
   }
   const auto colon = text.find(':');
   image.name = text.substr(0, colon);
   if (const auto wrong = wrong_with_name(image)) {
     const bool looks_like_file = image.name.contains('/') && image.registry.empty();
-    return bad(whole, *wrong,
-               looks_like_file ? fmt::format("for a folder say ./{}", printable(whole)) : "");
+    return bad_image(whole, *wrong,
+                     looks_like_file ? fmt::format("for a folder say ./{}", printable(whole)) : "");
   }
   if (colon == text.npos) return image;
   image.tag = text.substr(colon + 1);
-  if (const auto wrong = wrong_with_tag(image.tag)) return bad(whole, *wrong);
+  if (const auto wrong = wrong_with_tag(image.tag)) return bad_image(whole, *wrong);
   return image;
 }
 
 }  // namespace
 
 Result<Image> parse_image(std::string_view text) {
-  if (text.empty()) return bad("''", "must not be empty");
-  if (!is_printable(text)) return bad(text, "control characters are not allowed");
-  if (text.starts_with('-')) return bad(text, "an image does not begin with '-'");
+  if (text.empty()) return bad_image("''", "must not be empty");
+  if (!is_printable(text)) return bad_image(text, "control characters are not allowed");
+  if (text.starts_with('-')) return bad_image(text, "an image does not begin with '-'");
   const std::string_view transport = transport_of(text);
   if (transport.empty()) {
     if (const auto kind = kind_of_path(text)) {
       return Image{.kind = *kind, .path = std::string(text)};
     }
     if (text.starts_with('~')) {
-      return bad(text, "the shell has not replaced the '~'", "write the path as $HOME/...");
+      return bad_image(text, "the shell has not replaced the '~'", "write the path as $HOME/...");
     }
     return parse_reference(text, {}, text);
   }
   const std::string_view rest = without_transport(text, transport);
   if (is_one_of(archives, transport)) {
-    if (rest.empty()) return bad(text, "a path must follow");
+    if (rest.empty()) return bad_image(text, "a path must follow");
     return Image{
         .kind = ImageKind::archive, .transport = std::string(transport), .path = std::string(rest)};
   }
   if (is_one_of(registries, transport) || is_one_of(stores, transport)) {
     return parse_reference(text, transport, rest);
   }
-  return bad(text, fmt::format("{}:// is not known", printable(transport)),
-             fmt::format("known are {}, {}, {}", fmt::join(registries, ", "),
-                         fmt::join(stores, ", "), fmt::join(archives, ", ")));
+  return bad_image(text, fmt::format("{}:// is not known", printable(transport)),
+                   fmt::format("known are {}, {}, {}", fmt::join(registries, ", "),
+                               fmt::join(stores, ", "), fmt::join(archives, ", ")));
 }
 
 bool names_path(std::string_view text) {

@@ -64,7 +64,7 @@ void add_binds(Arguments& words, const Run& run) {
 }
 
 // The image as `podman run` expects it after its flags.
-std::string image_word(const Image& image) {
+std::string podman_image(const Image& image) {
   if (image.kind == ImageKind::archive) {
     return fmt::format("{}:{}", image.transport.empty() ? "docker-archive" : image.transport,
                        image.path);
@@ -133,7 +133,7 @@ class Podman final : public Runtime {
                           {"mv", "-T", part, kept->path}},
                          environment);
     }
-    const std::string source = image_word(*image);
+    const std::string source = podman_image(*image);
     const std::string archive = kept->path + ".tar";
     const std::string made = "toprun-" + run.wanted.name;
     return commands_of({{"rm", "-rf", part},
@@ -182,7 +182,7 @@ class Podman final : public Runtime {
     } else if (image->kind == ImageKind::folder) {
       words.add("--rootfs", image->path);
     } else {
-      words.add(image_word(*image));
+      words.add(podman_image(*image));
     }
     words.add_all(run.program);
     return Command{words.take(), environment};

@@ -9,7 +9,7 @@ namespace toprun::container {
 namespace {
 
 // "[USER@][REGISTRY#]IMAGE[:TAG]" or a path.
-std::string image_word(const Image& image) {
+std::string pyxis_image(const Image& image) {
   if (image.is_path()) return image.path;
   std::string text;
   if (!image.user.empty()) text += image.user + "@";
@@ -46,7 +46,7 @@ class Pyxis final : public Runtime {
   std::vector<std::string> step_options(const Run& run) const override {
     const auto image = parse_image(run.wanted.image);
     if (!image) return {};
-    std::vector<std::string> words{"--container-image=" + image_word(*image)};
+    std::vector<std::string> words{"--container-image=" + pyxis_image(*image)};
     std::vector<std::string> mounts;
     for (const Bind& bind : in_order(run.binds)) {
       mounts.push_back(

@@ -5,7 +5,7 @@
 namespace toprun::cost {
 namespace {
 
-Layout layout(const std::string& text, int world) {
+Layout layout_for(const std::string& text, int world) {
   return *layout_of(*parse_parallel(text), world);
 }
 
@@ -42,7 +42,7 @@ constexpr double gpt3 = 12.0 * 96 * 12'288 * 12'288;  // 96 layers of 12,288
 
 TEST(Traffic, OfADenseModel) {
   // Two replicas take 2²¹ tokens each; a rank has half the layers and half of each.
-  const Traffic traffic = traffic_of(layout("tp=2,pp=2", 8), gpt3, {});
+  const Traffic traffic = traffic_of(layout_for("tp=2,pp=2", 8), gpt3, {});
   const double activations = 2.0 * 12'288 * (1 << 21) / 2;
   EXPECT_DOUBLE_EQ(traffic.of(Kind::tp), 4 * 2 * 0.5 * 48 * (2 * activations));
   EXPECT_DOUBLE_EQ(traffic.of(Kind::pp), 2 * activations);
@@ -52,14 +52,14 @@ TEST(Traffic, OfADenseModel) {
 }
 
 TEST(Traffic, OfPartsOfASequence) {
-  const Traffic traffic = traffic_of(layout("cp=4", 8), gpt3, {});
+  const Traffic traffic = traffic_of(layout_for("cp=4", 8), gpt3, {});
   const double keys_and_values = 2 * (2.0 * 12'288 * (1 << 21) / 4) / 8;
   EXPECT_DOUBLE_EQ(traffic.of(Kind::cp), 3 * 3 * keys_and_values * 96);
   EXPECT_DOUBLE_EQ(traffic.of(Kind::dp), 6 * (7.0 / 8) * gpt3);
 }
 
 TEST(Traffic, OfExperts) {
-  const Traffic traffic = traffic_of(layout("ep=4", 8), gpt3 * 17 / 3, {});
+  const Traffic traffic = traffic_of(layout_for("ep=4", 8), gpt3 * 17 / 3, {});
   const double activations = 2.0 * 12'288 * (1 << 19);
   EXPECT_DOUBLE_EQ(traffic.of(Kind::ep), 4 * 0.75 * 2 * activations * 96);
   EXPECT_NEAR(traffic.of(Kind::dp) / (6 * (7.0 / 8) * gpt3 / 3), 1, 1e-12);
@@ -67,13 +67,13 @@ TEST(Traffic, OfExperts) {
 }
 
 TEST(Traffic, AReplicaHasAtLeastASequence) {
-  const Traffic few = traffic_of(layout("pp=2", 2048), gpt3, {});
-  const Traffic many = traffic_of(layout("pp=2", 8192), gpt3, {});
+  const Traffic few = traffic_of(layout_for("pp=2", 2048), gpt3, {});
+  const Traffic many = traffic_of(layout_for("pp=2", 8192), gpt3, {});
   EXPECT_DOUBLE_EQ(few.of(Kind::pp), many.of(Kind::pp));
 }
 
 TEST(Traffic, WhatIsToldGoesBefore) {
-  const Traffic traffic = traffic_of(layout("tp=2,pp=2", 8), gpt3, {{Kind::dp, 5.0}});
+  const Traffic traffic = traffic_of(layout_for("tp=2,pp=2", 8), gpt3, {{Kind::dp, 5.0}});
   EXPECT_DOUBLE_EQ(traffic.of(Kind::dp), 5);
   EXPECT_GT(traffic.of(Kind::tp), 5);
 }
@@ -85,8 +85,8 @@ std::string pairs_text(const std::string& parallel, const std::vector<int>& proc
   Traffic traffic;
   traffic.bytes.fill(1);
   const std::array kinds = {kind};
-  const auto graph = graph_of(layout(parallel, world), traffic, kinds, slots_of_ranks(processes),
-                              processes.size());
+  const auto graph = graph_of(layout_for(parallel, world), traffic, kinds,
+                              slots_of_ranks(processes), processes.size());
   std::string text;
   for (std::size_t s = 0; s < graph->slots(); ++s) {
     for (const Graph::Edge& edge : graph->of(s)) {
@@ -122,8 +122,8 @@ TEST(Graph, IsWhatTheGroupsSendBetweenNodes) {
 TEST(Graph, IsNotMadeOfTooManyPairs) {
   const std::vector<int> processes(4096, 1);
   const std::array kinds = {Kind::ep};
-  EXPECT_FALSE(graph_of(layout("ep=4096", 4096), {}, kinds, slots_of_ranks(processes), 4096));
-  EXPECT_TRUE(graph_of(layout("ep=64", 4096), {}, kinds, slots_of_ranks(processes), 4096));
+  EXPECT_FALSE(graph_of(layout_for("ep=4096", 4096), {}, kinds, slots_of_ranks(processes), 4096));
+  EXPECT_TRUE(graph_of(layout_for("ep=64", 4096), {}, kinds, slots_of_ranks(processes), 4096));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void read_gpus(const fabric::Sysfs& sysfs, const Environment& environment, Facts
   } else {
     facts.gpus = parse_gpus(*text);
   }
-  facts.gpu_faults = gpu_faults();
+  facts.gpu_faults = logged_gpu_faults();
 }
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue …" (or "… Open Kernel Module for

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 8> library_folders = {"usr/lib/x86_64-lin
                                                              "lib",
                                                              "lib/x86_64-linux-gnu",
                                                              "usr/local/lib"};
-constexpr std::string_view verbs_library = "libibverbs.so.1";
+constexpr std::string_view verbs_library_file = "libibverbs.so.1";
 
 void add_if_narrow(const fabric::Sysfs& sysfs, const std::string& name, const std::string& address,
                    std::vector<NarrowLink>& links) {
@@ -129,7 +129,7 @@ bool has_verbs_library(const fabric::Sysfs& sysfs, const Environment& environmen
     if (folder.starts_with('/')) folders.emplace_back(folder.substr(1));
   }
   return std::ranges::any_of(folders, [&](const std::string& folder) {
-    return sysfs.exists(folder + "/" + std::string(verbs_library));
+    return sysfs.exists(folder + "/" + std::string(verbs_library_file));
   });
 }
 
@@ -148,7 +148,7 @@ std::string gpu_fault_in(std::string_view record) {
   return fmt::format("Xid {} of {}", *number, printable(rest.substr(0, close)));
 }
 
-std::set<std::string> gpu_faults() {
+std::set<std::string> logged_gpu_faults() {
   std::set<std::string> faults;
   const Fd log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   std::array<char, 8'192> record;

@@ -43,7 +43,7 @@ bool has_verbs_library(const fabric::Sysfs& sysfs, const Environment& environmen
 // NVIDIA's codes for faults of a GPU since the start of the machine, from the kernel's log: "Xid 79
 // of 0000:1a:00". Without those that a program's own errors cause. Empty for users who may not read
 // the log.
-std::set<std::string> gpu_faults();
+std::set<std::string> logged_gpu_faults();
 // The fault in a record of the log ("6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79, …"); empty: none.
 std::string gpu_fault_in(std::string_view record);
 

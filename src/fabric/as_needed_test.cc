@@ -20,7 +20,7 @@ using Version = std::optional<NcclVersion>;
 
 const std::string link_local = "fe80:0000:0000:0000:0000:0000:0000:0001";
 const std::string site_local = "fd00:0000:0000:0000:0000:0000:0000:0001";
-const std::string ipv4 = "0000:0000:0000:0000:0000:ffff:0a01:0007";
+const std::string ipv4_entry = "0000:0000:0000:0000:0000:ffff:0a01:0007";
 
 // Whose types cannot be read. A kernel that shows an entry's address shows its type, unless it
 // shows none at all; versions of NCCL that never fail at a hidden one are tested with any.
@@ -99,7 +99,7 @@ class Machine {
     const std::array<std::string, 6> gids = {link_local,
                                              site_local,
                                              "0000:0000:0000:0000:0000:ffff:a9fe:0304",
-                                             ipv4,
+                                             ipv4_entry,
                                              "0000:0000:0000:0000:0000:ffff:0a02:0007",
                                              "0000:0000:0000:0000:0000:ffff:c0a8:0007"};
     const std::string empty = "0000:0000:0000:0000:0000:0000:0000:0000";
@@ -122,7 +122,7 @@ class Machine {
 };
 
 // All that a launch says and does.
-std::string told(NodeFabric node, const Version& nccl) {
+std::string settings_told(NodeFabric node, const Version& nccl) {
   node.nccl = nccl;
   std::string text = summary_of(node) + "\n" + why_no_rdma(node).value_or("RDMA") + "\n";
   for (const PortVerdict& verdict : node.choice.ports) {
@@ -156,7 +156,7 @@ int decides_as_with_all(Hidden hidden, unsigned machines, const std::vector<Vers
       const NodeFabric needed = read_node_as_needed(machine.sysfs(), environment, {});
       if (named.empty() && entries_of(needed) < entries_of(all)) ++fewer;
       for (const Version& nccl : versions) {
-        EXPECT_EQ(told(needed, nccl), told(all, nccl))
+        EXPECT_EQ(settings_told(needed, nccl), settings_told(all, nccl))
             << "seed " << seed << ", NCCL " << (nccl ? text_of(*nccl) : "unknown") << ", entry "
             << named;
       }
@@ -176,10 +176,10 @@ TEST(AsNeeded, DecidesWhatAllEntriesDo) {
 // NCCL_IB_ADDR_FAMILY=AF_INET6 would be right for the second one, and lead NCCL to an entry of the
 // first one that is not read.
 TEST(AsNeeded, AnotherAdapterNeedsAnotherFamily) {
-  const Machine machine({{{ipv4, link_local}, {link_local, site_local}}});
+  const Machine machine({{{ipv4_entry, link_local}, {link_local, site_local}}});
   const NodeFabric needed = read_node_as_needed(machine.sysfs(), {}, {});
   ASSERT_EQ(needed.devices[0].ports[0].gids.size(), 1u);
-  EXPECT_EQ(told(needed, newest), told(read_node(machine.sysfs(), {}), newest));
+  EXPECT_EQ(settings_told(needed, newest), settings_told(read_node(machine.sysfs(), {}), newest));
 }
 
 }  // namespace

@@ -48,11 +48,9 @@ std::optional<std::int64_t> lid_of(const std::optional<std::string>& text) {
   return value;
 }
 
-using Entries = GidExtent::Entries;
-
 // Neither a decision nor a message of a launch has to do with the entries of other ports.
 bool needs_gids(const Device& device, const Port& port, const GidExtent& extent) {
-  if (extent.entries != Entries::needed) return true;
+  if (extent.entries != GidExtent::Entries::needed) return true;
   return port.link_layer == LinkLayer::ethernet && port.state == PortState::active &&
          !is_efa(device);
 }
@@ -66,7 +64,8 @@ Port read_port(const Folder& folder, int number, const Device& device, const Gid
     port.rate_gbps = rate->gbps;
     port.speed = std::move(rate->speed);
   }
-  const bool has_lid = extent.entries != Entries::needed || port.link_layer != LinkLayer::ethernet;
+  const bool has_lid =
+      extent.entries != GidExtent::Entries::needed || port.link_layer != LinkLayer::ethernet;
   if (has_lid) port.lid = lid_of(folder.text("lid"));
   if (needs_gids(device, port, extent)) read_gids(folder, device, extent, port);
   return port;
@@ -84,7 +83,7 @@ Device read_device(const Folder& folder, const std::string& name, const GidExten
   Device device;
   device.name = name;
   device.vendor = folder.text("device/vendor").value_or("");
-  if (extent.entries != Entries::needed) add_description(folder, device);
+  if (extent.entries != GidExtent::Entries::needed) add_description(folder, device);
   device.interfaces = folder.names("device/net");
   // The kernel numbers them without gaps.
   for (int number = 1; number <= max_ports; ++number) {
@@ -110,8 +109,8 @@ std::vector<Device> read(const Sysfs& sysfs, const GidExtent& extent) {
   const std::size_t threads = std::min<std::size_t>(
       {names.size(), most_threads, std::max(1u, std::thread::hardware_concurrency())});
   std::vector<std::thread> helpers;
-  const bool is_long = (extent.entries == Entries::all && names.size() > 1) ||
-                       (extent.entries == Entries::needed && names.size() > few_devices);
+  const bool is_long = (extent.entries == GidExtent::Entries::all && names.size() > 1) ||
+                       (extent.entries == GidExtent::Entries::needed && names.size() > few_devices);
   for (std::size_t i = 1; is_long && i < threads; ++i) {
     if (auto thread = quiet_thread(work)) helpers.push_back(*std::move(thread));
   }
@@ -133,11 +132,11 @@ std::vector<Device> read_devices(const Sysfs& sysfs) {
 std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,
                                            std::span<const Interface> interfaces,
                                            std::optional<int> named_gid) {
-  return read(sysfs, {Entries::needed, interfaces, named_gid});
+  return read(sysfs, {GidExtent::Entries::needed, interfaces, named_gid});
 }
 
 std::vector<Device> read_devices_briefly(const Sysfs& sysfs) {
-  return read(sysfs, {.entries = Entries::first});
+  return read(sysfs, {.entries = GidExtent::Entries::first});
 }
 
 std::optional<Rate> parse_rate(std::string_view text) {

@@ -12,7 +12,7 @@
 namespace toprun::fabric {
 namespace {
 
-constexpr std::size_t max_variables = 256;
+constexpr std::size_t max_changes = 256;
 constexpr std::array<std::string_view, 5> of_the_shell = {"_", "SHLVL", "PWD", "OLDPWD",
                                                           "BASH_EXECUTION_STRING"};
 // Sends the script's output to stderr, because stdout is for the variables.
@@ -50,7 +50,7 @@ std::vector<ScriptChange> changes_between(const Environment& before, std::string
     if (!is_the_shells(name) && !after.contains(name)) changes.push_back({name, value, {}});
   }
   std::ranges::sort(changes, {}, &ScriptChange::name);
-  if (changes.size() > max_variables) changes.resize(max_variables);
+  if (changes.size() > max_changes) changes.resize(max_changes);
   return changes;
 }
 

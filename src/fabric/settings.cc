@@ -34,10 +34,6 @@ Decision leave(std::string reason) {
   return {std::nullopt, std::move(reason)};
 }
 
-const Port& port_of(const NodeFabric& node, const PortVerdict& verdict) {
-  return node.devices[verdict.device].ports[verdict.port];
-}
-
 std::vector<const PortVerdict*> chosen(const NodeFabric& node) {
   std::vector<const PortVerdict*> ports;
   for (const PortVerdict& verdict : node.choice.ports) {
@@ -51,7 +47,7 @@ std::string list_of(const NodeFabric& node, const std::vector<const PortVerdict*
   std::vector<std::string> names;
   for (const PortVerdict* verdict : ports) {
     names.push_back(
-        fmt::format("{}:{}", node.devices[verdict->device].name, port_of(node, *verdict).number));
+        fmt::format("{}:{}", node.devices[verdict->device].name, node.port_of(*verdict).number));
   }
   return join(names, ",");
 }
@@ -59,7 +55,7 @@ std::string list_of(const NodeFabric& node, const std::vector<const PortVerdict*
 // An active port that is not chosen, which NCCL and UCX would use: they use all active ports.
 const PortVerdict* active_but_not_chosen(const NodeFabric& node) {
   for (const PortVerdict& verdict : node.choice.ports) {
-    const Port& port = port_of(node, verdict);
+    const Port& port = node.port_of(verdict);
     const bool is_verbs = !is_efa(node.devices[verdict.device]);
     if (!verdict.is_chosen() && port.state == PortState::active && is_verbs) return &verdict;
   }
@@ -96,7 +92,7 @@ std::optional<int> common_index(const std::vector<const PortVerdict*>& ports) {
 }
 
 const Gid& gid_of(const NodeFabric& node, const PortVerdict& verdict) {
-  const auto& gids = port_of(node, verdict).gids;
+  const auto& gids = node.port_of(verdict).gids;
   return *std::ranges::find(gids, verdict.gid.index.value_or(0), &Gid::index);
 }
 
@@ -104,7 +100,7 @@ const Gid& gid_of(const NodeFabric& node, const PortVerdict& verdict) {
 bool finds_all(const NodeFabric& node, const std::vector<const PortVerdict*>& ports,
                const GidSearch& search) {
   return std::ranges::all_of(ports, [&](const PortVerdict* verdict) {
-    return nccl_gid_index(port_of(node, *verdict).gids, search) == verdict->gid.index;
+    return nccl_gid_index(node.port_of(*verdict).gids, search) == verdict->gid.index;
   });
 }
 
@@ -144,7 +140,7 @@ std::string why_index_is_needed(const NodeFabric& node,
   }
   if (node.nccl && *node.nccl >= first_that_bears_hidden_types) return {};
   for (const PortVerdict* verdict : ports) {
-    const Port& port = port_of(node, *verdict);
+    const Port& port = node.port_of(*verdict);
     const std::string& name = node.devices[verdict->device].name;
     if (port.has_hidden_types) {
       return fmt::format(

@@ -80,6 +80,10 @@ struct NodeFabric {
   std::vector<ProfileSetting> profile_settings{};
   std::vector<ScriptChange> script_changes{};  // by name; the profile's script has been sourced
   std::string absent_mark{};  // of a profile that was asked for: "/sys/class/cxi is not there"
+
+  const Port& port_of(const PortVerdict& verdict) const {
+    return devices[verdict.device].ports[verdict.port];
+  }
 };
 
 // What the node's /sys, /proc and /etc tell: devices, interfaces, choice, nccl.conf and profile; by

@@ -8,15 +8,11 @@
 namespace toprun::fabric {
 namespace {
 
-const Port& port_of(const NodeFabric& node, const PortVerdict& verdict) {
-  return node.devices[verdict.device].ports[verdict.port];
-}
-
 // "8 RoCE ports of 400 Gb/s, 1 of 200 Gb/s", fastest first.
 std::string chosen_ports(const NodeFabric& node) {
   std::map<double, int, std::greater<>> by_rate;
   for (const PortVerdict& verdict : node.choice.ports) {
-    if (verdict.is_chosen()) ++by_rate[port_of(node, verdict).rate_gbps];
+    if (verdict.is_chosen()) ++by_rate[node.port_of(verdict).rate_gbps];
   }
   const char* const link = node.choice.layer == LinkLayer::infiniband ? "InfiniBand" : "RoCE";
   std::string text;
@@ -32,7 +28,7 @@ std::string chosen_ports(const NodeFabric& node) {
 std::string inactive_ports(const NodeFabric& node) {
   std::vector<std::string> texts;
   for (const PortVerdict& verdict : node.choice.ports) {
-    const Port& port = port_of(node, verdict);
+    const Port& port = node.port_of(verdict);
     if (port.state == PortState::active || port.link_layer != node.choice.layer) continue;
     texts.push_back(
         fmt::format("{} is {}", node.devices[verdict.device].name, name_of(port.state)));

@@ -27,12 +27,12 @@ std::optional<int> slots_in(std::string_view text) {
 }
 
 // "list" and N of "list:N". Brackets cannot contain colons; two colons make an IPv6 address.
-struct Item {
+struct HostItem {
   std::string_view list;
   std::optional<std::string_view> slots;
 };
 
-Item item_in(std::string_view word) {
+HostItem item_in(std::string_view word) {
   const std::size_t colon = word.rfind(':');
   if (colon == std::string_view::npos || word.find(':') != colon) return {word, std::nullopt};
   return {word.substr(0, colon), word.substr(colon + 1)};
@@ -58,7 +58,7 @@ class Collector {
  public:
   // `place` is for messages: "--hosts, item 2", "hosts.txt:7".
   Result<void> add(std::string_view word, const std::string& place) {
-    const Item item = item_in(word);
+    const HostItem item = item_in(word);
     std::optional<int> slots;
     if (item.slots) {
       slots = slots_in(*item.slots);

@@ -22,8 +22,8 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t max_name_bytes = 253;  // RFC 1035 3.1, as text
-constexpr milliseconds thread_margin{500};   // for a thread to report that its time is over
+constexpr std::size_t max_dns_name_bytes = 253;  // RFC 1035 3.1, as text
+constexpr milliseconds thread_margin{500};       // for a thread to report that its time is over
 
 // The addresses from one resolver, or the reason why there are none.
 struct Answer {
@@ -138,7 +138,7 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
   const std::string what = fmt::format("cannot resolve host name \"{}\"", name);
   if (name.empty()) return fail(what, "it is empty");
   // getent would take a leading dash for an option.
-  if (name.size() > max_name_bytes || name.front() == '-' ||
+  if (name.size() > max_dns_name_bytes || name.front() == '-' ||
       name.find_first_of(" \t\r\n/") != std::string::npos || name.find('\0') != std::string::npos) {
     return fail(what, "no host can have such a name");
   }

@@ -16,11 +16,6 @@ constexpr std::size_t max_entries = 100'000;  // of a folder; the rest is not lo
 constexpr std::size_t max_folders = 1'000;    // that are searched for a forgotten job's files
 constexpr std::string_view host_suffix = ".out";
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 // Names in a folder in natural order; empty: it cannot be read.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -189,6 +184,11 @@ Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
 }
 
 }  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
 
 std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler::Job& job) {
   if (job.out.empty()) return std::nullopt;

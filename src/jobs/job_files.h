@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "scheduler/queue.h"
 
 namespace toprun::jobs {
+
+// Whether anything is at this path; false also where nobody may look.
+bool is_there(const std::filesystem::path& path);
 
 // Where the files of one job lie: what `submit` laid down, or what any sbatch script left.
 //   LOGDIR/NAME.ID.out   the engine's own

@@ -18,11 +18,6 @@ using std::chrono::steady_clock;
 // may show later.
 constexpr std::chrono::seconds twin_limit{3};
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 // A folder of toprun's is there before the job prints; that of an array's task only from its start.
 bool is_ours(const JobFiles& files, const Job& job) {
   const fs::path folder = files.folder;

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -16,6 +15,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "base/clock.h"
+#include "base/quietly.h"
 #include "live/http.h"
 
 namespace toprun::live {
@@ -23,8 +23,6 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
 namespace {
-
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 std::unexpected<Error> no_answer(const std::filesystem::path& path, std::string why) {
   return fail(fmt::format("no answer from the job at {}", path.string()), std::move(why));

@@ -4,21 +4,16 @@
 
 #include <cstdint>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include "base/quietly.h"
+
 namespace toprun::live {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
-
-namespace {
-
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-
-}  // namespace
 
 Limit::Limit(const std::shared_ptr<Stream>& socket, std::chrono::seconds limit)
     : timer_(socket->get_executor()), socket_(socket) {

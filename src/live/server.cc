@@ -3,12 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/quietly.h"
 #include "live/http.h"
 
 namespace toprun::live {
@@ -27,8 +27,6 @@ struct Server::State {
 };
 
 namespace {
-
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 bool may_ask(Stream& socket) {
   ucred peer{};

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/clock.h"
 #include "base/console.h"
+#include "base/quietly.h"
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "base/voice.h"
@@ -20,6 +20,7 @@
 #include "node/member.h"
 #include "node/root.h"
 #include "node/session.h"
+#include "node/workplan.h"
 #include "plan/orders.h"
 #include "probes/cloud_probe.h"
 #include "probes/network_proof.h"
@@ -34,7 +35,6 @@ using rendezvous::Secret;
 
 namespace {
 
-constexpr std::chrono::milliseconds own_name_limit{2'000};
 // Munge's own library waits about 10 s for a munged that does not answer.
 constexpr std::chrono::seconds secret_limit{15};
 constexpr std::chrono::seconds end_step_limit{10};
@@ -120,7 +120,6 @@ void end_at_signals(Session& session) {
 asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
   const plan::Job& job = session.job;
   asio::steady_timer pause(session.io);
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (root.is_gathering()) {
     const auto there = co_await rendezvous::who_listens(
         session.pool, job.root_host, job.ports.front(), session.identity, job.patience);
@@ -190,7 +189,6 @@ asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Lin
   const auto closed = std::make_shared<asio::steady_timer>(io, run::farewell_timeout);
   link->on_closed = [closed] { closed->cancel(); };
   link->close();
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   co_await closed->async_wait(quietly);
 }
 

@@ -4,13 +4,13 @@
 #include <deque>
 #include <optional>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/clock.h"
+#include "base/quietly.h"
 
 namespace toprun::node {
 
@@ -28,7 +28,6 @@ class Inbox {
 
   // The next event, or nullopt once `deadline` has passed.
   boost::asio::awaitable<std::optional<Event>> next(std::optional<SteadyTime> deadline = {}) {
-    constexpr auto quietly = boost::asio::as_tuple(boost::asio::use_awaitable);
     while (events_.empty()) {
       if (deadline && std::chrono::steady_clock::now() >= *deadline) co_return std::nullopt;
       arrived_.expires_at(deadline.value_or(SteadyTime::max()));

@@ -4,11 +4,11 @@
 
 #include <chrono>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/console.h"
+#include "base/quietly.h"
 #include "fabric/as_needed.h"
 #include "fabric/profile_script.h"
 #include "probes/preflight.h"
@@ -118,7 +118,6 @@ asio::awaitable<Sights> Look::seen() {
   // A look that hangs keeps two of the pool's threads, and another would keep the rest.
   if (state_->is_whole() && steady_clock::now() > state_->began + stale_after) begin();
   const auto state = state_;
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (!state->is_over()) co_await state->over.async_wait(quietly);
   if (!state->is_whole()) {
     say(

@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/quietly.h"
 #include "evidence/last_act.h"
 #include "node/member.h"
 #include "probes/network_watch.h"
@@ -20,8 +20,6 @@ namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
 namespace {
-
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::chrono::seconds between_network_looks{1};
 constexpr std::chrono::seconds network_look_limit{5};

@@ -9,13 +9,13 @@
 
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 
 #include "agent/keeper.h"
 #include "base/console.h"
 #include "base/last_words.h"
+#include "base/quietly.h"
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "process/child.h"
@@ -30,17 +30,16 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t most_words_kept = 16u << 10;
 constexpr std::size_t lines_shown = 3;
 constexpr std::chrono::seconds first_progress{10};
 constexpr std::chrono::seconds progress_interval{30};
 constexpr std::chrono::seconds admission_limit{5};
-constexpr std::chrono::seconds clearing_limit{2};  // a runtime that is interrupted clears up
+constexpr std::chrono::seconds interrupt_limit{2};  // a runtime that is interrupted clears up
 constexpr std::chrono::seconds death_limit{4};
 constexpr milliseconds last_words_limit{500};
 constexpr milliseconds look_interval{200};  // for who is left, beside each child's own end
-constexpr std::chrono::seconds files_limit{20};
+constexpr std::chrono::seconds runtime_limit{20};
 constexpr std::chrono::seconds removal_limit{2};
 constexpr std::chrono::seconds discard_limit{10};  // the runtime's store may be slow
 
@@ -79,7 +78,7 @@ NodeContainer::~NodeContainer() {
   if (!nothing_left()) spawn::signal_descendants(SIGTERM);
   const auto began = steady_clock::now();
   while (!nothing_left() && steady_clock::now() < began + death_limit) {
-    if (steady_clock::now() > began + clearing_limit) spawn::signal_descendants(SIGKILL);
+    if (steady_clock::now() > began + interrupt_limit) spawn::signal_descendants(SIGKILL);
     show_life_();
     const timespec pause{0, 2'000'000};
     ::nanosleep(&pause, nullptr);
@@ -95,10 +94,10 @@ bool NodeContainer::discard(const Ground& ground) {
 
 template <class T>
 asio::awaitable<Result<T>> NodeContainer::beside(std::function<Result<T>()> work) {
-  auto answer = co_await pool_.answer<Result<T>>(std::move(work), files_limit);
+  auto answer = co_await pool_.answer<Result<T>>(std::move(work), runtime_limit);
   if (answer) co_return *std::move(answer);
   co_return fail(fmt::format("container on {}", job_.place.node_name),
-                 fmt::format("no answer from its files within {} s", files_limit.count()),
+                 fmt::format("no answer from its files within {} s", runtime_limit.count()),
                  "see which file system hangs: that of TMPDIR, of the image, of --bind");
 }
 

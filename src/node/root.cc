@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/console.h"
+#include "base/quietly.h"
 #include "node/ending.h"
 #include "node/settings.h"
 #include "plan/arrange.h"
@@ -190,7 +190,6 @@ void Root::look_for_the_absent() {
 }
 
 asio::awaitable<run::Course> Root::run() {
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (coordinator_.stage() < run::Stage::telling) co_await stage_.async_wait(quietly);
   co_return coordinator_.course();
 }
@@ -209,7 +208,6 @@ asio::awaitable<void> Root::tell_the_end(run::Course record) {
 }
 
 asio::awaitable<void> Root::farewell() {
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   happened(run::EndTold{summary(session_.job, coordinator_.course())});
   while (coordinator_.stage() != run::Stage::over) co_await stage_.async_wait(quietly);
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -16,6 +15,7 @@
 #include "base/console.h"
 #include "base/look.h"
 #include "base/open_files.h"
+#include "base/quietly.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "base/voice.h"
@@ -82,7 +82,6 @@ asio::awaitable<bool> Session::flushed() {
     *written = true;
     limit->expires_at(SteadyTime::min());
   });
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   co_await limit->async_wait(quietly);
   co_return *written;
 }

@@ -22,8 +22,6 @@
 namespace toprun::node {
 namespace {
 
-constexpr std::chrono::milliseconds own_name_limit{2'000};
-
 // Whether the host's name leads to none of its addresses. The name is looked up only where Gloo
 // would use it to reach another host; with a route by loopback there is none.
 bool own_name_leads_astray(const std::vector<hosts::LocalAddress>& own,

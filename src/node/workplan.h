@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@
 #include "workplace/workplace.h"
 
 namespace toprun::node {
+
+inline constexpr std::chrono::milliseconds own_name_limit{2'000};  // for the lookup of a host
 
 // The input for planning one attempt's workers. It owns all its data, because a hanging thread may
 // outlive the agent.

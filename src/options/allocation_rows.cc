@@ -13,7 +13,7 @@ constexpr Flag slurm(std::string_view name, char letter, std::string_view value,
               ours(FlagId::slurm_option, name, letter, value, variable, Group::allocation, help));
 }
 
-constexpr std::array rows = {
+constexpr std::array allocation_flags = {
     against("nnodes", only(nodes, slurm("--nodes", 'N', "N|MIN-MAX", "", "Number of nodes"))),
     against("gpus gres",
             slurm("--gpus-per-node", 0, "[TYPE:]N", "SBATCH_GPUS_PER_NODE", "GPUs on each node")),
@@ -104,7 +104,7 @@ constexpr std::array rows = {
 }  // namespace
 
 std::span<const Flag> allocation_rows() {
-  return rows;
+  return allocation_flags;
 }
 
 }  // namespace toprun::options

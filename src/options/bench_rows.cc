@@ -12,7 +12,7 @@ constexpr Flag own(FlagId id, std::string_view name, char letter, std::string_vi
 }
 
 // Names, letters and defaults are those of nccl-tests where it has such an option.
-constexpr std::array rows = {
+constexpr std::array bench_flags = {
     own(FlagId::min_bytes, "--minbytes", 'b', "SIZE", "The smallest size, as in 8, 64K or 1G",
         "32M"),
     own(FlagId::max_bytes, "--maxbytes", 'e', "SIZE", "The largest size", "as --minbytes, or 32M"),
@@ -106,7 +106,7 @@ constexpr std::array rows = {
 }  // namespace
 
 std::span<const Flag> bench_rows() {
-  return rows;
+  return bench_flags;
 }
 
 }  // namespace toprun::options

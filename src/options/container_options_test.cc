@@ -21,7 +21,7 @@ Result<Wanted> parse(std::string_view line, const Environment& environment,
   return container_options(*parts, environment, notes);
 }
 
-Wanted good(std::string_view line, const Environment& environment = {}) {
+Wanted good_container(std::string_view line, const Environment& environment = {}) {
   std::vector<std::string> notes;
   const auto wanted = parse(line, environment, notes);
   EXPECT_TRUE(wanted) << line << ": " << (wanted ? "" : wanted.error().line());
@@ -30,7 +30,7 @@ Wanted good(std::string_view line, const Environment& environment = {}) {
 }
 
 TEST(ContainerOptions, All) {
-  const Wanted wanted = good(
+  const Wanted wanted = good_container(
       "--container a.sif --container-runtime apptainer --bind /data,/x:/y:ro --bind=z "
       "--container-workdir /job --container-env NCCL_*,LANG --container-env PATH "
       "--container-name kept-1 --container-root --writable --no-gpu");
@@ -45,13 +45,13 @@ TEST(ContainerOptions, All) {
 }
 
 TEST(ContainerOptions, LastCountsAndVariables) {
-  EXPECT_EQ(good("--container a.sif --container b.sif").image, "b.sif");
+  EXPECT_EQ(good_container("--container a.sif --container b.sif").image, "b.sif");
   const Environment environment{{"TOPRUN_CONTAINER", "v.sif"}, {"TOPRUN_BIND", "/a,/b"}};
-  EXPECT_EQ(good("", environment).image, "v.sif");
-  EXPECT_EQ(good("", environment).binds.size(), 2u);
-  EXPECT_EQ(good("--container c.sif --bind /c", environment).binds,
+  EXPECT_EQ(good_container("", environment).image, "v.sif");
+  EXPECT_EQ(good_container("", environment).binds.size(), 2u);
+  EXPECT_EQ(good_container("--container c.sif --bind /c", environment).binds,
             (std::vector<container::Bind>{{"/c", "/c"}}));
-  EXPECT_EQ(good("--environment torch").environment, "torch");
+  EXPECT_EQ(good_container("--environment torch").environment, "torch");
 }
 
 TEST(ContainerOptions, WordsReadBackTheSame) {
@@ -61,8 +61,9 @@ TEST(ContainerOptions, WordsReadBackTheSame) {
         "--container-workdir=/w --container-env=A,B* --container-name=n --container-root "
         "--writable --no-gpu",
         "--environment=torch"}) {
-    const Wanted wanted = good(line);
-    EXPECT_EQ(container_words(good(join(container_words(wanted), " "))), container_words(wanted));
+    const Wanted wanted = good_container(line);
+    EXPECT_EQ(container_words(good_container(join(container_words(wanted), " "))),
+              container_words(wanted));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace toprun::options {
 namespace {
 
-std::string number(int code) {
+std::string code_text(int code) {
   return fmt::to_string(code);
 }
 
@@ -23,13 +23,13 @@ const std::vector<ExitCode>& codes_of_run() {
       {"0", "every rank ended with 0"},
       {"N", "the exit code of the rank that failed first"},
       {fmt::format("{}+N", signal_base), "signal N ended that rank"},
-      {number(exit_failure),
+      {code_text(exit_failure),
        "toprun itself failed: nodes did not meet, a node was lost, a port was held by another"},
-      {number(exit_usage), wrong_words},
-      {number(exit_preempted), "Slurm preempted or requeued the job"},
-      {number(run::no_restart_exit_code),
+      {code_text(exit_usage), wrong_words},
+      {code_text(exit_preempted), "Slurm preempted or requeued the job"},
+      {code_text(run::no_restart_exit_code),
        "a rank's own way to say: do not restart (see --max-restarts)"},
-      {number(scheduler::exit_time_limit), "the job's time limit was reached"},
+      {code_text(scheduler::exit_time_limit), "the job's time limit was reached"},
       {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),
        "interrupted (Ctrl-C), or told to terminate"},
   };
@@ -40,9 +40,9 @@ const std::vector<ExitCode>& codes_of_submit() {
   static const std::vector<ExitCode> codes = {
       {"0", "submitted; with --wait or --follow, every rank ended with 0"},
       {"N", "with --wait or --follow the job's exit code, as of toprun itself"},
-      {number(exit_failure), "Slurm refused the job or did not answer"},
-      {number(exit_usage), wrong_words},
-      {number(scheduler::exit_not_started),
+      {code_text(exit_failure), "Slurm refused the job or did not answer"},
+      {code_text(exit_usage), wrong_words},
+      {code_text(scheduler::exit_not_started),
        "with --wait or --follow: not started, since a job of --after did not end as asked"},
   };
   return codes;
@@ -51,8 +51,8 @@ const std::vector<ExitCode>& codes_of_submit() {
 const std::vector<ExitCode>& codes_of_shell() {
   static const std::vector<ExitCode> codes = {
       {"N", "the shell's"},
-      {number(exit_failure), "Slurm refused the allocation or did not answer"},
-      {number(exit_usage), "the command line is wrong"},
+      {code_text(exit_failure), "Slurm refused the allocation or did not answer"},
+      {code_text(exit_usage), "the command line is wrong"},
   };
   return codes;
 }
@@ -60,8 +60,8 @@ const std::vector<ExitCode>& codes_of_shell() {
 const std::vector<ExitCode>& codes_of_setup() {
   static const std::vector<ExitCode> codes = {
       {"0", "submitted; with --wait, --follow or on local, built"},
-      {number(exit_failure), "it could not be built, or Slurm refused the job"},
-      {number(exit_usage), "the command line is wrong, or the folder is there already"},
+      {code_text(exit_failure), "it could not be built, or Slurm refused the job"},
+      {code_text(exit_usage), "the command line is wrong, or the folder is there already"},
   };
   return codes;
 }
@@ -69,8 +69,8 @@ const std::vector<ExitCode>& codes_of_setup() {
 const std::vector<ExitCode>& codes_of_others() {
   static const std::vector<ExitCode> codes = {
       {"0", "done"},
-      {number(exit_failure), "it failed; one line on stderr says why"},
-      {number(exit_usage), "the command line or a file that it names is wrong"},
+      {code_text(exit_failure), "it failed; one line on stderr says why"},
+      {code_text(exit_usage), "the command line or a file that it names is wrong"},
   };
   return codes;
 }
@@ -78,10 +78,10 @@ const std::vector<ExitCode>& codes_of_others() {
 const std::vector<ExitCode>& codes_of_doctor() {
   static const std::vector<ExitCode> codes = {
       {"0", "nothing worse than a note was found"},
-      {number(exit_failure), "the output could not be written"},
-      {number(exit_usage), "the command line is wrong"},
-      {number(doctor::exit_warning), "a warning: jobs run, slower or at a risk"},
-      {number(doctor::exit_error), "an error: jobs will fail here"},
+      {code_text(exit_failure), "the output could not be written"},
+      {code_text(exit_usage), "the command line is wrong"},
+      {code_text(doctor::exit_warning), "a warning: jobs run, slower or at a risk"},
+      {code_text(doctor::exit_error), "an error: jobs will fail here"},
   };
   return codes;
 }

@@ -92,7 +92,7 @@ std::vector<std::string_view> choices(const Flag& flag) {
 
 std::vector<std::string_view> choices(std::string_view form) {
   if (form.find('[') != std::string_view::npos) return {};  // such as ID[:ok|any]
-  std::vector<std::string_view> words = split(form, '|');
+  std::vector<std::string_view> words = toprun::split(form, '|');
   std::erase_if(words, [](std::string_view word) {
     return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });
   });

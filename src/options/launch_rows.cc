@@ -19,7 +19,7 @@ constexpr Flag container(FlagId id, std::string_view name, std::string_view valu
 }
 
 // torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
-constexpr std::array rows = {
+constexpr std::array launch_flags = {
     torchrun(
         FlagId::nnodes, "--nnodes", 0, "N|MIN:MAX", "PET_NNODES", Group::placement, set_nodes,
         "Number of nodes; with MIN:MAX the job starts with at least MIN and takes in up to MAX",
@@ -428,7 +428,7 @@ constexpr std::array rows = {
 }  // namespace
 
 std::span<const Flag> launch_rows() {
-  return rows;
+  return launch_flags;
 }
 
 }  // namespace toprun::options

@@ -12,7 +12,7 @@ constexpr Flag pods(std::string_view name, std::string_view value, std::string_v
 }
 
 // Options of `submit --on kubernetes` and `--on runai` beside those that they share with Slurm's.
-constexpr std::array rows = {
+constexpr std::array pod_flags = {
     pods("--operator", "auto|pytorchjob|trainjob|jobset", "TOPRUN_OPERATOR",
          "Whose job it is: the training operator's, the trainer's or JobSet's; auto: the first of "
          "them that the cluster has",
@@ -59,7 +59,7 @@ constexpr std::array rows = {
 }  // namespace
 
 std::span<const Flag> pod_rows() {
-  return rows;
+  return pod_flags;
 }
 
 }  // namespace toprun::options

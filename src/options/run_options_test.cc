@@ -20,7 +20,7 @@ Result<RunOptions> parse(std::string_view line, const Environment& environment =
                      [](const std::string& path) { return path == "racks.toml"; });
 }
 
-Options good(std::string_view line, const Environment& environment = {}) {
+Options good_options(std::string_view line, const Environment& environment = {}) {
   auto result = parse(line, environment);
   EXPECT_TRUE(result) << line << " → " << (result ? "" : result.error().line());
   return result ? result->options : Options{};
@@ -35,7 +35,7 @@ std::string error_of(std::string_view line, const Environment& environment = {})
 }
 
 TEST(RunOptions, Defaults) {
-  const Options options = good("toprun s a b");
+  const Options options = good_options("toprun s a b");
   EXPECT_EQ(options.script, "s");
   EXPECT_EQ(options.arguments, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(options.command_line, (std::vector<std::string>{"toprun", "s", "a", "b"}));
@@ -53,7 +53,7 @@ TEST(RunOptions, Defaults) {
 }
 
 TEST(RunOptions, CalledTorchrunOneProcessIsTheDefault) {
-  const Options options = good("torchrun s");
+  const Options options = good_options("torchrun s");
   EXPECT_TRUE(options.called_torchrun);
   EXPECT_EQ(options.nproc_per_node.value, "1");
   EXPECT_FALSE(options.nproc_per_node.given());
@@ -62,43 +62,43 @@ TEST(RunOptions, CalledTorchrunOneProcessIsTheDefault) {
 TEST(RunOptions, CommandLineBeforeVariableBeforeDefault) {
   const Environment environment = {
       {"PET_NNODES", "2"}, {"PET_ROLE", "r"}, {"PET_NPROC_PER_NODE", ""}};
-  EXPECT_EQ(good("toprun s", environment).nnodes.value, 2);
-  EXPECT_EQ(good("toprun s", environment).nnodes.source, "PET_NNODES");
-  EXPECT_EQ(good("toprun --nnode 4 --nno=3 s", environment).nnodes.value, 3);
-  EXPECT_EQ(good("toprun --nnode 4 --nno=3 s", environment).nnodes.source, "--nnodes");
-  EXPECT_EQ(good("toprun s", environment).role, "r");
-  EXPECT_FALSE(good("toprun s", environment).nproc_per_node.given());
+  EXPECT_EQ(good_options("toprun s", environment).nnodes.value, 2);
+  EXPECT_EQ(good_options("toprun s", environment).nnodes.source, "PET_NNODES");
+  EXPECT_EQ(good_options("toprun --nnode 4 --nno=3 s", environment).nnodes.value, 3);
+  EXPECT_EQ(good_options("toprun --nnode 4 --nno=3 s", environment).nnodes.source, "--nnodes");
+  EXPECT_EQ(good_options("toprun s", environment).role, "r");
+  EXPECT_FALSE(good_options("toprun s", environment).nproc_per_node.given());
   EXPECT_EQ(error_of("toprun s", {{"PET_NNODES", "x"}}),
             "PET_NNODES=x: must be a number of nodes from 1 to 1000000, or MIN:MAX");
-  EXPECT_EQ(good("toprun --nnodes 1 s", {{"PET_NNODES", "x"}}).nnodes.value, 1);
+  EXPECT_EQ(good_options("toprun --nnodes 1 s", {{"PET_NNODES", "x"}}).nnodes.value, 1);
 }
 
 TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
-  const Options options = good("toprun s", {{"PET_NNODES", "2"},
-                                            {"PET_NPROC_PER_NODE", "gpu"},
-                                            {"PET_MASTER_ADDR", "n0"},
-                                            {"PET_MASTER_PORT", "1234"},
-                                            {"PET_RDZV_BACKEND", "c10d"},
-                                            {"PET_RDZV_ENDPOINT", "n1:1"},
-                                            {"PET_RDZV_ID", "job"},
-                                            {"PET_RDZV_CONF", "is_host=1"},
-                                            {"PET_LOCAL_ADDR", "n2"},
-                                            {"PET_MODULE", "1"},
-                                            {"PET_NO_PYTHON", "0"},
-                                            {"PET_LOG_DIR", "logs"},
-                                            {"PET_REDIRECTS", "1"},
-                                            {"PET_TEE", "2"},
-                                            {"PET_MAX_RESTARTS", "4"},
-                                            {"PET_STANDALONE", "0"},
-                                            {"PET_RUN_PATH", "0"},
-                                            {"PET_VIRTUAL_LOCAL_RANK", "1"},
-                                            {"PET_SIGNALS_TO_HANDLE", "SIGUSR1"},
-                                            {"PET_SHUTDOWN_TIMEOUT", "7"},
-                                            {"PET_LOG_LINE_PREFIX_TEMPLATE", "${rank} "},
-                                            {"PET_LOCAL_RANKS_FILTER", "1,2"},
-                                            {"PET_DUPLICATE_STDOUT_FILTERS", "a"},
-                                            {"PET_DUPLICATE_STDERR_FILTERS", "b,c"},
-                                            {"PET_EVENT_LOG_HANDLER", "null"}});
+  const Options options = good_options("toprun s", {{"PET_NNODES", "2"},
+                                                    {"PET_NPROC_PER_NODE", "gpu"},
+                                                    {"PET_MASTER_ADDR", "n0"},
+                                                    {"PET_MASTER_PORT", "1234"},
+                                                    {"PET_RDZV_BACKEND", "c10d"},
+                                                    {"PET_RDZV_ENDPOINT", "n1:1"},
+                                                    {"PET_RDZV_ID", "job"},
+                                                    {"PET_RDZV_CONF", "is_host=1"},
+                                                    {"PET_LOCAL_ADDR", "n2"},
+                                                    {"PET_MODULE", "1"},
+                                                    {"PET_NO_PYTHON", "0"},
+                                                    {"PET_LOG_DIR", "logs"},
+                                                    {"PET_REDIRECTS", "1"},
+                                                    {"PET_TEE", "2"},
+                                                    {"PET_MAX_RESTARTS", "4"},
+                                                    {"PET_STANDALONE", "0"},
+                                                    {"PET_RUN_PATH", "0"},
+                                                    {"PET_VIRTUAL_LOCAL_RANK", "1"},
+                                                    {"PET_SIGNALS_TO_HANDLE", "SIGUSR1"},
+                                                    {"PET_SHUTDOWN_TIMEOUT", "7"},
+                                                    {"PET_LOG_LINE_PREFIX_TEMPLATE", "${rank} "},
+                                                    {"PET_LOCAL_RANKS_FILTER", "1,2"},
+                                                    {"PET_DUPLICATE_STDOUT_FILTERS", "a"},
+                                                    {"PET_DUPLICATE_STDERR_FILTERS", "b,c"},
+                                                    {"PET_EVENT_LOG_HANDLER", "null"}});
   EXPECT_EQ(options.nproc_per_node.value, "gpu");
   EXPECT_EQ(options.master_addr.value, "n0");
   EXPECT_EQ(options.master_port.value, 1234);
@@ -125,18 +125,18 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
 
 TEST(RunOptions, OurOwnVariablesAreNotReadAsTorchrun) {
   const Environment environment = {{"TOPRUN_ORDER", "name"}, {"TOPRUN_LOCATION", "/a"}};
-  EXPECT_EQ(good("toprun s", environment).order, Order::name);
-  EXPECT_EQ(good("toprun --order given s", environment).order, Order::given);
-  EXPECT_EQ(good("torchrun s", environment).order, Order::automatic);
-  EXPECT_EQ(good("torchrun s", environment).option_variables,
+  EXPECT_EQ(good_options("toprun s", environment).order, Order::name);
+  EXPECT_EQ(good_options("toprun --order given s", environment).order, Order::given);
+  EXPECT_EQ(good_options("torchrun s", environment).order, Order::automatic);
+  EXPECT_EQ(good_options("torchrun s", environment).option_variables,
             (std::vector<std::string>{"TOPRUN_ORDER"}));
 }
 
 TEST(RunOptions, ANodeRankFromAVariableIsOnlyAnIndex) {
-  const Options both = good("toprun --node-rank 1 s", {{"PET_NODE_RANK", "3"}});
+  const Options both = good_options("toprun --node-rank 1 s", {{"PET_NODE_RANK", "3"}});
   EXPECT_EQ(both.node_rank.value, 1);
   EXPECT_EQ(both.node_index.value, std::nullopt);
-  const Options variable = good("toprun s", {{"PET_NODE_RANK", "3"}});
+  const Options variable = good_options("toprun s", {{"PET_NODE_RANK", "3"}});
   EXPECT_EQ(variable.node_rank.value, std::nullopt);
   EXPECT_EQ(variable.node_index.value, 3);
   EXPECT_EQ(variable.node_index.source, "PET_NODE_RANK");
@@ -145,20 +145,20 @@ TEST(RunOptions, ANodeRankFromAVariableIsOnlyAnIndex) {
 }
 
 TEST(RunOptions, WhatTheOrderIsToServe) {
-  const Options options =
-      good("toprun --parallel tp=8,pp=4 --model 7B --traffic dp=2G --link rack=400,host=3200:2 s");
+  const Options options = good_options(
+      "toprun --parallel tp=8,pp=4 --model 7B --traffic dp=2G --link rack=400,host=3200:2 s");
   ASSERT_TRUE(options.plan.has_value());
   EXPECT_EQ(options.plan->parameters, 7e9);
   EXPECT_EQ(options.plan->traffic.at(cost::Kind::dp), 2.0 * (1u << 30));
   EXPECT_EQ(options.plan->links.at("host").latency_us, 2.0);
-  EXPECT_EQ(good("toprun s", {{"TOPRUN_PARALLEL", "tp=2"}}).plan->links.size(), 0u);
+  EXPECT_EQ(good_options("toprun s", {{"TOPRUN_PARALLEL", "tp=2"}}).plan->links.size(), 0u);
   EXPECT_EQ(error_of("toprun --link rack=4 s"),
             "--link: it tells what carries the traffic of --parallel, which is not given; add "
             "--parallel tp=8,pp=4 or leave it out");
   EXPECT_EQ(error_of("toprun --model 7B s"),
             "--model: it tells what --parallel is to keep near, which is not given; add --parallel "
             "tp=8,pp=4 or leave it out");
-  EXPECT_TRUE(good("toprun --order topology --parallel tp=2 s").plan.has_value());
+  EXPECT_TRUE(good_options("toprun --order topology --parallel tp=2 s").plan.has_value());
   EXPECT_EQ(error_of("toprun --order name --parallel tp=2 s"),
             "--order and --parallel: either decides where the nodes stand; leave one of them out, "
             "or say --order topology");
@@ -179,22 +179,22 @@ TEST(RunOptions, WhereThePageIs) {
         Row{"toprun --web=localhost s", "127.0.0.1", 0},
         Row{"toprun --web=[::]:8080 s", "::", 8080},
         Row{"toprun --web=0.0.0.0:0 s", "0.0.0.0", 0}}) {
-    const Options options = good(row.words);
+    const Options options = good_options(row.words);
     ASSERT_TRUE(options.web) << row.words;
     EXPECT_EQ(options.web->host, row.host) << row.words;
     EXPECT_EQ(options.web->port, row.port) << row.words;
     EXPECT_EQ(options.script, "s") << row.words;
   }
-  EXPECT_FALSE(good("toprun s").web);
+  EXPECT_FALSE(good_options("toprun s").web);
   for (const std::string value : {"x", "x:80", "127.0.0.1:x", "127.0.0.1:65536", "99999",
                                   "http://127.0.0.1:1", "[::1", "::1:80"}) {
     EXPECT_NE(error_of("toprun --web=" + value + " s").find("--web"), std::string::npos) << value;
   }
-  EXPECT_EQ(good("toprun s", {{"TOPRUN_WEB", "8080"}}).web->port, 8080);
+  EXPECT_EQ(good_options("toprun s", {{"TOPRUN_WEB", "8080"}}).web->port, 8080);
 }
 
 TEST(RunOptions, OptionsOfOurOwn) {
-  const Options options = good(
+  const Options options = good_options(
       "toprun --order file:hosts --topology racks.toml --topology-required --segment 4 --stable "
       "--ranks-in-place "
       "--prefix --gather-output --fold --log-max-size 2K --no-preflight --no-progress "
@@ -204,12 +204,12 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(options.log_max_bytes, 2048u);
   EXPECT_FALSE(options.preflight);
   EXPECT_FALSE(options.progress);
-  EXPECT_TRUE(good("toprun s").progress);
-  EXPECT_TRUE(good("toprun s").preflight);
-  EXPECT_FALSE(good("toprun s", {{"TOPRUN_NO_PREFLIGHT", "1"}}).preflight);
-  EXPECT_TRUE(good("toprun s", {{"TOPRUN_FOLD", "1"}}).fold);
-  EXPECT_TRUE(good("toprun s", {{"TOPRUN_GATHER_OUTPUT", "1"}}).gather_output);
-  EXPECT_EQ(good("toprun s", {{"TOPRUN_LOG_MAX_SIZE", "1M"}}).log_max_bytes, 1u << 20);
+  EXPECT_TRUE(good_options("toprun s").progress);
+  EXPECT_TRUE(good_options("toprun s").preflight);
+  EXPECT_FALSE(good_options("toprun s", {{"TOPRUN_NO_PREFLIGHT", "1"}}).preflight);
+  EXPECT_TRUE(good_options("toprun s", {{"TOPRUN_FOLD", "1"}}).fold);
+  EXPECT_TRUE(good_options("toprun s", {{"TOPRUN_GATHER_OUTPUT", "1"}}).gather_output);
+  EXPECT_EQ(good_options("toprun s", {{"TOPRUN_LOG_MAX_SIZE", "1M"}}).log_max_bytes, 1u << 20);
   EXPECT_EQ(options.order, Order::file);
   EXPECT_EQ(options.order_file, "hosts");
   EXPECT_EQ(options.topology, "racks.toml");
@@ -222,9 +222,9 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(options.report, "r.json");
   EXPECT_TRUE(options.dry_run);
   EXPECT_EQ(options.verbose, 2);
-  EXPECT_EQ(good("toprun --topology slurm s").topology, "slurm");
-  EXPECT_EQ(good("toprun --topology gcp s").topology, "gcp");
-  EXPECT_EQ(good("toprun --topology azure s").topology, "azure");
+  EXPECT_EQ(good_options("toprun --topology slurm s").topology, "slurm");
+  EXPECT_EQ(good_options("toprun --topology gcp s").topology, "gcp");
+  EXPECT_EQ(good_options("toprun --topology azure s").topology, "azure");
   EXPECT_EQ(error_of("toprun --topology ibm s"),
             "--topology ibm: no such file, and no such source of topology; the sources are auto, "
             "slurm, k8s, gcp, oci, aws, azure, name:REGEX, nvlink");
@@ -232,7 +232,7 @@ TEST(RunOptions, OptionsOfOurOwn) {
       error_of("toprun --topology - s"),
       "--topology -: a launch reads it on the node that orders the others, not only once; save "
       "it in a file");
-  EXPECT_EQ(good("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
+  EXPECT_EQ(good_options("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 
 TEST(RunOptions, Hosts) {
@@ -255,7 +255,7 @@ TEST(RunOptions, Hosts) {
     return setting.given() ? setting.source + " " + setting.value : "";
   };
   for (const auto& [line, environment, hosts, file] : cases) {
-    const Options options = good(line, environment);
+    const Options options = good_options(line, environment);
     EXPECT_EQ(shown(options.hosts), hosts) << line;
     EXPECT_EQ(shown(options.host_file), file) << line;
   }
@@ -267,7 +267,7 @@ TEST(RunOptions, Hosts) {
 }
 
 TEST(RunOptions, Standalone) {
-  const Options options = good(
+  const Options options = good_options(
       "torchrun --standalone --nnodes 1 --nproc_per_node 8 --node_rank 3 --master_addr n0 "
       "--master_port 29400 train.py -np 8 -n 1");
   EXPECT_TRUE(options.standalone);
@@ -276,8 +276,8 @@ TEST(RunOptions, Standalone) {
   EXPECT_EQ(options.master_port.value, std::nullopt);
   EXPECT_EQ(options.rdzv_backend.value, "c10d");
   EXPECT_EQ(options.arguments.size(), 4u);
-  EXPECT_TRUE(good("toprun s", {{"PET_STANDALONE", "1"}}).standalone);
-  EXPECT_FALSE(good("toprun s", {{"PET_STANDALONE", ""}}).standalone);
+  EXPECT_TRUE(good_options("toprun s", {{"PET_STANDALONE", "1"}}).standalone);
+  EXPECT_FALSE(good_options("toprun s", {{"PET_STANDALONE", ""}}).standalone);
   EXPECT_EQ(error_of("toprun --standalone --nnodes 4 s"),
             "--standalone is for one node, but --nnodes says 4; drop --standalone");
   EXPECT_EQ(error_of("toprun s", {{"PET_STANDALONE", "1"}, {"PET_NNODES", "2"}}),
@@ -287,9 +287,9 @@ TEST(RunOptions, Standalone) {
 }
 
 TEST(RunOptions, WhatIsRun) {
-  EXPECT_EQ(good("toprun -m a.b").program, plan::Program::module);
-  EXPECT_EQ(good("toprun --no-python a").program, plan::Program::executable);
-  EXPECT_EQ(good("toprun --run-path --no-python -m a").program, plan::Program::script);
+  EXPECT_EQ(good_options("toprun -m a.b").program, plan::Program::module);
+  EXPECT_EQ(good_options("toprun --no-python a").program, plan::Program::executable);
+  EXPECT_EQ(good_options("toprun --run-path --no-python -m a").program, plan::Program::script);
   EXPECT_EQ(error_of("toprun -m --no-python a"),
             "-m and --no-python contradict each other; give only one of them");
   EXPECT_EQ(error_of("toprun --nnodes 2"), "no script given; toprun -h shows how");
@@ -318,11 +318,11 @@ TEST(RunOptions, EmptyWordsOfUnsetShellVariables) {
 }
 
 TEST(RunOptions, NumberOfNodes) {
-  EXPECT_EQ(good("toprun --nnodes 2:4 s").nnodes.value, 4);
-  EXPECT_EQ(good("toprun --nnodes 2:4 s").min_nodes, 2);
-  EXPECT_EQ(good("toprun --nnodes 2:4 s").nnodes.source, "--nnodes");
-  EXPECT_EQ(good("toprun --nnodes 4:4 s").min_nodes, std::nullopt);
-  EXPECT_EQ(good("toprun --nnodes 4 s").min_nodes, std::nullopt);
+  EXPECT_EQ(good_options("toprun --nnodes 2:4 s").nnodes.value, 4);
+  EXPECT_EQ(good_options("toprun --nnodes 2:4 s").min_nodes, 2);
+  EXPECT_EQ(good_options("toprun --nnodes 2:4 s").nnodes.source, "--nnodes");
+  EXPECT_EQ(good_options("toprun --nnodes 4:4 s").min_nodes, std::nullopt);
+  EXPECT_EQ(good_options("toprun --nnodes 4 s").min_nodes, std::nullopt);
   EXPECT_EQ(error_of("toprun --standalone --nnodes 1:2 s"),
             "--standalone is for one node, but --nnodes says 2; drop --standalone");
 }
@@ -374,26 +374,26 @@ TEST(RunOptions, BadValues) {
 }
 
 TEST(RunOptions, TheLastOfARepeatedFlagCounts) {
-  EXPECT_EQ(good("toprun --nnodes x --nnodes 2 s").nnodes.value, 2);
-  EXPECT_EQ(good("toprun --redirects 9 --redirects 3 s").redirects.of(0), 3u);
-  EXPECT_EQ(good("toprun --shutdown-timeout -1 --shutdown-timeout 0 s").shutdown_timeout,
+  EXPECT_EQ(good_options("toprun --nnodes x --nnodes 2 s").nnodes.value, 2);
+  EXPECT_EQ(good_options("toprun --redirects 9 --redirects 3 s").redirects.of(0), 3u);
+  EXPECT_EQ(good_options("toprun --shutdown-timeout -1 --shutdown-timeout 0 s").shutdown_timeout,
             std::chrono::seconds(0));
 }
 
 TEST(RunOptions, NewcomersAreTakenIn) {
-  EXPECT_EQ(good("toprun s").grow, run::Grow::at_restart);
-  EXPECT_EQ(good("toprun --grow at-restart s").grow, run::Grow::at_restart);
-  EXPECT_EQ(good("toprun --grow=now s").grow, run::Grow::now);
-  EXPECT_EQ(good("toprun --grow on-signal s").grow, run::Grow::on_signal);
-  EXPECT_EQ(good("torchrun s").grow, run::Grow::now);
+  EXPECT_EQ(good_options("toprun s").grow, run::Grow::at_restart);
+  EXPECT_EQ(good_options("toprun --grow at-restart s").grow, run::Grow::at_restart);
+  EXPECT_EQ(good_options("toprun --grow=now s").grow, run::Grow::now);
+  EXPECT_EQ(good_options("toprun --grow on-signal s").grow, run::Grow::on_signal);
+  EXPECT_EQ(good_options("torchrun s").grow, run::Grow::now);
 }
 
 TEST(RunOptions, RestartsSignalsAndTheEnd) {
-  EXPECT_EQ(good("toprun --max-restarts 2147483647 s").max_restarts, 2147483647);
-  EXPECT_EQ(good("toprun s").signals_to_handle.value,
+  EXPECT_EQ(good_options("toprun --max-restarts 2147483647 s").max_restarts, 2147483647);
+  EXPECT_EQ(good_options("toprun s").signals_to_handle.value,
             (std::vector<int>{SIGTERM, SIGINT, SIGHUP, SIGQUIT}));
-  EXPECT_FALSE(good("toprun s").signals_to_handle.given());
-  EXPECT_EQ(good("toprun --signals-to-handle usr1,TERM s").signals_to_handle.value,
+  EXPECT_FALSE(good_options("toprun s").signals_to_handle.given());
+  EXPECT_EQ(good_options("toprun --signals-to-handle usr1,TERM s").signals_to_handle.value,
             (std::vector<int>{SIGUSR1, SIGTERM}));
 }
 
@@ -402,15 +402,16 @@ TEST(RunOptions, OlderVariablesComeLast) {
                              {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "$rank "}};
   Environment both = older;
   both.set("PET_SHUTDOWN_TIMEOUT", "6");
-  EXPECT_EQ(good("toprun s").shutdown_timeout, std::nullopt);
-  EXPECT_EQ(good("toprun s", older).shutdown_timeout, std::chrono::seconds(5));
-  EXPECT_EQ(good("torchrun s", older).prefix_template, "${rank} ");
-  EXPECT_EQ(good("toprun s", both).shutdown_timeout, std::chrono::seconds(6));
-  EXPECT_EQ(good("toprun --shutdown-timeout 0 s", both).shutdown_timeout, std::chrono::seconds(0));
+  EXPECT_EQ(good_options("toprun s").shutdown_timeout, std::nullopt);
+  EXPECT_EQ(good_options("toprun s", older).shutdown_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(good_options("torchrun s", older).prefix_template, "${rank} ");
+  EXPECT_EQ(good_options("toprun s", both).shutdown_timeout, std::chrono::seconds(6));
+  EXPECT_EQ(good_options("toprun --shutdown-timeout 0 s", both).shutdown_timeout,
+            std::chrono::seconds(0));
   EXPECT_EQ(error_of("toprun s", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "soon"}}),
             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT=soon: must be a number from 0 to 604800");
   // They are PyTorch's: what the workers start may read them.
-  EXPECT_EQ(good("toprun s", both).option_variables,
+  EXPECT_EQ(good_options("toprun s", both).option_variables,
             std::vector<std::string>{"PET_SHUTDOWN_TIMEOUT"});
 }
 
@@ -419,9 +420,9 @@ TEST(RunOptions, Ports) {
             "--rdzv-endpoint: port 0 is for one node only; choose a port");
   EXPECT_EQ(error_of("toprun --nnodes 2 --master-port 0 s"),
             "--master-port: port 0 is for one node only; choose a port");
-  EXPECT_EQ(
-      good("toprun --rdzv-backend c10d --rdzv-endpoint localhost:0 s").rdzv_endpoint.value->port,
-      0);
+  EXPECT_EQ(good_options("toprun --rdzv-backend c10d --rdzv-endpoint localhost:0 s")
+                .rdzv_endpoint.value->port,
+            0);
 }
 
 TEST(RunOptions, NotesOnWhatHasNoEffect) {
@@ -453,7 +454,7 @@ TEST(RunOptions, LogsThatNobodyWants) {
   EXPECT_EQ(parsed->options.tee.of(0), 1u);
   EXPECT_EQ(parsed->notes, std::vector<std::string>{
                                "--redirects has no effect: --log-dir /dev/null keeps no files"});
-  EXPECT_FALSE(good("toprun --log-dir logs --redirects 3 s").redirects.empty());
+  EXPECT_FALSE(good_options("toprun --log-dir logs --redirects 3 s").redirects.empty());
 }
 
 TEST(RunOptions, PluginsAreRefusedByName) {

@@ -5,7 +5,7 @@
 namespace toprun::options {
 namespace {
 
-constexpr std::array rows = {
+constexpr std::array setup_flags = {
     only(of(Command::setup),
          ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::building,
               "Build a virtual environment there, for --venv of the other verbs")),
@@ -46,7 +46,7 @@ constexpr std::array rows = {
 }  // namespace
 
 std::span<const Flag> setup_rows() {
-  return rows;
+  return setup_flags;
 }
 
 }  // namespace toprun::options

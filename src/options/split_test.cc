@@ -30,13 +30,13 @@ std::string shown(const std::vector<std::string>& argv) {
   return out;
 }
 
-struct Case {
+struct SplitCase {
   std::string line;
   std::string expected;
 };
 
-void expect_all(const std::vector<Case>& cases) {
-  for (const Case& c : cases) EXPECT_EQ(shown(argv_of(c.line)), c.expected) << c.line;
+void expect_all(const std::vector<SplitCase>& cases) {
+  for (const SplitCase& c : cases) EXPECT_EQ(shown(argv_of(c.line)), c.expected) << c.line;
 }
 
 TEST(Split, RunCountsOnlyAsTheFirstArgument) {

@@ -298,18 +298,18 @@ Result<plan::StreamMap> parse_streams(const Given& given) {
 }
 
 Result<std::vector<int>> parse_local_ranks(const Given& given) {
-  std::vector<int> ranks;
+  std::vector<int> local_ranks;
   for (const std::string_view part : toprun::split(given.value, ',')) {
     const auto rank = number_in(trim(part), 0, max_processes_per_node - 1);
     if (!rank) {
       return refuse(given, fmt::format("\"{}\" must be a local rank from 0 to {}", part,
                                        max_processes_per_node - 1));
     }
-    ranks.push_back(*rank);
+    local_ranks.push_back(*rank);
   }
-  std::ranges::sort(ranks);
-  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
-  return ranks;
+  std::ranges::sort(local_ranks);
+  local_ranks.erase(std::ranges::unique(local_ranks).begin(), local_ranks.end());
+  return local_ranks;
 }
 
 Result<std::vector<std::string>> parse_filters(const Given& given) {
@@ -419,7 +419,8 @@ Result<std::optional<std::vector<std::string>>> parse_imports(const Given& given
   if (std::ranges::find(no, given.value) != no.end()) return std::nullopt;
   const bool named = std::ranges::find(yes, given.value) == yes.end();
   std::vector<std::string> modules;
-  for (const std::string_view name : split(named ? std::string_view(given.value) : "torch", ',')) {
+  for (const std::string_view name :
+       toprun::split(named ? std::string_view(given.value) : "torch", ',')) {
     modules.emplace_back(trim(name));
     const bool is_name =
         !modules.back().empty() && std::ranges::none_of(modules.back(), [](char c) {
@@ -448,7 +449,7 @@ Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const 
 
 Result<std::vector<std::string>> parse_modules(const Given& given) {
   std::vector<std::string> names;
-  for (const std::string_view part : split(given.value, ',')) {
+  for (const std::string_view part : toprun::split(given.value, ',')) {
     const std::string_view name = trim(part);
     const auto is_good = [](char c) { return c > ' ' && c != 127; };
     if (name.empty() || name.front() == '-' || !std::ranges::all_of(name, is_good)) {
@@ -462,12 +463,12 @@ Result<std::vector<std::string>> parse_modules(const Given& given) {
 
 Result<OrderChoice> parse_order(const Given& given) {
   using plan::Order;
-  constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {
+  constexpr std::array<std::pair<std::string_view, Order>, 4> named_orders = {
       {{"topology", Order::topology},
        {"name", Order::name},
        {"scheduler", Order::scheduler},
        {"given", Order::given}}};
-  for (const auto& [name, order] : orders) {
+  for (const auto& [name, order] : named_orders) {
     if (given.value == name) return OrderChoice{order, {}};
   }
   constexpr std::string_view file = "file:";

@@ -21,7 +21,7 @@ constexpr Flag limit(std::string_view name, std::string_view unit, std::string_v
 }
 
 // Options of the verbs that start nothing. Options shared with a launch are in launch_rows.cc.
-constexpr std::array rows = {
+constexpr std::array verb_flags = {
     own(of(Command::jobs), FlagId::all, "--all", 'a', "", "Everybody's jobs"),
     own(of(Command::jobs), FlagId::recent, "--recent", 'r', "",
         "The last 20 of yours that have ended, and what ended them: those that the engine "
@@ -126,7 +126,7 @@ constexpr std::array rows = {
 }  // namespace
 
 std::span<const Flag> verb_rows() {
-  return rows;
+  return verb_flags;
 }
 
 }  // namespace toprun::options

@@ -8,13 +8,12 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "output/testing.h"
 
 namespace toprun::output {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto test_limit = 60s;
 
 class TerminalTest : public testing::Test {
  protected:

@@ -8,13 +8,12 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "output/testing.h"
 
 namespace toprun::output {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto test_limit = 60s;
 
 struct Write {
   bool is_err;

@@ -7,18 +7,18 @@
 namespace toprun::output {
 namespace {
 
-struct Step {
+struct StreamStep {
   int stream;         // 0 or 1
   std::string bytes;  // "" flushes
 };
 
 std::string shown(const std::string& prefix0, const std::string& prefix1,
-                  const std::vector<Step>& steps) {
+                  const std::vector<StreamStep>& steps) {
   Cursor cursor;
   Lines lines[2];
   Display displays[2] = {{0, prefix0, cursor}, {1, prefix1, cursor}};
   std::string out;
-  for (const Step& step : steps) {
+  for (const StreamStep& step : steps) {
     Lines& stream = lines[step.stream];
     out +=
         displays[step.stream].compose(step.bytes.empty() ? stream.flush() : stream.add(step.bytes));
@@ -29,7 +29,7 @@ std::string shown(const std::string& prefix0, const std::string& prefix1,
 TEST(Lines, AreNeverTorn) {
   struct Case {
     const char* name;
-    std::vector<Step> steps;
+    std::vector<StreamStep> steps;
     std::string plain;
     std::string prefixed;
   };

@@ -9,13 +9,13 @@
 
 #include "base/clock.h"
 #include "output/output.h"
+#include "output/testing.h"
 
 namespace toprun::output {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto test_limit = 60s;
 constexpr auto pause_of_reader = 10ms;
 constexpr std::size_t bytes_per_read = 50'000;  // so the console takes 5 MB/s
 
@@ -78,14 +78,6 @@ class SlowConsole {
   std::map<char, std::size_t> shares_;
   std::thread thread_;
 };
-
-void write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    ASSERT_GT(n, 0) << errno_text(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
 
 // Two workers print without end; a third one prints a message now and then.
 class Flood {

@@ -15,33 +15,13 @@
 #include "base/text.h"
 #include "output/relay.h"
 #include "output/tail.h"
+#include "output/testing.h"
 
 namespace toprun::output {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-
-constexpr auto test_limit = 60s;
-
-void write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    ASSERT_GT(n, 0) << errno_text(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
-struct Pipe {
-  Pipe() {
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    reader = Fd(ends[0]);
-    writer = Fd(ends[1]);
-  }
-  Fd reader;
-  Fd writer;
-};
 
 class OutputTest : public testing::Test {
  protected:

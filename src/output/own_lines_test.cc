@@ -11,6 +11,7 @@
 #include "base/console_copy.h"
 #include "base/fd.h"
 #include "base/voice.h"
+#include "output/testing.h"
 
 namespace toprun::output {
 namespace {
@@ -18,10 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr auto test_limit = 60s;
-
-struct Pipe {
-  Pipe() {
+struct PipeAsTerminal {
+  PipeAsTerminal() {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     reader = Fd(ends[0]);
@@ -66,7 +65,7 @@ class OwnLinesTest : public testing::Test {
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
       io_.get_executor()};
-  Pipe shown_;
+  PipeAsTerminal shown_;
 };
 
 TEST_F(OwnLinesTest, StandInOrderWithWhatWorkersPrint) {
@@ -83,7 +82,7 @@ TEST_F(OwnLinesTest, StandInOrderWithWhatWorkersPrint) {
 }
 
 TEST_F(OwnLinesTest, HoldNobodyUpWhileATerminalOrTheCopyTakesNothing) {
-  Pipe copy;
+  PipeAsTerminal copy;
   for (const bool stuck_copy : {false, true}) {
     SCOPED_TRACE(stuck_copy);
     const std::size_t filled = (stuck_copy ? copy : shown_).fill();

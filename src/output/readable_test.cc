@@ -6,8 +6,8 @@
 namespace toprun::output {
 namespace {
 
-struct Pipe {
-  Pipe() {
+struct ReadablePipe {
+  ReadablePipe() {
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     read_end = Fd(ends[0]);
@@ -30,7 +30,8 @@ class ReadableTest : public testing::Test {
     });
     ASSERT_TRUE(created.has_value());
     readable = *created;
-    for (const Pipe& pipe : pipes) ASSERT_TRUE(readable->add(pipe.read_end.get()).has_value());
+    for (const ReadablePipe& pipe : pipes)
+      ASSERT_TRUE(readable->add(pipe.read_end.get()).has_value());
   }
 
   std::vector<std::size_t> told_now() {
@@ -41,7 +42,7 @@ class ReadableTest : public testing::Test {
   }
 
   boost::asio::io_context io;
-  std::array<Pipe, 2> pipes;
+  std::array<ReadablePipe, 2> pipes;
   std::shared_ptr<Readable> readable;
   std::vector<std::size_t> told;
   std::function<void()> then;

@@ -10,7 +10,6 @@ namespace toprun::pairs {
 namespace {
 
 using Nodes = std::vector<std::size_t>;
-using Kind = Bisection::Kind;
 
 // Runs the search; a group fails if it holds all nodes of one of the faults.
 Bisection search(std::size_t count, const std::vector<Nodes>& faults) {
@@ -30,7 +29,8 @@ Bisection search(std::size_t count, const std::vector<Nodes>& faults) {
 void expect_found(std::size_t count, const Nodes& fault) {
   const Bisection bisection = search(count, {fault});
   const bool alone = fault.size() == 1 && count > 2;
-  EXPECT_EQ(bisection.found().kind, alone ? Kind::node : Kind::pair) << count << " " << fault[0];
+  EXPECT_EQ(bisection.found().kind, alone ? Bisection::Kind::node : Bisection::Kind::pair)
+      << count << " " << fault[0];
   if (count > 2) {
     EXPECT_EQ(bisection.found().nodes, fault);
   }
@@ -60,13 +60,13 @@ TEST(Bisection, OtherEnds) {
     const char* about;
     std::size_t count;
     std::vector<Nodes> faults;
-    Kind kind;
+    Bisection::Kind kind;
     Nodes nodes;
   } rows[] = {
-      {"healthy", 8, {}, Kind::nothing, {}},
-      {"it takes three", 8, {{1, 3, 6}}, Kind::group, {0, 1, 2, 3, 6}},
-      {"two bad nodes: one of them", 8, {{2}, {5}}, Kind::node, {2}},
-      {"the first two and another", 8, {{0}, {5}}, Kind::pair, {0, 1}},
+      {"healthy", 8, {}, Bisection::Kind::nothing, {}},
+      {"it takes three", 8, {{1, 3, 6}}, Bisection::Kind::group, {0, 1, 2, 3, 6}},
+      {"two bad nodes: one of them", 8, {{2}, {5}}, Bisection::Kind::node, {2}},
+      {"the first two and another", 8, {{0}, {5}}, Bisection::Kind::pair, {0, 1}},
   };
   for (const auto& [about, count, faults, kind, nodes] : rows) {
     const Bisection bisection = search(count, faults);
@@ -81,7 +81,7 @@ TEST(Bisection, NothingToTry) {
     EXPECT_FALSE(bisection.next());
     bisection.tell(Outcome::failed);
     EXPECT_EQ(bisection.steps(), 0u);
-    EXPECT_EQ(bisection.found().kind, Kind::nothing);
+    EXPECT_EQ(bisection.found().kind, Bisection::Kind::nothing);
   }
 }
 

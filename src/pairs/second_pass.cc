@@ -15,10 +15,6 @@ using Check = SecondPass::Check;
 using Subject = SecondPass::Subject;
 using Nodes = std::vector<std::size_t>;
 
-Pair pair_of(std::size_t a, std::size_t b) {
-  return {std::min(a, b), std::max(a, b)};
-}
-
 class Planner {
  public:
   Planner(const Cluster& cluster, const Verdict& verdict)

@@ -8,10 +8,6 @@ namespace {
 
 using Group = std::vector<std::size_t>;  // nodes
 
-Pair pair_of(std::size_t a, std::size_t b) {
-  return {std::min(a, b), std::max(a, b)};
-}
-
 // `total` things of which `kept` stay, evenly spread: the index of the i-th that stays.
 std::size_t spread(std::size_t i, std::size_t kept, std::size_t total) {
   return i * total / kept;
@@ -92,6 +88,10 @@ std::map<Place, std::vector<Group>> families(std::span<const Place> places, std:
 }
 
 }  // namespace
+
+Pair pair_of(std::size_t a, std::size_t b) {
+  return {std::min(a, b), std::max(a, b)};
+}
 
 std::vector<Round> tournament(std::size_t nodes, std::size_t most_rounds) {
   std::vector<Round> out;

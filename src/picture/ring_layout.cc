@@ -24,7 +24,7 @@ constexpr double legend_row = 19;
 constexpr double least_width = 600;
 constexpr double page_shape = 1.6;  // width to height
 constexpr double row_shape = 4.5;   // for a few units: in a single row the ring is a straight line
-constexpr std::size_t few = 18;
+constexpr std::size_t few_units = 18;
 constexpr std::array<std::size_t, 5> tried_columns = {1, 2, 3, 5, 8};  // of frames inside a frame
 constexpr Spacing wide{28, 30};
 constexpr Spacing narrow{16, 22};  // if boxes contain several nodes
@@ -51,7 +51,7 @@ class Builder {
     add_heading();
     add_legend();
     const Measured measured =
-        measure(sketch_.whole, most_width - 2 * (canvas_margin + margin_around));
+        measure(sketch_.whole, most_picture_width - 2 * (canvas_margin + margin_around));
     const Rect area{canvas_margin + margin_around, y_, measured.size.width, measured.size.height};
     trunks_.push_back({area, area.x - margin_around / 4, -lane_gap, {}, 0, 0});
     place(sketch_.whole, measured, {area.x, area.y}, 0, 0);
@@ -91,7 +91,7 @@ class Builder {
 
   Measured measure(const Frame& frame, double most) const {
     const Packing units = pack(std::vector<Size>(frame.own, unit_), spacing_,
-                               frame.own <= few ? row_shape : page_shape, most);
+                               frame.own <= few_units ? row_shape : page_shape, most);
     std::optional<Measured> best;
     for (const std::size_t columns : tried_columns) {
       if (best && columns > frame.inside.size()) break;

@@ -81,7 +81,7 @@ struct Key {
   std::optional<std::size_t> level;
 };
 
-inline constexpr double most_width = 2'000;  // of a picture, if one box and its frames fit
+inline constexpr double most_picture_width = 2'000;  // of a picture, if one box and its frames fit
 
 struct RingLayout {
   double width = 0;

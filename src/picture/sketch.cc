@@ -46,8 +46,8 @@ Cut cut_for(Siblings domains, std::size_t levels, std::size_t nodes) {
   std::size_t level = levels - 1;
   while (level > 0 && counts[level] > max_units) --level;
   if (counts[level] > max_units) return {level, divided_up(counts[level], max_units)};
-  constexpr std::size_t few = max_units / 8;
-  if (level == levels - 1 || counts[level] >= few) return {level, 1};
+  constexpr std::size_t few_domains = max_units / 8;
+  if (level == levels - 1 || counts[level] >= few_domains) return {level, 1};
   return {level + 1, divided_up(counts[level + 1], max_units - counts[level])};
 }
 

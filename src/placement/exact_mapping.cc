@@ -11,7 +11,6 @@ namespace {
 using Indexes = std::vector<std::size_t>;
 
 constexpr std::size_t none = static_cast<std::size_t>(-1);
-constexpr double rounding = 1e-9;
 
 // Equal nodes: same innermost domain, same number of processes.
 struct Cell {

@@ -11,8 +11,6 @@ namespace {
 
 using Indexes = std::vector<std::size_t>;
 
-constexpr double rounding = 1e-9;  // relative cost differences below this count as equal
-
 bool is_less(double a, double b) {
   return a < b * (1 - rounding);
 }

@@ -9,6 +9,8 @@
 
 namespace toprun::placement {
 
+inline constexpr double rounding = 1e-9;  // relative cost differences below this count as equal
+
 // Assigns slots to nodes so that the traffic between the slots occupies the links for the shortest
 // time: a quadratic assignment onto a tree.
 struct Mapping {

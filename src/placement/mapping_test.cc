@@ -14,7 +14,7 @@ namespace {
 using Indexes = std::vector<std::size_t>;
 using topology::Path;
 
-struct Job {
+struct MappedJob {
   std::vector<Host> hosts;
   topology::Map map{"test", {}, {}, {}};
 
@@ -114,8 +114,8 @@ struct Random {
   std::mt19937 engine;
   std::size_t operator()(std::size_t below) { return engine() % below; }
 
-  Job job(std::size_t count, bool mixed) {
-    Job job;
+  MappedJob job(std::size_t count, bool mixed) {
+    MappedJob job;
     const std::vector<std::vector<std::string>> levels = {
         {"rack"},           {"nvlink"},         {"spine", "leaf"},
         {"leaf", "nvlink"}, {"nvlink", "leaf"}, {"core", "spine", "leaf"}};
@@ -133,7 +133,7 @@ struct Random {
     return job;
   }
 
-  Plan plan(const Job& job) {
+  Plan plan(const MappedJob& job) {
     Plan plan;
     int left = 0;
     for (const Host& host : job.hosts) left += host.nproc;
@@ -158,13 +158,13 @@ struct Random {
   }
 };
 
-std::vector<int> processes_of(const Job& job) {
+std::vector<int> processes_of(const MappedJob& job) {
   std::vector<int> processes;
   for (const Host& host : job.hosts) processes.push_back(host.nproc);
   return processes;
 }
 
-Indexes order_of(const Placement& placement) {
+Indexes indexes_of(const Placement& placement) {
   Indexes nodes;
   for (const Node& node : placement.nodes) nodes.push_back(node.index);
   return nodes;
@@ -174,7 +174,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOfSmallJobs) {
   Random random{std::mt19937(7)};
   std::size_t better_than_plain = 0;
   for (int round = 0; round < 300; ++round) {
-    const Job job = random.job(2 + random(7), round % 4 == 0);
+    const MappedJob job = random.job(2 + random(7), round % 4 == 0);
     const Plan plan = random.plan(job);
     const auto prepared = prepare(plan, job.map, processes_of(job));
     ASSERT_TRUE(prepared) << prepared.error().line();
@@ -189,7 +189,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOfSmallJobs) {
     const Matrix bytes = bytes_between(*prepared, slots);
     Indexes nodes(job.hosts.size());
     std::iota(nodes.begin(), nodes.end(), std::size_t{0});
-    double least = cost(bytes, seconds, order_of(*plain));
+    double least = cost(bytes, seconds, indexes_of(*plain));
     EXPECT_NEAR(placement->mapping->plain, least, 1e-9 * least);
     do {
       bool fits = true;
@@ -198,7 +198,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOfSmallJobs) {
       }
       if (fits) least = std::min(least, cost(bytes, seconds, nodes));
     } while (std::ranges::next_permutation(nodes).found);
-    EXPECT_NEAR(cost(bytes, seconds, order_of(*placement)), least, 1e-8 * least) << round;
+    EXPECT_NEAR(cost(bytes, seconds, indexes_of(*placement)), least, 1e-8 * least) << round;
     EXPECT_NEAR(placement->mapping->cost, least, 1e-8 * least) << round;
     EXPECT_LE(placement->mapping->bound, least * (1 + 1e-9)) << round;
     if (placement->mapping->cost < placement->mapping->plain) ++better_than_plain;
@@ -209,7 +209,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOfSmallJobs) {
 TEST(Mapping, IsNeverWorseThanThePlainOrder) {
   Random random{std::mt19937(11)};
   for (int round = 0; round < 500; ++round) {
-    const Job job = random.job(2 + random(32), round % 4 == 0);
+    const MappedJob job = random.job(2 + random(32), round % 4 == 0);
     const Plan plan = random.plan(job);
     const auto prepared = prepare(plan, job.map, processes_of(job));
     const auto plain = place(job.hosts, job.map);
@@ -219,13 +219,13 @@ TEST(Mapping, IsNeverWorseThanThePlainOrder) {
     for (const Node& node : plain->nodes) slots.push_back(node.nproc);
     const Matrix seconds = seconds_between({job.map, prepared->links});
     const Matrix bytes = bytes_between(*prepared, slots);
-    const double before = cost(bytes, seconds, order_of(*plain));
-    const double after = cost(bytes, seconds, order_of(*placement));
+    const double before = cost(bytes, seconds, indexes_of(*plain));
+    const double after = cost(bytes, seconds, indexes_of(*placement));
     EXPECT_LE(after, before * (1 + 1e-9)) << round;
     EXPECT_NEAR(after, placement->mapping->cost, 1e-8 * before) << round;
     EXPECT_LE(placement->mapping->bound, after * (1 + 1e-9)) << round;
     for (std::size_t s = 0; s < slots.size(); ++s) EXPECT_EQ(placement->nodes[s].nproc, slots[s]);
-    Indexes sorted = order_of(*placement);
+    Indexes sorted = indexes_of(*placement);
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
   }
@@ -291,7 +291,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOf16NodesInTwoDomainsAndFourLeaves) {
                                          {{"leaf", "nvlink"}, 8, 4}};
   Random random{std::mt19937(3)};
   for (const auto& [levels, outer, inner] : nestings) {
-    Job job;
+    MappedJob job;
     job.map.levels = levels;
     // An order that does not help the mapping.
     for (std::size_t i = 0; i < 16; ++i) {
@@ -319,7 +319,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOf16NodesInTwoDomainsAndFourLeaves) {
       const double least =
           least_of_16(bytes, seconds[at[0]][at[1]], seconds[at[0]][at[4]], seconds[at[0]][at[8]]);
       EXPECT_TRUE(placement->mapping->exact) << text;
-      EXPECT_NEAR(cost(bytes, seconds, order_of(*placement)), least, 1e-8 * least)
+      EXPECT_NEAR(cost(bytes, seconds, indexes_of(*placement)), least, 1e-8 * least)
           << text << " in " << levels[0] << "/" << levels[1];
       EXPECT_NEAR(placement->mapping->cost, least, 1e-8 * least) << text;
     }

@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "placement/testing.h"
+
 namespace toprun::placement {
 namespace {
 
@@ -25,12 +27,6 @@ Map map_of(std::vector<std::string> levels,
   Map map{"test", std::move(levels), {}, {}};
   for (const auto& [host, path] : places) map.hosts.push_back({host, {path, "here", {}}});
   return map;
-}
-
-std::vector<std::string> order_of(const Placement& placement) {
-  std::vector<std::string> names;
-  for (const Node& node : placement.nodes) names.push_back(node.name);
-  return names;
 }
 
 std::string ring_of(const Placement& placement) {

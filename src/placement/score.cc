@@ -9,15 +9,15 @@
 namespace toprun::placement {
 namespace {
 
-struct Candidate {
+struct ScoredOrder {
   std::string_view name;
   Order order;
 };
-constexpr std::array candidates = {
-    Candidate{"given", Order::given},
-    Candidate{"name", Order::name},
-    Candidate{"torchrun", Order::torchrun},
-    Candidate{"topology", Order::topology},
+constexpr std::array scored_orders = {
+    ScoredOrder{"given", Order::given},
+    ScoredOrder{"name", Order::name},
+    ScoredOrder{"torchrun", Order::torchrun},
+    ScoredOrder{"topology", Order::topology},
 };
 
 std::vector<std::size_t> column(const Placement& placement, std::size_t Crossings::*figure) {
@@ -72,7 +72,7 @@ std::vector<Priced> price(const Placement& placement, const cost::Network& netwo
 
 Result<Placement> place_candidate(std::size_t i, const std::vector<Host>& hosts,
                                   const topology::Map& map, const Terms& terms) {
-  if (i < candidates.size()) return place(hosts, map, {.order = candidates[i].order});
+  if (i < scored_orders.size()) return place(hosts, map, {.order = scored_orders[i].order});
   return place_as_listed(hosts, map, terms.listed->text, terms.listed->file);
 }
 
@@ -81,12 +81,12 @@ Result<Placement> place_candidate(std::size_t i, const std::vector<Host>& hosts,
 Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Terms terms) {
   Score score{map.source, map.levels, hosts.size(), std::move(terms), {}, {}, {}, {}, {}};
   std::optional<cost::Network> network;
-  const std::size_t count = candidates.size() + (score.terms.listed ? 1 : 0);
+  const std::size_t count = scored_orders.size() + (score.terms.listed ? 1 : 0);
   for (std::size_t i = 0; i < count; ++i) {
     auto placed = place_candidate(i, hosts, map, score.terms);
     if (!placed) return std::unexpected(placed.error());
     if (!network) network.emplace(network_of(*placed, score.terms.links));
-    score.orders.push_back({i < candidates.size() ? candidates[i].name : "file",
+    score.orders.push_back({i < scored_orders.size() ? scored_orders[i].name : "file",
                             column(*placed, &Crossings::ordered),
                             price(*placed, *network, score.terms.message_bytes)});
     if (i > 0) continue;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "placement/order.h"
+#include "placement/testing.h"
 
 namespace toprun::placement {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using Names = std::vector<std::string>;
 using topology::Path;
 
-struct Job {
+struct SegmentedJob {
   std::vector<Host> hosts;
   topology::Map map{"test", {"block", "rack"}, {}, {}};
 
@@ -23,14 +24,8 @@ struct Job {
   }
 };
 
-Names order_of(const Placement& placement) {
-  Names names;
-  for (const Node& node : placement.nodes) names.push_back(node.name);
-  return names;
-}
-
 TEST(Segments, RestsOfRacksMeetInTheirBlock) {
-  Job job;
+  SegmentedJob job;
   for (const char* name : {"a1", "a2", "a3"}) job.add(name, {"x", "ra"});
   for (const char* name : {"b1", "b2", "b3"}) job.add(name, {"x", "rb"});
   for (const char* name : {"c1", "c2", "c3"}) job.add(name, {"y", "rc"});
@@ -46,7 +41,7 @@ TEST(Segments, RestsOfRacksMeetInTheirBlock) {
 }
 
 TEST(Segments, NodesOfUnknownRacksFillNoRacksSegment) {
-  Job job;
+  SegmentedJob job;
   job.add("a1", {"x", "ra"});
   job.add("u1", {"x", std::nullopt});
   job.add("u2", {"x", std::nullopt});
@@ -63,7 +58,7 @@ TEST(Segments, NodesOfUnknownRacksFillNoRacksSegment) {
 TEST(Segments, EveryDomainHoldsAsManyAsThereCanBe) {
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {
-    Job job;
+    SegmentedJob job;
     const std::size_t size = 2 + random() % 5;
     const std::size_t count = 1 + random() % 60;
     for (std::size_t i = 0; i < count; ++i) {

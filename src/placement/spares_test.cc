@@ -14,11 +14,11 @@ namespace {
 using Names = std::vector<std::string>;
 using topology::Path;
 
-struct Job {
+struct JobWithSpares {
   std::vector<Host> hosts;
   topology::Map map;
 
-  explicit Job(std::vector<std::string> levels) {
+  explicit JobWithSpares(std::vector<std::string> levels) {
     map.source = "test";
     map.levels = std::move(levels);
   }
@@ -28,13 +28,13 @@ struct Job {
   }
 };
 
-Names spare(const Job& job, std::size_t nodes, std::size_t segment = 1) {
+Names spare(const JobWithSpares& job, std::size_t nodes, std::size_t segment = 1) {
   const auto placed = place(job.hosts, job.map, {.segment = segment, .nodes = nodes});
   return placed ? placed->spare : Names{placed.error().line()};
 }
 
 TEST(Spares, AreTheSmallestRacksFirst) {
-  Job job({"spine", "rack"});
+  JobWithSpares job({"spine", "rack"});
   for (const char* name : {"a0", "a1", "a2", "a3"}) job.add(name, {"s0", "ra"});
   for (const char* name : {"b0", "b1", "b2"}) job.add(name, {"s0", "rb"});
   for (const char* name : {"c0", "c1"}) job.add(name, {"s1", "rc"});
@@ -50,7 +50,7 @@ TEST(Spares, AreTheSmallestRacksFirst) {
 }
 
 TEST(Spares, AreWhatFillsNoSegment) {
-  Job job({"rack"});
+  JobWithSpares job({"rack"});
   for (const char* name : {"a0", "a1", "a2", "a3", "a4"}) job.add(name, {"ra"});
   for (const char* name : {"b0", "b1", "b2", "b3"}) job.add(name, {"rb"});
   for (const char* name : {"c0", "c1", "c2"}) job.add(name, {"rc"});
@@ -59,7 +59,7 @@ TEST(Spares, AreWhatFillsNoSegment) {
 }
 
 TEST(Spares, AreNodesOfUnknownPlacesFirst) {
-  Job job({"rack"});
+  JobWithSpares job({"rack"});
   job.hosts.push_back({"lost", 1});
   job.add("a0", {"ra"});
   job.add("a1", {"ra"});
@@ -127,7 +127,7 @@ TEST(Spares, NoOtherChoiceIsCheaper) {
 }
 
 TEST(Spares, ManyAreFoundInLittleWork) {
-  Job job({"zone", "rack"});
+  JobWithSpares job({"zone", "rack"});
   for (int i = 0; i < 20'000; ++i) {
     job.add(fmt::format("n{}", i), {fmt::format("z{}", i / 5'000), fmt::format("r{}", i / 16)});
   }

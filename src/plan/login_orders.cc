@@ -43,13 +43,13 @@ bool is_of_the_site(std::string_view name) {
   return name.starts_with(site_prefix) || std::ranges::find(site_names, name) != site_names.end();
 }
 
-std::string here() {
+std::string this_host() {
   return "host " + hosts::host_name();
 }
 
 Result<void> enter(const std::string& directory, Environment& environment) {
   if (::chdir(directory.c_str()) != 0) {
-    return fail_errno(fmt::format("working directory {} on {}", directory, here()),
+    return fail_errno(fmt::format("working directory {} on {}", directory, this_host()),
                       "make it there, or start toprun in a directory that every host has");
   }
   environment.set("PWD", directory);

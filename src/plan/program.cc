@@ -8,7 +8,7 @@
 namespace toprun::plan {
 namespace {
 
-std::string here() {
+std::string working_directory() {
   std::error_code error;
   const auto directory = std::filesystem::current_path(error);
   return error ? "the working directory, which is gone" : directory.string();
@@ -17,7 +17,7 @@ std::string here() {
 // A path for messages; a relative one comes with its base directory.
 std::string with_base_folder(const std::string& path) {
   if (std::filesystem::path(path).is_absolute()) return path;
-  return fmt::format("{} in {}", path, here());
+  return fmt::format("{} in {}", path, working_directory());
 }
 
 // `--warm torch train.py`: an option whose value may be left out takes one only behind its `=`.

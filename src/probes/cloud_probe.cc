@@ -1,10 +1,10 @@
 #include "probes/cloud_probe.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/quietly.h"
 #include "base/uncaught.h"
 #include "topology/cloud/cloud.h"
 #include "topology/cloud/metadata.h"
@@ -48,7 +48,6 @@ CloudProbe::CloudProbe(asio::io_context& io, const plan::Job& job) {
 
 asio::awaitable<std::optional<rendezvous::CloudPlace>> CloudProbe::answer() const {
   if (!asking_) co_return std::nullopt;
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (waited_for_ && !asking_->place) co_await asking_->over.async_wait(quietly);
   co_return asking_->place;
 }

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/quietly.h"
 #include "process/command.h"
 #include "topology/cloud/cloud.h"
 #include "topology/nvlink.h"
@@ -50,7 +50,6 @@ NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
 
 asio::awaitable<std::optional<rendezvous::Told>> NvlinkProbe::answer() const {
   if (!asking_) co_return std::nullopt;
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (!asking_->told && steady_clock::now() < asking_->over.expiry()) {
     co_await asking_->over.async_wait(quietly);
   }

@@ -9,12 +9,12 @@
 #include <cstring>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/clock.h"
+#include "base/quietly.h"
 #include "rendezvous/preamble.h"
 
 namespace toprun::rendezvous {
@@ -446,8 +446,6 @@ struct Answer {
   std::optional<Result<T>> value;
   asio::steady_timer came;
 };
-
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

@@ -7,18 +7,14 @@
 #include <array>
 #include <stdexcept>
 
+#include "rendezvous/testing.h"
+
 namespace toprun::rendezvous {
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using nlohmann::json;
-
-void run_until(asio::io_context& io, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
-  while (!done() && std::chrono::steady_clock::now() < deadline) io.run_one_for(50ms);
-  ASSERT_TRUE(done());
-}
 
 struct Pair {
   Pair() {

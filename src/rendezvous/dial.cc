@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/console.h"
+#include "base/quietly.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "hosts/resolve.h"
@@ -24,7 +25,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr milliseconds connect_limit{3'000};
 constexpr milliseconds resolve_limit{2'000};
 constexpr milliseconds munge_limit{5'000};  // shorter than the root's time limit for a handshake

@@ -17,6 +17,7 @@
 
 #include "rendezvous/dial.h"
 #include "rendezvous/door.h"
+#include "rendezvous/testing.h"
 
 namespace toprun::rendezvous {
 namespace {
@@ -91,13 +92,6 @@ Join join_as(const std::string& host, std::optional<int> rank = {}) {
   join.host = host;
   join.node_rank = rank;
   return join;
-}
-
-// Runs the loop until `done` or for at most ten seconds.
-void run_until(asio::io_context& io, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
-  while (!done() && std::chrono::steady_clock::now() < deadline) io.run_one_for(50ms);
-  ASSERT_TRUE(done());
 }
 
 std::optional<Result<Joined>> dial(asio::io_context& io, std::vector<int> ports, Identity me,

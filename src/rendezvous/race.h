@@ -7,13 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "base/quietly.h"
 
 namespace toprun::rendezvous {
 
@@ -35,7 +36,6 @@ boost::asio::awaitable<std::optional<std::pair<std::size_t, T>>> race(
     bool failed = false;
     std::optional<std::pair<std::size_t, T>> winner;
   };
-  constexpr auto quietly = boost::asio::as_tuple(boost::asio::use_awaitable);
   const auto state = std::make_shared<State>(io);
   const auto one = [](std::shared_ptr<State> shared, std::size_t index,
                       auto task) -> boost::asio::awaitable<void> {

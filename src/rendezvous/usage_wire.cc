@@ -15,14 +15,14 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr std::int64_t none = -1;
+constexpr std::int64_t unknown_number = -1;
 constexpr double per_cpu = 1'000;
 constexpr std::int64_t most_milli_cpus = 1'000'000'000;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
 constexpr std::int64_t most_silence_ms = std::int64_t{1} << 50;
 
 std::int64_t whole(const std::optional<double>& value, double factor, std::int64_t most) {
-  if (!value || !(*value >= 0)) return none;
+  if (!value || !(*value >= 0)) return unknown_number;
   return static_cast<std::int64_t>(
       std::round(std::min(*value * factor, static_cast<double>(most))));
 }
@@ -34,11 +34,12 @@ std::int64_t whole(std::uint64_t bytes) {
 json row_of(const meter::Rank& rank) {
   const bool has_gpu = rank.gpu.has_value();
   return {whole(rank.cpus, per_cpu, most_milli_cpus),
-          rank.memory_bytes ? whole(*rank.memory_bytes) : none,
-          rank.silence ? std::clamp<std::int64_t>(rank.silence->count(), 0, most_silence_ms) : none,
-          has_gpu ? rank.gpu->percent : none,
-          has_gpu ? whole(rank.gpu->memory_bytes) : none,
-          has_gpu ? whole(rank.gpu->memory_total_bytes) : none};
+          rank.memory_bytes ? whole(*rank.memory_bytes) : unknown_number,
+          rank.silence ? std::clamp<std::int64_t>(rank.silence->count(), 0, most_silence_ms)
+                       : unknown_number,
+          has_gpu ? rank.gpu->percent : unknown_number,
+          has_gpu ? whole(rank.gpu->memory_bytes) : unknown_number,
+          has_gpu ? whole(rank.gpu->memory_total_bytes) : unknown_number};
 }
 
 // The numbers of a row, one after the other.
@@ -48,8 +49,8 @@ class Row {
     if (row_.size() != length) throw OutOfRange{"usage"};
   }
   std::optional<std::int64_t> next(std::int64_t most) {
-    const std::int64_t value = whole_value(row_[at_++], "usage", none, most);
-    return value == none ? std::nullopt : std::optional(value);
+    const std::int64_t value = whole_value(row_[at_++], "usage", unknown_number, most);
+    return value == unknown_number ? std::nullopt : std::optional(value);
   }
   std::uint64_t bytes() { return static_cast<std::uint64_t>(next(most_bytes).value_or(0)); }
   std::optional<double> scaled(std::int64_t most, double factor) {

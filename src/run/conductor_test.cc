@@ -9,13 +9,13 @@ using namespace std::chrono_literals;
 using agent::WorkerExit;
 using view::CauseKind;
 
-const SteadyTime start = SteadyTime() + 1h;
+const SteadyTime first_moment = SteadyTime() + 1h;
 
 Grace quick() {
   return {10s, 5s};
 }
 
-WorkerExit exited(int rank, int code, SteadyTime when = start) {
+WorkerExit exited(int rank, int code, SteadyTime when = first_moment) {
   WorkerExit exit;
   exit.rank = rank;
   exit.exit_code = code;
@@ -23,7 +23,7 @@ WorkerExit exited(int rank, int code, SteadyTime when = start) {
   return exit;
 }
 
-WorkerExit victim(int rank, SteadyTime when = start) {
+WorkerExit victim(int rank, SteadyTime when = first_moment) {
   WorkerExit exit = exited(rank, 1, when);
   exit.exception = "RuntimeError: Connection closed by peer [10.0.0.2]:4711";
   return exit;
@@ -36,16 +36,16 @@ WorkerExit stopped(int rank) {
   return exit;
 }
 
-Conductor two_nodes() {
+Conductor conductor_of_two() {
   return Conductor({"a", "b"}, {2, 2}, quick());
 }
 
 TEST(Conductor, EndsWithZeroOnceAllNodesAreGone) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, exited(0, 0), start);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, exited(0, 0), first_moment);
   conductor.gone(0);
   EXPECT_FALSE(conductor.over());
-  conductor.exited(1, exited(1, 0), start);
+  conductor.exited(1, exited(1, 0), first_moment);
   conductor.gone(1);
   EXPECT_TRUE(conductor.over());
   EXPECT_TRUE(conductor.take_orders().empty());
@@ -54,14 +54,14 @@ TEST(Conductor, EndsWithZeroOnceAllNodesAreGone) {
 }
 
 TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
-  Conductor conductor = two_nodes();
-  conductor.exited(1, exited(3, 7), start);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(1, exited(3, 7), first_moment);
   const auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
   EXPECT_EQ(orders[0].grace, 10s);
   EXPECT_EQ(orders[0].reason, "rank 3 on b exited with 7");
-  conductor.exited(0, exited(0, 9, start + 1s), start + 1s);
+  conductor.exited(0, exited(0, 9, first_moment + 1s), first_moment + 1s);
   EXPECT_TRUE(conductor.take_orders().empty());
   const Verdict verdict = conductor.verdict();
   EXPECT_EQ(verdict.exit_code, 7);
@@ -70,41 +70,41 @@ TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
 }
 
 TEST(Conductor, VictimsWaitForTheirCause) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, victim(0), start);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, victim(0), first_moment);
   EXPECT_TRUE(conductor.take_orders().empty());
-  EXPECT_EQ(conductor.wake_at(), start + 5s);
-  conductor.exited(1, exited(2, 4, start + 2s), start + 2s);
+  EXPECT_EQ(conductor.wake_at(), first_moment + 5s);
+  conductor.exited(1, exited(2, 4, first_moment + 2s), first_moment + 2s);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.verdict().exit_code, 4);
 }
 
 TEST(Conductor, VictimsAloneStopEverybodyAfterAWhile) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, victim(0), start);
-  conductor.passed(start + 4s);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, victim(0), first_moment);
+  conductor.passed(first_moment + 4s);
   EXPECT_TRUE(conductor.take_orders().empty());
-  conductor.passed(start + 5s);
+  conductor.passed(first_moment + 5s);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.wake_at(), std::nullopt);
   EXPECT_EQ(conductor.verdict().exit_code, 1);
 }
 
-WorkerExit timed_out(int rank, SteadyTime when = start) {
+WorkerExit timed_out(int rank, SteadyTime when = first_moment) {
   WorkerExit exit = exited(rank, 1, when);
   exit.exception = "RuntimeError: Timed out waiting 20000ms for recv operation to complete";
   return exit;
 }
 
 TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, timed_out(0), start);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, timed_out(0), first_moment);
   EXPECT_TRUE(conductor.take_orders().empty());  // the other ranks time out as well
-  conductor.exited(0, victim(1, start + 1s), start + 1s);
-  conductor.exited(1, victim(3, start + 1s), start + 1s);
-  conductor.passed(start + 5s);
+  conductor.exited(0, victim(1, first_moment + 1s), first_moment + 1s);
+  conductor.exited(1, victim(3, first_moment + 1s), first_moment + 1s);
+  conductor.passed(first_moment + 5s);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
-  conductor.exited(1, stopped(2), start + 6s);
+  conductor.exited(1, stopped(2), first_moment + 6s);
   const Verdict verdict = conductor.verdict();
   EXPECT_EQ(verdict.kind, CauseKind::hang);
   EXPECT_EQ(verdict.exit_code, 1);
@@ -118,38 +118,38 @@ TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
 
 // Under load a rank may see the others' connections close before its own time is over.
 TEST(Conductor, OfACollectiveThatTimedOutARankIsQuotedThatTimedOut) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, victim(0, start), start);
-  conductor.exited(0, timed_out(1, start + 1s), start + 1s);
-  conductor.exited(1, timed_out(3, start + 2s), start + 2s);
-  conductor.exited(1, stopped(2), start + 6s);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, victim(0, first_moment), first_moment);
+  conductor.exited(0, timed_out(1, first_moment + 1s), first_moment + 1s);
+  conductor.exited(1, timed_out(3, first_moment + 2s), first_moment + 2s);
+  conductor.exited(1, stopped(2), first_moment + 6s);
   EXPECT_EQ(conductor.verdict().message,
             "rank 2 on b did not come to the collective in which rank 1 on a timed out: "
             "RuntimeError: Timed out waiting 20000ms for recv operation to complete");
 }
 
 TEST(Conductor, WhereMostLivedOrOneHadAnErrorOfItsOwnNobodyIsSaidToBeAbsent) {
-  Conductor most_lived = two_nodes();
-  most_lived.exited(0, timed_out(0), start);
+  Conductor most_lived = conductor_of_two();
+  most_lived.exited(0, timed_out(0), first_moment);
   for (const int rank : {1, 2, 3})
-    most_lived.exited(static_cast<std::size_t>(rank) / 2, stopped(rank), start + 6s);
+    most_lived.exited(static_cast<std::size_t>(rank) / 2, stopped(rank), first_moment + 6s);
   EXPECT_EQ(most_lived.verdict().kind, CauseKind::exit);
 
-  Conductor own_error = two_nodes();
-  own_error.exited(0, timed_out(0), start);
-  own_error.exited(1, exited(2, 4), start + 1s);
-  own_error.exited(0, stopped(1), start + 2s);
-  own_error.exited(1, stopped(3), start + 2s);
+  Conductor own_error = conductor_of_two();
+  own_error.exited(0, timed_out(0), first_moment);
+  own_error.exited(1, exited(2, 4), first_moment + 1s);
+  own_error.exited(0, stopped(1), first_moment + 2s);
+  own_error.exited(1, stopped(3), first_moment + 2s);
   EXPECT_EQ(own_error.verdict().kind, CauseKind::exit);
   EXPECT_EQ(own_error.verdict().exit_code, 4);
 }
 
 TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, victim(0), start);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, victim(0), first_moment);
   conductor.lost(1, true, "no word for 10.0 s");
   EXPECT_EQ(conductor.take_orders().size(), 1u);
-  conductor.exited(0, stopped(1), start + 1s);
+  conductor.exited(0, stopped(1), first_moment + 1s);
   conductor.gone(0);
   EXPECT_TRUE(conductor.over());
   const Verdict verdict = conductor.verdict();
@@ -159,34 +159,34 @@ TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
 }
 
 TEST(Conductor, ANodeThatIsGoneCannotBeLost) {
-  Conductor conductor = two_nodes();
+  Conductor conductor = conductor_of_two();
   conductor.gone(1);
   conductor.lost(1, false, "the connection was closed");
   EXPECT_TRUE(conductor.take_orders().empty());
 }
 
 TEST(Conductor, ANodeWhoseRanksHaveEndedMayGo) {
-  Conductor conductor = two_nodes();
-  for (const int rank : {2, 3}) conductor.exited(1, exited(rank, 0), start);
+  Conductor conductor = conductor_of_two();
+  for (const int rank : {2, 3}) conductor.exited(1, exited(rank, 0), first_moment);
   conductor.lost(1, true, "no word for 10.0 s");
   EXPECT_TRUE(conductor.take_orders().empty());
-  for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), start);
+  for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), first_moment);
   conductor.gone(0);
   EXPECT_TRUE(conductor.over());
   EXPECT_EQ(conductor.verdict().exit_code, 0);
 }
 
 TEST(Conductor, ANodeThatKilledItsRanksBeforeItWentIsLost) {
-  Conductor conductor = two_nodes();
-  for (const int rank : {2, 3}) conductor.exited(1, stopped(rank), start);
+  Conductor conductor = conductor_of_two();
+  for (const int rank : {2, 3}) conductor.exited(1, stopped(rank), first_moment);
   conductor.lost(1, false, "the keeper of its agent was killed");
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::agent_lost);
 }
 
 TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
-  Conductor conductor = two_nodes();
-  for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), start);
+  Conductor conductor = conductor_of_two();
+  for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), first_moment);
   conductor.gone(0);
   conductor.root_lost(0, "the keeper of its agent was killed");
   EXPECT_EQ(conductor.take_orders().size(), 1u);
@@ -195,14 +195,14 @@ TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
 }
 
 TEST(Conductor, AFailureBeforeTheLossStaysTheCause) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, exited(0, 3), start);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, exited(0, 3), first_moment);
   conductor.lost(1, false, "the connection was closed");
   EXPECT_EQ(conductor.verdict().exit_code, 3);
 }
 
 TEST(Conductor, ASignalInterruptsAndASecondOneKills) {
-  Conductor conductor = two_nodes();
+  Conductor conductor = conductor_of_two();
   conductor.signalled(0, 2);
   conductor.signalled(1, 2);  // the same signal, from another agent
   auto orders = conductor.take_orders();
@@ -216,14 +216,14 @@ TEST(Conductor, ASignalInterruptsAndASecondOneKills) {
   EXPECT_EQ(orders[0].grace, 0s);
   WorkerExit interrupted = exited(0, 0);
   interrupted.signal = 2;
-  conductor.exited(0, interrupted, start + 3s);
+  conductor.exited(0, interrupted, first_moment + 3s);
   EXPECT_EQ(conductor.verdict().exit_code, 130);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
 }
 
 TEST(Conductor, ASignalDuringAFailuresGraceEndsIt) {
-  Conductor conductor = two_nodes();
-  conductor.exited(0, exited(0, 3), start);
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, exited(0, 3), first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_FALSE(conductor.verdict().told_to_end);
   conductor.signalled(1, 15);
@@ -235,10 +235,10 @@ TEST(Conductor, ASignalDuringAFailuresGraceEndsIt) {
 }
 
 TEST(Conductor, AWorkerMayDieOfTheJobsSignalBeforeItsAgentTellsOfIt) {
-  Conductor conductor = two_nodes();
+  Conductor conductor = conductor_of_two();
   WorkerExit killed = exited(0, 0);
   killed.signal = 15;
-  conductor.exited(0, killed, start);
+  conductor.exited(0, killed, first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::signal);
   conductor.signalled(0, 15);
@@ -251,7 +251,7 @@ TEST(Conductor, AWorkerMayDieOfTheJobsSignalBeforeItsAgentTellsOfIt) {
 }
 
 TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
-  Conductor conductor = two_nodes();
+  Conductor conductor = conductor_of_two();
   conductor.leaving(1, 15);
   auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
@@ -270,33 +270,33 @@ TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
 }
 
 TEST(Conductor, WorkersThatEndWellAfterASignalMakeAGoodRun) {
-  Conductor conductor = two_nodes();
+  Conductor conductor = conductor_of_two();
   conductor.signalled(0, 15);
-  conductor.exited(0, exited(0, 0), start + 1s);
-  conductor.exited(1, exited(1, 0), start + 1s);
+  conductor.exited(0, exited(0, 0), first_moment + 1s);
+  conductor.exited(1, exited(1, 0), first_moment + 1s);
   EXPECT_EQ(conductor.verdict().exit_code, 0);
 }
 
 TEST(Conductor, AsTorchrunNoRunThatASignalEndedIsGood) {
   Conductor conductor({"a"}, {1}, quick(), EndedWell::failed);
   conductor.signalled(0, 15);
-  conductor.exited(0, exited(0, 0), start);
+  conductor.exited(0, exited(0, 0), first_moment);
   conductor.gone(0);
   EXPECT_EQ(conductor.verdict().exit_code, 1);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
   EXPECT_EQ(conductor.verdict().message, "ended by signal 15");
 
   Conductor undisturbed({"a"}, {1}, quick(), EndedWell::failed);
-  undisturbed.exited(0, exited(0, 0), start);
+  undisturbed.exited(0, exited(0, 0), first_moment);
   undisturbed.gone(0);
   EXPECT_EQ(undisturbed.verdict().exit_code, 0);
 }
 
 TEST(Conductor, ANodeThatCannotStartIsTheCause) {
-  Conductor conductor = two_nodes();
-  conductor.failed(1, Error{"cannot start python3", "not found", "", 2});
+  Conductor conductor = conductor_of_two();
+  conductor.failed(1, Error{"cannot first_moment python3", "not found", "", 2});
   EXPECT_EQ(conductor.take_orders().size(), 1u);
-  conductor.exited(0, stopped(0), start);
+  conductor.exited(0, stopped(0), first_moment);
   EXPECT_EQ(conductor.verdict().exit_code, 2);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::launcher);
   EXPECT_EQ(conductor.verdict().node, "b");
@@ -313,51 +313,52 @@ bool stops(Conductor& conductor) {
 }
 
 void end_all(Conductor& conductor, const WorkerExit& first, const WorkerExit& second) {
-  conductor.exited(0, first, start);
-  conductor.exited(1, second, start);
+  conductor.exited(0, first, first_moment);
+  conductor.exited(1, second, first_moment);
   conductor.gone(0);
   conductor.gone(1);
 }
 
 TEST(Growing, NowMeansWithinASecondOfTheFirstNewcomer) {
   Conductor conductor = growing(Grow::now);
-  conductor.newcomers(1, false, start);
-  EXPECT_EQ(conductor.wake_at(), start + 1s);
-  conductor.newcomers(2, false, start + 900ms);
-  EXPECT_EQ(conductor.wake_at(), start + 1s);
+  conductor.newcomers(1, false, first_moment);
+  EXPECT_EQ(conductor.wake_at(), first_moment + 1s);
+  conductor.newcomers(2, false, first_moment + 900ms);
+  EXPECT_EQ(conductor.wake_at(), first_moment + 1s);
   EXPECT_TRUE(conductor.take_orders().empty());
-  conductor.passed(start + 1s);
+  conductor.passed(first_moment + 1s);
   EXPECT_TRUE(stops(conductor));
   end_all(conductor, stopped(0), stopped(1));
   EXPECT_TRUE(conductor.over());
   EXPECT_EQ(conductor.verdict().kind, CauseKind::grown);
-  EXPECT_EQ(conductor.verdict().message, "2 nodes have come: all ranks start again with them");
+  EXPECT_EQ(conductor.verdict().message,
+            "2 nodes have come: all ranks first_moment again with them");
 }
 
 TEST(Growing, TheLastThatCanComeIsNotWaitedFor) {
   Conductor conductor = growing(Grow::now);
-  conductor.newcomers(1, true, start);
+  conductor.newcomers(1, true, first_moment);
   EXPECT_TRUE(stops(conductor));
 }
 
 TEST(Growing, WhoHasGoneAgainInterruptsNobody) {
   Conductor conductor = growing(Grow::now);
-  conductor.newcomers(1, false, start);
-  conductor.newcomers(0, false, start + 500ms);
+  conductor.newcomers(1, false, first_moment);
+  conductor.newcomers(0, false, first_moment + 500ms);
   EXPECT_FALSE(conductor.wake_at());
-  conductor.passed(start + 2s);
+  conductor.passed(first_moment + 2s);
   EXPECT_TRUE(conductor.take_orders().empty());
 }
 
 TEST(Growing, OtherwiseNewcomersWaitUntilTheUserSaysSo) {
   Conductor at_restart = growing(Grow::at_restart);
-  at_restart.newcomers(1, true, start);
+  at_restart.newcomers(1, true, first_moment);
   EXPECT_FALSE(at_restart.asked_to_grow());
   EXPECT_TRUE(at_restart.take_orders().empty());
 
   Conductor on_signal = growing(Grow::on_signal);
   EXPECT_FALSE(on_signal.asked_to_grow());  // no newcomer waits
-  on_signal.newcomers(1, true, start);
+  on_signal.newcomers(1, true, first_moment);
   EXPECT_TRUE(on_signal.take_orders().empty());
   EXPECT_TRUE(on_signal.asked_to_grow());
   EXPECT_TRUE(stops(on_signal));
@@ -367,14 +368,14 @@ TEST(Growing, OtherwiseNewcomersWaitUntilTheUserSaysSo) {
 
 TEST(Growing, AnAttemptThatIsEndingIsLeftToEnd) {
   Conductor conductor = growing(Grow::now);
-  conductor.exited(0, exited(0, 0), start);
-  conductor.newcomers(1, true, start);
+  conductor.exited(0, exited(0, 0), first_moment);
+  conductor.newcomers(1, true, first_moment);
   EXPECT_TRUE(conductor.take_orders().empty());
-  conductor.exited(1, exited(1, 0), start);
+  conductor.exited(1, exited(1, 0), first_moment);
   EXPECT_EQ(conductor.verdict().kind, std::nullopt);
 
   Conductor crossing = growing(Grow::now);  // the ranks end while the stop order is on its way
-  crossing.newcomers(1, true, start);
+  crossing.newcomers(1, true, first_moment);
   end_all(crossing, exited(0, 0), exited(1, 0));
   EXPECT_EQ(crossing.verdict().exit_code, 0);
   EXPECT_EQ(crossing.verdict().kind, std::nullopt);
@@ -382,19 +383,19 @@ TEST(Growing, AnAttemptThatIsEndingIsLeftToEnd) {
 
 TEST(Growing, WhatHappensMeanwhileCounts) {
   Conductor victims = growing(Grow::now);
-  victims.newcomers(1, true, start);
+  victims.newcomers(1, true, first_moment);
   end_all(victims, stopped(0), victim(1));
   EXPECT_EQ(victims.verdict().kind, CauseKind::grown);
 
   Conductor lost = growing(Grow::now);
-  lost.newcomers(1, true, start);
+  lost.newcomers(1, true, first_moment);
   lost.lost(1, true, "no word");
-  lost.exited(0, stopped(0), start);
+  lost.exited(0, stopped(0), first_moment);
   lost.gone(0);
   EXPECT_EQ(lost.verdict().kind, CauseKind::node_lost);
 
   Conductor told = growing(Grow::now);
-  told.newcomers(1, true, start);
+  told.newcomers(1, true, first_moment);
   EXPECT_TRUE(stops(told));
   told.signalled(0, 15);
   const auto orders = told.take_orders();

@@ -12,7 +12,7 @@ using Names = std::vector<std::string>;
 using testing::Simple;
 using namespace std::chrono_literals;
 
-Settings two_nodes() {
+Settings settings_of_two() {
   Settings settings;
   settings.size = {2, 2};
   settings.node_names = {"n0", "n1"};
@@ -20,7 +20,7 @@ Settings two_nodes() {
 }
 
 TEST(Launching, FromTheFirstNodeToTheStore) {
-  Simple run(two_nodes());
+  Simple run(settings_of_two());
   const auto launch = [&] { return run.coordinator.launch(run.now.steady); };
   run.come(0);
   run.after(3s);
@@ -46,7 +46,7 @@ TEST(Launching, FromTheFirstNodeToTheStore) {
 }
 
 TEST(Launching, IsOverWhenARankHasEnded) {
-  Simple run(two_nodes());
+  Simple run(settings_of_two());
   run.come(0);
   run.come(1);
   run.all_start(2);

@@ -31,7 +31,7 @@ Join in_place(std::string host, int local_rank) {
   return join;
 }
 
-Roster fixed(int nodes) {
+Roster fixed_roster(int nodes) {
   return Roster({nodes, nodes, false});
 }
 
@@ -51,7 +51,7 @@ std::vector<std::string> hosts(const Roster& roster) {
 using Names = std::vector<std::string>;
 
 TEST(Roster, IsFullWithTheLastOne) {
-  Roster roster = fixed(2);
+  Roster roster = fixed_roster(2);
   EXPECT_FALSE(come(roster, agent("a")));
   EXPECT_FALSE(roster.full());
   EXPECT_EQ(roster.missing({"a", "b"}), Names{"b"});
@@ -71,7 +71,7 @@ TEST(Roster, RefusesByName) {
       {restarting("b", 1, 0), Refusal::job},
   };
   for (const Case& one : cases) {
-    Roster roster = fixed(2);
+    Roster roster = fixed_roster(2);
     ASSERT_FALSE(come(roster, restarting("a", 0, 3)));
     const auto refused = come(roster, one.second);
     ASSERT_TRUE(refused);
@@ -112,7 +112,7 @@ TEST(Roster, WishesForOneRankDoNotClash) {
 }
 
 TEST(Roster, RefusesMoreThanTheJobHas) {
-  Roster roster = fixed(1);
+  Roster roster = fixed_roster(1);
   ASSERT_FALSE(come(roster, agent("a")));
   const auto refused = come(roster, agent("b"));
   ASSERT_TRUE(refused);
@@ -120,7 +120,7 @@ TEST(Roster, RefusesMoreThanTheJobHas) {
 }
 
 TEST(Roster, TheSameRankIsFreeAgainOnceItsHolderLeft) {
-  Roster roster = fixed(2);
+  Roster roster = fixed_roster(2);
   const Join first = agent("a", 0);
   ASSERT_FALSE(come(roster, first));
   roster.forget(first.agent);
@@ -128,7 +128,7 @@ TEST(Roster, TheSameRankIsFreeAgainOnceItsHolderLeft) {
 }
 
 TEST(Roster, RanksInPlaceShareANodeButNotALocalRank) {
-  Roster roster = fixed(4);
+  Roster roster = fixed_roster(4);
   Join rank = agent("a");
   rank.node_index = 0;
   for (const int local_rank : {0, 1}) {
@@ -143,7 +143,7 @@ TEST(Roster, RanksInPlaceShareANodeButNotALocalRank) {
 }
 
 TEST(Roster, TheRootsOwnIdIsTakenAndNobodyElseGetsItsSeat) {
-  Roster roster = fixed(2);
+  Roster roster = fixed_roster(2);
   const Join root = agent("a");
   ASSERT_FALSE(come(roster, root));
   Join duplicate = agent("b");

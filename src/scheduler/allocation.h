@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,5 +87,10 @@ struct Allocation {
   std::vector<std::string> reasons;  // one line per decision, for -v
   std::vector<std::string> notes;    // one line each that the user should read in any case
 };
+
+// A job's port by its number: from 61000 to 65535, above the ephemeral ports.
+constexpr int engine_port(std::int64_t number) {
+  return static_cast<int>(61'000 + number % 4'536);
+}
 
 }  // namespace toprun::scheduler

@@ -16,7 +16,7 @@ constexpr const char* foreign_world = "PMI_SIZE";
 
 constexpr std::chrono::seconds pod_kill_wait{30};  // terminationGracePeriodSeconds
 
-Result<void> check_contradictions(const Hints& hints) {
+Result<void> check_standalone(const Hints& hints) {
   if (hints.standalone && hints.nnodes && *hints.nnodes > 1) {
     return usage(fmt::format("--standalone with {} {}", hints.nnodes_source, *hints.nnodes),
                  "--standalone is for one node", "drop --standalone");
@@ -97,7 +97,7 @@ bool wants_single(const Hints& hints) {
 }
 
 Result<Allocation> detect(const Environment& environment, const Hints& hints) {
-  if (const auto checked = check_contradictions(hints); !checked) {
+  if (const auto checked = check_standalone(hints); !checked) {
     return std::unexpected(checked.error());
   }
   for (const Engine* engine : engines()) {

@@ -46,7 +46,7 @@ const Environment laptop = {{"PATH", "/bin"}};
 const Environment one_each = slurm_task("n[0-3]", "1(x4)", "4", "2", "2");
 const Environment four_each = slurm_task("n[0-3]", "4(x4)", "16", "2", "8");
 const Environment step_per_node = slurm_task("n2", "1", "1", "0", "0");
-const Environment batch = {
+const Environment batch_script = {
     {"SLURM_JOB_ID", "17"}, {"SLURM_JOB_NODELIST", "n[0-3]"}, {"SLURMD_NODENAME", "n0"}};
 
 std::string with_own_step(const Hints& hints) {
@@ -57,7 +57,7 @@ std::string with_own_step(const Hints& hints) {
 }
 
 // "engine stance NODE_COUNT my_node", or the error's line.
-std::string outcome(const Environment& environment, const Hints& hints) {
+std::string detected(const Environment& environment, const Hints& hints) {
   constexpr const char* stances[] = {"single", "agent", "in_place", "starter"};
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
@@ -104,7 +104,7 @@ TEST(Detect, OutsideAnEngine) {
             "for "
             "each process"},
        }) {
-    EXPECT_EQ(outcome(laptop, hints), expected) << what;
+    EXPECT_EQ(detected(laptop, hints), expected) << what;
   }
 }
 
@@ -139,7 +139,7 @@ TEST(Detect, ByHandInsideSlurm) {
             "manual agent 4 2"},
            {"the same over two jobs", step_per_node, by_hand(8, "--master-addr"),
             "manual agent 8 -"},
-           {"the batch script itself", batch, ranked(by_hand(4, "--master-addr"), 0),
+           {"the batch script itself", batch_script, ranked(by_hand(4, "--master-addr"), 0),
             "manual agent 4 0"},
            {"fewer nodes than tasks", one_each, by_hand(2, "--rdzv-endpoint"),
             "--nnodes 2: this Slurm step has 4 tasks on 4 nodes, each a toprun of its own; start "
@@ -150,7 +150,7 @@ TEST(Detect, ByHandInsideSlurm) {
             "terminal, the others cannot join; leave this shell and type: srun -N 4 "
             "--ntasks-per-node=1 toprun …"},
        }) {
-    EXPECT_EQ(outcome(environment, hints), expected) << what;
+    EXPECT_EQ(detected(environment, hints), expected) << what;
   }
   EXPECT_EQ(with_own_step(by_hand(4, "--rdzv-endpoint")), "slurm");
 }
@@ -178,7 +178,7 @@ TEST(Detect, NotesWhatOthersMustDo) {
            {"no meeting point", laptop, by_hand(2, ""),
             "--nnodes 2 without --rdzv-endpoint or --master-addr: the other nodes' toprun must be "
             "started on this host"},
-           {"srun forgotten", batch, by_hand(4, "--rdzv-endpoint"),
+           {"srun forgotten", batch_script, by_hand(4, "--rdzv-endpoint"),
             "this starts one node of 4 and waits for the others; to have toprun start all of them, "
             "drop --rdzv-endpoint and --node-rank"},
            {"all said", laptop, by_hand(2, "--rdzv-endpoint"), ""},

@@ -5,7 +5,7 @@
 namespace toprun::scheduler {
 namespace {
 
-std::string outcome(const Environment& environment, const Hints& hints) {
+std::string outcome_of_check(const Environment& environment, const Hints& hints) {
   const auto checked = check_inherited_world(environment, hints);
   if (!checked) return "refused: " + checked.error().line();
   return *checked ? "said: " + **checked : "";
@@ -51,7 +51,7 @@ TEST(InheritedWorld, WhoIsRefused) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
-    const std::string told_so = outcome(c.environment, c.hints);
+    const std::string told_so = outcome_of_check(c.environment, c.hints);
     if (*c.outcome == '\0') {
       EXPECT_EQ(told_so, "");
     }

@@ -37,7 +37,7 @@ struct EngineQueue {
   FindQueue find;         // nullptr in it: its programs are not in PATH
 };
 // Whose programs are looked for, in this order. Slurm's jobs alone have numbers.
-constexpr std::array engines = {
+constexpr std::array engine_queues = {
     EngineQueue{"slurm", slurm_queue},
     EngineQueue{"runai", runai_queue},
     EngineQueue{"kubernetes", kubernetes_queue},
@@ -137,7 +137,7 @@ Result<JobId> parse_job_id(std::string_view text) {
 }
 
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
-  if (auto queue = first_queue(environment, engines); !queue || *queue) return queue;
+  if (auto queue = first_queue(environment, engine_queues); !queue || *queue) return queue;
   return fail("no engine with a queue was found",
               "neither Slurm's squeue and scontrol nor runai nor kubectl are in PATH",
               "log in where jobs are submitted, or load the site's module (often `module load "
@@ -146,7 +146,7 @@ Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
 
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment) {
   if (!id.number.empty()) return find_queue(environment);
-  const std::span of_names = std::span(engines).subspan(1);
+  const std::span of_names = std::span(engine_queues).subspan(1);
   if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
   return fail(
       "only Run:AI's and Kubernetes' jobs have names, and there is no runai or kubectl in PATH", {},

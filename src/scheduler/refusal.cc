@@ -6,15 +6,10 @@
 #include "base/text.h"
 
 namespace toprun::scheduler {
-namespace {
-
-constexpr std::size_t most_lines = 4;
-
-}  // namespace
 
 Error refusal(std::string_view command, std::string_view stderr_text,
               std::span<const Advice> advices) {
-  const auto said = complaint(stderr_text, most_lines);
+  const auto said = complaint(stderr_text, most_refusal_lines);
   Error error{std::string(command), said.empty() ? "it gave no reason" : join(said, "; "), "",
               exit_failure};
   for (const Advice& advice : advices) {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
 #include "base/error.h"
 
 namespace toprun::scheduler {
+
+inline constexpr std::size_t most_refusal_lines = 4;  // of what a program says
 
 // What to do where a program that failed has said these words.
 struct Advice {

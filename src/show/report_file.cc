@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/files.h"
+#include "base/quietly.h"
 #include "base/trust.h"
 
 namespace toprun::show {
@@ -79,7 +80,6 @@ asio::awaitable<void> ReportFile::finish(view::RunRecord record) {
   if (!state_->path) co_return;
   state_->next.reset();
   const SteadyTime deadline = steady_clock::now() + report_limit;
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (state_->writing && steady_clock::now() < deadline) {
     state_->rests.expires_at(deadline);
     co_await state_->rests.async_wait(quietly);

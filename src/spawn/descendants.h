@@ -3,11 +3,16 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace toprun::spawn {
+
+// A process that survives SIGKILL for so long will never die (a driver or file server hangs): it is
+// reported and given up.
+inline constexpr std::chrono::seconds unkillable_limit{15};
 
 // In all of these, the commands of process/command.h and what they start do not count.
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "process/program.h"
 #include "process/tree.h"
@@ -21,10 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-std::string contents(const std::string& path) {
-  return read_file(path).value_or("");
-}
-
 // A process by /proc alone, without its children.
 Process seen(pid_t pid) {
   Process out{.pid = pid};
@@ -32,10 +27,10 @@ Process seen(pid_t pid) {
   auto ids = process::numbered_entries(folder, most_threads);
   std::ranges::stable_partition(ids, [&](pid_t id) { return id == pid; });
   for (const pid_t id : ids) {
-    const auto stat = parse_stat(contents(fmt::format("{}/{}/stat", folder, id)));
+    const auto stat = parse_stat(contents_of(fmt::format("{}/{}/stat", folder, id)));
     if (!stat) continue;
     Thread thread{.id = id, .state = stat->state, .name = stat->command};
-    thread.wchan = contents(fmt::format("{}/{}/wchan", folder, id));
+    thread.wchan = contents_of(fmt::format("{}/{}/wchan", folder, id));
     if (thread.wchan == "0") thread.wchan.clear();
     if (id == pid) out.command = stat->command;
     out.threads.push_back(std::move(thread));
@@ -46,10 +41,10 @@ Process seen(pid_t pid) {
 // The kernel's thread ids by those that the process itself sees, in its own namespace.
 std::map<int, int> ids_by_inner_id(pid_t pid, const std::vector<int>& ids) {
   std::map<int, int> out;
-  const bool same = inner_id(contents(fmt::format("/proc/{}/status", pid))).value_or(pid) == pid;
+  const bool same = inner_id(contents_of(fmt::format("/proc/{}/status", pid))).value_or(pid) == pid;
   for (const int id : ids) {
     const auto inner =
-        same ? id : inner_id(contents(fmt::format("/proc/{}/task/{}/status", pid, id)));
+        same ? id : inner_id(contents_of(fmt::format("/proc/{}/task/{}/status", pid, id)));
     if (inner) out[*inner] = id;
   }
   return out;
@@ -181,7 +176,7 @@ struct Reader::Impl {
       return fail(what(), search.why.empty() ? "it is no CPython" : search.why);
     }
     python = std::move(search.python);
-    inner_id = stacks::inner_id(contents(fmt::format("/proc/{}/status", pid))).value_or(pid);
+    inner_id = stacks::inner_id(contents_of(fmt::format("/proc/{}/status", pid))).value_or(pid);
     return {};
   }
 

@@ -73,6 +73,10 @@ std::optional<Stat> parse_stat(std::string_view text) {
   return out;
 }
 
+std::string contents_of(const std::string& path) {
+  return read_file(path).value_or("");
+}
+
 std::optional<std::uint64_t> labelled_number(std::string_view text, std::string_view name) {
   const auto value = labelled(text, name);
   return value ? number(*value) : std::nullopt;

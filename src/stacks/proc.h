@@ -14,6 +14,9 @@ namespace toprun::stacks {
 
 // Files of /proc/PID as proc(5) describes them.
 
+// Of any file; "" if it cannot be read.
+std::string contents_of(const std::string& path);
+
 // stat of a process or a thread. Times in clock ticks.
 struct Stat {
   std::string command;

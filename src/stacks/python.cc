@@ -17,7 +17,7 @@ constexpr std::size_t most_line_table_bytes = 1u << 20;
 constexpr std::size_t most_codes = 8'192;  // whose names are kept
 constexpr std::size_t most_object_bytes = 1'024;
 constexpr std::int64_t most_code_bytes = 64 << 20;
-constexpr int unit_bytes = 2;
+constexpr int code_unit_bytes = 2;
 constexpr Address locked_in_gil = 16;  // _gil_runtime_state.locked, behind interval and last_holder
 
 // Whether there can be a pointer to an object: of a user's memory, aligned, not null.
@@ -171,7 +171,7 @@ std::optional<std::int64_t> Python::offset_of(Memory& memory, std::span<const st
                                               Address code) const {
   if (layout_.instructions == Layout::absent) {
     const std::int64_t last = value_at<std::int32_t>(frame, layout_.place);
-    return layout_.lines == Layout::Lines::lnotab || last < 0 ? last : last * unit_bytes;
+    return layout_.lines == Layout::Lines::lnotab || last < 0 ? last : last * code_unit_bytes;
   }
   Address first = code + layout_.instructions;
   const int copy = layout_.bytecode_copy == Layout::absent
@@ -186,7 +186,7 @@ std::optional<std::int64_t> Python::offset_of(Memory& memory, std::span<const st
     first = *own;
   }
   const auto offset = static_cast<std::int64_t>(value_at<Address>(frame, layout_.place) - first);
-  if (offset < -unit_bytes || offset > most_code_bytes) return std::nullopt;
+  if (offset < -code_unit_bytes || offset > most_code_bytes) return std::nullopt;
   return offset;
 }
 

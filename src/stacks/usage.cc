@@ -10,7 +10,6 @@
 #include <functional>
 #include <string_view>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "process/tree.h"
 #include "stacks/proc.h"
@@ -20,10 +19,6 @@ namespace toprun::stacks {
 namespace {
 
 constexpr std::size_t most_counted = 4'096;
-
-std::string contents(const std::string& path) {
-  return read_file(path).value_or("");
-}
 
 std::chrono::nanoseconds time_of(std::uint64_t ticks) {
   return std::chrono::nanoseconds(std::chrono::seconds(1)) / ticks_per_second() * ticks;
@@ -37,7 +32,7 @@ struct Runs {
 
 // Of a process's main thread.
 std::optional<Runs> runs_of(pid_t pid) {
-  const std::string text = contents(fmt::format("/proc/{}/schedstat", pid));
+  const std::string text = contents_of(fmt::format("/proc/{}/schedstat", pid));
   const auto fields = words(text);
   if (fields.size() != 3) return std::nullopt;
   const auto ran = parse_int(fields[0]);
@@ -60,7 +55,7 @@ std::optional<std::chrono::nanoseconds> cpu_clock(pid_t pid) {
 
 void add_children(Usage& usage, pid_t pid) {
   for (const pid_t below : process::descendants(pid, most_counted)) {
-    const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", below)));
+    const auto stat = parse_stat(contents_of(fmt::format("/proc/{}/stat", below)));
     if (!stat) continue;
     ++usage.processes;
     usage.child_cpu += time_of(stat->cpu_ticks);
@@ -71,8 +66,8 @@ void add_children(Usage& usage, pid_t pid) {
 std::optional<Usage> usage_of_tree(pid_t pid) {
   const std::string process = fmt::format("/proc/{}", pid);
   const std::string main_thread = fmt::format("{}/task/{}", process, pid);
-  const auto all = parse_stat(contents(process + "/stat"));
-  const auto main = parse_stat(contents(main_thread + "/stat"));
+  const auto all = parse_stat(contents_of(process + "/stat"));
+  const auto main = parse_stat(contents_of(main_thread + "/stat"));
   if (!all || !main) return std::nullopt;
   Usage usage{.state = main->state};
   const auto runs = runs_of(pid);
@@ -83,7 +78,7 @@ std::optional<Usage> usage_of_tree(pid_t pid) {
   usage.cpu = is_exact ? *clock + reaped : time_of(all->cpu_ticks);
   usage.processes = 1;
   usage.main_faults = main->minor_faults;
-  const std::string io = contents(main_thread + "/io");
+  const std::string io = contents_of(main_thread + "/io");
   for (const char* name : {"rchar", "wchar"}) {
     usage.main_bytes += labelled_number(io, name).value_or(0);
   }
@@ -101,7 +96,7 @@ std::optional<Usage> usage(pid_t pid) {
 std::optional<Pulse> pulse(pid_t pid) {
   const auto runs = runs_of(pid);
   const auto clock = cpu_clock(pid);
-  const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", pid)));
+  const auto stat = parse_stat(contents_of(fmt::format("/proc/{}/stat", pid)));
   if (!runs || !clock || !stat) return std::nullopt;
   return Pulse{stat->state, runs->turns, *clock};
 }
@@ -112,8 +107,8 @@ std::uint64_t ticks_per_second() {
 
 pid_t outer_id(pid_t inner, std::span<const std::string> entries) {
   for (const pid_t pid : process::numbered_entries("/proc")) {
-    if (inner_id(contents(fmt::format("/proc/{}/status", pid))) != inner) continue;
-    const std::string text = contents(fmt::format("/proc/{}/environ", pid));
+    if (inner_id(contents_of(fmt::format("/proc/{}/status", pid))) != inner) continue;
+    const std::string text = contents_of(fmt::format("/proc/{}/environ", pid));
     const std::vector<std::string_view> own = split(text, '\0');
     const bool has_all = std::ranges::all_of(entries, [&](const std::string& entry) {
       return std::ranges::find(own, entry) != own.end();

@@ -9,6 +9,8 @@
 
 namespace toprun::stage {
 
+inline constexpr std::int64_t ns_per_second = 1'000'000'000;
+
 // Numbers as little-endian bytes.
 template <class Integer>
 void put(std::string& out, Integer number) {

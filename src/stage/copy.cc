@@ -18,6 +18,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "stage/bytes.h"
 #include "stage/crew.h"
 #include "stage/scan.h"
 
@@ -30,7 +31,6 @@ constexpr const char* stamps_name = "stamps";
 constexpr const char* tree_name = "tree";
 constexpr mode_t owner_reads = 0400;
 constexpr mode_t owner_all = 0700;
-constexpr std::int64_t ns_per_second = 1'000'000'000;
 
 timespec time_of(std::int64_t nanoseconds) {
   timespec time{nanoseconds / ns_per_second, nanoseconds % ns_per_second};
@@ -385,8 +385,8 @@ Result<void> Copy::settle_files() {
     if (!file || ::fstat(file.get(), &status) < 0) {
       return fail_errno("cannot open " + place_.text(path));
     }
-    constexpr mode_t permissions = 07777;
-    const bool has_mode = (status.st_mode & permissions) == file_mode(entry);
+    constexpr mode_t all_bits = 07777;
+    const bool has_mode = (status.st_mode & all_bits) == file_mode(entry);
     const timespec times[] = {time_of(entry.mtime_ns), time_of(entry.mtime_ns)};
     if (!has_mode && ::fchmod(file.get(), file_mode(entry)) < 0) {
       return fail_errno("cannot set the mode of " + place_.text(path));

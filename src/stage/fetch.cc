@@ -16,10 +16,6 @@ namespace {
 
 constexpr milliseconds between_locks{100};
 
-std::string_view bytes_of(const Hash& hash) {
-  return {reinterpret_cast<const char*>(hash.data()), hash.size()};
-}
-
 // Why one upstream brought no more.
 struct Trouble {
   // `ours`: this node cannot have a copy. `for_all`: nobody can.

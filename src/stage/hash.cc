@@ -29,6 +29,10 @@ bool is_equal(const Hash& a, const Hash& b) {
   return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+std::string_view bytes_of(const Hash& hash) {
+  return {reinterpret_cast<const char*>(hash.data()), hash.size()};
+}
+
 std::string hex(std::span<const std::uint8_t> bytes) {
   std::string text(bytes.size() * 2 + 1, '\0');
   sodium_bin2hex(text.data(), text.size(), bytes.data(), bytes.size());

@@ -18,6 +18,9 @@ Hash hash_of(std::string_view bytes);
 Hash keyed_hash_of(const Hash& key, std::string_view bytes);
 bool is_equal(const Hash& a, const Hash& b);  // in constant time
 
+// The hash itself, as bytes of text.
+std::string_view bytes_of(const Hash& hash);
+
 std::string hex(std::span<const std::uint8_t> bytes);
 
 }  // namespace toprun::stage

@@ -12,8 +12,6 @@ namespace toprun::stage {
 namespace {
 
 constexpr std::string_view head = "toprun-manifest/1\n";
-constexpr std::uint16_t permissions = 0777;
-
 std::unexpected<Error> malformed(std::size_t entry, std::string_view why) {
   return fail(fmt::format("entry {} of a manifest", entry), std::string(why));
 }

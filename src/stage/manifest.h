@@ -11,6 +11,8 @@
 
 namespace toprun::stage {
 
+inline constexpr std::uint16_t permissions = 0777;
+
 // A file is hashed, sent and checked in pieces of this size. A node passes one on once it is whole
 // and checked, so each node of a chain is one chunk behind the one before it.
 inline constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
@@ -26,7 +28,7 @@ inline constexpr std::size_t deepest = 256;                       // folders in 
 struct Entry {
   enum class Kind : std::uint8_t { folder, file, link };
   Kind kind = Kind::folder;
-  std::uint16_t mode = 0;         // permission bits, 0777 at most
+  std::uint16_t mode = 0;         // none but `permissions`
   std::uint32_t parent = 0;       // the index of its folder, which stands before it
   std::string name;               // without a slash; empty for the first entry alone
   std::string target;             // of a link

@@ -21,8 +21,6 @@ namespace {
 // A file that was changed so shortly before the scan could change again within the same tick of
 // the file system's clock. A server's clock may also be behind.
 constexpr std::chrono::seconds fresh{3};
-constexpr std::uint16_t permissions = 0777;
-
 struct Found {
   std::string name;
   struct stat status;

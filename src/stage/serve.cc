@@ -12,10 +12,6 @@ namespace {
 // Smaller pieces are copied into one packet with others.
 constexpr std::size_t least_sent_by_kernel = std::size_t{64} << 10;
 
-std::string_view bytes_of(const Hash& hash) {
-  return {reinterpret_cast<const char*>(hash.data()), hash.size()};
-}
-
 std::unexpected<Error> stop_serving() {
   return fail("the visit", "it is over");
 }

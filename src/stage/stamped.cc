@@ -7,8 +7,6 @@
 namespace toprun::stage {
 namespace {
 
-constexpr std::int64_t ns_per_second = 1'000'000'000;
-
 std::int64_t nanoseconds(const timespec& time) {
   return time.tv_sec * ns_per_second + time.tv_nsec;
 }
@@ -26,7 +24,7 @@ std::string Stamped::encode() const {
     put(out, stamp.changed_ns);
   }
   const Hash hash = hash_of(out);
-  out.append(reinterpret_cast<const char*>(hash.data()), hash.size());
+  out += bytes_of(hash);
   return out;
 }
 
@@ -34,8 +32,7 @@ Result<Stamped> Stamped::decode(std::string_view bytes) {
   if (bytes.size() < hash_bytes) return fail("stamps", "they are cut");
   const std::string_view content = bytes.substr(0, bytes.size() - hash_bytes);
   const Hash hash = hash_of(content);
-  const std::string_view expected(reinterpret_cast<const char*>(hash.data()), hash.size());
-  if (bytes.substr(content.size()) != expected) return fail("stamps", "they are cut");
+  if (bytes.substr(content.size()) != bytes_of(hash)) return fail("stamps", "they are cut");
   Reader reader(content);
   auto manifest = Manifest::decode(reader.text(reader.number<std::uint64_t>()));
   if (!manifest) return std::unexpected(std::move(manifest.error()));

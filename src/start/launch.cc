@@ -9,6 +9,7 @@
 #include "agent/keeper.h"
 #include "base/console.h"
 #include "base/console_copy.h"
+#include "base/print.h"
 #include "node/agent_process.h"
 #include "node/kept_logs.h"
 #include "node/node_log.h"
@@ -26,11 +27,6 @@
 
 namespace toprun::start {
 namespace {
-
-int give_up(const Error& error) {
-  say(error.line());
-  return error.exit_code;
-}
 
 int show(const Result<std::string>& text) {
   if (!text) return give_up(text.error());

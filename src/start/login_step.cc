@@ -48,7 +48,7 @@ constexpr std::array passed_on = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
                                   SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
-constexpr int impatient_after = 3;  // that many signals end the connections themselves
+constexpr int cuts_after = 3;  // that many signals end the connections themselves
 constexpr std::chrono::seconds farewell_slack{5};
 constexpr std::chrono::seconds kill_after{2};
 
@@ -364,7 +364,7 @@ void LoginStep::pass_on(int number) {
   if (number == SIGTSTP) ::raise(SIGSTOP);
   const bool ends = number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP &&
                     number != SIGCONT && number != run::grow_signal;
-  if (!ends || ++seen_ < impatient_after) return;
+  if (!ends || ++seen_ < cuts_after) return;
   for (const auto& login : logins_) login->abandon();
 }
 
@@ -447,10 +447,7 @@ std::string login_orders_text(const plan::Job& job) {
 
 int run_login_step(const plan::Job& job) {
   auto commands = login_commands(job);
-  if (!commands) {
-    say(commands.error().line());
-    return commands.error().exit_code;
-  }
+  if (!commands) return give_up(commands.error());
   if (job.options.verbose > 0) {
     for (const LoginCommands::One& one : commands->hosts) {
       if (one.here) say(fmt::format("{} is this host: its agent needs no ssh", one.node.name));

@@ -8,6 +8,7 @@
 
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "plan/arrange.h"
@@ -104,11 +105,6 @@ class HostFile {
  private:
   std::string path_;
 };
-
-int give_up(const Error& error) {
-  say(error.line());
-  return error.exit_code;
-}
 
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/open_files.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "output/console.h"
 #include "output/lines.h"
@@ -283,10 +284,7 @@ Result<scheduler::AgentCommand> step_command(const plan::Job& job) {
 
 int run_step(const plan::Job& job) {
   auto command = step_command(job);
-  if (!command) {
-    say(command.error().line());
-    return command.error().exit_code;
-  }
+  if (!command) return give_up(command.error());
   // mpirun hands on no more than listed variables, and srun's labels would come before the mark.
   const bool is_slurm = job.place.engine == scheduler::EngineKind::slurm;
   if (is_slurm && !job.environment.non_empty("SLURM_LABELIO") && show::shows_launches(job)) {
@@ -336,10 +334,7 @@ int run_command(const scheduler::AgentCommand& command, const plan::Job& job, in
               Overheard(STDERR_FILENO, is_tagged || is_mpi || tells_launch, written, shown)};
   const auto pid =
       start(command, job.inherited, stdin_fd, heard.out.writing(), heard.err.writing());
-  if (!pid) {
-    say(pid.error().line());
-    return pid.error().exit_code;
-  }
+  if (!pid) return give_up(pid.error());
   heard.out.started();
   heard.err.started();
   const int code = follow(*pid, signals, heard, pass_on);

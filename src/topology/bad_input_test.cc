@@ -29,14 +29,14 @@ std::string read(const std::string& name, const std::string& content,
   return text;
 }
 
-struct Row {
+struct BadInput {
   const char* name;
   std::string content;
   const char* said;  // expected somewhere in the result
 };
 
-void expect_said(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
+void expect_said(const std::vector<BadInput>& rows) {
+  for (const BadInput& row : rows) {
     const std::string outcome = read(row.name, row.content);
     EXPECT_TRUE(outcome.contains(row.said)) << row.content.substr(0, 200) << "\n" << outcome;
   }

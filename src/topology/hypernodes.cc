@@ -15,15 +15,6 @@ namespace {
 using Kind = DataNode::Kind;
 using Index = std::size_t;
 
-std::string text_of(const DataNode* node) {
-  return node && node->kind == Kind::text ? node->text : std::string();
-}
-
-const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) node = node ? node->find(key) : nullptr;
-  return node;
-}
-
 struct HyperNode {
   std::string name;
   int tier = 0;
@@ -33,10 +24,10 @@ struct HyperNode {
   std::set<Index> parents;
 };
 
-class Reader {
+class HyperNodeReader {
  public:
-  Reader(const std::vector<LabelledNode>& nodes, const std::string& file,
-         const std::vector<Member>& members)
+  HyperNodeReader(const std::vector<LabelledNode>& nodes, const std::string& file,
+                  const std::vector<Member>& members)
       : nodes_(nodes), file_(file), builder_(file) {
     for (const LabelledNode& node : nodes) add_candidate(node.name);
     for (const Member& member : members) {
@@ -76,14 +67,14 @@ class Reader {
   void add_candidate(const std::string& name) { candidates_.insert(name); }
 
   Result<void> take(const DataNode& object) {
-    HyperNode hypernode{text_of(value_at(&object, {"metadata", "name"})),
+    HyperNode hypernode{text_or_empty(value_at(&object, {"metadata", "name"})),
                         0,
-                        text_of(value_at(&object, {"spec", "tierName"})),
+                        text_or_empty(value_at(&object, {"spec", "tierName"})),
                         value_at(&object, {"spec", "members"}),
                         object.where,
                         {}};
     if (hypernode.name.empty()) return refuse(object.where, "a HyperNode without a name");
-    const auto tier = parse_int(text_of(value_at(&object, {"spec", "tier"})));
+    const auto tier = parse_int(text_or_empty(value_at(&object, {"spec", "tier"})));
     if (!tier || *tier < 0 || *tier > 1'000'000) {
       return refuse(object.where, fmt::format("HyperNode {} without a tier", hypernode.name),
                     "spec.tier is a number, 1 for the nearest");
@@ -111,7 +102,7 @@ class Reader {
   }
 
   Result<void> take_member(Index i, const DataNode& member) {
-    const bool of_nodes = text_of(member.find("type")) == "Node";
+    const bool of_nodes = text_or_empty(member.find("type")) == "Node";
     if (const DataNode* name = value_at(&member, {"selector", "exactMatch", "name"})) {
       return of_nodes ? add_node(i, name->text) : add_hypernode(i, name->text, name->where);
     }
@@ -249,7 +240,7 @@ class Reader {
 Result<Map> map_of_hypernodes(const std::vector<const DataNode*>& objects,
                               const std::vector<LabelledNode>& nodes, const std::string& file,
                               const std::vector<Member>& members) {
-  auto map = Reader(nodes, file, members).run(objects);
+  auto map = HyperNodeReader(nodes, file, members).run(objects);
   if (!map || members.empty()) return map;
   // Uses the members' names, as for labels.
   std::vector<LabelledNode> known;

@@ -62,7 +62,7 @@ constexpr std::array accelerator = {Label{"accelerator.topograph.run/domain", nv
                                     Label{"accelerator.topograph.run/sub-domain", "sub-domain"}};
 constexpr std::array old_accelerator = {
     Label{"network.topology.nvidia.com/accelerator", nvlink_level}};
-constexpr std::array clique = {Label{"nvidia.com/gpu.clique", nvlink_level}};
+constexpr std::array gpu_clique = {Label{"nvidia.com/gpu.clique", nvlink_level}};
 constexpr std::array oke_fabric = {
     Label{"oci.oraclecloud.com/host.gpu_memory_fabric_id", nvlink_level}};
 constexpr std::array coreweave_nvlink = {Label{"ds.coreweave.com/nvlink.domain", nvlink_level}};
@@ -85,7 +85,7 @@ constexpr std::array<Chain, 15> chains = {{
     {"coreweave", coreweave_rack},
     {"topograph", accelerator},
     {"topograph", old_accelerator},
-    {"gpu.clique", clique},
+    {"gpu.clique", gpu_clique},
     {"oke", oke_fabric},
     {"coreweave", coreweave_nvlink},
     {"eks", ultraserver},

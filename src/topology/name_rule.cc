@@ -8,21 +8,13 @@
 #include <memory>
 #include <unordered_set>
 
+#include "topology/pattern.h"
+
 namespace toprun::topology {
 namespace {
 
-constexpr std::string_view prefix = "name:";
+constexpr std::string_view rule_prefix = "name:";
 constexpr std::string_view example = "as in name:(?<pod>p[0-9]+)(?<rack>r[0-9]+)";
-
-std::string message(int code) {
-  std::array<PCRE2_UCHAR, 256> text{};
-  pcre2_get_error_message(code, text.data(), text.size());
-  return reinterpret_cast<const char*>(text.data());
-}
-
-PCRE2_SPTR units(std::string_view text) {
-  return reinterpret_cast<PCRE2_SPTR>(text.data());
-}
 
 // A compiled rule.
 class Rule {
@@ -34,12 +26,13 @@ class Rule {
     int error = 0;
     PCRE2_SIZE offset = 0;
     Rule rule;
-    rule.code_.reset(
-        pcre2_compile(units(text), text.size(), PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
+    rule.code_.reset(pcre2_compile(pcre2_units(text), text.size(), PCRE2_NEVER_BACKSLASH_C, &error,
+                                   &offset, nullptr));
     if (!rule.code_) {
-      return usage(fmt::format("--topology name:{}", text),
-                   fmt::format("column {}: {}", offset + prefix.size() + 1, message(error)),
-                   std::string(example));
+      return usage(
+          fmt::format("--topology name:{}", text),
+          fmt::format("column {}: {}", offset + rule_prefix.size() + 1, pcre2_message(error)),
+          std::string(example));
     }
     rule.data_.reset(pcre2_match_data_create_from_pattern(rule.code_.get(), nullptr));
     rule.limits_.reset(pcre2_match_context_create(nullptr));
@@ -63,9 +56,9 @@ class Rule {
   // Returns an empty path if the name does not match.
   std::expected<Path, std::string> match(std::string_view name) const {
     const int count =
-        pcre2_match(code_.get(), units(name), name.size(), 0, 0, data_.get(), limits_.get());
+        pcre2_match(code_.get(), pcre2_units(name), name.size(), 0, 0, data_.get(), limits_.get());
     if (count == PCRE2_ERROR_NOMATCH) return Path{};
-    if (count < 0) return std::unexpected(message(count));
+    if (count < 0) return std::unexpected(pcre2_message(count));
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(data_.get());
     const std::uint32_t groups = pcre2_get_ovector_count(data_.get());
     Path path;
@@ -147,10 +140,10 @@ Result<Map> map_of_names(std::string_view rule, const std::vector<Member>& membe
 
 Result<std::optional<Map>> read_name_rule(const Request& request) {
   std::string_view rule = request.topology;
-  if (!rule.starts_with(prefix)) {
+  if (!rule.starts_with(rule_prefix)) {
     return usage("--topology name", "the rule is missing", std::string(example));
   }
-  rule.remove_prefix(prefix.size());
+  rule.remove_prefix(rule_prefix.size());
   auto map = map_of_names(rule, request.members);
   if (!map) return std::unexpected(map.error());
   return *std::move(map);

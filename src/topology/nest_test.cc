@@ -38,14 +38,14 @@ std::string nested(std::string_view first, std::string_view second) {
   return text;
 }
 
-struct Row {
+struct NestedMaps {
   const char* first;
   const char* second;
   const char* tree;
 };
 
 TEST(Nest, OneLevelInsideAnother) {
-  const std::vector<Row> rows = {
+  const std::vector<NestedMaps> rows = {
       {"leaf | a L | b L | c M", "nvlink | a x | b y | c z", "leaf nvlink | a L/x | b L/y | c M/z"},
       {"leaf | a L | b M | c N", "nvlink | a x | b x | c y", "nvlink leaf | a x/L | b x/M | c y/N"},
       // The levels of one map between those of the other.
@@ -55,11 +55,11 @@ TEST(Nest, OneLevelInsideAnother) {
       {"spine leaf | a S/1 | b S/1 | c S/2", "nvlink | a x | b y | c z",
        "spine leaf nvlink | a S/1/x | b S/1/y | c S/2/z"},
   };
-  for (const Row& row : rows) EXPECT_EQ(nested(row.first, row.second), row.tree);
+  for (const NestedMaps& row : rows) EXPECT_EQ(nested(row.first, row.second), row.tree);
 }
 
 TEST(Nest, LevelsThatDivideInTheSameWayAreOne) {
-  const std::vector<Row> rows = {
+  const std::vector<NestedMaps> rows = {
       {"leaf | a L | b L | c M", "rack | a r | b r | c q", "leaf | a L | b L | c M"},
       {"spine leaf | a S/L | b S/M | c T/N", "cluster rack | a k/r | b k/q | c j/r",
        "spine leaf | a S/L | b S/M | c T/N"},
@@ -72,11 +72,11 @@ TEST(Nest, LevelsThatDivideInTheSameWayAreOne) {
       // One name for two kinds of levels.
       {"nvlink | a x | b x", "nvlink | a 7 | b 8", "nvlink gcp-nvlink | a x/7 | b x/8"},
   };
-  for (const Row& row : rows) EXPECT_EQ(nested(row.first, row.second), row.tree);
+  for (const NestedMaps& row : rows) EXPECT_EQ(nested(row.first, row.second), row.tree);
 }
 
 TEST(Nest, UnknownIsNoDomain) {
-  const std::vector<Row> rows = {
+  const std::vector<NestedMaps> rows = {
       // An unknown level neither joins nor separates hosts.
       {"leaf | a L | b L | c M", "nvlink | a x | b x | c ?", "leaf nvlink | a L/x | b L/x | c M/?"},
       {"spine leaf | a S/L | b ?/M | c S/M", "nvlink | a x | b y | c z",
@@ -93,7 +93,7 @@ TEST(Nest, UnknownIsNoDomain) {
       {"nvlink | a x", "rack | b r", "rack nvlink | a ?/x | b r/?"},
       {"leaf | a L", "rack | b r", "leaf rack | a L/? | b ?/r"},
   };
-  for (const Row& row : rows) EXPECT_EQ(nested(row.first, row.second), row.tree);
+  for (const NestedMaps& row : rows) EXPECT_EQ(nested(row.first, row.second), row.tree);
 }
 
 TEST(Nest, TwoOfWhichNeitherLiesInsideAreAnError) {

@@ -10,7 +10,7 @@
 namespace toprun::topology {
 namespace {
 
-std::string parsed(std::string_view text) {
+std::string parsed_nvlink(std::string_view text) {
   const auto domain = parse_nvlink_csv(text);
   if (!domain) return "error: " + domain.error().line();
   return *domain ? (*domain)->name() : "none";
@@ -28,7 +28,7 @@ TEST(Nvlink, ReadsADomain) {
       {"00000000-0000-0000-0000-000000000000, 0\n", "none"},
       {"", "none"},
   };
-  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed(text), expected) << text;
+  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed_nvlink(text), expected) << text;
 }
 
 TEST(Nvlink, RefusesWhatItCannotBelieve) {
@@ -48,7 +48,7 @@ TEST(Nvlink, RefusesWhatItCannotBelieve) {
       {"8b7b1c2d, 1\n", "error: cannot read"},
   };
   for (const auto& [text, expected] : rows) {
-    EXPECT_EQ(parsed(text).find(expected), 0u) << text << parsed(text);
+    EXPECT_EQ(parsed_nvlink(text).find(expected), 0u) << text << parsed_nvlink(text);
   }
 }
 

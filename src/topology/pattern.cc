@@ -6,13 +6,16 @@
 #include <array>
 
 namespace toprun::topology {
-namespace {
 
-PCRE2_SPTR units(std::string_view text) {
+const unsigned char* pcre2_units(std::string_view text) {
   return reinterpret_cast<PCRE2_SPTR>(text.data());
 }
 
-}  // namespace
+std::string pcre2_message(int code) {
+  std::array<PCRE2_UCHAR, 256> text{};
+  pcre2_get_error_message(code, text.data(), text.size());
+  return reinterpret_cast<const char*>(text.data());
+}
 
 struct Pattern::Parts {
   ~Parts() {
@@ -32,13 +35,10 @@ std::expected<Pattern, std::string> Pattern::compile(std::string_view text) {
   int error = 0;
   PCRE2_SIZE offset = 0;
   auto parts = std::make_shared<Parts>();
-  parts->code =
-      pcre2_compile(units(text), text.size(), PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
+  parts->code = pcre2_compile(pcre2_units(text), text.size(), PCRE2_NEVER_BACKSLASH_C, &error,
+                              &offset, nullptr);
   if (!parts->code) {
-    std::array<PCRE2_UCHAR, 256> message{};
-    pcre2_get_error_message(error, message.data(), message.size());
-    return std::unexpected(
-        fmt::format("column {}: {}", offset + 1, reinterpret_cast<const char*>(message.data())));
+    return std::unexpected(fmt::format("column {}: {}", offset + 1, pcre2_message(error)));
   }
   parts->data = pcre2_match_data_create_from_pattern(parts->code, nullptr);
   parts->limits = pcre2_match_context_create(nullptr);
@@ -49,8 +49,8 @@ std::expected<Pattern, std::string> Pattern::compile(std::string_view text) {
 }
 
 bool Pattern::finds(std::string_view name) const {
-  return pcre2_match(parts_->code, units(name), name.size(), 0, 0, parts_->data, parts_->limits) >=
-         0;
+  return pcre2_match(parts_->code, pcre2_units(name), name.size(), 0, 0, parts_->data,
+                     parts_->limits) >= 0;
 }
 
 }  // namespace toprun::topology

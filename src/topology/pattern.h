@@ -11,6 +11,9 @@ namespace toprun::topology {
 inline constexpr std::size_t max_pattern_bytes = 4u << 10;
 inline constexpr std::uint32_t max_pattern_steps = 100'000;  // per name
 
+const unsigned char* pcre2_units(std::string_view text);  // the text as PCRE2 takes it
+std::string pcre2_message(int code);                      // PCRE2's words for its error
+
 // A regular expression (PCRE2 syntax) for searches in names.
 class Pattern {
  public:

@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view prefix = "0x";
+constexpr std::string_view guid_prefix = "0x";
 
 // Parses "0x155dfffd33ff33": up to 16 digits; some programs omit leading zeros.
 std::optional<std::uint64_t> parse_guid(std::string_view text) {
-  if (!text.starts_with(prefix)) return std::nullopt;
-  text.remove_prefix(prefix.size());
+  if (!text.starts_with(guid_prefix)) return std::nullopt;
+  text.remove_prefix(guid_prefix.size());
   std::uint64_t guid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), guid, 16);
   if (error != std::errc() || end != text.data() + text.size() || guid == 0) return std::nullopt;
@@ -42,9 +42,9 @@ bool is_device_name(std::string_view text) {
 }
 
 // Reads a topology file and finds the hosts of its ports.
-class Reader {
+class PortTopologyReader {
  public:
-  Reader(std::string_view file, std::span<const HostPorts> hosts) : file_(file) {
+  PortTopologyReader(std::string_view file, std::span<const HostPorts> hosts) : file_(file) {
     for (const HostPorts& host : hosts) {
       for (const Port& port : host.ports) owners_[port.guid].push_back({&host, &port});
     }
@@ -235,7 +235,7 @@ Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts) {
   const auto lines = parse_slurm_lines(text, file);
   if (!lines) return std::unexpected(lines.error());
-  Reader reader(file, hosts);
+  PortTopologyReader reader(file, hosts);
   if (auto read = reader.read(*lines); !read) return std::unexpected(read.error());
   Map map;
   if (!reader.ports().empty()) {

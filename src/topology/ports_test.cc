@@ -50,27 +50,23 @@ TEST(Ports, TravelAsText) {
 }
 
 // Four machines with two rails; rail 0 ends on leaves 1 and 2, rail 1 on leaves 3 and 4.
-const std::vector<HostPorts> hosts = {{"n0", {{"mlx5_ib0", 1, 0x10}, {"mlx5_ib1", 1, 0x11}}},
-                                      {"n1", {{"mlx5_ib0", 1, 0x20}, {"mlx5_ib1", 1, 0x21}}},
-                                      {"n2", {{"mlx5_ib0", 1, 0x30}, {"mlx5_ib1", 1, 0x31}}},
-                                      {"n3", {{"mlx5_ib0", 1, 0x40}, {"mlx5_ib1", 1, 0x41}}}};
+const std::vector<HostPorts> hosts_with_ports = {
+    {"n0", {{"mlx5_ib0", 1, 0x10}, {"mlx5_ib1", 1, 0x11}}},
+    {"n1", {{"mlx5_ib0", 1, 0x20}, {"mlx5_ib1", 1, 0x21}}},
+    {"n2", {{"mlx5_ib0", 1, 0x30}, {"mlx5_ib1", 1, 0x31}}},
+    {"n3", {{"mlx5_ib0", 1, 0x40}, {"mlx5_ib1", 1, 0x41}}}};
 
-std::string parsed(std::string_view text) {
-  const auto map = parse_port_topology(text, "t", hosts);
-  std::string out = text_of(map);
-  if (map) {
-    for (const std::string& warning : map->warnings) out += warning + "\n";
-  }
-  return out;
+std::string parsed_ports(std::string_view text) {
+  return text_with_warnings(parse_port_topology(text, "t", hosts_with_ports));
 }
 
 TEST(PortTopology, GroupsTheLeavesOfAHostsRails) {
-  EXPECT_EQ(parsed("# made by sharp\n"
-                   "SwitchName=ibsw1 Nodes=0x10,0x30\n"
-                   "SwitchName=ibsw2 Nodes=0x0000000000000020,0x40\n"
-                   "SwitchName=ibsw3 Nodes=0x11,0x31\n"
-                   "SwitchName=ibsw4 Nodes=0x21,0x41,0x99\n"
-                   "SwitchName=ibsw5 Switches=ibsw1,ibsw2,ibsw3,ibsw4\n"),
+  EXPECT_EQ(parsed_ports("# made by sharp\n"
+                         "SwitchName=ibsw1 Nodes=0x10,0x30\n"
+                         "SwitchName=ibsw2 Nodes=0x0000000000000020,0x40\n"
+                         "SwitchName=ibsw3 Nodes=0x11,0x31\n"
+                         "SwitchName=ibsw4 Nodes=0x21,0x41,0x99\n"
+                         "SwitchName=ibsw5 Switches=ibsw1,ibsw2,ibsw3,ibsw4\n"),
             "spine leaf\n"
             "n0 ibsw5/ibsw[1,3] t:2\n"
             "n2 ibsw5/ibsw[1,3] t:2\n"
@@ -90,7 +86,7 @@ TEST(PortTopology, ReadsEveryShape) {
       {"SwitchName=a Nodes=0x99\n", "\nn[0-3]: none of their InfiniBand ports stands in t\n"},
       {"", "\nn[0-3]: none of their InfiniBand ports stands in t\n"},
   };
-  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed(text), expected) << text;
+  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed_ports(text), expected) << text;
 }
 
 TEST(PortTopology, RefusesWithThePlace) {
@@ -108,7 +104,8 @@ TEST(PortTopology, RefusesWithThePlace) {
       {"SwitchName=a Nodes\n", "t:1:19: Key=value is expected here"},
   };
   for (const auto& [text, expected] : rows) {
-    EXPECT_TRUE(parsed(text).starts_with("error: " + expected)) << text << "\n" << parsed(text);
+    EXPECT_TRUE(parsed_ports(text).starts_with("error: " + expected)) << text << "\n"
+                                                                      << parsed_ports(text);
   }
 }
 

@@ -220,7 +220,7 @@ std::string coverage_text(const Map& map, std::size_t members) {
 }
 
 // Adds the result of one option. If the two contradict each other, the earlier facts stay.
-void join(Map& known_so_far, Map found, std::size_t members) {
+void join_maps(Map& known_so_far, Map found, std::size_t members) {
   if (found.source.empty()) {
     std::ranges::move(found.warnings, std::back_inserter(known_so_far.warnings));
     std::ranges::move(found.notes, std::back_inserter(known_so_far.notes));
@@ -270,7 +270,7 @@ Result<Map> locate(Request request) {
   Map known;
   std::vector<Error> troubles;
   for (Option& option : options) {
-    join(known, std::move(option.map), names.size());
+    join_maps(known, std::move(option.map), names.size());
     std::ranges::move(option.troubles, std::back_inserter(troubles));
   }
   if (request.topology == "auto" || !known.source.empty()) {

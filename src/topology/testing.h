@@ -27,4 +27,11 @@ inline std::string text_of(const Result<Map>& map) {
   return map ? text_of(*map) : "error: " + map.error().line();
 }
 
+inline std::string text_with_warnings(const Result<Map>& map) {
+  std::string text = text_of(map);
+  if (!map) return text;
+  for (const std::string& warning : map->warnings) text += warning + '\n';
+  return text;
+}
+
 }  // namespace toprun::topology

@@ -5,6 +5,8 @@
 namespace toprun::topology {
 namespace {
 
+using Names = std::vector<std::string>;
+
 TEST(Tree, WritesALocationAsItWasReadOrJoined) {
   EXPECT_EQ(location_text({{"c", "b"}, "", ""}, "n0"), "/c/b/n0");
   EXPECT_EQ(location_text({{"c", std::nullopt}, "", ""}, "n0"), "/c//n0");
@@ -14,7 +16,6 @@ TEST(Tree, WritesALocationAsItWasReadOrJoined) {
 }
 
 TEST(Tree, NamesSwitchLevelsFromTheLeaf) {
-  using Names = std::vector<std::string>;
   EXPECT_EQ(switch_level_names(0), Names{});
   EXPECT_EQ(switch_level_names(1), Names{"leaf"});
   EXPECT_EQ(switch_level_names(4), (Names{"level3", "core", "spine", "leaf"}));

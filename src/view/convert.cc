@@ -24,12 +24,6 @@ std::string in_quotes(std::string_view text) {
   return json.take();
 }
 
-std::vector<std::string> names_of(std::span<const placement::Node> nodes) {
-  std::vector<std::string> names;
-  for (const placement::Node& node : nodes) names.push_back(node.name);
-  return names;
-}
-
 bool is_nvlink(const placement::Placement& placement, std::size_t level) {
   return placement.levels[level] == topology::nvlink_level;
 }

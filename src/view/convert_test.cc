@@ -8,22 +8,12 @@
 #include "topology/slurm/conf.h"
 #include "topology/slurm/yaml.h"
 #include "topology/testing.h"
+#include "view/testing.h"
 
 namespace toprun::view {
 namespace {
 
 using topology::Path;
-
-placement::Placement placement_of(std::vector<std::string> levels,
-                                  const std::vector<std::pair<std::string, Path>>& places) {
-  topology::Map map{"test", std::move(levels), {}, {}};
-  std::vector<placement::Host> hosts;
-  for (const auto& [host, path] : places) {
-    hosts.push_back({host, 1});
-    map.hosts.push_back({host, {path, "here", {}}});
-  }
-  return *place(hosts, map);
-}
 
 Converted converted(std::string_view form, const placement::Placement& placement) {
   const auto forms = network_forms();

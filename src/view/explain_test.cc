@@ -8,9 +8,9 @@ namespace toprun::view {
 namespace {
 
 using topology::Path;
-using Places = std::vector<std::pair<std::string, Path>>;
+using HostPaths = std::vector<std::pair<std::string, Path>>;
 
-placement::Placement placed(const std::vector<std::string>& levels, const Places& places,
+placement::Placement placed(const std::vector<std::string>& levels, const HostPaths& places,
                             const std::vector<std::string>& others = {}, std::size_t segment = 1) {
   topology::Map map{"file racks.txt", levels, {}, {}};
   std::vector<placement::Host> hosts;
@@ -23,7 +23,7 @@ placement::Placement placed(const std::vector<std::string>& levels, const Places
   return *place(hosts, map, {.segment = segment});
 }
 
-const Places two_racks = {
+const HostPaths two_racks = {
     {"n0", {"c", "rackB"}}, {"n1", {"c", "rackA"}}, {"n2", {"c", "rackB"}}, {"n3", {"d", "rackA"}}};
 
 TEST(Explain, SaysWhyEachNodeIsWhereItIs) {
@@ -91,7 +91,7 @@ TEST(Explain, NothingKnown) {
 }
 
 TEST(Explain, BrokenSegments) {
-  Places places;
+  HostPaths places;
   for (int i = 0; i < 6; ++i) {
     places.push_back({fmt::format("n{}", i), {i < 3 ? "a" : "b"}});
   }
@@ -118,7 +118,7 @@ TEST(Explain, LargeJobsByDomain) {
       {1'000, 500, 4 + 1, "ranks 0-7999: cluster c, 1000 nodes (n[0,500,1,501,"},
   };
   for (const auto& [nodes, racks, lines, first] : rows) {
-    Places places;
+    HostPaths places;
     for (std::size_t i = 0; i < nodes; ++i) {
       places.push_back({fmt::format("n{}", i), {"c", fmt::format("r{}", i % racks)}});
     }

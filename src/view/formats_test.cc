@@ -11,7 +11,7 @@ namespace {
 
 // Two racks with alternating hosts, a host with only a known cluster, and one without a place; two
 // processes each, one on n2.
-placement::Placement sample() {
+placement::Placement five_hosts() {
   const topology::Map map{"file racks.txt",
                           {"cluster", "rack"},
                           {{"n0", {{"c", "b"}, "racks.txt:1", "/c/b/0"}},
@@ -23,7 +23,7 @@ placement::Placement sample() {
 }
 
 std::string text_of(std::string_view format) {
-  return find_format(format)->text(sample());
+  return find_format(format)->text(five_hosts());
 }
 
 TEST(Formats, AreTheTextsThatTheirReadersTake) {

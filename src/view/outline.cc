@@ -43,12 +43,6 @@ std::vector<Domain> split_at(Nodes nodes, std::size_t level) {
   return domains;
 }
 
-std::vector<std::string> names_of(Nodes nodes) {
-  std::vector<std::string> names;
-  for (const placement::Node& node : nodes) names.push_back(node.name);
-  return names;
-}
-
 std::string count_of_nodes(std::size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "node" : "nodes");
 }
@@ -164,6 +158,12 @@ void write(JsonWriter& json, const placement::Placement& placement, Siblings dom
 }
 
 }  // namespace
+
+std::vector<std::string> names_of(std::span<const placement::Node> nodes) {
+  std::vector<std::string> names;
+  for (const placement::Node& node : nodes) names.push_back(node.name);
+  return names;
+}
 
 std::vector<Domain> outline(const placement::Placement& placement) {
   const Nodes nodes = placement.nodes;

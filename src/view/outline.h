@@ -20,6 +20,8 @@ struct Domain {
   std::vector<Domain> inside;  // empty: innermost level, or all inner levels are unknown
 };
 
+std::vector<std::string> names_of(std::span<const placement::Node> nodes);
+
 // The outermost domains of the nodes with a place. The placement must have Order::topology, where
 // the nodes of a domain are in a row.
 std::vector<Domain> outline(const placement::Placement& placement);

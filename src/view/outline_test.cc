@@ -4,23 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "view/testing.h"
+
 namespace toprun::view {
 namespace {
 
 using topology::Path;
-
-placement::Placement placement_of(std::vector<std::string> levels,
-                                  const std::vector<std::pair<std::string, Path>>& places,
-                                  const std::vector<std::string>& others = {}) {
-  topology::Map map{"test", std::move(levels), {}, {}};
-  std::vector<placement::Host> hosts;
-  for (const auto& [host, path] : places) {
-    hosts.push_back({host, 1});
-    map.hosts.push_back({host, {path, "here", {}}});
-  }
-  for (const std::string& host : others) hosts.push_back({host, 1});
-  return *place(hosts, map);
-}
 
 // Levels that a branch does not have are left out of it.
 TEST(Outline, AnUnevenTree) {

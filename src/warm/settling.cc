@@ -1,9 +1,10 @@
 #include "warm/settling.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "base/quietly.h"
 
 namespace toprun::warm {
 
@@ -11,7 +12,6 @@ namespace asio = boost::asio;
 
 // The parent owns the descriptor and closes it when it refuses: the wait is cancelled before that.
 asio::awaitable<void> settle(asio::io_context& io, std::shared_ptr<Parent> parent) {
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   asio::steady_timer limit(io);
   while (!parent->settled()) {
     const auto channel = std::make_shared<asio::posix::stream_descriptor>(io, parent->descriptor());

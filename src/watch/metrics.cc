@@ -60,7 +60,7 @@ class Text {
 };
 using Type = Text::Type;
 
-constexpr std::array<std::pair<RankState, std::string_view>, 7> states = {{
+constexpr std::array<std::pair<RankState, std::string_view>, 7> state_names = {{
     {RankState::waits, "waiting"},
     {RankState::runs, "running"},
     {RankState::done, "done"},
@@ -109,10 +109,10 @@ void add_phases(Text& text, const view::Phases& phases) {
 }
 
 void add_states(Text& text, const Board& board, const std::vector<int>& suspects) {
-  std::array<std::size_t, states.size()> counts{};
+  std::array<std::size_t, state_names.size()> counts{};
   const auto count = [&](RankState state) -> std::size_t& {
     std::size_t i = 0;
-    while (states[i].first != state) ++i;
+    while (state_names[i].first != state) ++i;
     return counts[i];
   };
   for (const RankFigures& rank : board.ranks()) ++count(rank.state);
@@ -123,8 +123,8 @@ void add_states(Text& text, const Board& board, const std::vector<int>& suspects
     ++count(RankState::suspect);
   }
   text.family("toprun_ranks", Type::gauge, "", "Ranks of the current attempt by their state.");
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    text.sample({{"state", states[i].second}}, static_cast<double>(counts[i]));
+  for (std::size_t i = 0; i < state_names.size(); ++i) {
+    text.sample({{"state", state_names[i].second}}, static_cast<double>(counts[i]));
   }
 }
 

@@ -21,8 +21,8 @@ view::AttemptRecord attempt(int number) {
   return record;
 }
 
-Run run() {
-  Run run;
+Run pictured_run() {
+  Run pictured_run;
   view::AttemptRecord failed = attempt(0);
   failed.ended = start + 1min;
   failed.cause.emplace();
@@ -38,19 +38,19 @@ Run run() {
   now.hang.emplace();
   now.hang->after = 30s;
   now.hang->verdict.what = "rank 2 on n1 sleeps";
-  run.record = {"a job", "n0", 4711, {}, 0, start, {}, {failed, now}, 1};
-  run.id = "17";
-  run.program = "train.py";
-  run.stage = "running";
-  run.least_nodes = 1;
-  run.most_nodes = 2;
-  run.max_restarts = 3;
-  run.joined = 2;
-  run.missing = {"n2"};
-  run.hangs = true;
-  run.messages = {{start, "n1 was lost"}};
-  run.interval = 2s;
-  return run;
+  pictured_run.record = {"a job", "n0", 4711, {}, 0, start, {}, {failed, now}, 1};
+  pictured_run.id = "17";
+  pictured_run.program = "train.py";
+  pictured_run.stage = "running";
+  pictured_run.least_nodes = 1;
+  pictured_run.most_nodes = 2;
+  pictured_run.max_restarts = 3;
+  pictured_run.joined = 2;
+  pictured_run.missing = {"n2"};
+  pictured_run.hangs = true;
+  pictured_run.messages = {{start, "n1 was lost"}};
+  pictured_run.interval = 2s;
+  return pictured_run;
 }
 
 Board board() {
@@ -65,14 +65,15 @@ Board board() {
   return board;
 }
 
-json picture(const Run& run, const Board& board) {
-  const json job = job_json(run, start + 2min), nodes = nodes_json(nodes_of(run.record)),
+json picture(const Run& pictured_run, const Board& board) {
+  const json job = job_json(pictured_run, start + 2min),
+             nodes = nodes_json(nodes_of(pictured_run.record)),
              figures = figures_json(board, {2}, start + 2min, steady);
   return json::parse(picture_text(job.dump(), nodes.dump(), figures.dump()));
 }
 
 TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
-  const auto read = picture_in(picture(run(), board()));
+  const auto read = picture_in(picture(pictured_run(), board()));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->name, "a job");
   EXPECT_EQ(read->id, "17");
@@ -105,7 +106,7 @@ TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
 }
 
 TEST(Picture, ShowsWhatRanksAndNodesUse) {
-  const auto read = picture_in(picture(run(), board()));
+  const auto read = picture_in(picture(pictured_run(), board()));
   ASSERT_TRUE(read);
   ASSERT_EQ(read->nodes.size(), 2u);
   const Picture::Node& node = read->nodes[0];
@@ -142,7 +143,7 @@ TEST(Picture, OfARunWithoutPlacesIsEmpty) {
 }
 
 TEST(Picture, RefusesWhatIsNone) {
-  const json good = picture(run(), board());
+  const json good = picture(pictured_run(), board());
   EXPECT_FALSE(picture_in(json()));
   EXPECT_FALSE(picture_in(json::array({1})));
   json other = good;
@@ -169,7 +170,7 @@ void spoil(json& root, json& at) {
 }
 
 TEST(Picture, TakesWrongValuesAsUnknown) {
-  json object = picture(run(), board());
+  json object = picture(pictured_run(), board());
   spoil(object, object);
   object["job"]["phases"] = 7;
   object["figures"]["ranks"]["cpu"] = {"x", nullptr};

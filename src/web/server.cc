@@ -6,13 +6,13 @@
 #include <cstring>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/quietly.h"
 #include "base/random_name.h"
 #include "live/http.h"
 #include "web/files.h"
@@ -52,7 +52,6 @@ namespace {
 using State = Server::State;
 using Versions = std::array<std::uint64_t, part_names.size()>;
 
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t token_letters = 32;  // of 36: 165 bits
 
 // Nothing from elsewhere, nothing inline, no frame around it; nothing is kept.

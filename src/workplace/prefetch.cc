@@ -26,7 +26,7 @@ constexpr std::size_t most_threads = 16;
 constexpr std::chrono::seconds longest_import{30};
 constexpr std::chrono::minutes probe_limit{5};
 
-std::optional<std::string> why_never(const plan::Job& job) {
+std::optional<std::string> why_never_ahead(const plan::Job& job) {
   if (job.options.program == plan::Program::executable) {
     return "--no-python starts a program, and only what Python imports is known";
   }
@@ -80,7 +80,7 @@ Prefetch::Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job>
     : job_(std::move(job)),
       pool_(io, {.threads = most_threads, .waiting = 2 * most_threads}),
       timer_(io) {
-  if (const auto why = why_never(*job_)) {
+  if (const auto why = why_never_ahead(*job_)) {
     state_ = State::idle;
     tell("is left out: " + *why);
     return;

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -16,6 +15,7 @@
 #include "base/files.h"
 #include "base/mounts.h"
 #include "base/quiet_thread.h"
+#include "base/quietly.h"
 #include "base/uncaught.h"
 #include "rendezvous/preamble.h"
 #include "stage/scan.h"
@@ -39,7 +39,7 @@ bool gives_threads() {
   return thread.has_value();
 }
 
-std::string absolute(const std::string& path) {
+std::string absolute_path(const std::string& path) {
   std::error_code failed;
   std::string whole = std::filesystem::absolute(path, failed).lexically_normal().string();
   if (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
@@ -163,7 +163,7 @@ Staging::Staging(asio::io_context& io, std::shared_ptr<const plan::Job> job,
     : io_(io),
       job_(std::move(job)),
       identity_(std::move(identity)),
-      path_(absolute(job_->options.stage)),
+      path_(absolute_path(job_->options.stage)),
       own_(io, {.threads = 1}),
       visits_(io, {.threads = most_stage_visits}),
       has_threads_(gives_threads()),
@@ -192,7 +192,6 @@ std::string Staging::become_source() {
 }
 
 asio::awaitable<void> Staging::tell_progress() {
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   constexpr std::uint64_t mib = 1 << 20;
   std::uint64_t told = 0;
   while (true) {
@@ -232,7 +231,6 @@ void Staging::serve(stage::Visit visit) {
 }
 
 asio::awaitable<Result<void>> Staging::settled(const rendezvous::StagePart& part) {
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   if (!key_) key_ = parse_key(part.key);
   if (!key_) co_return fail("the root's key for --stage is malformed");
   for (stage::Visit& visit : std::exchange(early_, {})) serve(std::move(visit));

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "agent/environment.h"
 #include "base/console.h"
+#include "base/quietly.h"
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "process/frames.h"
@@ -19,12 +19,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr milliseconds between_questions{20};
 constexpr milliseconds answer_limit{2 * process::frame_limit};
 
 // What cannot be forked from a Python that imports modules.
-std::optional<std::string> why_never(const plan::Job& job) {
+std::optional<std::string> why_never_warm(const plan::Job& job) {
   if (job.options.program == plan::Program::executable) {
     return "--no-python starts a program, and only Python's imports can be shared";
   }
@@ -46,7 +45,7 @@ spawn::Program command_in(const Workplace& workplace, int nproc) {
 
 WarmStart::WarmStart(asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job)
     : io_(io), pool_(pool), job_(std::move(job)), changed_(io) {
-  if (const auto why = why_never(*job_)) {
+  if (const auto why = why_never_warm(*job_)) {
     wanted_ = false;
     tell(*why);
   } else if (!job_->in_container() && !job_->stages()) {

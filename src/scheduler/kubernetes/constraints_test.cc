@@ -16,7 +16,7 @@ Workload two_nodes() {
   return job;
 }
 
-struct Case {
+struct ConstraintCase {
   std::function<void(Workload&)> change;
   std::vector<Operator> fits;  // the others refuse it
   const char* what;            // begins their error
@@ -25,7 +25,7 @@ struct Case {
 TEST(Constraints, EachOperatorsOwn) {
   const std::vector<Operator> all = {Operator::pytorchjob, Operator::trainjob, Operator::jobset};
   const std::vector<Operator> no_trainjob = {Operator::pytorchjob, Operator::jobset};
-  const std::vector<Case> cases = {
+  const std::vector<ConstraintCase> cases = {
       {[](Workload&) {}, all, ""},
       {[](Workload& job) { job.folder = "/a"; }, no_trainjob, "--chdir /a"},
       {[](Workload& job) { job.host_network = true; }, no_trainjob, "--host-network"},
@@ -57,7 +57,7 @@ TEST(Constraints, EachOperatorsOwn) {
        {},
        "--node-pool b"},
   };
-  for (const Case& one : cases) {
+  for (const ConstraintCase& one : cases) {
     Workload job = two_nodes();
     one.change(job);
     for (const Operator which : all) {

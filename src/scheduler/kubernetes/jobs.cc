@@ -24,7 +24,7 @@ struct Condition {
   JobState state;
   std::string_view words;
 };
-constexpr std::array conditions = {
+constexpr std::array job_conditions = {
     Condition{"Succeeded", JobState::completed, "ended well"},
     Condition{"Complete", JobState::completed, "ended well"},
     Condition{"Completed", JobState::completed, "ended well"},
@@ -48,7 +48,7 @@ void set_state(Job& job, const json& object) {
   job.state = JobState::pending;
   job.state_word = "Pending";
   if (!told.is_array()) return;
-  for (const Condition& condition : conditions) {
+  for (const Condition& condition : job_conditions) {
     const auto holds = std::ranges::find_if(told, [&](const json& one) {
       return text_at(one, {"type"}) == condition.type && text_at(one, {"status"}) == "True";
     });
@@ -291,8 +291,8 @@ void add_deaths(Job& job, std::vector<Death> deaths) {
 }  // namespace
 
 std::string_view state_words(std::string_view state_word) {
-  const auto found = std::ranges::find(conditions, state_word, &Condition::type);
-  return found == conditions.end() ? std::string_view() : found->words;
+  const auto found = std::ranges::find(job_conditions, state_word, &Condition::type);
+  return found == job_conditions.end() ? std::string_view() : found->words;
 }
 
 Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind) {

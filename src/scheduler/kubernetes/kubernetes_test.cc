@@ -8,17 +8,17 @@
 namespace toprun::scheduler::kubernetes {
 namespace {
 
-const PodInTest indexed{"train-1", {{"JOB_COMPLETION_INDEX", "1"}}};
+const PodInTest indexed_pod{"train-1", {{"JOB_COMPLETION_INDEX", "1"}}};
 const PodInTest indexed_with_service{
     "train-1", {{"JOB_COMPLETION_INDEX", "1"}}, "peers.default.svc.cluster.local"};
 const PodInTest stateful{"web-0", {}, "peers.default.svc.cluster.local"};
 const PodInTest launcher{"job-launcher-x2",
                          {{"OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile"}}};
-const PodInTest worker{"job-worker-0",
-                       {{"RANK", "1"},
-                        {"WORLD_SIZE", "4"},
-                        {"MASTER_ADDR", "job-master-0"},
-                        {"MASTER_PORT", "23456"}}};
+const PodInTest worker_pod{"job-worker-0",
+                           {{"RANK", "1"},
+                            {"WORLD_SIZE", "4"},
+                            {"MASTER_ADDR", "job-master-0"},
+                            {"MASTER_PORT", "23456"}}};
 
 Hints nnodes(int count, std::string source = "--nnodes") {
   Hints hints;
@@ -51,7 +51,7 @@ TEST(Kubernetes, WhatIsRefused) {
     const char* line;
   } rows[] = {
       {"an indexed Job tells no count",
-       indexed,
+       indexed_pod,
        {},
        "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
        "how many pods there are, and each would train on its own; give --nnodes PODS --master-addr "
@@ -69,7 +69,7 @@ TEST(Kubernetes, WhatIsRefused) {
        "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
        "how many pods there are, and each would train on its own; give --nnodes PODS (PODS is 4 if "
        "WORLD_SIZE counts pods); if it is to be on its own: --standalone"},
-      {"… with --nnodes and no service", indexed, nnodes(2),
+      {"… with --nnodes and no service", indexed_pod, nnodes(2),
        "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
        "where the pods meet; name a headless service in spec.template.spec.subdomain, or give "
        "--master-addr HOST of pod 0"},
@@ -100,7 +100,7 @@ TEST(Kubernetes, WhatIsRefused) {
        "--master-addr HOST, HOST the name of pod 0 in a headless service; if it is to be on its "
        "own: --standalone"},
       {"MASTER_ADDR was taken away",
-       with(worker, "MASTER_ADDR", ""),
+       with(worker_pod, "MASTER_ADDR", ""),
        {},
        "this is a pod of a PyTorchJob (RANK and WORLD_SIZE): its variables do not tell where the "
        "pods meet; give --master-addr HOST of pod 0"},
@@ -112,15 +112,15 @@ TEST(Kubernetes, WhatIsRefused) {
        "--master-addr HOST, HOST the name of pod 0 in a headless service; if it is to be on its "
        "own: --standalone"},
       {"a number that is none",
-       with(worker, "WORLD_SIZE", "all"),
+       with(worker_pod, "WORLD_SIZE", "all"),
        {},
        "WORLD_SIZE=\"all\": in a pod it is a number from 1; correct or unset it"},
       {"RANK beyond WORLD_SIZE",
-       with(worker, "RANK", "4"),
+       with(worker_pod, "RANK", "4"),
        {},
        "RANK 4 and WORLD_SIZE 4: these cannot be a pod's number and how many pods there are; give "
        "--nnodes and --node-rank"},
-      {"fewer nodes than pods", with(worker, "RANK", "3"), nnodes(2),
+      {"fewer nodes than pods", with(worker_pod, "RANK", "3"), nnodes(2),
        "pod 3 (RANK): the job has 2 pods (--nnodes); pods are numbered from 0; correct --nnodes or "
        "--node-rank"},
   };
@@ -142,22 +142,22 @@ TEST(Kubernetes, TheUserGoesBeforeThePodAndIsTold) {
     const char* root;  // empty: where the user says
     const char* note;
   } rows[] = {
-      {"nothing said", worker, {}, 4, 1, "job-master-0", ""},
-      {"the same said", worker, at(ranked(nnodes(4), 1), "job-master-0"), 4, 1, "", ""},
-      {"the same host by its long name", worker, at(nnodes(4), "job-master-0.ns.svc"), 4, 1, "",
+      {"nothing said", worker_pod, {}, 4, 1, "job-master-0", ""},
+      {"the same said", worker_pod, at(ranked(nnodes(4), 1), "job-master-0"), 4, 1, "", ""},
+      {"the same host by its long name", worker_pod, at(nnodes(4), "job-master-0.ns.svc"), 4, 1, "",
        ""},
-      {"an address", worker, at(nnodes(4), "10.0.0.3"), 4, 1, "", ""},
-      {"the recipe for 1.6 under 1.7: WORLD_SIZE is not pods", with(worker, "PET_NNODES", "2"),
+      {"an address", worker_pod, at(nnodes(4), "10.0.0.3"), 4, 1, "", ""},
+      {"the recipe for 1.6 under 1.7: WORLD_SIZE is not pods", with(worker_pod, "PET_NNODES", "2"),
        nnodes(16), 16, 1, "job-master-0", "--nnodes 16 goes before the pod's PET_NNODES=2"},
-      {"from toprun.toml", worker, nnodes(2, "toprun.toml:3"), 2, 1, "job-master-0",
+      {"from toprun.toml", worker_pod, nnodes(2, "toprun.toml:3"), 2, 1, "job-master-0",
        "toprun.toml:3 2 goes before the pod's WORLD_SIZE=4"},
-      {"another rank", worker, ranked({}, 2), 4, 2, "job-master-0",
+      {"another rank", worker_pod, ranked({}, 2), 4, 2, "job-master-0",
        "--node-rank 2 goes before the pod's RANK=1"},
-      {"another host", worker, at({}, "elsewhere"), 4, 1, "",
+      {"another host", worker_pod, at({}, "elsewhere"), 4, 1, "",
        "--master-addr elsewhere goes before the pod's MASTER_ADDR=job-master-0"},
-      {"PET_ against RANK", with(worker, "PET_NODE_RANK", "3"), nnodes(4, "PET_NNODES"), 4, 3,
+      {"PET_ against RANK", with(worker_pod, "PET_NODE_RANK", "3"), nnodes(4, "PET_NNODES"), 4, 3,
        "job-master-0", "PET_NODE_RANK=3 goes before RANK=1"},
-      {"all of it said", indexed, at(nnodes(2), "other"), 2, 1, "", ""},
+      {"all of it said", indexed_pod, at(nnodes(2), "other"), 2, 1, "", ""},
       {"a count and a service", indexed_with_service, nnodes(2), 2, 1, "train-0.peers", ""},
   };
   for (const auto& row : rows) {
@@ -173,7 +173,7 @@ TEST(Kubernetes, TheUserGoesBeforeThePodAndIsTold) {
 TEST(Kubernetes, WhatTheUserMayHaveAlone) {
   Hints standalone;
   standalone.standalone = true;
-  for (const PodInTest& pod : {indexed, stateful, worker}) {
+  for (const PodInTest& pod : {indexed_pod, stateful, worker_pod}) {
     for (const Hints& hints : {standalone, nnodes(1)}) {
       const auto place = pod.place(hints);
       ASSERT_TRUE(place) << pod.host << ": " << place.error().line();
@@ -186,7 +186,7 @@ TEST(Kubernetes, WhatTheUserMayHaveAlone) {
 TEST(Kubernetes, CalledTorchrunItOnlySaysWhatItWouldRefuse) {
   Hints torchrun;
   torchrun.called_torchrun = true;
-  const auto place = indexed.place(torchrun);
+  const auto place = indexed_pod.place(torchrun);
   ASSERT_TRUE(place) << place.error().line();
   EXPECT_EQ(place->stance, Stance::single);
   ASSERT_EQ(place->notes.size(), 1u);

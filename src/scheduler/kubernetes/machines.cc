@@ -36,7 +36,7 @@ bool is_gpu_resource(std::string_view name) {
          name.starts_with(mig_resources);
 }
 
-std::string first_label(const json& node, std::span<const std::string_view> names) {
+std::string first_label_value(const json& node, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
     std::string value = text_at(node, {"metadata", "labels", name});
     if (!value.empty()) return value;
@@ -59,7 +59,7 @@ void set_gpus(ClusterNode& node, const json& object) {
     node.gpus = count;
     node.gpu_resource = name;
   }
-  if (node.gpus > 0) node.gpu_kind = first_label(object, gpu_labels);
+  if (node.gpus > 0) node.gpu_kind = first_label_value(object, gpu_labels);
 }
 
 // Pods that ask for a node's GPUs tolerate the taint of that name, and what is wrong with a node
@@ -93,7 +93,7 @@ std::string state_of(const json& node) {
 ClusterNode node_of(const json& object) {
   ClusterNode node;
   node.name = text_at(object, {"metadata", "name"});
-  node.partitions = {first_label(object, pool_labels)};
+  node.partitions = {first_label_value(object, pool_labels)};
   node.cpus = whole_cpus(text_at(object, {"status", "allocatable", "cpu"}));
   node.state = state_of(object);
   node.usable = node.idle = node.state == "ready";

@@ -14,7 +14,7 @@ struct Words {
   std::string_view queue_label;  // of the job
   std::string_view pool_label;   // of the pods
 };
-constexpr std::array words = {
+constexpr std::array placer_words = {
     Words{Placer::cluster, "", "", ""},
     Words{Placer::kueue, "", "kueue.x-k8s.io/queue-name", ""},
     Words{Placer::volcano, "volcano", "", ""},
@@ -22,13 +22,14 @@ constexpr std::array words = {
     Words{Placer::runai, "runai-scheduler", "runai/queue", "runai/node-pool"},
 };
 
-constexpr std::array pool_labels = {"cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup",
-                                    "kubernetes.azure.com/agentpool", "karpenter.sh/nodepool"};
+constexpr std::array affinity_labels = {"cloud.google.com/gke-nodepool",
+                                        "eks.amazonaws.com/nodegroup",
+                                        "kubernetes.azure.com/agentpool", "karpenter.sh/nodepool"};
 constexpr std::string_view mark_label = "toprun.io/job";
 constexpr int whole_weight = 100;  // of a preference, the most there is
 
 const Words& words_of(Placer placer) {
-  return *std::ranges::find(words, placer, &Words::placer);
+  return *std::ranges::find(placer_words, placer, &Words::placer);
 }
 
 void add(Json& out, std::string_view key, const std::string& value) {
@@ -47,7 +48,7 @@ const std::string& mark_of(const Workload& job) {
 // The terms are alternatives: a node has the label of one vendor.
 Json pool_affinity(const std::vector<std::string>& pools) {
   Json terms = Json::array();
-  for (const char* label : pool_labels) {
+  for (const char* label : affinity_labels) {
     Json one = {{"key", label}, {"operator", "In"}, {"values", pools}};
     terms.push_back({{"matchExpressions", Json::array({std::move(one)})}});
   }

@@ -37,14 +37,14 @@ const Json& pods_of(const Json& object) {
   return spec["replicatedJobs"][0]["template"]["spec"]["template"];
 }
 
-struct Case {
+struct PlacingCase {
   const char* what;
   Placement placement;
   const char* path;  // of a PyTorchJob, as a JSON pointer
   Json value;
 };
 
-std::vector<Case> cases() {
+std::vector<PlacingCase> cases() {
   return {
       {"Kueue's queue", placed_by(Placer::kueue), "/metadata/labels/kueue.x-k8s.io~1queue-name",
        "q"},
@@ -74,7 +74,7 @@ std::vector<Case> cases() {
 }
 
 TEST(Placing, QueueAndPriorityInEachSchedulersWords) {
-  for (const Case& one : cases()) {
+  for (const PlacingCase& one : cases()) {
     const Json object = pytorchjob(job_with(one.placement));
     EXPECT_EQ(object.value(Json::json_pointer(one.path), Json(nullptr)), one.value) << one.what;
   }

@@ -285,13 +285,13 @@ Result<void> read_stateful_set(const Seen& seen, Pod& pod) {
   return {};
 }
 
-struct Kind {
+struct KnownPod {
   PodKind kind;
   std::string_view title;
   bool (*is)(const Seen&);
   Result<void> (*read)(const Seen&, Pod&);
 };
-constexpr Kind kinds[] = {
+constexpr KnownPod known_pods[] = {
     {PodKind::volcano, "a Volcano job", is_volcano, read_volcano},
     {PodKind::leader_worker_set, "a LeaderWorkerSet", is_leader_worker_set, read_leader_worker_set},
     {PodKind::runai, "a Run:AI workload", is_runai, read_runai},
@@ -363,7 +363,7 @@ void take_names(const Seen& seen, Pod& pod) {
 }  // namespace
 
 std::string_view title_of(PodKind kind) {
-  return std::ranges::find(kinds, kind, &Kind::kind)->title;
+  return std::ranges::find(known_pods, kind, &KnownPod::kind)->title;
 }
 
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host) {
@@ -371,8 +371,9 @@ Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHos
   if (!in_pod || environment.has("TORCHELASTIC_RUN_ID")) return std::nullopt;
   const Seen seen{environment, std::string(first_label(host.name)),
                   std::string(first_label(host.domain))};
-  const auto found = std::ranges::find_if(kinds, [&](const Kind& kind) { return kind.is(seen); });
-  if (found == std::end(kinds)) return std::nullopt;
+  const auto found =
+      std::ranges::find_if(known_pods, [&](const KnownPod& kind) { return kind.is(seen); });
+  if (found == std::end(known_pods)) return std::nullopt;
   Pod pod;
   pod.kind = found->kind;
   Result<void> read = found->read(seen, pod);

@@ -12,15 +12,9 @@ constexpr std::string_view end_of_command = "command terminated with exit code "
 constexpr std::string_view no_shell_fix =
     "use an image with a shell, or have the job itself run the script: toprun submit";
 
-struct Known {
-  std::string_view words;  // in lower case
-  std::string_view why;    // empty: the line with these words
-  std::string_view fix;
-};
-
 // Of kubectl and the API server, of kubelet, and of containerd and CRI-O, whose runc says what it
 // could not execute. The first match counts.
-constexpr Known troubles[] = {
+constexpr KnownTrouble exec_troubles[] = {
     {"cannot create resource \"pods/exec\"", "nobody allows you to execute commands in pods",
      "ask who runs the cluster; kubectl auth can-i create pods/exec tells"},
     {"(forbidden)", "", "ask who runs the cluster; kubectl auth can-i --list tells your rights"},
@@ -39,7 +33,8 @@ constexpr Known troubles[] = {
     {"unknown flag", "", "this program's exec has another grammar than toprun knows: update it"},
 };
 
-constexpr std::size_t most_lines = 4'096;  // of a login's script too, of which the last counts
+// Of a login's script too, of which the last counts.
+constexpr std::size_t most_login_lines = 4'096;
 
 }  // namespace
 
@@ -59,8 +54,8 @@ std::string without_exec_end(std::string_view said) {
 
 LoginTrouble exec_trouble(std::string_view said) {
   constexpr std::string_view advice = "toprun --dry-run prints the command: try it by hand";
-  const auto lines = complaint(without_exec_end(said), most_lines);
-  for (const Known& known : troubles) {
+  const auto lines = complaint(without_exec_end(said), most_login_lines);
+  for (const KnownTrouble& known : exec_troubles) {
     const auto line = std::ranges::find_if(
         lines, [&](const std::string& one) { return lower(one).contains(known.words); });
     if (line == lines.end()) continue;

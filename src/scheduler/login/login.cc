@@ -24,7 +24,7 @@ constexpr std::string_view ended_words = "toprun-login ended with ";
 constexpr int most_exit_code = 255;
 
 // `h` and `n` are the program's id and size.
-constexpr std::string_view script =
+constexpr std::string_view login_commands =
     R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
     R"sh(s() { echo "toprun-login $*"; }; )sh"
     R"sh(size() { [ "$(wc -c <"$1")" -eq $n ]; }; )sh"
@@ -79,7 +79,7 @@ Result<Allocation> agent(const Environment& environment) {
   return allocation;
 }
 
-Result<void> check_contradictions(const Hints& hints) {
+Result<void> check_options_beside_hosts(const Hints& hints) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
     return usage(fmt::format("{} with {}", option, hints.hosts_source), std::string(why),
                  "drop one of them");
@@ -128,7 +128,7 @@ Result<std::optional<Allocation>> LoginEngine::detect(const Environment& environ
   // Hosts on the command line have priority over hosts from a variable.
   const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
   if (!told && (!named || overruled)) return std::nullopt;
-  if (const auto checked = told ? Result<void>() : check_contradictions(hints); !checked) {
+  if (const auto checked = told ? Result<void>() : check_options_beside_hosts(hints); !checked) {
     return std::unexpected(checked.error());
   }
   auto allocation = told ? agent(environment) : starter(hints);
@@ -150,7 +150,7 @@ std::map<std::string, std::string> variables_of(const LoginPlace& place) {
 }
 
 std::string login_script(const Binary& binary) {
-  return fmt::format("h={}; n={}; {}", binary.id, binary.bytes, script);
+  return fmt::format("h={}; n={}; {}", binary.id, binary.bytes, login_commands);
 }
 
 std::string login_up(std::string_view address) {

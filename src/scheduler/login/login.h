@@ -80,4 +80,11 @@ struct LoginTrouble {
   std::string fix;  // HOST stands for the host
 };
 
+// What a login program's words mean.
+struct KnownTrouble {
+  std::string_view words;  // in lower case
+  std::string_view why;    // empty: the program's own line
+  std::string_view fix;
+};
+
 }  // namespace toprun::scheduler

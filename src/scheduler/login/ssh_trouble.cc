@@ -7,14 +7,8 @@
 namespace toprun::scheduler {
 namespace {
 
-struct Known {
-  std::string_view words;  // of OpenSSH 9, in lower case
-  std::string_view why;    // empty: ssh's own line from these words on
-  std::string_view fix;
-};
-
-// The first match counts.
-constexpr Known troubles[] = {
+// Of OpenSSH 9. The first match counts; ssh's own line counts from these words on.
+constexpr KnownTrouble ssh_troubles[] = {
     {"remote host identification has changed", "its host key has changed",
      "if that is right, remove the old one: ssh-keygen -R HOST"},
     {"host key is known for", "its host key is not known",
@@ -57,7 +51,7 @@ std::optional<LoginTrouble> denied(std::string_view said) {
 LoginTrouble ssh_trouble(std::string_view said) {
   if (auto found = denied(said)) return *found;
   const std::string searched = lower(said);
-  for (const Known& known : troubles) {
+  for (const KnownTrouble& known : ssh_troubles) {
     const std::size_t at = searched.find(known.words);
     if (at == std::string::npos) continue;
     const std::string_view own = line_at(searched, at);

@@ -14,14 +14,11 @@
 namespace toprun::scheduler {
 namespace {
 
-constexpr std::uint32_t first_port = 61'000;
-constexpr std::uint32_t port_count = 4'536;  // up to 65535
-
 // FNV-1a: neighbouring jobs get different ports.
 int port_of(std::string_view job) {
   std::uint32_t hash = 2'166'136'261u;
   for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619u;
-  return static_cast<int>(first_port + hash % port_count);
+  return engine_port(hash);
 }
 
 // If no variable contains the number of nodes, the other nodes are assumed to be like this one.

@@ -45,7 +45,7 @@ Environment hydra(const char* rank, const char* size, const char* local_rank,
           {"MPI_LOCALNRANKS", local_size}};
 }
 
-Environment with(Environment environment, const char* name, const char* value) {
+Environment with_variable(Environment environment, const char* name, const char* value) {
   environment.set(name, value);
   return environment;
 }
@@ -60,7 +60,7 @@ Hints nnodes(int count, bool in_place = false) {
 }
 
 // "engine stance NODES node N task N of N candidates", or the error's line.
-std::string outcome(const Environment& environment, const Hints& hints) {
+std::string detected_mpi(const Environment& environment, const Hints& hints) {
   constexpr const char* stances[] = {"single", "agent", "in_place", "starter"};
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
@@ -86,7 +86,7 @@ TEST(Mpi, Detects) {
   Environment pmi2 = slurm_task;
   pmi2.set("PMI_RANK", "0");
   pmi2.set("PMI_SIZE", "4");
-  const Environment big = with(hydra("3", "8", "1", "2"), "SLURM_JOB_NODELIST", "n[0-3]");
+  const Environment big = with_variable(hydra("3", "8", "1", "2"), "SLURM_JOB_NODELIST", "n[0-3]");
   struct Case {
     const char* what;
     Environment environment;
@@ -145,8 +145,8 @@ TEST(Mpi, Detects) {
            {"one each of several mpiruns", hydra("0", "1", "0", "1"), nnodes(2),
             "manual agent 2 node -1 task -1 of 0 at "},
            {"two launchers",
-            with(with(hydra("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
-                 "OMPI_COMM_WORLD_RANK", "0"),
+            with_variable(with_variable(hydra("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
+                          "OMPI_COMM_WORLD_RANK", "0"),
             {},
             "OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: Open MPI's mpirun and MPICH's mpiexec both say "
             "that they started this process; start toprun by one of them, without the variables of "
@@ -157,7 +157,7 @@ TEST(Mpi, Detects) {
             "OMPI_COMM_WORLD_RANK=\"4\": Open MPI's mpirun says 0 to 3 with the other variables; "
             "hand all of its variables on, or none"},
            {"no local rank",
-            with(prrte("1", "2", "0", "1"), "OMPI_COMM_WORLD_LOCAL_RANK", ""),
+            with_variable(prrte("1", "2", "0", "1"), "OMPI_COMM_WORLD_LOCAL_RANK", ""),
             {},
             "OMPI_COMM_WORLD_LOCAL_RANK is not set: Open MPI's mpirun says 0 to 0 with the other "
             "variables; hand all of its variables on, or none"},
@@ -167,7 +167,7 @@ TEST(Mpi, Detects) {
             "a launcher started 4 processes (PMI_SIZE): each of them would be a world of its own; "
             "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint"},
        }) {
-    EXPECT_EQ(outcome(environment, hints), expected) << what;
+    EXPECT_EQ(detected_mpi(environment, hints), expected) << what;
   }
 }
 
@@ -175,7 +175,7 @@ TEST(Mpi, Detects) {
 std::string started(const Environment& environment, const Hints& hints) {
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
-  if (found->stance != Stance::starter) return outcome(environment, hints);
+  if (found->stance != Stance::starter) return detected_mpi(environment, hints);
   return fmt::format("{} starts {} of {}", name_of(found->engine), found->node_count,
                      node_list_text(found->nodes));
 }
@@ -302,8 +302,8 @@ TEST(Mpi, TellsJobsApartAndKeepsTheirKey) {
 }
 
 TEST(Mpi, SaysThatItsAgentIsBound) {
-  const auto bound =
-      detect(with(open_mpi("1", "2", "0", "1", "2"), "OMPI_MCA_orte_bound_at_launch", "1"), {});
+  const auto bound = detect(
+      with_variable(open_mpi("1", "2", "0", "1", "2"), "OMPI_MCA_orte_bound_at_launch", "1"), {});
   ASSERT_TRUE(bound);
   ASSERT_EQ(bound->notes.size(), 1u);
   EXPECT_NE(bound->notes[0].find("--bind-to none"), std::string::npos);

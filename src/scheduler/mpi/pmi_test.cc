@@ -61,15 +61,15 @@ std::string got(const std::string& value) {
   return "cmd=get_result rc=0 value=" + value + " found=TRUE\n";
 }
 
-std::vector<std::string> with(std::vector<std::string> answers,
-                              std::initializer_list<std::string> more) {
+std::vector<std::string> with_answer(std::vector<std::string> answers,
+                                     std::initializer_list<std::string> more) {
   answers.insert(answers.end(), more);
   return answers;
 }
 
 TEST(Pmi, Rank0CountsNodesAndSaysWhereItIs) {
-  Proxy proxy(with(begins, {got("first"), got("another"), got("first"), put, barrier,
-                            got("2;10.0.0.1,fd77::1"), bye}));
+  Proxy proxy(with_answer(begins, {got("first"), got("another"), got("first"), put, barrier,
+                                   got("2;10.0.0.1,fd77::1"), bye}));
   const auto meeting = meet_by_pmi({proxy.fd(), 0, 3, 0}, "10.0.0.1,fd77::1", soon());
   ASSERT_TRUE(meeting) << meeting.error().line();
   EXPECT_EQ(meeting->job, "kvs_7");
@@ -85,7 +85,7 @@ TEST(Pmi, Rank0CountsNodesAndSaysWhereItIs) {
 }
 
 TEST(Pmi, OthersHearIt) {
-  Proxy proxy(with(begins, {barrier, got("2;10.0.0.1"), bye}));
+  Proxy proxy(with_answer(begins, {barrier, got("2;10.0.0.1"), bye}));
   const auto meeting = meet_by_pmi({proxy.fd(), 1, 3, 1}, "", soon());
   ASSERT_TRUE(meeting) << meeting.error().line();
   EXPECT_EQ(meeting->said, "10.0.0.1");
@@ -109,10 +109,10 @@ TEST(Pmi, WhatGoesWrongIsSaid) {
             {"cmd=response_to_init rc=-1\n"},
             "mpiexec answers \"cmd=response_to_init"},
            {"another protocol", {"0016cmd=fullinit;\n"}, "mpiexec answers \"0016cmd=fullinit;\""},
-           {"rank 0 says nonsense", with(begins, {barrier, got("10.0.0.1"), bye}),
+           {"rank 0 says nonsense", with_answer(begins, {barrier, got("10.0.0.1"), bye}),
             "it says \"10.0.0.1\""},
-           {"… or nothing", with(begins, {barrier, got(""), bye}), "it says \"\""},
-           {"… or too many", with(begins, {barrier, got("4;a"), bye}), "it says \"4;a\""},
+           {"… or nothing", with_answer(begins, {barrier, got(""), bye}), "it says \"\""},
+           {"… or too many", with_answer(begins, {barrier, got("4;a"), bye}), "it says \"4;a\""},
            {"it does not stop", {std::string(5000, 'x')}, "is not a line"},
        }) {
     Proxy proxy(answers);

@@ -16,7 +16,7 @@ SlotsRequest asked(std::string wish, int visible = 0, std::string source = "--np
   return request;
 }
 
-SlotsRequest nothing(int visible = 0) {
+SlotsRequest no_request(int visible = 0) {
   return asked("", visible, "");
 }
 
@@ -60,32 +60,33 @@ TEST(Slots, InOrderOfPrecedence) {
            {"the flag wins", eight, agent(4), asked("3", 2), "3 --nproc-per-node"},
            {"then the variable", eight, agent(4), asked("3", 2, "PET_NPROC_PER_NODE"),
             "3 PET_NPROC_PER_NODE"},
-           {"then GPUs of the step", eight, agent(4), nothing(2), "8 SLURM_GPUS_ON_NODE"},
-           {"with a type", slurm({{"SLURM_GPUS_ON_NODE", "h100:8"}}), agent(4), nothing(2),
+           {"then GPUs of the step", eight, agent(4), no_request(2), "8 SLURM_GPUS_ON_NODE"},
+           {"with a type", slurm({{"SLURM_GPUS_ON_NODE", "h100:8"}}), agent(4), no_request(2),
             "8 SLURM_GPUS_ON_NODE"},
-           {"as requested", slurm({{"SLURM_GPUS_PER_NODE", "h100:4"}}), agent(16), nothing(2),
+           {"as requested", slurm({{"SLURM_GPUS_PER_NODE", "h100:4"}}), agent(16), no_request(2),
             "4 SLURM_GPUS_PER_NODE"},
            {"two types", slurm({{"SLURM_GPUS_PER_NODE", "h100:4,a100:2(S:0-1)"}}), agent(),
-            nothing(), "6 SLURM_GPUS_PER_NODE"},
+            no_request(), "6 SLURM_GPUS_PER_NODE"},
            {"this node before the request",
             slurm({{"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_GPUS_PER_NODE", "h100:8"}}), agent(),
-            nothing(), "2 SLURM_GPUS_ON_NODE"},
+            no_request(), "2 SLURM_GPUS_ON_NODE"},
            {"hidden by the user",
             slurm({{"SLURM_GPUS_ON_NODE", "8"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}), agent(4),
-            nothing(2), "2 CUDA_VISIBLE_DEVICES"},
+            no_request(2), "2 CUDA_VISIBLE_DEVICES"},
            {"all hidden by the user",
-            slurm({{"SLURM_GPUS_ON_NODE", "8"}, {"CUDA_VISIBLE_DEVICES", ""}}), agent(4), nothing(),
+            slurm({{"SLURM_GPUS_ON_NODE", "8"}, {"CUDA_VISIBLE_DEVICES", ""}}), agent(4),
+            no_request(), "4 tasks per node of the job"},
+           {"then tasks per node", slurm({}), agent(4), no_request(2),
             "4 tasks per node of the job"},
-           {"then tasks per node", slurm({}), agent(4), nothing(2), "4 tasks per node of the job"},
-           {"then visible GPUs", slurm({}), agent(), nothing(2), "2 /proc/driver/nvidia/gpus"},
-           {"else one", slurm({}), agent(), nothing(), "1 no GPU and no other request"},
+           {"then visible GPUs", slurm({}), agent(), no_request(2), "2 /proc/driver/nvidia/gpus"},
+           {"else one", slurm({}), agent(), no_request(), "1 no GPU and no other request"},
            {"a variable of Slurm's outside Slurm",
             {{"SLURM_GPUS_ON_NODE", "8"}},
             {},
-            nothing(),
+            no_request(),
             "1 no GPU and no other request"},
-           {"a laptop", {}, {}, nothing(1), "1 /proc/driver/nvidia/gpus"},
-           {"called torchrun", eight, agent(4), torchrun(nothing(8)), "1 torchrun's default"},
+           {"a laptop", {}, {}, no_request(1), "1 /proc/driver/nvidia/gpus"},
+           {"called torchrun", eight, agent(4), torchrun(no_request(8)), "1 torchrun's default"},
            {"called torchrun, given", eight, agent(4), torchrun(asked("4", 8)),
             "4 --nproc-per-node"},
            {"gpu", slurm({}), agent(4), asked("gpu", 2),
@@ -104,10 +105,10 @@ TEST(Slots, InOrderOfPrecedence) {
             "6 --nproc-per-node auto, no GPU: CPUs this process may use"},
            {"cpu", eight, agent(4), asked("cpu", 2),
             "6 --nproc-per-node cpu, CPUs this process may use"},
-           {"in place", eight, in_place(4), nothing(8), "4 tasks started on this node"},
+           {"in place", eight, in_place(4), no_request(8), "4 tasks started on this node"},
            {"in place, said again", eight, in_place(4), asked("4"), "4 tasks started on this node"},
            {"in place, one each", eight, in_place(4), asked("1"), "4 tasks started on this node"},
-           {"in place, called torchrun", eight, in_place(4), torchrun(nothing()),
+           {"in place, called torchrun", eight, in_place(4), torchrun(no_request()),
             "4 tasks started on this node"},
        }) {
     const auto slots = slots_here(environment, allocation, request);
@@ -146,11 +147,11 @@ TEST(Slots, RefusesWithWhatToDo) {
             "--nproc-per-node 4: slurm started 8 tasks on this node, and each becomes one rank; "
             "drop "
             "the option, or start one task per node (srun --ntasks-per-node=1)"},
-           {"malformed", slurm({{"SLURM_GPUS_ON_NODE", "h100:x"}}), agent(), nothing(),
+           {"malformed", slurm({{"SLURM_GPUS_ON_NODE", "h100:x"}}), agent(), no_request(),
             "SLURM_GPUS_ON_NODE=\"h100:x\": not a count of GPUs such as 8 or h100:8; Slurm sets "
             "this "
             "variable: nothing else should"},
-           {"malformed", slurm({{"SLURM_GPUS_PER_NODE", "8,"}}), agent(), nothing(),
+           {"malformed", slurm({{"SLURM_GPUS_PER_NODE", "8,"}}), agent(), no_request(),
             "SLURM_GPUS_PER_NODE=\"8,\": not a count of GPUs such as 8 or h100:8; Slurm sets this "
             "variable: nothing else should"},
        }) {

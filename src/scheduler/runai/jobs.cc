@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t shown_of_nonsense = 80;
+constexpr const char* list_fix = "runai list tells whether it works";
 
 // Words of both programs' states, in lower case, and what they mean.
 struct State {
@@ -70,17 +70,10 @@ void set_name(Job& job, std::string name) {
   job.source = "runai";
 }
 
-std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted) {
-  return fail(
-      "cannot ask Run:AI",
-      fmt::format("runai printed no {}: {}", wanted, printable(text.substr(0, shown_of_nonsense))),
-      "runai list tells whether it works");
-}
-
 Result<json> parse(std::string_view text) {
   json value = json::parse(text, nullptr, false);
   if (value.is_object()) return value;
-  return not_understood(text, "JSON");
+  return not_understood(text, "JSON", list_fix);
 }
 
 // An array or object within an object; of another type, or absent: an empty one.
@@ -146,7 +139,7 @@ Result<std::vector<Job>> parse_table(std::string_view text) {
   const auto header = std::ranges::find_if(lines, [](std::string_view line) {
     return line.starts_with("NAME ") && line.contains(" STATUS ");
   });
-  if (header == lines.end()) return not_understood(text, "table");
+  if (header == lines.end()) return not_understood(text, "table", list_fix);
   std::vector<Job> jobs;
   for (auto line = header + 1; line != lines.end(); ++line) {
     if (trim(*line).empty()) continue;

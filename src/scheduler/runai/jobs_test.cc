@@ -5,7 +5,7 @@
 namespace toprun::scheduler::runai {
 namespace {
 
-constexpr std::string_view table =
+constexpr std::string_view job_table =
     R"(Showing jobs for project mlo
 NAME    STATUS            AGE  NODE        IMAGE     TYPE     PROJECT  USER   GPUs Allocated (Requested)  PODs Running (Pending)  SERVICE URL(S)
 train   RUNNING           3m   <multiple>  python:3  Pytorch  mlo      ada    32 (32)                     4 (0)
@@ -14,7 +14,7 @@ old     SUCCEEDED         2d               python:3  Pytorch  mlo      ada    - 
 )";
 
 TEST(RunaiJobs, OfTheFirstProgramsTable) {
-  const auto jobs = parse_table(table);
+  const auto jobs = parse_table(job_table);
   ASSERT_TRUE(jobs);
   ASSERT_EQ(jobs->size(), 3u);
   EXPECT_EQ((*jobs)[0].id, "train");

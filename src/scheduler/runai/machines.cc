@@ -16,15 +16,8 @@ using kubernetes::number_at;
 using kubernetes::text_at;
 using nlohmann::json;
 
-constexpr std::size_t shown_of_nonsense = 80;
+constexpr const char* version_fix = "TOPRUN_RUNAI_CLI=v1 or v2 says which runai this is";
 constexpr std::string_view separator = "│";
-
-std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted) {
-  return fail(
-      "cannot ask Run:AI",
-      fmt::format("runai printed no {}: {}", wanted, printable(text.substr(0, shown_of_nonsense))),
-      "TOPRUN_RUNAI_CLI=v1 or v2 says which runai this is");
-}
 
 std::vector<std::string_view> groups_of(std::string_view line) {
   std::vector<std::string_view> groups;
@@ -72,7 +65,8 @@ Result<std::vector<ClusterNode>> nodes_in_table(std::string_view text) {
   const auto header = std::ranges::find_if(lines, [](std::string_view line) {
     return line.starts_with("NAME ") && line.contains(separator);
   });
-  if (header == lines.end() || header == lines.begin()) return not_understood(text, "table");
+  if (header == lines.end() || header == lines.begin())
+    return not_understood(text, "table", version_fix);
   const auto titles = groups_of(*(header - 1));
   const auto of_gpus = static_cast<std::size_t>(std::ranges::find(titles, "GPU") - titles.begin());
   const auto headings = groups_of(*header);
@@ -88,11 +82,11 @@ Result<std::vector<ClusterNode>> nodes_in_table(std::string_view text) {
 Result<json> list_in(std::string_view text) {
   json value = json::parse(text, nullptr, false);
   if (value.is_array()) return value;
-  if (!value.is_object()) return not_understood(text, "JSON");
+  if (!value.is_object()) return not_understood(text, "JSON", version_fix);
   for (const json& member : value) {
     if (member.is_array()) return member;
   }
-  return not_understood(text, "list");
+  return not_understood(text, "list", version_fix);
 }
 
 ClusterNode node_of(const json& told) {
@@ -121,7 +115,7 @@ Result<std::vector<AdmissionQueue>> projects_in_table(std::string_view text) {
   const auto lines = split(text, '\n');
   const auto header = std::ranges::find_if(
       lines, [](std::string_view line) { return line.starts_with("PROJECT "); });
-  if (header == lines.end()) return not_understood(text, "table");
+  if (header == lines.end()) return not_understood(text, "table", version_fix);
   std::vector<AdmissionQueue> projects;
   for (auto line = header + 1; line != lines.end() && !trim(*line).empty(); ++line) {
     AdmissionQueue project;

@@ -1,5 +1,7 @@
 #include "scheduler/runai/table.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 
 namespace toprun::scheduler::runai {
@@ -17,6 +19,14 @@ std::string cell(std::string_view line, const std::optional<Column>& column) {
   const std::size_t length =
       column->end == std::string_view::npos ? std::string_view::npos : column->end - column->begin;
   return std::string(trim(line.substr(column->begin, length)));
+}
+
+std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted,
+                                      std::string fix) {
+  constexpr std::size_t most_shown = 80;
+  return fail("cannot ask Run:AI",
+              fmt::format("runai printed no {}: {}", wanted, printable(text.substr(0, most_shown))),
+              std::move(fix));
 }
 
 }  // namespace toprun::scheduler::runai

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace toprun::scheduler::runai {
 
 // A table that runai's v1 prints, with Go's text/tabwriter: its columns begin where a name of the
@@ -16,5 +18,9 @@ std::optional<Column> column(std::string_view header, std::string_view name);
 
 // "" where there is no such column.
 std::string cell(std::string_view line, const std::optional<Column>& column);
+
+// The error that runai printed no `wanted`, with the beginning of what it printed.
+std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted,
+                                      std::string fix);
 
 }  // namespace toprun::scheduler::runai

@@ -13,13 +13,13 @@ namespace toprun::scheduler {
 namespace {
 
 constexpr const char* sinfo_format = "%P|%a|%l|%D|%c|%G";
-constexpr std::int64_t most = 1 << 24;  // of nodes, CPUs or GPUs
+constexpr std::int64_t largest_count = 1 << 24;  // of nodes, CPUs or GPUs
 constexpr std::int64_t most_days = 10'000;
 
 int number(std::string_view text) {
   while (text.ends_with('+')) text.remove_suffix(1);  // sinfo: this many and more
   const auto value = parse_int(text);
-  return value && *value >= 0 && *value <= most ? static_cast<int>(*value) : 0;
+  return value && *value >= 0 && *value <= largest_count ? static_cast<int>(*value) : 0;
 }
 
 // The value of KEY=VALUE among the words of a line.
@@ -57,7 +57,7 @@ std::optional<std::int64_t> clock_seconds(std::string_view text, bool after_days
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto value = parse_int(parts[i]);
-    if (!value || *value < 0 || *value > most) return std::nullopt;
+    if (!value || *value < 0 || *value > largest_count) return std::nullopt;
     sum += *value * units[i];
   }
   return sum;
@@ -145,9 +145,9 @@ int gpus_in_gres(std::string_view gres) {
     if (!entry.starts_with("gpu:")) continue;
     const std::string_view last = entry.substr(entry.rfind(':') + 1);
     const auto count = parse_int(last);
-    sum += count && *count >= 0 && *count <= most ? *count : 1;  // gpu:h100 is one
+    sum += count && *count >= 0 && *count <= largest_count ? *count : 1;  // gpu:h100 is one
   }
-  return static_cast<int>(std::min(sum, most));
+  return static_cast<int>(std::min(sum, largest_count));
 }
 
 std::chrono::milliseconds slurm_answer_limit(const Environment& environment) {

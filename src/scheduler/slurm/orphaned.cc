@@ -14,20 +14,19 @@
 namespace toprun::scheduler {
 namespace {
 
-using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::int64_t last_watcher = 3;  // by SLURM_NODEID; 0 is the batch script's node
-constexpr seconds between_looks{10};
-constexpr seconds default_slurmd_timeout{300};  // slurm.conf(5)
-constexpr seconds slack{60};                    // until slurmctld has looked at its nodes again
+constexpr std::chrono::seconds between_looks{10};
+constexpr std::chrono::seconds default_slurmd_timeout{300};  // slurm.conf(5)
+constexpr std::chrono::seconds slack{60};  // until slurmctld has looked at its nodes again
 
-seconds slurmd_timeout(const Environment& environment) {
+std::chrono::seconds slurmd_timeout(const Environment& environment) {
   const auto config =
       process::output_of({"scontrol", "show", "config"}, environment, engine_answer_limit);
   const auto told =
       slurm::leading_number(slurm::config_value(config.value_or(""), "SlurmdTimeout"));
-  return told ? seconds(*told) : default_slurmd_timeout;
+  return told ? std::chrono::seconds(*told) : default_slurmd_timeout;
 }
 
 // The answer is ignored, because another node may have sent the command first.

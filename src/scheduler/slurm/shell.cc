@@ -9,8 +9,8 @@ namespace toprun::scheduler {
 namespace {
 
 // A step of one task that leaves all resources to the steps that toprun starts beside it.
-const std::vector<std::string> step = {"srun",  "--nodes=1", "--ntasks=1", "--ntasks-per-node=1",
-                                       "--pty", "--overlap", "--mpi=none"};
+const std::vector<std::string> step_command = {
+    "srun", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1", "--pty", "--overlap", "--mpi=none"};
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::vector<std::string> salloc_command(const JobRequest& request,
                                         const std::vector<std::string>& shell) {
   std::vector<std::string> command = {"salloc"};
   for (std::string& word : option_words(request)) command.push_back(std::move(word));
-  command.insert(command.end(), step.begin(), step.end());
+  command.insert(command.end(), step_command.begin(), step_command.end());
   command.insert(command.end(), {"--preserve-env", "env", "--unset=SLURM_STEP_ID",
                                  "--unset=SLURM_STEPID", "--unset=SLURM_PTY_PORT"});
   command.insert(command.end(), shell.begin(), shell.end());
@@ -27,7 +27,7 @@ std::vector<std::string> salloc_command(const JobRequest& request,
 
 std::vector<std::string> attach_command(const std::string& id,
                                         const std::vector<std::string>& shell) {
-  std::vector<std::string> command = step;
+  std::vector<std::string> command = step_command;
   command.push_back("--jobid=" + id);
   command.insert(command.end(), shell.begin(), shell.end());
   return command;

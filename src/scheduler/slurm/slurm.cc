@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::chrono::seconds default_kill_wait{30};  // slurm.conf(5), KillWait
 
-constexpr std::int64_t first_port = 61'000;
-constexpr std::int64_t port_count = 4'536;  // up to 65535
-
 // The facts for every stance: the job, the node and its location.
 Result<Allocation> common_facts(const Environment& environment, const Hints& hints,
                                 const std::optional<slurm::Step>& step) {
@@ -231,7 +228,7 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
 }  // namespace
 
 int slurm_port(std::int64_t job, std::int64_t step) {
-  return static_cast<int>(first_port + (job * 7 + step) % port_count);
+  return engine_port(job * 7 + step);
 }
 
 Result<std::optional<Allocation>> SlurmEngine::detect(const Environment& environment,

@@ -24,7 +24,7 @@ std::string text(Stance stance) {
 }
 
 // "stance NODE_COUNT my_node", or the error's line.
-std::string outcome(const Environment& environment, const Hints& hints) {
+std::string detected_slurm(const Environment& environment, const Hints& hints) {
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
   EXPECT_EQ(found->engine, EngineKind::slurm);
@@ -104,7 +104,7 @@ TEST(Slurm, StanceByWhoStartedUs) {
            {"a heterogeneous job, one node of it", with(batch, {{"SLURM_HET_SIZE", "2"}}),
             nnodes(1), "single 1 0"},
        }) {
-    EXPECT_EQ(outcome(environment, hints), expected) << what;
+    EXPECT_EQ(detected_slurm(environment, hints), expected) << what;
   }
 }
 
@@ -172,7 +172,7 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "a launcher started 4 processes (PMI_SIZE): each of them would be a world of its own; "
             "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint"},
        }) {
-    EXPECT_EQ(outcome(environment, hints), expected) << what;
+    EXPECT_EQ(detected_slurm(environment, hints), expected) << what;
   }
 }
 

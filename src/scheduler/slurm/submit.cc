@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "process/command.h"
+#include "scheduler/refusal.h"
 #include "scheduler/slurm/variables.h"
 #include "scheduler/slurm/warnings.h"
 #include "scheduler/slurm/words.h"
@@ -14,7 +15,6 @@
 namespace toprun::scheduler {
 namespace {
 
-constexpr std::size_t most_lines = 4;     // of a refusal
 constexpr std::size_t most_choices = 20;  // named in one message
 
 // Variables that Slurm's programs read and that do not describe a job (sbatch(1), sinfo(1)).
@@ -47,7 +47,7 @@ std::string own_words(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     const std::string_view words = without_label(trim(line));
     if (words.empty() || std::ranges::find(said, words) != said.end()) continue;
-    if (said.size() < most_lines) said.emplace_back(words);
+    if (said.size() < most_refusal_lines) said.emplace_back(words);
   }
   return said.empty() ? "it gave no reason" : printable(join(said, "; "));
 }

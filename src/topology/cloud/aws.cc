@@ -15,7 +15,7 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::string_view command_text = "aws ec2 describe-instance-topology";
+constexpr std::string_view aws_command_text = "aws ec2 describe-instance-topology";
 constexpr std::size_t max_network_nodes = max_levels - 2;  // zone and nvlink are levels too
 constexpr std::size_t max_named_keys = 4;                  // in the warning for unknown keys
 constexpr std::size_t max_key_bytes = 64;                  // per key in that warning
@@ -43,9 +43,9 @@ Position position_in(std::string_view text, std::size_t offset) {
 
 // Handles the document event by event, so unused parts need no memory. If a handler returns false,
 // the reading stops and `error` contains the reason.
-class Reader {
+class AwsReader {
  public:
-  Reader(const std::string& file, std::string_view text) : file_(file), text_(text) {}
+  AwsReader(const std::string& file, std::string_view text) : file_(file), text_(text) {}
 
   std::vector<Instance> instances;
   std::set<std::string> unknown_keys;
@@ -99,7 +99,7 @@ class Reader {
   }
   bool parse_error(std::size_t offset, const std::string&, const nlohmann::json::exception&) {
     error = usage(at(file_, position_in(text_, offset == 0 ? 0 : offset - 1)), "this is no JSON",
-                  fmt::format("give what `{}` prints", command_text))
+                  fmt::format("give what `{}` prints", aws_command_text))
                 .error();
     return false;
   }
@@ -141,9 +141,9 @@ class Reader {
   }
 
   bool refuse(std::string where, std::string why) {
-    error =
-        usage(std::move(where), std::move(why), fmt::format("give what `{}` prints", command_text))
-            .error();
+    error = usage(std::move(where), std::move(why),
+                  fmt::format("give what `{}` prints", aws_command_text))
+                .error();
     return false;
   }
 
@@ -206,7 +206,7 @@ std::optional<std::string> domain(const std::string& name) {
   return name.empty() ? std::nullopt : std::optional(name);
 }
 
-Result<Map> map_of(const Reader& reader, const std::string& file) {
+Result<Map> map_of(const AwsReader& reader, const std::string& file) {
   std::size_t depth = 0;
   bool zones = false;
   bool nvlink = false;
@@ -267,7 +267,7 @@ Result<Map> describe(const std::vector<std::string>& ids, const Environment& env
     command.insert(command.end(), ids.begin(), ids.end());
   }
   const auto text = process::output_of(command, environment, aws_timeout);
-  if (text) return parse_aws_topology(*text, std::string(command_text));
+  if (text) return parse_aws_topology(*text, std::string(aws_command_text));
   Error error = text.error();
   error.fix = fmt::format(
       "save what `{}` prints where the credentials are, and name the file with --topology",
@@ -278,7 +278,7 @@ Result<Map> describe(const std::vector<std::string>& ids, const Environment& env
 }  // namespace
 
 Result<Map> parse_aws_topology(std::string_view text, const std::string& file) {
-  Reader reader(file, text);
+  AwsReader reader(file, text);
   nlohmann::json::sax_parse(text, &reader);
   if (reader.error) return std::unexpected(*reader.error);
   return map_of(reader, file);

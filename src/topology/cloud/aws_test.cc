@@ -7,13 +7,8 @@
 namespace toprun::topology {
 namespace {
 
-std::string parsed(std::string_view text) {
-  const auto map = parse_aws_topology(text, "t");
-  std::string out = text_of(map);
-  if (map) {
-    for (const std::string& warning : map->warnings) out += warning + "\n";
-  }
-  return out;
+std::string parsed_aws(std::string_view text) {
+  return text_with_warnings(parse_aws_topology(text, "t"));
 }
 
 constexpr std::string_view printed = R"({
@@ -38,7 +33,7 @@ constexpr std::string_view printed = R"({
 })";
 
 TEST(AwsTopology, ReadsWhatTheCommandPrints) {
-  EXPECT_EQ(parsed(printed),
+  EXPECT_EQ(parsed_aws(printed),
             "zone core spine leaf\n"
             "i-1111 usw2-az2/nn-top/nn-mid/nn-leaf1 t: Instances[0]\n"
             "i-2222 usw2-az2/nn-top/nn-mid/nn-leaf2 t: Instances[1]\n");
@@ -73,7 +68,7 @@ TEST(AwsTopology, ReadsEveryShape) {
        "leaf\ni-0 a t: Instances[0]\nt: unknown keys are ignored: Cores, Tags\n"},
       {R"({"Meta":{"Instances":[1]},"Instances":[]})", "\nt: unknown keys are ignored: Meta\n"},
   };
-  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed(text), expected) << text;
+  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed_aws(text), expected) << text;
 }
 
 TEST(AwsTopology, RefusesWithThePlace) {
@@ -110,17 +105,18 @@ TEST(AwsTopology, RefusesWithThePlace) {
        "Instances[0]"},
   };
   for (const auto& [text, expected] : rows) {
-    EXPECT_TRUE(parsed(text).starts_with("error: " + expected)) << text << "\n" << parsed(text);
+    EXPECT_TRUE(parsed_aws(text).starts_with("error: " + expected)) << text << "\n"
+                                                                    << parsed_aws(text);
   }
 }
 
 TEST(AwsTopology, HugeAndDeepTextsEndSoon) {
-  EXPECT_EQ(parsed(std::string(1u << 20, '{')).substr(0, 9), "error: t:");
+  EXPECT_EQ(parsed_aws(std::string(1u << 20, '{')).substr(0, 9), "error: t:");
   const std::string deep = "{\"x\":" + std::string(1u << 20, '[');
-  EXPECT_TRUE(parsed(deep).starts_with("error: t: nested deeper than 32 levels"));
+  EXPECT_TRUE(parsed_aws(deep).starts_with("error: t: nested deeper than 32 levels"));
   const std::string skipped = R"({"x":[[1,{"Instances":[]}],2],"Instances":[]})";
-  EXPECT_EQ(parsed(skipped), "\nt: unknown keys are ignored: x\n");
-  EXPECT_EQ(parsed(of("{\"InstanceId\":\"" + std::string(1u << 20, 'i') + "\"}")).substr(0, 44),
+  EXPECT_EQ(parsed_aws(skipped), "\nt: unknown keys are ignored: x\n");
+  EXPECT_EQ(parsed_aws(of("{\"InstanceId\":\"" + std::string(1u << 20, 'i') + "\"}")).substr(0, 44),
             "error: t: Instances[0].InstanceId: it is no ");
 }
 

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view program_name = "sharp_cmd";
-constexpr std::string_view command_text = "sharp_cmd topology";
+constexpr std::string_view sharp_command_text = "sharp_cmd topology";
 constexpr std::size_t max_answer_bytes = 64u << 20;
 
 // A temporary folder for the program's input and output files.
@@ -95,14 +95,14 @@ Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hos
   auto text = ran ? read_file(answer, max_answer_bytes) : std::unexpected(ran.error());
   if (!text) {
     Error error = text.error();
-    error.what = fmt::format("`{}` tells nothing", command_text);
+    error.what = fmt::format("`{}` tells nothing", sharp_command_text);
     error.why = ran ? "it wrote no file" : ran.error().what + ": " + ran.error().why;
     error.fix =
         "see whether SHARP's manager answers (sharp_hello), or save the file where it does "
         "and name it with --topology";
     return std::unexpected(std::move(error));
   }
-  return parse_port_topology(*text, std::string(command_text), hosts);
+  return parse_port_topology(*text, std::string(sharp_command_text), hosts);
 }
 
 }  // namespace

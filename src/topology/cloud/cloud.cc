@@ -18,7 +18,7 @@ using asio::ip::tcp;
 namespace {
 
 constexpr std::size_t max_dmi_bytes = 4u << 10;
-constexpr std::size_t max_domain_name_bytes = 256;
+constexpr std::size_t max_cloud_name_bytes = 256;
 
 // IMDSv2: the server answers only requests with a token, so the first request gets the token.
 asio::awaitable<Result<std::optional<std::string>>> ask_ec2(tcp::endpoint server,
@@ -134,7 +134,7 @@ bool is_plain(std::string_view text) {
 }
 
 bool is_domain_name(std::string_view text) {
-  return !text.empty() && text.size() <= max_domain_name_bytes &&
+  return !text.empty() && text.size() <= max_cloud_name_bytes &&
          std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 

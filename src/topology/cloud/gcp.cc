@@ -10,7 +10,7 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::string_view attribute = "physical_host";
+constexpr std::string_view gcp_attribute = "physical_host";
 
 std::vector<std::string> level_names(std::size_t count) {
   if (count == 3) return {"cluster", "block", "subblock"};
@@ -26,7 +26,7 @@ std::string without_placement(const std::vector<std::string>& names) {
                   names.size() == 1 ? "its" : "their"),
       fmt::format(
           "{} is empty, as of machines that were created without a compact placement policy",
-          attribute),
+          gcp_attribute),
       fmt::format("verify with `gcloud compute instances describe {} --zone=ZONE "
                   "--format=\"value(resourceStatus.physicalHost)\"`",
                   first.substr(0, first.find('.'))),
@@ -34,16 +34,16 @@ std::string without_placement(const std::vector<std::string>& names) {
   return error.line();
 }
 
-struct Place {
+struct GcpPlace {
   const Member* member;
   Path path;
   std::string written;
 };
 
 // The number of levels of the most detailed form.
-std::size_t depth_of(const std::vector<Place>& places) {
+std::size_t depth_of(const std::vector<GcpPlace>& places) {
   std::size_t depth = 0;
-  for (const Place& place : places) depth = std::max(depth, place.path.size());
+  for (const GcpPlace& place : places) depth = std::max(depth, place.path.size());
   return depth;
 }
 
@@ -73,8 +73,8 @@ Question gcp_question() {
 }
 
 Result<std::optional<Map>> read_gcp(const Request& request) {
-  CloudAnswers hearing = collect_answers(request, Cloud::gcp, attribute);
-  std::vector<Place> places;
+  CloudAnswers hearing = collect_answers(request, Cloud::gcp, gcp_attribute);
+  std::vector<GcpPlace> places;
   std::vector<std::string> empty;
   for (const Member* member : hearing.answered) {
     const std::string_view text = trim(*member->cloud->text);
@@ -84,7 +84,7 @@ Result<std::optional<Map>> read_gcp(const Request& request) {
     }
     auto path = parse_gcp_physical_host(text);
     if (!path) {
-      hearing.failures.push_back(fmt::format("{} of {} is malformed and ignored: {}", attribute,
+      hearing.failures.push_back(fmt::format("{} of {} is malformed and ignored: {}", gcp_attribute,
                                              member->name, path.error()));
       continue;
     }
@@ -96,19 +96,19 @@ Result<std::optional<Map>> read_gcp(const Request& request) {
   const std::size_t depth = depth_of(places);
   MapBuilder builder(places.empty() ? "" : "gcp");
   std::vector<std::string> shorter;
-  for (Place& place : places) {
+  for (GcpPlace& place : places) {
     if (place.path.size() < depth) {
       shorter.push_back(place.member->name);
       continue;
     }
-    Location location{std::move(place.path), std::string(attribute), std::move(place.written)};
+    Location location{std::move(place.path), std::string(gcp_attribute), std::move(place.written)};
     auto added = builder.add(place.member->name, std::move(location), place.member->name);
     if (!added) return std::unexpected(added.error());
   }
   if (!shorter.empty()) {
     hearing.failures.push_back(
         fmt::format("{} of {} has fewer levels than the others' and cannot be held against them",
-                    attribute, hosts::compress_hostlist(shorter)));
+                    gcp_attribute, hosts::compress_hostlist(shorter)));
   }
   for (std::string& complaint : hearing.failures) builder.warn(std::move(complaint));
   return builder.finish(level_names(depth));

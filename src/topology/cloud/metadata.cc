@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -14,6 +13,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "base/quietly.h"
 #include "base/text.h"
 
 namespace toprun::topology {
@@ -25,20 +25,19 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr unsigned http_1_1 = 11;
 
-using Request = http::request<http::empty_body>;
+using HttpRequest = http::request<http::empty_body>;
 using Centiseconds = std::chrono::duration<std::int64_t, std::centi>;
-using Answer = http::response_parser<http::string_body>;
+using HttpAnswer = http::response_parser<http::string_body>;
 
 std::string text_of(const tcp::endpoint& server) {
   const std::string address = server.address().to_string();
   return server.port() == 80 ? address : fmt::format("{}:{}", address, server.port());
 }
 
-Request request_for(const Question& question, const tcp::endpoint& server) {
-  Request request(question.put ? http::verb::put : http::verb::get, question.path, http_1_1);
+HttpRequest request_for(const Question& question, const tcp::endpoint& server) {
+  HttpRequest request(question.put ? http::verb::put : http::verb::get, question.path, http_1_1);
   request.set(http::field::host, text_of(server));
   for (const auto& [name, value] : question.headers) request.set(name, value);
   request.keep_alive(false);
@@ -76,7 +75,7 @@ class Query {
       boost::system::error_code ignored;
       if (!error) socket->close(ignored);
     });
-    Answer answer;
+    HttpAnswer answer;
     const beast::error_code error = co_await exchange(*socket, answer);
     if (error && steady_clock::now() >= deadline_) {
       const auto waited = std::chrono::round<Centiseconds>(deadline_ - began_);
@@ -87,10 +86,10 @@ class Query {
   }
 
  private:
-  asio::awaitable<beast::error_code> exchange(tcp::socket& socket, Answer& answer) {
+  asio::awaitable<beast::error_code> exchange(tcp::socket& socket, HttpAnswer& answer) {
     const auto [refused] = co_await socket.async_connect(server_, quietly);
     if (refused) co_return refused;
-    Request request = request_for(question_, server_);
+    HttpRequest request = request_for(question_, server_);
     const auto [unsent, sent_bytes] = co_await http::async_write(socket, request, quietly);
     if (unsent) co_return unsent;
     answer.header_limit(static_cast<std::uint32_t>(max_metadata_header_bytes));
@@ -102,7 +101,7 @@ class Query {
     co_return error;
   }
 
-  Result<std::optional<std::string>> body_of(Answer& answer) const {
+  Result<std::optional<std::string>> body_of(HttpAnswer& answer) const {
     const unsigned status = answer.get().result_int();
     if (status == 200) return std::move(answer.get().body());
     if (status == 404) return std::nullopt;

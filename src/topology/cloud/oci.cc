@@ -8,11 +8,11 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::string_view attribute = "rdmaTopologyData";
+constexpr std::string_view oci_attribute = "rdmaTopologyData";
 
 // Outermost first. The case of letters does not count, as in the cloud's own tools.
-constexpr std::array<std::string_view, 4> keys = {"customerhpcislandid", "customernetworkblock",
-                                                  "customerlocalblock", "customergpumemoryfabric"};
+constexpr std::array<std::string_view, 4> oci_keys = {
+    "customerhpcislandid", "customernetworkblock", "customerlocalblock", "customergpumemoryfabric"};
 
 }  // namespace
 
@@ -24,13 +24,13 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
   if (!json.is_object()) return std::unexpected(std::string("it is no JSON object"));
   OciPlace place;
   for (const auto& [key, value] : json.items()) {
-    const auto found = std::ranges::find(keys, lower(key));
-    if (found == keys.end() || value.is_null()) continue;
+    const auto found = std::ranges::find(oci_keys, lower(key));
+    if (found == oci_keys.end() || value.is_null()) continue;
     if (!value.is_string()) return std::unexpected(fmt::format("{} is no text", key));
     const auto& name = value.get_ref<const std::string&>();
     if (name.empty()) continue;
     if (!is_domain_name(name)) return std::unexpected(fmt::format("{} is not an id", key));
-    place[static_cast<std::size_t>(found - keys.begin())] = name;
+    place[static_cast<std::size_t>(found - oci_keys.begin())] = name;
   }
   if (!Path(place.begin(), place.end()).known()) {
     return std::unexpected(std::string("no domain is named"));
@@ -43,13 +43,13 @@ Question oci_question() {
 }
 
 Result<std::optional<Map>> read_oci(const Request& request) {
-  CloudAnswers hearing = collect_answers(request, Cloud::oci, attribute);
+  CloudAnswers hearing = collect_answers(request, Cloud::oci, oci_attribute);
   std::vector<std::pair<std::string, OciPlace>> places;
   bool nvlink = false;
   for (const Member* member : hearing.answered) {
     auto place = parse_oci_rdma_topology(*member->cloud->text);
     if (!place) {
-      hearing.failures.push_back(fmt::format("{} of {} is malformed and ignored: {}", attribute,
+      hearing.failures.push_back(fmt::format("{} of {} is malformed and ignored: {}", oci_attribute,
                                              member->name, place.error()));
       continue;
     }
@@ -59,7 +59,7 @@ Result<std::optional<Map>> read_oci(const Request& request) {
   MapBuilder builder(places.empty() ? "" : "oci");
   for (std::string& complaint : hearing.failures) builder.warn(std::move(complaint));
   for (auto& [name, place] : places) {
-    Location location{Path(place.begin(), place.end()), std::string(attribute), {}};
+    Location location{Path(place.begin(), place.end()), std::string(oci_attribute), {}};
     if (!nvlink) location.path.pop_back();
     if (auto added = builder.add(name, std::move(location), name); !added) {
       return std::unexpected(added.error());

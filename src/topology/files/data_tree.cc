@@ -259,6 +259,15 @@ const DataNode* DataNode::find(std::string_view key) const {
   return value.kind == Kind::empty ? nullptr : &value;
 }
 
+std::string text_or_empty(const DataNode* node) {
+  return node && node->kind == DataNode::Kind::text ? node->text : std::string();
+}
+
+const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> path) {
+  for (const std::string_view key : path) node = node ? node->find(key) : nullptr;
+  return node;
+}
+
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file) {
   if (text.size() > max_yaml_bytes) {
     return usage(file, fmt::format("more than {} bytes of YAML", max_yaml_bytes),

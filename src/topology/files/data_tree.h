@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ struct DataNode {
   // The key's value; null: no such key, an empty value, or this node is not a table.
   const DataNode* find(std::string_view key) const;
 };
+
+// The node's text; empty: no node, or one of another kind.
+std::string text_or_empty(const DataNode* node);
+// The value at a path of keys; null: there is none.
+const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> path);
 
 // All documents of a text that are not empty. A file may contain several Kubernetes objects.
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file);

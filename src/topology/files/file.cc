@@ -19,7 +19,7 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::size_t max_shown_bytes = 60;  // per skipped line
+constexpr std::size_t max_shown_of_skipped = 60;
 constexpr std::string_view standard_input = "-";
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
@@ -65,8 +65,9 @@ void skip_preamble(Content& content, std::size_t start) {
     const std::size_t end = content.text.find('\n', at);
     const std::string_view text = trim(std::string_view(content.text).substr(at, end - at));
     if (!text.empty() && !text.starts_with('#') && skipped++ == 0) {
-      first = fmt::format("{}: '{}' is skipped: it is no line of the file's form",
-                          at_line(content.name, line), printable(text.substr(0, max_shown_bytes)));
+      first =
+          fmt::format("{}: '{}' is skipped: it is no line of the file's form",
+                      at_line(content.name, line), printable(text.substr(0, max_shown_of_skipped)));
     }
     std::fill(content.text.begin() + static_cast<std::ptrdiff_t>(at),
               content.text.begin() + static_cast<std::ptrdiff_t>(end), ' ');

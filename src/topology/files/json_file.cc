@@ -14,16 +14,6 @@ namespace {
 
 using Kind = DataNode::Kind;
 
-std::string text_or_empty(const DataNode* node) {
-  return node && node->kind == Kind::text ? node->text : std::string();
-}
-
-// The value at a path of keys.
-const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) node = node ? node->find(key) : nullptr;
-  return node;
-}
-
 // The first node that exists, for keys with several spellings.
 const DataNode* first_of(std::initializer_list<const DataNode*> nodes) {
   for (const DataNode* node : nodes) {
@@ -106,9 +96,10 @@ const Form* form_of(const DataNode& instances) {
   return found == forms.end() ? nullptr : &*found;
 }
 
-class Reader {
+class InstanceListReader {
  public:
-  Reader(const std::string& file, const Form& form) : file_(file), form_(form), builder_(file) {}
+  InstanceListReader(const std::string& file, const Form& form)
+      : file_(file), form_(form), builder_(file) {}
 
   Result<Map> run(const DataNode& instances) {
     for (const DataNode& instance : instances.items) {
@@ -228,7 +219,7 @@ Result<Map> parse_json_file(std::string_view text, const std::string& file,
   const Form* form = instances ? form_of(*instances) : nullptr;
   if (!form && is_group_table(*root)) return map_of_group_table(*root, file);
   if (!form) return unknown_form(*root, file);
-  auto map = Reader(file, *form).run(*instances);
+  auto map = InstanceListReader(file, *form).run(*instances);
   const bool more =
       !text_or_empty(first_of({root->find("page_token"), root->find("next_page_token"),
                                root->find("nextPageToken")}))

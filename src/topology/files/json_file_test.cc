@@ -8,7 +8,7 @@
 namespace toprun::topology {
 namespace {
 
-std::string parsed(std::string_view text) {
+std::string parsed_json(std::string_view text) {
   return text_of(parse_json_file(text, "t"));
 }
 
@@ -48,7 +48,7 @@ TEST(JsonFile, ReadsEveryForm) {
  {"id":"n2","network_layers":null},{"id":"n3","network_layers":["","s0"]}]})",
        "spine leaf\nn0 s0/l0 t:1\nn1 ?/l1 t:1\nn2 ?/? t:2\nn3 s0/? t:2\n"},
   };
-  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed(text), expected) << text;
+  for (const auto& [text, expected] : rows) EXPECT_EQ(parsed_json(text), expected) << text;
 }
 
 TEST(JsonFile, WarnsAndGoesOn) {
@@ -99,15 +99,15 @@ TEST(JsonFile, RefusesWithThePlace) {
       {std::string("\xff\xfe{\0", 4), "t:1:1: this is no JSON"},
   };
   for (const auto& [text, expected] : rows) {
-    const std::string outcome = parsed(text);
+    const std::string outcome = parsed_json(text);
     EXPECT_EQ(outcome.find("error: t:"), 0u) << text << outcome;
     EXPECT_NE(outcome.find(expected), std::string::npos) << text << outcome;
   }
 }
 
 TEST(JsonFile, BoundsDepthAndSize) {
-  EXPECT_EQ(parsed(std::string(1'000'000, '[')), "error: t:1:33: nested more than 32 deep");
-  EXPECT_EQ(parsed(std::string(max_json_bytes + 1, ' ')),
+  EXPECT_EQ(parsed_json(std::string(1'000'000, '[')), "error: t:1:33: nested more than 32 deep");
+  EXPECT_EQ(parsed_json(std::string(max_json_bytes + 1, ' ')),
             "error: t: more than 67108864 bytes of JSON; write hosts as lists: n[0-99]");
 }
 

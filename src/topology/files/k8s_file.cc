@@ -15,15 +15,6 @@ namespace {
 
 using Kind = DataNode::Kind;
 
-std::string text_or_empty(const DataNode* node) {
-  return node && node->kind == Kind::text ? node->text : std::string();
-}
-
-const DataNode* value_at(const DataNode& node, std::string_view outer, std::string_view inner) {
-  const DataNode* found = node.find(outer);
-  return found ? found->find(inner) : nullptr;
-}
-
 // The objects in a list, or the document itself if it is one object.
 std::vector<const DataNode*> objects_in(const DataNode& root) {
   const DataNode* items = root.find("items");
@@ -42,14 +33,14 @@ std::string kind_of(const DataNode& object, const DataNode& root) {
 }
 
 Result<LabelledNode> read_node(const DataNode& object, const std::string& file) {
-  const DataNode* name = value_at(object, "metadata", "name");
+  const DataNode* name = value_at(&object, {"metadata", "name"});
   if (!name || name->kind != Kind::text || name->text.empty() ||
       name->text.size() > hosts::max_name_bytes) {
     return usage(at(file, object.where), "a node without a name, or with one that is no host's",
                  "write what `kubectl get nodes -o json` prints");
   }
   LabelledNode node{name->text, {}, at_line(file, name->where.line)};
-  const DataNode* labels = value_at(object, "metadata", "labels");
+  const DataNode* labels = value_at(&object, {"metadata", "labels"});
   for (std::size_t i = 0; labels && i < labels->keys.size(); ++i) {
     if (labels->items[i].kind == Kind::text) {
       node.labels.emplace(labels->keys[i].name, labels->items[i].text);
@@ -61,7 +52,7 @@ Result<LabelledNode> read_node(const DataNode& object, const std::string& file) 
 // The labels in "spec.levels[].nodeLabel", without the label of the node itself.
 std::vector<std::string> site_levels(const DataNode& topology) {
   std::vector<std::string> labels;
-  const DataNode* levels = value_at(topology, "spec", "levels");
+  const DataNode* levels = value_at(&topology, {"spec", "levels"});
   for (std::size_t i = 0; levels && i < levels->items.size() && i < max_levels; ++i) {
     const std::string label = text_or_empty(levels->items[i].find("nodeLabel"));
     if (!label.empty() && label != "kubernetes.io/hostname") labels.push_back(label);

@@ -23,16 +23,16 @@ std::string node(const std::string& name, const std::string& labels) {
          R"(", "labels": {)" + labels + "}}}\n";
 }
 
-const std::string zone = R"("topology.kubernetes.io/zone": )";
+const std::string zone_label = R"("topology.kubernetes.io/zone": )";
 
 TEST(K8sFile, ListsOfNodes) {
-  const std::string two = node("n0", zone + "\"a\"") + "," + node("n1", zone + "\"b\"");
+  const std::string two = node("n0", zone_label + "\"a\"") + "," + node("n1", zone_label + "\"b\"");
   EXPECT_EQ(text_of(map_of(list(two))), "zone\nn0 a f.json:1\nn1 b f.json:2\n");
   EXPECT_EQ(text_of(map_of(R"({"apiVersion": "v1", "kind": "NodeList", "items": [
                                {"metadata": {"name": "n0", "labels": {)" +
-                           zone + "\"a\"}}}]}")),
+                           zone_label + "\"a\"}}}]}")),
             "zone\nn0 a f.json:2\n");
-  EXPECT_EQ(text_of(map_of(node("n0", zone + "\"a\""))), "zone\nn0 a f.json:1\n");
+  EXPECT_EQ(text_of(map_of(node("n0", zone_label + "\"a\""))), "zone\nn0 a f.json:1\n");
   const auto yaml = parse_yaml(
       "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata:\n"
       "    labels:\n      topology.kubernetes.io/zone: a\n    name: n0\n",
@@ -45,8 +45,9 @@ TEST(K8sFile, ListsOfNodes) {
 TEST(K8sFile, OnlyTheMembersNodes) {
   std::vector<Member> members = {{"pod-1", "", ""}, {"N2.example.org", "", ""}};
   members[0].node = "n1";
-  const std::string text = list(node("n1", zone + "\"a\"") + "," + node("n2", zone + "\"b\"") +
-                                "," + node("n3", zone + "\"c\""));
+  const std::string text =
+      list(node("n1", zone_label + "\"a\"") + "," + node("n2", zone_label + "\"b\"") + "," +
+           node("n3", zone_label + "\"c\""));
   EXPECT_EQ(text_of(map_of(text, members)), "zone\npod-1 a f.json:1\nN2.example.org b f.json:2\n");
 }
 
@@ -55,9 +56,9 @@ TEST(K8sFile, ATopologyNamesTheLevels) {
       R"({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Topology", "spec": {"levels": [
           {"nodeLabel": "x.org/block"}, {"nodeLabel": "x.org/rack"},
           {"nodeLabel": "kubernetes.io/hostname"}]}})";
-  EXPECT_EQ(text_of(map_of(
-                list(topology + "," +
-                     node("n0", R"("x.org/block": "b", "x.org/rack": "r", )" + zone + "\"a\"")))),
+  EXPECT_EQ(text_of(map_of(list(
+                topology + "," +
+                node("n0", R"("x.org/block": "b", "x.org/rack": "r", )" + zone_label + "\"a\"")))),
             "block rack\nn0 b/r f.json:3\n");
 }
 

@@ -11,7 +11,7 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::string_view form = "write HOST /cluster/rack/HOST";
+constexpr std::string_view line_form = "write HOST /cluster/rack/HOST";
 
 bool is_word(std::string_view text, std::string_view word) {
   return text.size() == word.size() && lower(text) == word;
@@ -21,9 +21,9 @@ bool is_number(std::string_view word) {
   return std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-class Reader {
+class LinesReader {
  public:
-  explicit Reader(const std::string& file) : file_(file), builder_(file) {}
+  explicit LinesReader(const std::string& file) : file_(file), builder_(file) {}
 
   Result<Map> run(std::string_view text) {
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -38,7 +38,7 @@ class Reader {
 
  private:
   std::unexpected<Error> refuse(std::string_view line, std::string_view word, std::string why,
-                                std::string fix = std::string(form)) const {
+                                std::string fix = std::string(line_form)) const {
     const auto column = static_cast<std::size_t>(word.data() - line.data()) + 1;
     return usage(at(file_, {line_, column}), std::move(why), std::move(fix));
   }
@@ -137,7 +137,7 @@ class Reader {
 }  // namespace
 
 Result<Map> parse_lines_file(std::string_view text, const std::string& file) {
-  return Reader(file).run(text);
+  return LinesReader(file).run(text);
 }
 
 }  // namespace toprun::topology

@@ -15,13 +15,9 @@ using Kind = DataNode::Kind;
 constexpr std::string_view order_schema = "toprun.topo_order/1";
 constexpr std::string_view show_schema = "toprun.topo_show/1";
 
-std::string text_or_empty(const DataNode* node) {
-  return node && node->kind == Kind::text ? node->text : std::string();
-}
-
-class Reader {
+class OwnJsonReader {
  public:
-  explicit Reader(const std::string& file) : file_(file), builder_(file) {}
+  explicit OwnJsonReader(const std::string& file) : file_(file), builder_(file) {}
 
   Result<Map> run(const DataNode& root) {
     const std::string schema = text_or_empty(root.find("schema"));
@@ -151,7 +147,7 @@ bool is_own_json(const DataNode& root) {
 }
 
 Result<Map> map_of_own_json(const DataNode& root, const std::string& file) {
-  return Reader(file).run(root);
+  return OwnJsonReader(file).run(root);
 }
 
 bool is_group_table(const DataNode& root) {

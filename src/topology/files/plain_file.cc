@@ -26,9 +26,9 @@ struct Mention {
   bool lacks_host = false;        // the text has the host's name as its last part, `path` does not
 };
 
-class Reader {
+class PlainReader {
  public:
-  explicit Reader(const std::string& file) : file_(file), builder_(file) {}
+  explicit PlainReader(const std::string& file) : file_(file), builder_(file) {}
 
   Result<Map> run(const DataNode& root) {
     if (root.kind != Kind::table && root.kind != Kind::empty) {
@@ -291,7 +291,7 @@ class Reader {
 }  // namespace
 
 Result<Map> map_of_plain(const DataNode& root, const std::string& file) {
-  return Reader(file).run(root);
+  return PlainReader(file).run(root);
 }
 
 }  // namespace toprun::topology

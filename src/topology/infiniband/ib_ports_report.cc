@@ -12,10 +12,8 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::int64_t max_port = 255;  // one byte in InfiniBand
-
 // One end of a line.
-struct Port {
+struct ReportedPort {
   IbNode::Kind kind = IbNode::Kind::other;
   int number = 0;
   std::string_view guid_text;
@@ -30,16 +28,18 @@ std::optional<IbNode::Kind> kind_of(std::string_view type) {
 }
 
 // "SW", "73", "1", "0x2c5eab0300b87b40".
-std::optional<Port> port_in(const std::vector<std::string_view>& columns, std::size_t first) {
+std::optional<ReportedPort> port_in(const std::vector<std::string_view>& columns,
+                                    std::size_t first) {
   if (columns.size() < first + 4) return std::nullopt;
   const auto kind = kind_of(columns[first]);
   const auto lid = parse_int(columns[first + 1]);
   const auto number = parse_int(columns[first + 2]);
   std::string_view digits = columns[first + 3];
-  if (!kind || !lid || !number || *number < 0 || *number > max_port || !digits.starts_with("0x")) {
+  if (!kind || !lid || !number || *number < 0 || *number > max_ib_port ||
+      !digits.starts_with("0x")) {
     return std::nullopt;
   }
-  Port port{*kind, static_cast<int>(*number), digits, 0};
+  ReportedPort port{*kind, static_cast<int>(*number), digits, 0};
   digits.remove_prefix(2);
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), port.guid, 16);
   if (error != std::errc{} || end != digits.end()) return std::nullopt;
@@ -61,9 +61,9 @@ std::optional<Descriptions> descriptions_in(std::string_view line) {
   return Descriptions{both.substr(0, middle), both.substr(middle + 5)};
 }
 
-class Reader {
+class PortsReportReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit PortsReportReader(const std::string& file) : file_(file) {}
 
   Result<IbRecords> run(std::string_view text) {
     for (; !text.empty(); ++line_) {
@@ -94,24 +94,20 @@ class Reader {
     }
     const IbEnd from = end_of(*own, descriptions->own);
     const IbEnd to = end_of(*other, descriptions->others);
-    if (!seen_.insert(key(from)).second) return {};  // the other end's line named this cable before
-    seen_.insert(key(to));
+    if (!seen_.insert(from.key()).second)
+      return {};  // the other end's line named this cable before
+    seen_.insert(to.key());
     records_.cables.push_back({from, to, std::string(columns[4]) + std::string(columns[5])});
     return {};
   }
 
-  IbEnd end_of(const Port& port, std::string_view description) {
+  IbEnd end_of(const ReportedPort& port, std::string_view description) {
     const auto [found, is_new] = index_.emplace(port.guid, records_.nodes.size());
     if (is_new) {
       records_.nodes.push_back({port.kind, port.guid_text, 0, description, line_, line_});
     }
     return {found->second, port.number,
             port.kind == IbNode::Kind::adapter ? port.guid : std::uint64_t{0}};
-  }
-
-  static std::uint64_t key(const IbEnd& end) {
-    return static_cast<std::uint64_t>(end.node) * (max_port + 1) +
-           static_cast<std::uint64_t>(end.port);
   }
 
   const std::string& file_;
@@ -124,7 +120,7 @@ class Reader {
 }  // namespace
 
 Result<IbRecords> parse_ports_report(std::string_view text, const std::string& file) {
-  return Reader(file).run(text);
+  return PortsReportReader(file).run(text);
 }
 
 bool is_ports_report_line(std::string_view line) {

@@ -27,11 +27,17 @@ struct IbNode {
   bool is_adapter() const { return kind == Kind::adapter; }
 };
 
+inline constexpr int max_ib_port = 255;  // of a switch or adapter: one byte in InfiniBand
+
 struct IbEnd {
   std::size_t node = 0;  // index
   int port = 0;
   std::uint64_t guid = 0;  // of an adapter's port; 0: unknown
 
+  // Different for any two ports of the same records.
+  std::uint64_t key() const {
+    return static_cast<std::uint64_t>(node) * (max_ib_port + 1) + static_cast<std::uint64_t>(port);
+  }
   bool operator==(const IbEnd& other) const { return node == other.node && port == other.port; }
 };
 

@@ -17,14 +17,14 @@ namespace {
 
 using Index = std::size_t;
 
-constexpr int max_port = 255;  // of a switch or adapter: one byte in InfiniBand
-constexpr std::string_view form = "give the whole output of `ibnetdiscover`, without -l or --diff";
+constexpr std::string_view whole_dump =
+    "give the whole output of `ibnetdiscover`, without -l or --diff";
 
 constexpr std::size_t max_first_strays = 16;  // above it, most lines must belong to the dump
-constexpr std::size_t max_shown_bytes = 60;   // of a line
+constexpr std::size_t max_shown_of_stray = 60;
 
-constexpr std::array<std::string_view, 6> known_keys = {"vendid",     "devid",  "sysimgguid",
-                                                        "switchguid", "caguid", "rtguid"};
+constexpr std::array<std::string_view, 6> dump_keys = {"vendid",     "devid",  "sysimgguid",
+                                                       "switchguid", "caguid", "rtguid"};
 
 // The unread rest of a line.
 class Cursor {
@@ -112,9 +112,9 @@ std::optional<std::string_view> begins_record(std::string_view line) {
 }
 
 // Parses the text into records.
-class Reader {
+class DumpReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit DumpReader(const std::string& file) : file_(file) {}
 
   Result<void> run(std::string_view text) {
     for (; !text.empty(); ++line_) {
@@ -134,7 +134,7 @@ class Reader {
 
  private:
   std::unexpected<Error> refuse(std::size_t column, std::string why,
-                                std::string fix = std::string(form)) const {
+                                std::string fix = std::string(whole_dump)) const {
     return usage(at(file_, {line_, indent_ + column}), std::move(why), std::move(fix));
   }
 
@@ -158,7 +158,7 @@ class Reader {
       return take_stray(line);
     }
     current_.reset();
-    if (std::ranges::find(known_keys, key) == known_keys.end()) {
+    if (std::ranges::find(dump_keys, key) == dump_keys.end()) {
       keys_.add(fmt::format("{}: unknown key {}", at_line(file_, line_), key));
     }
     return {};
@@ -180,15 +180,15 @@ class Reader {
       return refuse(1, "this is no line of a record or a port");
     }
     strays_.add(fmt::format("{}: '{}' is skipped: it is no line of a record or a port",
-                            at_line(file_, line_), printable(line.substr(0, max_shown_bytes))));
+                            at_line(file_, line_), printable(line.substr(0, max_shown_of_stray))));
     return {};
   }
 
   Result<void> take_record(Cursor cursor, std::string_view type) {
     const auto ports = cursor.number(10);
-    if (!ports || *ports > max_port) {
+    if (!ports || *ports > max_ib_port) {
       return refuse(cursor.column(),
-                    fmt::format("the number of ports is missing, or above {}", max_port));
+                    fmt::format("the number of ports is missing, or above {}", max_ib_port));
     }
     const std::size_t column = cursor.column();
     const auto index = take_node(cursor);
@@ -241,12 +241,12 @@ class Reader {
     const std::size_t column = cursor.column();
     if (cursor.take("[")) {
       const auto number = cursor.number(10);
-      if (number && *number <= max_port && cursor.take("]")) {
+      if (number && *number <= max_ib_port && cursor.take("]")) {
         if (!cursor.take("[ext")) return static_cast<int>(*number);
         if (cursor.number(10) && cursor.take("]")) return static_cast<int>(*number);
       }
     }
-    return refuse(column, fmt::format("a port is expected here, as in [1], up to {}", max_port));
+    return refuse(column, fmt::format("a port is expected here, as in [1], up to {}", max_ib_port));
   }
 
   // Reads "(e09d7303007a4bd8)", which adapters' ports have; 0: there is none.
@@ -283,9 +283,9 @@ class Reader {
   }
 
   Result<void> connect(End from, End to, std::string_view speed) {
-    const auto [mine, is_new] = plugs_.emplace(key(from), Plug{to, line_});
+    const auto [mine, is_new] = plugs_.emplace(from.key(), Plug{to, line_});
     if (!is_new && mine->second.to != to) return contradiction(from, to, from, mine->second);
-    const auto [other, other_is_new] = plugs_.emplace(key(to), Plug{from, line_});
+    const auto [other, other_is_new] = plugs_.emplace(to.key(), Plug{from, line_});
     if (!other_is_new && other->second.to != from)
       return contradiction(from, to, to, other->second);
     if (is_new) records_.cables.push_back({from, to, std::string(speed)});
@@ -306,11 +306,6 @@ class Reader {
         fmt::format("a cable from {} to {}, but {} has {} at the other end of {}", name(from),
                     name(to), at_line(file_, earlier.line), name(earlier.to), name(which)),
         "run ibnetdiscover again");
-  }
-
-  static std::uint64_t key(End end) {
-    return static_cast<std::uint64_t>(end.node) * (max_port + 1) +
-           static_cast<std::uint64_t>(end.port);
   }
 
   const std::string& file_;
@@ -345,7 +340,7 @@ Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& fil
     if (!records) return std::unexpected(records.error());
     return fabric_of_records(*records, file, members);
   }
-  Reader reader(file);
+  DumpReader reader(file);
   if (auto read = reader.run(text); !read) return std::unexpected(read.error());
   auto fabric = fabric_of_records(reader.records(), file, members);
   if (fabric) reader.warn(fabric->map);

@@ -16,13 +16,13 @@ constexpr std::string_view advice = "name the right source with --topology";
 constexpr std::string_view torus_kind = "torus:x:y:z";
 
 // The content of one member's variables.
-struct Place {
+struct AddressPlace {
   std::vector<std::string> kinds;  // of the levels, from the pattern: "switch", "switch"
   Path path;
 };
 
 // Parses "t0:1:2:3" for the pattern "torus:x:y:z.node".
-std::optional<Place> parse_torus(std::string_view text) {
+std::optional<AddressPlace> parse_torus(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() != 4 || parts[0].empty()) return std::nullopt;
   Coordinates at{};
@@ -33,15 +33,15 @@ std::optional<Place> parse_torus(std::string_view text) {
     }
     at[axis] = static_cast<std::uint16_t>(*number);
   }
-  return Place{torus_level_names(), torus_path(parts[0], at)};
+  return AddressPlace{torus_level_names(), torus_path(parts[0], at)};
 }
 
 // Slurm does not escape dots in names, so only the number of parts in the pattern shows where the
 // node's name begins.
-std::optional<Place> parse_address(std::string_view address, std::string_view pattern) {
+std::optional<AddressPlace> parse_address(std::string_view address, std::string_view pattern) {
   const std::vector<std::string_view> kinds = split(pattern, '.');
   if (kinds.back() != "node" || kinds.size() > max_levels + 1) return std::nullopt;
-  Place place;
+  AddressPlace place;
   for (std::size_t i = 0; i + 1 < kinds.size(); ++i) {
     const std::size_t dot = address.find('.');
     if (dot == std::string_view::npos || kinds[i].empty()) return std::nullopt;
@@ -97,7 +97,7 @@ class Addresses {
   Map finish() { return builder_.finish(level_names(kinds_)); }
 
  private:
-  Result<void> check_against_others(const Place& place, const Member& member) {
+  Result<void> check_against_others(const AddressPlace& place, const Member& member) {
     if (place.kinds.empty()) return {};
     if (!first_) first_ = &member;
     const std::size_t shared = std::min(kinds_.size(), place.kinds.size());

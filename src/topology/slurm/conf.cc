@@ -16,16 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> known_keys = {
+const std::vector<std::string> conf_keys = {
     "switchname", "switches",  "nodes",           "linkspeed",  "level",       "blockname",
     "blockindex", "blocksize", "aggregatedblock", "blocksizes", "blocklevels", "ringname",
     "torusname",  "dims",      "placementdims",   "anchors"};
 
 using Pair = SlurmLine::Pair;
 
-class Reader {
+class ConfReader {
  public:
-  explicit Reader(const IncludeReader& include) : include_(include) {}
+  explicit ConfReader(const IncludeReader& include) : include_(include) {}
 
   Result<void> read(std::string_view text, const std::string& file, int depth) {
     const auto lines = parse_slurm_lines(text, file);
@@ -75,10 +75,10 @@ class Reader {
   Result<void> take(const SlurmLine& line, const std::string& file) {
     bool any_known = false;
     for (const Pair& pair : line.pairs()) {
-      if (std::ranges::find(known_keys, pair.key) != known_keys.end()) {
+      if (std::ranges::find(conf_keys, pair.key) != conf_keys.end()) {
         any_known = true;
       } else if (unknown_++ == 0) {
-        const auto meant = did_you_mean(pair.key, known_keys);
+        const auto meant = did_you_mean(pair.key, conf_keys);
         first_unknown_ =
             fmt::format("{}: unknown key {} is ignored{}", at(file, line.where(pair.key_offset)),
                         pair.key, meant ? fmt::format("; did you mean {}?", *meant) : "");
@@ -248,7 +248,7 @@ Result<Map> read_slurm_conf_file(const fs::path& path) {
 
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
                              const IncludeReader& include) {
-  Reader reader(include);
+  ConfReader reader(include);
   if (auto read = reader.read(text, file, 0); !read) return std::unexpected(read.error());
   return reader.finish(file);
 }
@@ -259,7 +259,7 @@ bool looks_like_slurm_conf(std::string_view text) {
     if (content.empty() || content.starts_with('#')) continue;
     const std::string key = lower(trim(content.substr(0, content.find('='))));
     if (key.starts_with("include ") || key.starts_with("include\t")) return true;
-    return std::ranges::find(known_keys, key) != known_keys.end() && key != "nodes" &&
+    return std::ranges::find(conf_keys, key) != conf_keys.end() && key != "nodes" &&
            key != "level" && key != "dims" && key != "anchors";
   }
   return false;

@@ -18,45 +18,46 @@ Result<std::string> no_files(const std::string& path) {
   return fail("cannot read " + path);
 }
 
-std::string parsed(std::string_view text) {
+std::string parsed_conf(std::string_view text) {
   return text_of(parse_slurm_conf(text, "t.conf", no_files));
 }
 
 TEST(SlurmConf, ReadsTrees) {
-  EXPECT_EQ(parsed("# racks\n"
-                   "SwitchName=s0 Nodes=n[0,4] LinkSpeed=1\n"
-                   "switchname=s1 NODES=n[1,5]   # the second\n"
-                   "SwitchName=p0 Switches=s[0-1]\n"),
+  EXPECT_EQ(parsed_conf("# racks\n"
+                        "SwitchName=s0 Nodes=n[0,4] LinkSpeed=1\n"
+                        "switchname=s1 NODES=n[1,5]   # the second\n"
+                        "SwitchName=p0 Switches=s[0-1]\n"),
             "spine leaf\n"
             "n0 p0/s0 t.conf:2\nn4 p0/s0 t.conf:2\nn1 p0/s1 t.conf:3\nn5 p0/s1 t.conf:3\n");
 }
 
 TEST(SlurmConf, ReadsFatTreesSwitchBySwitch) {
-  EXPECT_EQ(parsed("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=n2\n"
-                   "SwitchName=sp0 Switches=s[0-1]\nSwitchName=sp1 Switches=s0,s1\n"
-                   "SwitchName=core Switches=sp[0-1]\n"),
+  EXPECT_EQ(parsed_conf("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=n2\n"
+                        "SwitchName=sp0 Switches=s[0-1]\nSwitchName=sp1 Switches=s0,s1\n"
+                        "SwitchName=core Switches=sp[0-1]\n"),
             "core spine leaf\n"
             "n0 core/sp[0-1]/s0 t.conf:1\nn1 core/sp[0-1]/s1 t.conf:2\nn2 -/-/s2 t.conf:3\n");
 }
 
 TEST(SlurmConf, ALeafRightBelowTheTopHasNoSpine) {
-  EXPECT_EQ(parsed("SwitchName=s0 Nodes=n0\nSwitchName=s9 Nodes=n9\nSwitchName=p Switches=s0\n"
-                   "SwitchName=c Switches=p,s9\n"),
+  EXPECT_EQ(parsed_conf("SwitchName=s0 Nodes=n0\nSwitchName=s9 Nodes=n9\nSwitchName=p Switches=s0\n"
+                        "SwitchName=c Switches=p,s9\n"),
             "core spine leaf\nn0 c/p/s0 t.conf:1\nn9 c/-/s9 t.conf:2\n");
 }
 
 TEST(SlurmConf, ReadsRings) {
-  EXPECT_EQ(parsed("RingName=r0 Nodes=n[2,0-1]\nRingName=r1 Nodes=n3\n"),
+  EXPECT_EQ(parsed_conf("RingName=r0 Nodes=n[2,0-1]\nRingName=r1 Nodes=n3\n"),
             "ring\nn2 r0 t.conf:1\nn0 r0 t.conf:1\nn1 r0 t.conf:1\nn3 r1 t.conf:2\n");
 }
 
 // Uses Slurm's level numbers; ignores them if they are inconsistent.
 TEST(SlurmConf, TakesTheLevelsThatSlurmTells) {
-  EXPECT_EQ(parsed("SwitchName=c Level=2 Nodes=n[0-1] Switches=p,s1\n"
-                   "SwitchName=p Level=1 Nodes=n0 Switches=s0\nSwitchName=s0 Level=0 Nodes=n0\n"
-                   "SwitchName=s1 Level=1 Nodes=n1\n"),
-            "core spine leaf\nn0 c/p/s0 t.conf:3\nn1 c/s1/- t.conf:4\n");
-  EXPECT_EQ(parsed("SwitchName=c Level=0 Switches=s0\nSwitchName=s0 Level=1 Nodes=n0\n"),
+  EXPECT_EQ(
+      parsed_conf("SwitchName=c Level=2 Nodes=n[0-1] Switches=p,s1\n"
+                  "SwitchName=p Level=1 Nodes=n0 Switches=s0\nSwitchName=s0 Level=0 Nodes=n0\n"
+                  "SwitchName=s1 Level=1 Nodes=n1\n"),
+      "core spine leaf\nn0 c/p/s0 t.conf:3\nn1 c/s1/- t.conf:4\n");
+  EXPECT_EQ(parsed_conf("SwitchName=c Level=0 Switches=s0\nSwitchName=s0 Level=1 Nodes=n0\n"),
             "spine leaf\nn0 c/s0 t.conf:2\n");
 }
 
@@ -76,14 +77,14 @@ TEST(SlurmConf, WarnsOfOddLines) {
 }
 
 TEST(SlurmConf, ReadsBlocks) {
-  EXPECT_EQ(parsed("BlockName=b0 Nodes=n[0-1]\nBlockName=b1 Nodes=n2\n"),
+  EXPECT_EQ(parsed_conf("BlockName=b0 Nodes=n[0-1]\nBlockName=b1 Nodes=n2\n"),
             "block\nn0 b0 t.conf:1\nn1 b0 t.conf:1\nn2 b1 t.conf:2\n");
   EXPECT_EQ(
-      parsed("BlockName=b0 Nodes=n0\nBlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\n"
-             "BlockSizes=1,4,2\n"),
+      parsed_conf("BlockName=b0 Nodes=n0\nBlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\n"
+                  "BlockSizes=1,4,2\n"),
       "block4 block2 block\n"
       "n0 b[0-2]/b[0-1]/b0 t.conf:1\nn1 b[0-2]/b[0-1]/b1 t.conf:2\nn2 b[0-2]/b2/b2 t.conf:3\n");
-  EXPECT_EQ(parsed("BlockName=b0 Nodes=n0\nBlockLevels=0-1,2\n"), "block\nn0 b0 t.conf:1\n");
+  EXPECT_EQ(parsed_conf("BlockName=b0 Nodes=n0\nBlockLevels=0-1,2\n"), "block\nn0 b0 t.conf:1\n");
 }
 
 TEST(SlurmConf, WarnsOfBlocksAboveTheirSize) {
@@ -98,8 +99,8 @@ TEST(SlurmConf, WarnsOfBlocksAboveTheirSize) {
 }
 
 TEST(SlurmConf, ReadsSlurmsLineForms) {
-  EXPECT_EQ(parsed("SwitchName = s0 \\\n   Nodes = \"n0, n1\" \\  \n  LinkSpeed=1\n"
-                   "SwitchName=s\\#1 Nodes=n2\\\n,n3\r\n"),
+  EXPECT_EQ(parsed_conf("SwitchName = s0 \\\n   Nodes = \"n0, n1\" \\  \n  LinkSpeed=1\n"
+                        "SwitchName=s\\#1 Nodes=n2\\\n,n3\r\n"),
             "leaf\nn0 s0 t.conf:1\nn1 s0 t.conf:1\nn2 s#1 t.conf:4\nn3 s#1 t.conf:4\n");
 }
 
@@ -155,7 +156,7 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"AggregatedBlock=b0\nBlockName=b0 Nodes=n0\n", "t.conf:1:1: AggregatedBlock needs"},
   };
   for (const auto& [text, expected] : rows) {
-    const std::string outcome = parsed(text);
+    const std::string outcome = parsed_conf(text);
     EXPECT_NE(outcome.find(expected), std::string::npos) << text << outcome;
     EXPECT_EQ(outcome.find("error: "), 0u) << text << outcome;
   }
@@ -166,13 +167,14 @@ TEST(SlurmConf, BoundsDepthAndSize) {
   for (std::size_t i = 1; i <= max_levels; ++i) {
     deep += fmt::format("SwitchName=s{} Switches=s{}\n", i, i - 1);
   }
-  EXPECT_NE(parsed(deep).find("more than 15 levels below it"), std::string::npos);
-  EXPECT_EQ(parsed("SwitchName=p0 Switches=s[0-65535]\nSwitchName=p1 Switches=a[0-999]b[0-949]\n")
-                .find("error: t.conf:2:24: too many hosts, at most 262144 fit here"),
-            0u);
+  EXPECT_NE(parsed_conf(deep).find("more than 15 levels below it"), std::string::npos);
+  EXPECT_EQ(
+      parsed_conf("SwitchName=p0 Switches=s[0-65535]\nSwitchName=p1 Switches=a[0-999]b[0-949]\n")
+          .find("error: t.conf:2:24: too many hosts, at most 262144 fit here"),
+      0u);
   std::string keys = "SwitchName=s0";
   for (int i = 0; i < 100; ++i) keys += fmt::format(" k{}=1", i);
-  EXPECT_NE(parsed(keys).find("more than 32 keys"), std::string::npos);
+  EXPECT_NE(parsed_conf(keys).find("more than 32 keys"), std::string::npos);
 }
 
 TEST(SlurmConf, ReadsTheFileOfTheSlurmConfiguration) {

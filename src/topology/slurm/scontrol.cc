@@ -7,7 +7,7 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::string_view command_text = "scontrol show topology";
+constexpr std::string_view scontrol_command_text = "scontrol show topology";
 
 }  // namespace
 
@@ -15,14 +15,14 @@ Result<Map> parse_scontrol_topology(std::string_view text) {
   if (!looks_like_slurm_conf(text)) {
     // A sentence without records: scontrol prints it if there is no topology to show.
     if (text.find('=') == std::string_view::npos) return Map{};
-    return fail(fmt::format("cannot read the output of `{}`", command_text),
+    return fail(fmt::format("cannot read the output of `{}`", scontrol_command_text),
                 fmt::format("its first line is '{}'", trim(text.substr(0, text.find('\n')))),
                 "give a file with --topology");
   }
   const auto no_include = [](const std::string&) -> Result<std::string> {
     return fail("scontrol includes no files");
   };
-  auto map = parse_slurm_conf(text, std::string(command_text), no_include);
+  auto map = parse_slurm_conf(text, std::string(scontrol_command_text), no_include);
   if (map) map->source = "slurm";
   return map;
 }

@@ -28,9 +28,9 @@ bool is_true(const DataNode& node) {
   return text == "true" || text == "yes" || text == "on" || text == "1";
 }
 
-class Reader {
+class TopologyYamlReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit TopologyYamlReader(const std::string& file) : file_(file) {}
 
   Result<Map> run(const DataNode& root, const TopologyChoice& choice) {
     if (root.kind == Kind::empty) return Map{};
@@ -367,7 +367,7 @@ Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice) {
   const auto root = parse_yaml(text, file);
   if (!root) return std::unexpected(root.error());
-  return Reader(file).run(*root, choice);
+  return TopologyYamlReader(file).run(*root, choice);
 }
 
 Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
@@ -381,7 +381,8 @@ Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                  "give each its own file");
   }
   const DataNode& root = documents->front();
-  return root.kind == Kind::table ? map_of_plain(root, file) : Reader(file).run(root, choice);
+  return root.kind == Kind::table ? map_of_plain(root, file)
+                                  : TopologyYamlReader(file).run(root, choice);
 }
 
 Result<Map> read_slurm_yaml_file(const std::filesystem::path& path, const TopologyChoice& choice) {

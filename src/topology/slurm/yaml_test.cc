@@ -8,34 +8,35 @@
 namespace toprun::topology {
 namespace {
 
-std::string parsed(std::string_view text) {
+std::string parsed_yaml(std::string_view text) {
   return text_of(parse_slurm_yaml(text, "t.yaml"));
 }
 
 TEST(SlurmYaml, ReadsTrees) {
-  EXPECT_EQ(parsed("---\n"
-                   "- topology: racks\n"
-                   "  cluster_default: true\n"
-                   "  tree:\n"
-                   "    switches:\n"
-                   "    - switch: p0   # the spine\n"
-                   "      children: s[0-1]\n"
-                   "    - switch: s0\r\n"
-                   "      nodes: n[0,4]\n"
-                   "    - switch: s1\n"
-                   "      nodes: [n1, \"n[5-6]\"]\n"),
+  EXPECT_EQ(parsed_yaml("---\n"
+                        "- topology: racks\n"
+                        "  cluster_default: true\n"
+                        "  tree:\n"
+                        "    switches:\n"
+                        "    - switch: p0   # the spine\n"
+                        "      children: s[0-1]\n"
+                        "    - switch: s0\r\n"
+                        "      nodes: n[0,4]\n"
+                        "    - switch: s1\n"
+                        "      nodes: [n1, \"n[5-6]\"]\n"),
             "spine leaf\n"
             "n0 p0/s0 t.yaml:8\nn4 p0/s0 t.yaml:8\nn1 p0/s1 t.yaml:10\nn5 p0/s1 t.yaml:10\n"
             "n6 p0/s1 t.yaml:10\n");
 }
 
 TEST(SlurmYaml, ReadsBlocks) {
-  EXPECT_EQ(parsed("- topology: b\n  block:\n    block_sizes:\n      - 1\n      - 2\n    blocks:\n"
-                   "    - {block: b0, nodes: n0}\n    - {block: b1, nodes: n1}\n"
-                   "    - {block: b2, nodes: n2}\n    - {block: phantom}\n"),
-            "block2 block\n"
-            "n0 b[0-1]/b0 t.yaml:7\nn1 b[0-1]/b1 t.yaml:8\nn2 b2,phantom/b2 t.yaml:9\n");
-  EXPECT_EQ(parsed("- topology: b\n  block: {blocks: [{block: b0, nodes: n0}]}\n"),
+  EXPECT_EQ(
+      parsed_yaml("- topology: b\n  block:\n    block_sizes:\n      - 1\n      - 2\n    blocks:\n"
+                  "    - {block: b0, nodes: n0}\n    - {block: b1, nodes: n1}\n"
+                  "    - {block: b2, nodes: n2}\n    - {block: phantom}\n"),
+      "block2 block\n"
+      "n0 b[0-1]/b0 t.yaml:7\nn1 b[0-1]/b1 t.yaml:8\nn2 b2,phantom/b2 t.yaml:9\n");
+  EXPECT_EQ(parsed_yaml("- topology: b\n  block: {blocks: [{block: b0, nodes: n0}]}\n"),
             "block\nn0 b0 t.yaml:2\n");
 }
 
@@ -43,16 +44,18 @@ TEST(SlurmYaml, ReadsBlocks) {
 TEST(SlurmYaml, KindsThatAreEmptyAreNone) {
   const std::string others = "  flat: {}\n  ring: {}\n  torus3d: {}\n";
   EXPECT_EQ(
-      parsed("%YAML 1.1\n---\n- topology: racks\n  cluster_default: true\n  block: {}\n" + others +
-             "  tree:\n    switches:\n    - switch: core\n      children: r0,r1\n      nodes:\n"
-             "    - switch: r0\n      children:\n      nodes: n0,n2\n"
-             "    - switch: r1\n      children:\n      nodes: n1,n3\n...\n"),
+      parsed_yaml(
+          "%YAML 1.1\n---\n- topology: racks\n  cluster_default: true\n  block: {}\n" + others +
+          "  tree:\n    switches:\n    - switch: core\n      children: r0,r1\n      nodes:\n"
+          "    - switch: r0\n      children:\n      nodes: n0,n2\n"
+          "    - switch: r1\n      children:\n      nodes: n1,n3\n...\n"),
       "spine leaf\nn0 core/r0 t.yaml:14\nn2 core/r0 t.yaml:14\nn1 core/r1 t.yaml:17\n"
       "n3 core/r1 t.yaml:17\n");
-  EXPECT_EQ(parsed("---\n- topology: blocks\n  cluster_default: true\n  block:\n    block_sizes:\n"
-                   "    - 2\n    blocks:\n    - block: r0\n      nodes: n[0,2]\n" +
-                   others + "  tree: {}\n...\n"),
-            "block\nn0 r0 t.yaml:8\nn2 r0 t.yaml:8\n");
+  EXPECT_EQ(
+      parsed_yaml("---\n- topology: blocks\n  cluster_default: true\n  block:\n    block_sizes:\n"
+                  "    - 2\n    blocks:\n    - block: r0\n      nodes: n[0,2]\n" +
+                  others + "  tree: {}\n...\n"),
+      "block\nn0 r0 t.yaml:8\nn2 r0 t.yaml:8\n");
   const auto none = parse_slurm_yaml(
       "---\n- topology: default\n  cluster_default: false\n  block: {}\n" + others + "  tree: {}\n",
       "t.yaml");
@@ -119,17 +122,18 @@ TEST(SlurmYaml, SeveralTopologiesMakeOneTree) {
 }
 
 TEST(SlurmYaml, ReadsRingsAndToruses) {
-  EXPECT_EQ(parsed("- topology: r\n  ring:\n    rings:\n    - {ring: r0, nodes: \"n[2,0,1]\"}\n"),
-            "ring\nn2 r0 t.yaml:4\nn0 r0 t.yaml:4\nn1 r0 t.yaml:4\n");
-  EXPECT_EQ(parsed("- topology: t\n  torus3d:\n    toruses:\n    - name: t0\n"
-                   "      dims: {x: 2, y: 1, z: 2}\n      nodes: n[0-3]\n"),
+  EXPECT_EQ(
+      parsed_yaml("- topology: r\n  ring:\n    rings:\n    - {ring: r0, nodes: \"n[2,0,1]\"}\n"),
+      "ring\nn2 r0 t.yaml:4\nn0 r0 t.yaml:4\nn1 r0 t.yaml:4\n");
+  EXPECT_EQ(parsed_yaml("- topology: t\n  torus3d:\n    toruses:\n    - name: t0\n"
+                        "      dims: {x: 2, y: 1, z: 2}\n      nodes: n[0-3]\n"),
             "torus plane row\nn0 t0/z0/y0 t.yaml:4\nn1 t0/z0/y0 t.yaml:4\nn2 t0/z1/y0 t.yaml:4\n"
             "n3 t0/z1/y0 t.yaml:4\n");
   EXPECT_EQ(
-      parsed("- topology: t\n  torus3d:\n    toruses:\n    - torus: t0\n"
-             "      dims: {x: 2, y: 2, z: 1}\n      regions:\n"
-             "      - {anchor: {x: 0, y: 1, z: 0}, dims: {x: 2, y: 1, z: 1}, nodes: \"a,b\"}\n"
-             "      placements: [{dims: {x: 1, y: 1, z: 1}}]\n"),
+      parsed_yaml("- topology: t\n  torus3d:\n    toruses:\n    - torus: t0\n"
+                  "      dims: {x: 2, y: 2, z: 1}\n      regions:\n"
+                  "      - {anchor: {x: 0, y: 1, z: 0}, dims: {x: 2, y: 1, z: 1}, nodes: \"a,b\"}\n"
+                  "      placements: [{dims: {x: 1, y: 1, z: 1}}]\n"),
       "torus plane row\na t0/z0/y1 t.yaml:7\nb t0/z0/y1 t.yaml:7\n");
 }
 
@@ -193,7 +197,7 @@ TEST(SlurmYaml, RefusesWithThePlace) {
       {"- topology: a\n---\n- topology: b\n", "a second document in one file"},
   };
   for (const auto& [text, expected] : rows) {
-    const std::string outcome = parsed(text);
+    const std::string outcome = parsed_yaml(text);
     EXPECT_EQ(outcome.find("error: t.yaml:"), 0u) << text << outcome;
     EXPECT_NE(outcome.find(expected), std::string::npos) << text << outcome;
   }
@@ -205,17 +209,20 @@ TEST(SlurmYaml, BoundsDepthAliasesAndSize) {
     laughs += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c,
                           static_cast<char>(c - 1));
   }
-  EXPECT_EQ(parsed(laughs), "error: t.yaml:2:8: aliases are not understood; write the value out");
+  EXPECT_EQ(parsed_yaml(laughs),
+            "error: t.yaml:2:8: aliases are not understood; write the value out");
   std::string lists;
   for (int i = 0; i < 1000; ++i) lists += "- ";
-  EXPECT_EQ(parsed(lists + "x"), "error: t.yaml:1:65: nested more than 32 deep");
-  EXPECT_EQ(parsed(std::string(100'000, '[')), "error: t.yaml: brackets nested more than 32 deep");
-  EXPECT_EQ(parsed(std::string(max_yaml_bytes + 1, '#')),
+  EXPECT_EQ(parsed_yaml(lists + "x"), "error: t.yaml:1:65: nested more than 32 deep");
+  EXPECT_EQ(parsed_yaml(std::string(100'000, '[')),
+            "error: t.yaml: brackets nested more than 32 deep");
+  EXPECT_EQ(parsed_yaml(std::string(max_yaml_bytes + 1, '#')),
             "error: t.yaml: more than 4194304 bytes of YAML; write hosts as lists: n[0-99]");
   std::string deep = "- topology: a\n  tree:\n    switches:\n    - {switch: s0, nodes: n0}\n";
   for (int i = 1; i < 64; ++i)
     deep += fmt::format("    - {{switch: s{}, children: s{}}}\n", i, i - 1);
-  EXPECT_NE(parsed(deep).find("switch s63 has more than 15 levels below it"), std::string::npos);
+  EXPECT_NE(parsed_yaml(deep).find("switch s63 has more than 15 levels below it"),
+            std::string::npos);
 }
 
 }  // namespace
