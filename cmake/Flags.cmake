@@ -43,6 +43,7 @@ if(NOT TOPRUN_SANITIZE)
 endif()
 
 if(TOPRUN_SANITIZE)
+  add_compile_definitions(TOPRUN_SANITIZED)
   add_compile_options(-fsanitize=${TOPRUN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TOPRUN_SANITIZE})
   if(TOPRUN_SANITIZE MATCHES thread)

@@ -7,6 +7,15 @@
 
 namespace toprun {
 
+// Of `runs` random cases, those that a test tries: a sanitizer makes each ten times as slow.
+constexpr int tried(int runs) {
+#ifdef TOPRUN_SANITIZED
+  return (runs + 9) / 10;
+#else
+  return runs;
+#endif
+}
+
 // An empty folder that the test removes at its end.
 class TemporaryFolder {
  public:

@@ -15,7 +15,7 @@ Run run_in(std::string image, std::string name = {}) {
   run.wanted.image = std::move(image);
   run.wanted.name = std::move(name);
   run.binds = {{.source = "/home/ada/project", .target = "/home/ada/project"},
-               {.source = "/run/plain_user/7/toprun", .target = "/run/toprun", .read_only = true}};
+               {.source = "/run/user/7/toprun", .target = "/run/toprun", .read_only = true}};
   run.workdir = "/home/ada/project";
   run.program = {"/run/toprun/toprun", "shim"};
   return run;
@@ -91,12 +91,12 @@ TEST(Build, OneCommandWritesTheFile) {
 
 TEST(Apptainer, Command) {
   EXPECT_EQ(line(apptainer(), run_in("/a/t.sif"), plain_user()),
-            "apptainer --quiet exec --cleanenv --bind /run/plain_user/7/toprun:/run/toprun:ro "
+            "apptainer --quiet exec --cleanenv --bind /run/user/7/toprun:/run/toprun:ro "
             "--bind /home/ada/project:/home/ada/project --pwd /home/ada/project /a/t.sif "
             "/run/toprun/toprun shim");
   EXPECT_EQ(line(singularity(), everything("/a/t.sif"), gpu_node()),
             "singularity --quiet exec --cleanenv --nv --fakeroot --writable-tmpfs "
-            "--bind /run/plain_user/7/toprun:/run/toprun:ro "
+            "--bind /run/user/7/toprun:/run/toprun:ro "
             "--bind /home/ada/project:/home/ada/project --pwd /home/ada/project /a/t.sif "
             "/run/toprun/toprun shim");
   EXPECT_TRUE(
@@ -138,14 +138,13 @@ TEST(Apptainer, WhatIsMadeBefore) {
 }
 
 TEST(Docker, Command) {
-  EXPECT_EQ(
-      line(docker(), run_in("docker://a/b:1"), gpu_node()),
-      "docker run --rm --pull missing --log-driver none --network host --ipc host --pid host "
-      "--uts host --security-opt label=disable --plain_user 1000:100 --ulimit memlock=-1:-1 "
-      "--device /dev/infiniband --cap-add IPC_LOCK --gpus all "
-      "--mount 'type=bind,\"source=/run/plain_user/7/toprun\",\"destination=/run/toprun\",ro' "
-      "--mount 'type=bind,\"source=/home/ada/project\",\"destination=/home/ada/project\"' "
-      "--workdir /home/ada/project --entrypoint '' docker.io/a/b:1 /run/toprun/toprun shim");
+  EXPECT_EQ(line(docker(), run_in("docker://a/b:1"), gpu_node()),
+            "docker run --rm --pull missing --log-driver none --network host --ipc host --pid host "
+            "--uts host --security-opt label=disable --user 1000:100 --ulimit memlock=-1:-1 "
+            "--device /dev/infiniband --cap-add IPC_LOCK --gpus all "
+            "--mount 'type=bind,\"source=/run/user/7/toprun\",\"destination=/run/toprun\",ro' "
+            "--mount 'type=bind,\"source=/home/ada/project\",\"destination=/home/ada/project\"' "
+            "--workdir /home/ada/project --entrypoint '' docker.io/a/b:1 /run/toprun/toprun shim");
   EXPECT_TRUE(
       line(docker(), run_in("a", "mine"), plain_user()).starts_with("error: --container-name"));
 }
@@ -162,12 +161,12 @@ TEST(Docker, GpusThatTheJobKnowsByOtherNumbers) {
 
 TEST(Enroot, Command) {
   EXPECT_EQ(line(enroot(), run_in("/a/t.sqsh"), plain_user()),
-            "enroot start --mount /run/plain_user/7/toprun:/run/toprun:none:x-create=auto,rbind,ro "
+            "enroot start --mount /run/user/7/toprun:/run/toprun:none:x-create=auto,rbind,ro "
             "--mount /home/ada/project:/home/ada/project:none:x-create=auto,rbind /a/t.sqsh "
             "/run/toprun/toprun shim");
   EXPECT_EQ(line(enroot(), everything("/a/t.sqsh"), gpu_node()),
             "enroot start --root --rw "
-            "--mount /run/plain_user/7/toprun:/run/toprun:none:x-create=auto,rbind,ro "
+            "--mount /run/user/7/toprun:/run/toprun:none:x-create=auto,rbind,ro "
             "--mount /home/ada/project:/home/ada/project:none:x-create=auto,rbind "
             "--env NVIDIA_VISIBLE_DEVICES=all --env MELLANOX_VISIBLE_DEVICES=all --env 'A=x, y' "
             "/a/t.sqsh /run/toprun/toprun shim");
@@ -195,15 +194,14 @@ TEST(Enroot, WhatIsMadeBefore) {
 TEST(Pyxis, StepOptions) {
   EXPECT_EQ(shell_quote(pyxis().step_options(run_in("nvcr.io/nvidia/pytorch:24.06-py3", "mine"))),
             "'--container-image=nvcr.io#nvidia/pytorch:24.06-py3' "
-            "--container-mounts=/run/plain_user/7/toprun:/run/toprun:ro,"
+            "--container-mounts=/run/user/7/toprun:/run/toprun:ro,"
             "/home/ada/project:/home/ada/project --container-workdir=/home/ada/project "
             "--container-name=mine --no-container-entrypoint --no-container-remap-root");
-  EXPECT_EQ(
-      shell_quote(pyxis().step_options(everything("/a/t.sqsh"))),
-      "--container-image=/a/t.sqsh --container-mounts=/run/plain_user/7/toprun:/run/toprun:ro,"
-      "/home/ada/project:/home/ada/project --container-workdir=/home/ada/project "
-      "--no-container-entrypoint --container-remap-root --container-writable "
-      "--container-env=LANG,A");
+  EXPECT_EQ(shell_quote(pyxis().step_options(everything("/a/t.sqsh"))),
+            "--container-image=/a/t.sqsh --container-mounts=/run/user/7/toprun:/run/toprun:ro,"
+            "/home/ada/project:/home/ada/project --container-workdir=/home/ada/project "
+            "--no-container-entrypoint --container-remap-root --container-writable "
+            "--container-env=LANG,A");
   EXPECT_TRUE(line(pyxis(), run_in("a"), plain_user()).starts_with("error: n1: pyxis starts no"));
 }
 

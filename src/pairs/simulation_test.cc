@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/testing.h"
 #include "pairs/second_pass.h"
 #include "pairs/testing.h"
 #include "pairs/verdict.h"
@@ -86,7 +87,7 @@ void expect_confirmed(Simulation& cluster, const Verdict& verdict, const std::st
 }
 
 void expect_found(const Plan& plan, Planted planted) {
-  for (int run = 0; run < plan.runs; ++run) {
+  for (int run = 0; run < tried(plan.runs); ++run) {
     Simulation cluster = simulation(plan, run);
     const std::string expected = plant(cluster, planted);
     const auto verdict = judge(cluster.cluster, cluster.first_pass());
@@ -112,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(All, SimulatedFault,
 // it is.
 TEST(SecondPass, TellsApartWhatTheFirstCannot) {
   int ambiguous = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < static_cast<unsigned>(tried(200)); ++seed) {
     Simulation cluster(4, 8, 2, 0.05, seed);
     const std::string expected = plant(cluster, Planted::host);
     const auto verdict = judge(cluster.cluster, cluster.first_pass());

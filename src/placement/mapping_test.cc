@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/testing.h"
 #include "placement/exact_mapping.h"
 #include "placement/order.h"
 
@@ -208,7 +209,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOfSmallJobs) {
 
 TEST(Mapping, IsNeverWorseThanThePlainOrder) {
   Random random{std::mt19937(11)};
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < tried(500); ++round) {
     const MappedJob job = random.job(2 + random(32), round % 4 == 0);
     const Plan plan = random.plan(job);
     const auto prepared = prepare(plan, job.map, processes_of(job));

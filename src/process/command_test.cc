@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Environment search_path = {{"PATH", "/usr/bin:/bin"}};
+const Environment usual_path = {{"PATH", "/usr/bin:/bin"}};
 
 TEST(Process, GivesWhatTheCommandPrints) {
   EXPECT_EQ(output_of({"sh", "-c", "echo $X; echo noise >&2"},
@@ -25,17 +25,17 @@ TEST(Process, GivesWhatTheCommandPrints) {
 }
 
 TEST(Process, WaitsForACommandThatClosedItsOutputs) {
-  EXPECT_EQ(output_of({"sh", "-c", "echo a; exec >&- 2>&-; sleep 0.1"}, search_path, 60s), "a\n");
+  EXPECT_EQ(output_of({"sh", "-c", "echo a; exec >&- 2>&-; sleep 0.1"}, usual_path, 60s), "a\n");
 }
 
 TEST(Process, GivesTheCodeAndBothStreamsOfACommandThatFailed) {
   const std::string input(1 << 20, 'x');  // more than a pipe holds
-  const auto finished = run({"sh", "-c", "wc -c; echo no >&2; exit 7"}, search_path, 60s, input);
+  const auto finished = run({"sh", "-c", "wc -c; echo no >&2; exit 7"}, usual_path, 60s, input);
   ASSERT_TRUE(finished);
   EXPECT_EQ(finished->out, "1048576\n");
   EXPECT_EQ(finished->err, "no\n");
   EXPECT_EQ(finished->code, 7);
-  EXPECT_EQ(run({"sh", "-c", "kill -9 $$"}, search_path, 60s)->code, 137);
+  EXPECT_EQ(run({"sh", "-c", "kill -9 $$"}, usual_path, 60s)->code, 137);
 }
 
 TEST(Process, SaysWhyACommandFailed) {
@@ -45,11 +45,11 @@ TEST(Process, SaysWhyACommandFailed) {
       {"kill -9 $$", "failed: killed by signal 9"},
   };
   for (const auto& [script, expected] : rows) {
-    const auto output = output_of({"sh", "-c", script}, search_path, 60s);
+    const auto output = output_of({"sh", "-c", script}, usual_path, 60s);
     ASSERT_FALSE(output) << script;
     EXPECT_NE(output.error().line().find(expected), std::string::npos) << output.error().line();
   }
-  const auto missing = output_of({"no-such-program"}, search_path, 60s);
+  const auto missing = output_of({"no-such-program"}, usual_path, 60s);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().line(), "cannot run `no-such-program`: no no-such-program in PATH");
 }
@@ -57,7 +57,7 @@ TEST(Process, SaysWhyACommandFailed) {
 TEST(Process, KillsACommandThatDoesNotAnswer) {
   // The second one holds the pipe through a child of its own.
   for (const char* script : {"sleep 1000", "sleep 1000 & exit 0", "exec >&- 2>&-; sleep 1000"}) {
-    const auto output = output_of({"sh", "-c", script}, search_path, 50ms);
+    const auto output = output_of({"sh", "-c", script}, usual_path, 50ms);
     ASSERT_FALSE(output) << script;
     EXPECT_NE(output.error().line().find("50 ms"), std::string::npos) << output.error().line();
   }

@@ -294,7 +294,7 @@ TEST(Conductor, AsTorchrunNoRunThatASignalEndedIsGood) {
 
 TEST(Conductor, ANodeThatCannotStartIsTheCause) {
   Conductor conductor = conductor_of_two();
-  conductor.failed(1, Error{"cannot first_moment python3", "not found", "", 2});
+  conductor.failed(1, Error{"cannot start python3", "not found", "", 2});
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   conductor.exited(0, stopped(0), first_moment);
   EXPECT_EQ(conductor.verdict().exit_code, 2);
@@ -331,8 +331,7 @@ TEST(Growing, NowMeansWithinASecondOfTheFirstNewcomer) {
   end_all(conductor, stopped(0), stopped(1));
   EXPECT_TRUE(conductor.over());
   EXPECT_EQ(conductor.verdict().kind, CauseKind::grown);
-  EXPECT_EQ(conductor.verdict().message,
-            "2 nodes have come: all ranks first_moment again with them");
+  EXPECT_EQ(conductor.verdict().message, "2 nodes have come: all ranks start again with them");
 }
 
 TEST(Growing, TheLastThatCanComeIsNotWaitedFor) {

@@ -83,7 +83,7 @@ std::string receive_all(const Fd& socket) {
 }
 
 // Sanitizers keep freed memory for a while and shadow the rest.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TOPRUN_SANITIZED
 constexpr std::size_t memory_factor = 16;
 #else
 constexpr std::size_t memory_factor = 1;

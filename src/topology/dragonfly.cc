@@ -9,7 +9,7 @@ namespace {
 using Index = std::size_t;
 using Neighbours = std::vector<std::vector<Index>>;  // ascending, without duplicates
 
-constexpr std::size_t max_comparisons = 200'000'000;
+constexpr std::size_t max_checked_groups = 200'000'000;
 constexpr std::size_t least_group = 3;  // two switches and a cable occur in any network
 
 Neighbours neighbours_of(const std::vector<FabricSwitch>& switches) {
@@ -115,7 +115,7 @@ std::vector<std::size_t> dragonfly_groups(const std::vector<FabricSwitch>& switc
   for (const auto& all : near) {
     for (const Index peer : all) comparisons += all.size() + near[peer].size();
   }
-  if (comparisons > max_comparisons) return {};
+  if (comparisons > max_checked_groups) return {};
   return Groups(near).run();
 }
 

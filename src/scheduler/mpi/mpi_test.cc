@@ -50,7 +50,7 @@ Environment with_variable(Environment environment, const char* name, const char*
   return environment;
 }
 
-Hints nnodes(int count, bool in_place = false) {
+Hints mpi_nnodes(int count, bool in_place = false) {
   Hints hints;
   hints.nnodes = count;
   hints.nnodes_source = "--nnodes";
@@ -117,9 +117,9 @@ TEST(Mpi, Detects) {
             {},
             "mpi single 1 node 0 task 0 of 1 at 127.0.0.1"},
            {"--standalone", two_agents, alone, "local single 1 node 0 task -1 of 0 at "},
-           {"an endpoint of the user's", two_agents, nnodes(2),
+           {"an endpoint of the user's", two_agents, mpi_nnodes(2),
             "mpi agent 2 node 1 task 1 of 2 at ctl n0 n1 10.77.2.1 fd77::c9"},
-           {"fewer nodes than there are", two_agents, nnodes(3),
+           {"fewer nodes than there are", two_agents, mpi_nnodes(3),
             "--nnodes 3: Open MPI's mpirun started 2 processes on 2 nodes; drop --nnodes or start "
             "one process on each of 3 nodes: mpirun --map-by ppr:1:node"},
            {"mpirun inside Slurm",
@@ -140,9 +140,9 @@ TEST(Mpi, Detects) {
             big,
             {},
             "mpi in_place 4 node -1 task 3 of 8 at n0 n1 n2 n3"},
-           {"the user counts better", hydra("3", "5", "0", "2"), nnodes(2, true),
+           {"the user counts better", hydra("3", "5", "0", "2"), mpi_nnodes(2, true),
             "mpi in_place 2 node -1 task 3 of 5 at "},
-           {"one each of several mpiruns", hydra("0", "1", "0", "1"), nnodes(2),
+           {"one each of several mpiruns", hydra("0", "1", "0", "1"), mpi_nnodes(2),
             "manual agent 2 node -1 task -1 of 0 at "},
            {"two launchers",
             with_variable(with_variable(hydra("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),

@@ -136,7 +136,7 @@ TEST(LinesFile, RefusesWithThePlace) {
 }
 
 // The result of --topology FILE for a file with this content.
-std::string read_text(const std::string& name, std::string_view content) {
+std::string outcome_of_file(const std::string& name, std::string_view content) {
   const TemporaryFolder temporary;
   const std::filesystem::path& folder = temporary.path();
   std::ofstream(folder / name) << content;
@@ -157,10 +157,10 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       "ELF\x02\x01\x01\0",
       8);
   const std::vector<std::tuple<std::string, std::string, std::string>> rows = {
-      {"t", elf, "error: cannot read_text t: it is no text; is it compressed, or another file?"},
-      {"t.json", std::string("{\0\"\0", 4), "error: cannot read_text t.json: it is no text"},
-      {"t.gz", "\x1f\x8b\x08...", "error: cannot read_text t.gz: it is no text"},
-      {"t", "\xff\xfen0", "error: cannot read_text t: it is UTF-16; save it as UTF-8"},
+      {"t", elf, "error: cannot read t: it is no text; is it compressed, or another file?"},
+      {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is no text"},
+      {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is no text"},
+      {"t", "\xff\xfen0", "error: cannot read t: it is UTF-16; save it as UTF-8"},
       {"t", "\xef\xbb\xbfSwitchName=s0 Nodes=n0\n", "leaf\nn0 s0 t:1\n"},
       {"t", "\xef\xbb\xbf{\"hosts\": {\"n0\": \"/r\"}}", "rack\nn0 r t:1\n"},
       {"t", "$ scontrol show topology\nSwitchName=s0 Level=0 Nodes=n0\n",
@@ -182,9 +182,9 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t", "n0 /r/0\nN0.c /r/1\n",
        "rack\nn0 r t:1\nN0.c r t:2\nn0 (t:1) and N0.c (t:2) may be one host, they count as two"},
       {"t", std::string(default_file_limit_bytes + 1, 'x'),
-       "error: cannot read_text t: larger than 67108864 bytes"},
+       "error: cannot read t: larger than 67108864 bytes"},
       {"t", std::string(max_topology_file_bytes + 1, 'x'),
-       "error: cannot read_text t: larger than 134217728 bytes"},
+       "error: cannot read t: larger than 134217728 bytes"},
       {"t.yaml", "- topology: x\n  flat: true\n",
        "error: t.yaml: no host stands in it: t.yaml:2: topology x is flat, it places no host"},
       {"t.yaml", "hosts:\n  n0: /c/a\n  \"n[1-2]\": [c, b]\n",
@@ -193,7 +193,7 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t", "n[0-999999999] /r/0\n", "error: t:1:3: the range 0-999999999 has more than 262144"},
   };
   for (const auto& [name, content, expected] : rows) {
-    const std::string outcome = read_text(name, content);
+    const std::string outcome = outcome_of_file(name, content);
     EXPECT_EQ(outcome.find(expected), 0u) << content.substr(0, 60) << "\n" << outcome;
   }
 }
