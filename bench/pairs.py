@@ -2,9 +2,9 @@
 
     python3 bench/pairs.py [--rounds 20] [--seed N] [--only host,uplink,link,none]
 
-Eight virtual hosts stand in four racks with uplinks of 400 Mbit/s. In each round one host, one
-uplink, one link between two hosts, all drawn by chance, and nothing in turn gets a third of what an
-uplink carries, in both directions. Printed are each round's answer and how many were right: what is
+Eight virtual hosts stand in four racks; hosts and uplinks have 400 Mbit/s. In each round one host, one
+uplink, one link between two hosts, all drawn by chance, and nothing in turn gets a third of that, in both
+directions. Printed are each round's answer and how many were right: what is
 slow is named, nothing else is, and without a fault none is slower. Needs root, and a built toprun
 (TOPRUN, else build/release/toprun). Exit code 1 if one answer was wrong. See README.md.
 """
@@ -27,8 +27,9 @@ import cluster  # noqa: E402
 
 HOSTS = [f"n{i}" for i in range(8)]
 RACKS = 4
-UPLINK_MBIT = 400
-SLOW = f"{UPLINK_MBIT // 3}mbit"
+RATE_MBIT = 400  # of a host's link and of an uplink: without a limit the processor would be measured
+RATE = f"{RATE_MBIT}mbit"
+SLOW = f"{RATE_MBIT // 3}mbit"
 TBF = ["root", "tbf", "burst", "256kb", "limit", "4mb", "rate"]
 LIMIT_S = 180
 
@@ -40,6 +41,8 @@ class Faults:
         self.cluster = made
         self.chance = chance
         self.addresses = {host: self.address(host) for host in HOSTS}
+        for host in HOSTS:
+            self.shape_host("add", host, RATE)
 
     def run(self, where, *words):
         done = subprocess.run(self.cluster.on(where, *words), capture_output=True, text=True,
@@ -63,14 +66,12 @@ class Faults:
 
     def host(self):
         host = self.chance.choice(HOSTS)
-        ends = (host, "eth0"), ("switches", f"{host}.0")
-        for where, device in ends:
-            self.tc(where, f"qdisc add dev {device} {' '.join(TBF)} {SLOW}")
+        self.shape_host("change", host, SLOW)
+        return host, rf"{host}: .*, both directions", lambda: self.shape_host("change", host, RATE)
 
-        def mend():
-            for where, device in ends:
-                self.tc(where, f"qdisc del dev {device} root")
-        return host, rf"{host}: .*, both directions", mend
+    def shape_host(self, verb, host, rate):
+        for where, device in ((host, "eth0"), ("switches", f"{host}.0")):
+            self.tc(where, f"qdisc {verb} dev {device} {' '.join(TBF)} {rate}")
 
     def uplink(self):
         rack = self.chance.randrange(RACKS)
@@ -80,13 +81,13 @@ class Faults:
                 self.tc("switches", f"qdisc change dev {device} {' '.join(TBF)} {rate}")
         shape(SLOW)
         return (f"uplink of r{rack}", rf"uplink of domain core/r{rack}: .*, both directions.*",
-                lambda: shape(f"{UPLINK_MBIT}mbit"))
+                lambda: shape(RATE))
 
     def link(self):
         one, other = self.chance.choice(list(itertools.combinations(HOSTS, 2)))
         for host, target in ((one, other), (other, one)):
-            for words in ("qdisc add dev eth0 root handle 1: htb default 1",
-                          "class add dev eth0 parent 1: classid 1:1 htb rate 20gbit burst 1m cburst 1m",
+            for words in ("qdisc replace dev eth0 root handle 1: htb default 1",
+                          f"class add dev eth0 parent 1: classid 1:1 htb rate {RATE} burst 256k",
                           f"class add dev eth0 parent 1: classid 1:2 htb rate {SLOW} burst 256k",
                           "filter add dev eth0 parent 1: protocol ip u32 match ip dst "
                           f"{self.addresses[target]}/32 flowid 1:2"):
@@ -94,7 +95,7 @@ class Faults:
 
         def mend():
             for host in (one, other):
-                self.tc(host, "qdisc del dev eth0 root")
+                self.tc(host, f"qdisc replace dev eth0 {' '.join(TBF)} {RATE}")
         ends = f"({one} – {other}|{other} – {one})"
         return f"{one} – {other}", rf"{ends}: .*, both directions", mend
 
@@ -121,7 +122,7 @@ def main():
     right = dict.fromkeys(kinds, 0)
     print(f"seed {args.seed}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs", flush=True)
     made = cluster.Cluster("--hosts", str(len(HOSTS)), "--racks", str(RACKS), "--uplink",
-                           f"{UPLINK_MBIT}mbit", "--slurm")
+                           RATE, "--slurm")
     try:
         made.up()
         faults = Faults(made, random.Random(args.seed))
