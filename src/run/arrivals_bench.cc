@@ -6,15 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "run/arrivals.h"
+#include "run/benched.h"
 
 namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
 using rendezvous::Arrivals;
-
-constexpr int nodes = 12'500;
-constexpr int slots = 8;
 
 struct Job {
   explicit Job(bool through_gateways) {

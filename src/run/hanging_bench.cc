@@ -10,12 +10,10 @@
 
 #include "hang/verdict.h"
 #include "rendezvous/run_messages.h"
+#include "run/benched.h"
 
 namespace toprun::run {
 namespace {
-
-constexpr int nodes = 12'500;
-constexpr int slots = 8;
 
 std::string node_of(int rank) {
   return fmt::format("n{}", rank / slots);

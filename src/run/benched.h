@@ -1,0 +1,9 @@
+#pragma once
+
+namespace toprun::run {
+
+// The job of the benchmarks: 100,000 ranks.
+inline constexpr int nodes = 12'500;
+inline constexpr int slots = 8;
+
+}  // namespace toprun::run
