@@ -80,7 +80,12 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
     ASSERT_TRUE(read && *read) << written;
     EXPECT_EQ((*read)->attempt, message.attempt);
     EXPECT_EQ((*read)->what.index(), message.what.index()) << written;
-    EXPECT_EQ(to_wire(**read), written);
+    json again = to_wire(**read);
+    if (written["type"] == "exit") {  // its age counts up to the moment of writing
+      EXPECT_NEAR(again["age_ms"].get<double>(), written["age_ms"].get<double>(), 1'000);
+      again["age_ms"] = written["age_ms"];
+    }
+    EXPECT_EQ(again, written);
   }
 }
 
