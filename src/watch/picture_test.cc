@@ -22,7 +22,7 @@ view::AttemptRecord attempt(int number) {
 }
 
 Run pictured_run() {
-  Run pictured_run;
+  Run run;
   view::AttemptRecord failed = attempt(0);
   failed.ended = start + 1min;
   failed.cause.emplace();
@@ -38,19 +38,19 @@ Run pictured_run() {
   now.hang.emplace();
   now.hang->after = 30s;
   now.hang->verdict.what = "rank 2 on n1 sleeps";
-  pictured_run.record = {"a job", "n0", 4711, {}, 0, start, {}, {failed, now}, 1};
-  pictured_run.id = "17";
-  pictured_run.program = "train.py";
-  pictured_run.stage = "running";
-  pictured_run.least_nodes = 1;
-  pictured_run.most_nodes = 2;
-  pictured_run.max_restarts = 3;
-  pictured_run.joined = 2;
-  pictured_run.missing = {"n2"};
-  pictured_run.hangs = true;
-  pictured_run.messages = {{start, "n1 was lost"}};
-  pictured_run.interval = 2s;
-  return pictured_run;
+  run.record = {"a job", "n0", 4711, {}, 0, start, {}, {failed, now}, 1};
+  run.id = "17";
+  run.program = "train.py";
+  run.stage = "running";
+  run.least_nodes = 1;
+  run.most_nodes = 2;
+  run.max_restarts = 3;
+  run.joined = 2;
+  run.missing = {"n2"};
+  run.hangs = true;
+  run.messages = {{start, "n1 was lost"}};
+  run.interval = 2s;
+  return run;
 }
 
 Board board() {
@@ -65,9 +65,8 @@ Board board() {
   return board;
 }
 
-json picture(const Run& pictured_run, const Board& board) {
-  const json job = job_json(pictured_run, start + 2min),
-             nodes = nodes_json(nodes_of(pictured_run.record)),
+json picture(const Run& run, const Board& board) {
+  const json job = job_json(run, start + 2min), nodes = nodes_json(nodes_of(run.record)),
              figures = figures_json(board, {2}, start + 2min, steady);
   return json::parse(picture_text(job.dump(), nodes.dump(), figures.dump()));
 }
