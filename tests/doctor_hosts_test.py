@@ -7,7 +7,9 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
+import tempfile
 import unittest
 
 import cluster
@@ -54,6 +56,20 @@ class Hosts(cluster.TestCase):
     def test_healthy_hosts_by_slurm(self):
         for _ in range(HEALTHY_RUNS):
             self.assert_found(self.by_slurm())
+
+    def test_a_host_whose_answer_was_lost_is_asked_again(self):
+        """As srun loses it now and then: nothing is said of it, and the step ends well."""
+        with tempfile.TemporaryDirectory() as folder:
+            losing = pathlib.Path(folder, "srun")
+            losing.write_text('#!/bin/sh\n[ -e "$0.was" ] && exec {srun} "$@"\n: > "$0.was"\n'
+                              '{srun} "$@" | grep -v \'"host":"n3"\'\n'
+                              .format(srun=shutil.which("srun")))
+            losing.chmod(0o755)
+            finished = self.on("ctl", "salloc", "--quiet", "-N8", "env", f"PATH={folder}:{os.environ['PATH']}",
+                               support.binary(), "doctor", "--json")
+            self.assertTrue(pathlib.Path(folder, "srun.was").exists())
+        self.assert_found(finished)
+        self.assertEqual(len(json.loads(finished.out)["hosts"]), 8)
 
     def test_healthy_hosts_by_ssh(self):
         finished = self.by_ssh()

@@ -30,6 +30,10 @@ constexpr std::array one_machine = {FlagId::here, FlagId::json_lines, FlagId::ro
 // doctor that looks for such things waiting.
 constexpr unsigned examination_limit_s = 20;
 
+// srun (22.05) may lose what a task printed and say nothing of it; seldom, on a busy machine.
+// Who gave no answer to a step that ended sooner is asked once more.
+constexpr std::chrono::seconds hanging_after{10};
+
 std::string not_done;  // made before the alarm is set: its handler must not allocate
 
 void end_unfinished(int) {
@@ -107,9 +111,11 @@ std::vector<doctor::HostReport> reports_in(const start::EveryNode& every) {
   return reports.complete();
 }
 
-int print_comparison(const options::Call& call, const start::EveryNode& every) {
-  const auto reports = reports_in(every);
-  const auto findings = doctor::compare(reports, every.hosts);
+using Hosts = std::vector<std::string>;
+
+int print_comparison(const options::Call& call, const std::vector<doctor::HostReport>& reports,
+                     const Hosts& hosts) {
+  const auto findings = doctor::compare(reports, hosts);
   std::vector<std::string> answered;
   for (const doctor::HostReport& report : reports) answered.push_back(report.host);
   int printed = 0;
@@ -123,6 +129,34 @@ int print_comparison(const options::Call& call, const start::EveryNode& every) {
   if (printed != 0) return printed;
   return doctor::exit_code(findings.empty() ? doctor::Severity::ok
                                             : findings.front().finding.severity);
+}
+
+std::vector<doctor::HostReport> with_second_answers(std::vector<doctor::HostReport> reports,
+                                                    const start::EveryNode& again) {
+  for (doctor::HostReport& late : reports_in(again)) {
+    if (std::ranges::find(reports, late.host, &doctor::HostReport::host) == reports.end()) {
+      reports.push_back(std::move(late));
+    }
+  }
+  std::ranges::sort(reports, {}, &doctor::HostReport::host);
+  return reports;
+}
+
+// The exit code; nullopt: the job has this node alone.
+Result<std::optional<int>> compare_hosts(const options::Call& call) {
+  const plan::Options options = options_of(call);
+  const auto began = std::chrono::steady_clock::now();
+  const auto every = start::run_on_every_node(options, call.environment);
+  if (!every) return std::unexpected(every.error());
+  if (!*every) return std::nullopt;
+  const Hosts& hosts = (*every)->hosts;
+  auto reports = reports_in(**every);
+  const bool ended_soon = std::chrono::steady_clock::now() - began < hanging_after;
+  if (reports.size() < hosts.size() && ended_soon && !(*every)->by_login) {
+    const auto again = start::run_on_every_node(options, call.environment);
+    if (again && *again) reports = with_second_answers(std::move(reports), **again);
+  }
+  return print_comparison(call, reports, hosts);
 }
 
 // --hosts and --hostfile on the command line contradict options for one machine.
@@ -152,9 +186,9 @@ bool is_about_one_machine(const options::Call& call) {
 Result<int> run_doctor(const options::Call& call) {
   if (auto fits = check_hosts(call); !fits) return std::unexpected(std::move(fits.error()));
   if (!is_about_one_machine(call)) {
-    const auto every = start::run_on_every_node(options_of(call), call.environment);
-    if (!every) return std::unexpected(every.error());
-    if (*every) return print_comparison(call, **every);
+    const auto code = compare_hosts(call);
+    if (!code) return std::unexpected(code.error());
+    if (*code) return **code;
   }
   const doctor::HostReport report = examine_this_host(call);
   const int printed = print_report(call, report);

@@ -32,24 +32,15 @@ class Planner {
     }
   }
 
-  SecondPass run(std::span<const Finding> findings) && {
-    for (std::size_t i = 0; i < findings.size(); ++i) {
-      const Finding& finding = findings[i];
-      switch (finding.kind) {
-        case Kind::node:
-          check_node(i, finding.nodes[0], finding.shared, Subject::itself);
-          break;
-        case Kind::pair:
-          check({i, Subject::itself, {}, {}},
-                std::vector<Round>(pair_repeats, {pair_of(finding.nodes[0], finding.nodes[1])}),
-                finding.shared);
-          check_node(i, finding.nodes[0], finding.shared, Subject::first_node);
-          check_node(i, finding.nodes[1], finding.shared, Subject::second_node);
-          break;
-        case Kind::uplink:
-        case Kind::between:
-          check_domains(i, finding);
-      }
+  SecondPass run(const Verdict& verdict) && {
+    const std::size_t found = verdict.findings.size();
+    for (std::size_t i = 0; i < found; ++i) check_finding(i, verdict.findings[i]);
+    for (std::size_t i = 0; i < verdict.doubted.size(); ++i) {
+      const Finding& pair = verdict.doubted[i];
+      // Other doubted pairs may be compared with: one is slow only if each measurement of it is.
+      suspect_pairs_.push_back(pair_of(pair.nodes[0], pair.nodes[1]));
+      check_finding(found + i, pair);
+      suspect_pairs_.pop_back();
     }
     return std::move(out_);
   }
@@ -57,6 +48,22 @@ class Planner {
  private:
   // Who may be compared with. On busy hosts so many pairs can look slow that no node is good.
   enum class Trust { good, in_slow_pairs_only };
+
+  void check_finding(std::size_t i, const Finding& finding) {
+    switch (finding.kind) {
+      case Kind::node:
+        return check_node(i, finding.nodes[0], finding.shared, Subject::itself);
+      case Kind::pair:
+        check({i, Subject::itself, {}, {}},
+              std::vector<Round>(pair_repeats, {pair_of(finding.nodes[0], finding.nodes[1])}),
+              finding.shared);
+        check_node(i, finding.nodes[0], finding.shared, Subject::first_node);
+        return check_node(i, finding.nodes[1], finding.shared, Subject::second_node);
+      case Kind::uplink:
+      case Kind::between:
+        return check_domains(i, finding);
+    }
+  }
 
   void check_node(std::size_t finding, std::size_t node, std::size_t level, Subject subject) {
     Nodes partners;
@@ -337,6 +344,12 @@ bool names_node(std::span<const Finding> findings, std::size_t node) {
   });
 }
 
+std::vector<Finding> all_suspects(const Verdict& verdict) {
+  std::vector<Finding> all = verdict.findings;
+  all.insert(all.end(), verdict.doubted.begin(), verdict.doubted.end());
+  return all;
+}
+
 // The answers about one finding, by subject.
 using Answers = std::array<Answer, 3>;
 
@@ -358,8 +371,8 @@ void settle(const Finding& finding, const Answers& answers, Figure figure, Confi
   }
   if (node_is_slow) return;
   const Answer& itself = about(answers, Subject::itself);
-  if (itself.slow && finding.kind == Kind::node) {
-    if (names_node(out.bad, finding.nodes[0])) return;
+  if (itself.slow && !finding.nodes.empty()) {
+    if (finding.kind == Kind::node && names_node(out.bad, finding.nodes[0])) return;
     out.bad.push_back(finding);
     out.bad.back().way = itself.way;
     return;
@@ -370,7 +383,7 @@ void settle(const Finding& finding, const Answers& answers, Figure figure, Confi
 }  // namespace
 
 SecondPass second_pass(const Cluster& cluster, const Verdict& verdict) {
-  return Planner(cluster, verdict).run(verdict.findings);
+  return Planner(cluster, verdict).run(verdict);
 }
 
 Confirmed confirm(const Verdict& verdict, const SecondPass& pass,
@@ -379,15 +392,28 @@ Confirmed confirm(const Verdict& verdict, const SecondPass& pass,
   for (const Measured& pair : measured) {
     if (pair.round < results.size()) results[pair.round].push_back(&pair);
   }
-  std::vector<Answers> answers(verdict.findings.size());
+  const std::vector<Finding> suspects = all_suspects(verdict);
+  std::vector<Answers> answers(suspects.size());
   for (const Check& check : pass.checks) {
     answers[check.finding][static_cast<std::size_t>(check.subject)] =
-        answer(check, results, verdict.findings[check.finding], verdict.figure, thresholds);
+        answer(check, results, suspects[check.finding], verdict.figure, thresholds);
   }
   Confirmed out;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    settle(verdict.findings[i], answers[i], verdict.figure, out);
+  for (std::size_t i = 0; i < verdict.findings.size(); ++i) {
+    settle(suspects[i], answers[i], verdict.figure, out);
   }
+  // Of doubts that were not confirmed there is nothing to say.
+  Confirmed doubts{out.bad, {}, {}};
+  for (std::size_t i = verdict.findings.size(); i < suspects.size(); ++i) {
+    Finding pair = suspects[i];
+    const auto is_bad = [&](std::size_t node) { return names_node(doubts.bad, node); };
+    if (std::ranges::any_of(pair.nodes, is_bad)) continue;
+    const Answer& alone = about(answers[i], Subject::itself);
+    pair.reached = in_unit(alone.reached, verdict.figure);
+    pair.usual = in_unit(alone.usual, verdict.figure);
+    settle(pair, answers[i], verdict.figure, doubts);
+  }
+  out.bad = std::move(doubts.bad);
   return out;
 }
 

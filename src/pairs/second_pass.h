@@ -23,7 +23,7 @@ struct SecondPass {
   // Rounds are indexes in `rounds`. Controls are as many good pairs at the same distance; none
   // where too many nodes are suspected.
   struct Check {
-    std::size_t finding = 0;
+    std::size_t finding = 0;  // index in the verdict's findings, followed by those doubted
     Subject subject = Subject::itself;
     std::vector<std::size_t> suspect;
     std::vector<std::size_t> control;
@@ -41,10 +41,10 @@ struct Confirmed {
   std::vector<Finding> open;  // nothing to compare with
 };
 
-// What the second pass says of the verdict's findings. `measured`: its results, `round` an index
-// in `pass.rounds`; pairs that are missing count as nothing. A finding that stays bad keeps the
-// first pass's figures, but a node has the direction of the second; a node that was a pair has all
-// from the second.
+// What the second pass says of the verdict's findings, and which doubted pairs it confirms.
+// `measured`: its results, `round` an index in `pass.rounds`; pairs that are missing count as
+// nothing. A finding that stays bad keeps the first pass's figures, but a node or a pair has the
+// direction of the second; a node that was a pair, and a doubted pair, have all from the second.
 Confirmed confirm(const Verdict& verdict, const SecondPass& pass,
                   std::span<const Measured> measured, const Thresholds& thresholds = {});
 

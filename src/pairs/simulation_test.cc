@@ -124,6 +124,25 @@ TEST(SecondPass, TellsApartWhatTheFirstCannot) {
   EXPECT_GT(ambiguous, 0);
 }
 
+// Two pairs share an uplink, so that a link of a third of its rate looks two thirds as fast.
+TEST(SecondPass, FindsALinkThatSharedUplinksNearlyHide) {
+  int doubted = 0;
+  for (unsigned seed = 0; seed < static_cast<unsigned>(tried(500)); ++seed) {
+    Simulation cluster(4, 8, 2, 0.08, seed);
+    const std::string expected = plant(cluster, Planted::link);
+    cluster.faults.link_ab = cluster.faults.link_ba = 1;
+    cluster.faults.link_gbps = Simulation::host_gbps * Simulation::bad_share;
+    const auto verdict = judge(cluster.cluster, cluster.first_pass());
+    ASSERT_TRUE(verdict) << verdict.error().line();
+    EXPECT_LE(verdict->doubted.size(), most_doubted_pairs);
+    doubted += short_words(cluster.cluster, verdict->doubted).starts_with(expected) ? 1 : 0;
+    const SecondPass pass = second_pass(cluster.cluster, *verdict);
+    const Confirmed confirmed = confirm(*verdict, pass, cluster.measure(pass.rounds));
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), expected) << seed;
+  }
+  EXPECT_GT(doubted, 0);
+}
+
 // A leaf's only pair was slow by chance, and the leaf's uplink is slow: the two hosts are not taken
 // for slow because their uplink is.
 TEST(SecondPass, AnUplinkIsNotItsHosts) {

@@ -23,6 +23,7 @@ class Simulation {
     std::vector<double> uplink, downlink;  // of each rack
     std::optional<Pair> link;              // of two hosts
     double link_ab = 1, link_ba = 1;       // its share
+    double link_gbps = 2 * host_gbps;      // it lets through at most, both directions
     std::vector<std::size_t> hanging;      // hosts
   };
 
@@ -46,6 +47,7 @@ class Simulation {
               {},
               1,
               1,
+              2 * host_gbps,
               {}};
   }
 
@@ -81,8 +83,9 @@ class Simulation {
     for (const auto& [a, b] : round) {
       const bool marked = faults.link == Pair{a, b};
       Measured pair{a, b, number};
-      pair.gbps_ab = rate(a, b, flows) * (marked ? faults.link_ab : 1);
-      pair.gbps_ba = rate(b, a, flows) * (marked ? faults.link_ba : 1);
+      const double most = marked ? faults.link_gbps : 2 * host_gbps;
+      pair.gbps_ab = std::min(rate(a, b, flows), most * noise()) * (marked ? faults.link_ab : 1);
+      pair.gbps_ba = std::min(rate(b, a, flows), most * noise()) * (marked ? faults.link_ba : 1);
       pair.latency_us = 1000 / (rate(a, b, flows) + rate(b, a, flows));
       const auto hangs = [&](std::size_t host) {
         return std::ranges::find(faults.hanging, host) != faults.hanging.end();
@@ -98,8 +101,10 @@ class Simulation {
       gbps = std::min({gbps, uplink_gbps_ * faults.uplink[rack(from)] / flows[rack(from)],
                        uplink_gbps_ * faults.downlink[rack(to)] / flows[rack(to)]});
     }
-    return gbps * std::max(least_noise_, 1 + noise_ * normal_(random_));
+    return gbps * noise();
   }
+
+  double noise() { return std::max(least_noise_, 1 + noise_ * normal_(random_)); }
 
   static constexpr double least_noise_ = 0.05;
   std::size_t hosts_;

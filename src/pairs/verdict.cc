@@ -59,6 +59,7 @@ class Judge {
       find_between(shared);
       find_pairs(shared);
     }
+    out.doubted = doubted();
     out.findings = std::move(findings_);
     std::ranges::stable_sort(out.findings, [](const Finding& a, const Finding& b) {
       return std::tuple(a.kind, b.slow) < std::tuple(b.kind, a.slow);
@@ -214,22 +215,55 @@ class Judge {
     const double mean_below = slow_below(thresholds_, far * ratios_.noise / std::sqrt(2.0));
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       if (ratios_.shared[i] != shared) continue;
-      const std::size_t there = i * directions;
-      const std::size_t back = there + 1;
-      const double a = ratios_.all[there].value;
-      const double b = ratios_.all[back].value;
-      const bool both_count = tally_.open(there) && tally_.open(back);
-      const bool mean = both_count && (a + b) / 2 < mean_below;
-      const double below = mean ? 1 - thresholds_.least_shortfall : one_below;
-      const std::optional<Way> way =
-          way_of(tally_.open(there) && a < below, tally_.open(back) && b < below);
-      if (!way) continue;
-      Finding finding{Kind::pair, *way, {measured_[i].a, measured_[i].b}, {}, shared};
-      const std::size_t only[] = {i};
-      finish(std::move(finding), only, [&](std::size_t figure) {
-        return *way == Way::both || (figure == there) == (*way == Way::out);
-      });
+      const auto mean = open_mean(i);
+      const bool both_are_slow = mean && *mean < mean_below;
+      const auto way = slow_way(i, both_are_slow ? 1 - thresholds_.least_shortfall : one_below);
+      if (way) findings_.push_back(found_pair(i, *way));
     }
+  }
+
+  std::vector<Finding> doubted() {
+    std::vector<std::pair<double, std::size_t>> slowest;
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      const auto mean = open_mean(i);
+      if (!mean) continue;
+      const bool is_doubted = *mean < 1 - thresholds_.doubted_shortfall ||
+                              slow_way(i, 1 - thresholds_.least_shortfall);
+      if (is_doubted) slowest.emplace_back(*mean, i);
+    }
+    std::ranges::sort(slowest);
+    if (slowest.size() > most_doubted_pairs) slowest.resize(most_doubted_pairs);
+    std::vector<Finding> out;
+    for (const auto& [mean, i] : slowest) {
+      out.push_back(found_pair(i, slow_way(i, 1 - thresholds_.least_shortfall).value_or(Way::both)));
+    }
+    return out;
+  }
+
+  // Of a pair's directions, where nothing explains either.
+  std::optional<double> open_mean(std::size_t pair) const {
+    const std::size_t there = pair * directions;
+    if (!tally_.open(there) || !tally_.open(there + 1)) return std::nullopt;
+    return (ratios_.all[there].value + ratios_.all[there + 1].value) / 2;
+  }
+
+  std::optional<Way> slow_way(std::size_t pair, double below) const {
+    const auto slow = [&](std::size_t figure) {
+      return tally_.open(figure) && ratios_.all[figure].value < below;
+    };
+    return way_of(slow(pair * directions), slow(pair * directions + 1));
+  }
+
+  Finding found_pair(std::size_t pair, Way way) {
+    Finding finding{
+        Kind::pair, way, {measured_[pair].a, measured_[pair].b}, {}, ratios_.shared[pair]};
+    const std::size_t only[] = {pair};
+    const Takes takes = [&](std::size_t figure) {
+      return way == Way::both || (figure == pair * directions) == (way == Way::out);
+    };
+    describe(finding, only, takes);
+    explain(only, takes);
+    return finding;
   }
 
   // Figures that nothing explains, between domains that both lie in the same one.

@@ -22,7 +22,12 @@ struct Thresholds {
   // A link between two nodes has but one pair. Of many healthy pairs the worst lies far out, so
   // this many deviations are added to the distance at which one is expected (√(2 ln n)).
   double deviations_beyond_worst = 1.25;
+  // A pair whose directions lack this much on average, or one of them least_shortfall, is doubted.
+  double doubted_shortfall = 0.2;
 };
+
+// Of a first pass: the slowest ones.
+inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {
   node,
@@ -53,6 +58,9 @@ struct Finding {
 struct Verdict {
   Figure figure = Figure::rate;
   std::vector<Finding> findings;          // by kind, the most slow pairs first
+  // Pairs that nothing explains and that lie within the noise, the slowest first. An uplink that
+  // several pairs share nearly hides a slow link, so the second pass decides.
+  std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes of which no pair could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
 };

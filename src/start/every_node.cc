@@ -82,6 +82,7 @@ Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
   const auto place = plan::needed_nodes(*job);
   if (!place) return std::unexpected(place.error());
   EveryNode every;
+  every.by_login = job->starts_by_login();
   for (const scheduler::Node& node : place->nodes) every.hosts.push_back(node.name);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");

@@ -21,6 +21,7 @@ struct NodeLine {
 struct EveryNode {
   std::vector<std::string> hosts;  // where toprun was to run
   std::vector<NodeLine> lines;     // of all nodes, in the order of their arrival
+  bool by_login = false;           // by ssh, otherwise by an engine's step
 };
 
 // Until the first line comes: the time for an engine's step to begin, or for the logins, of which
