@@ -7,9 +7,9 @@
 
 #include "base/console.h"
 #include "base/print.h"
-#include "cli/completion.h"
-#include "cli/help.h"
-#include "cli/libraries.h"
+#include "cli/help/completion.h"
+#include "cli/help/help.h"
+#include "cli/help/libraries.h"
 #include "cli/verbs.h"
 #include "config/config.h"
 #include "options/container_options.h"

@@ -1,0 +1,147 @@
+#include "cli/help/completion.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/print.h"
+#include "base/text.h"
+#include "cli/help/candidates.h"
+#include "cli/help/help.h"
+#include "cli/verbs.h"
+#include "options/command_lines.h"
+#include "options/values.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Command;
+using Words = std::span<const std::string>;
+
+constexpr std::string_view words_of_toprun = "--words";
+constexpr std::string_view words_of_torchrun = "--torchrun-words";
+
+// The command by which the script calls toprun: as the user did, or the path of the program that
+// made it.
+std::string question(std::string_view as_called, bool called_torchrun, std::string_view program) {
+  if (!called_torchrun) return fmt::format("{} completion {}", as_called, words_of_toprun);
+  const std::vector<std::string> path = {std::string(program)};
+  return fmt::format("TOPRUN_CALLED_AS=toprun {} completion {}", shell_quote(path),
+                     words_of_torchrun);
+}
+
+std::string bash_script(std::string_view command, const std::string& ask) {
+  return fmt::format(R"(_{0}() {{
+  local IFS=$'\n' current=${{COMP_WORDS[COMP_CWORD]}}
+  COMPREPLY=($({1} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
+  COMPREPLY=("${{COMPREPLY[@]%%$'\t'*}}")
+  # The first word may be a verb or a script.
+  (( COMP_CWORD == 1 )) && [[ -n $current && $current != -* ]] &&
+    COMPREPLY+=($(compgen -f -- "$current"))
+}}
+complete -o default -o filenames -F _{0} {0}
+)",
+                     command, ask);
+}
+
+std::string zsh_script(std::string_view command, const std::string& ask) {
+  return fmt::format(R"(#compdef {0}
+_{0}() {{
+  local -a lines shown
+  lines=("${{(@f)$({1} "${{(@)words[2,CURRENT]}}" 2>/dev/null)}}")
+  lines=(${{lines:#}})
+  shown=("${{(@)lines/$'\t'/  -- }}")
+  lines=("${{(@)lines%%$'\t'*}}")
+  (( $#lines )) && compadd -l -d shown -a lines
+  (( $#lines && CURRENT > 2 )) || _files
+}}
+compdef _{0} {0}
+)",
+                     command, ask);
+}
+
+std::string fish_script(std::string_view command, const std::string& ask) {
+  return fmt::format(
+      "complete -c {0} -a '({1} (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'\n",
+      command, ask);
+}
+
+std::string tcsh_script(std::string_view command, bool called_torchrun) {
+  std::vector<options::CommandText> commands;
+  for (const options::CommandLine& line : options::command_lines()) {
+    if ((line.command == Command::torchrun) == called_torchrun) {
+      commands.push_back(command_text(line.command));
+    }
+  }
+  std::set<std::string> names;
+  std::string values;
+  for (const options::CommandText& each : commands) {
+    for (const auto& section : each.options) {
+      for (const auto& option : section.options) {
+        const std::string& name = option.names.back();
+        if (!name.starts_with("--") || !names.insert(name.substr(2)).second) continue;
+        const auto words = option.value_optional ? decltype(options::choices(option.value)){}
+                                                 : options::choices(option.value);
+        if (!words.empty()) values += fmt::format(" 'n/{}/({})/'", name, fmt::join(words, " "));
+      }
+    }
+  }
+  return fmt::format("complete {} 'c/--/({})/'{} 'p/*/f/'\n", command, fmt::join(names, " "),
+                     values);
+}
+
+// The names of the verbs of `family`, each with its description.
+int print_verbs(std::string_view family, std::string_view typed) {
+  std::vector<options::CommandText::Row> rows;
+  for (const Verb* verb : verbs_of(family)) {
+    rows.push_back({std::string(last_word_of(*verb)), std::string(verb->help)});
+  }
+  return print(candidate_lines(rows, {}, typed));
+}
+
+int answer(Words words) {
+  if (words.empty()) return 0;
+  const auto asked = find_verb(words.first(words.size() - 1));
+  if (asked && asked->verb->run == nullptr) {
+    const std::string_view family = options::line_of(asked->verb->command).name;
+    return asked->arguments.empty() ? print_verbs(family, words.back()) : 0;
+  }
+  if (asked) {
+    return print_candidates(command_text(asked->verb->command),
+                            words.last(asked->arguments.size() + 1));
+  }
+  if (words.size() == 1 && !words[0].starts_with('-')) return print_verbs("", words[0]);
+  const bool says_run = words.size() > 1 && words[0] == "run";
+  return print_candidates(command_text(Command::run), words.subspan(says_run ? 1 : 0));
+}
+
+}  // namespace
+
+std::string completion(std::string_view shell, bool called_torchrun, std::string_view program) {
+  const std::string_view command = called_torchrun ? "torchrun" : "toprun";
+  const auto ask = [&](std::string_view as_called) {
+    return question(as_called, called_torchrun, program);
+  };
+  if (shell == "zsh") return zsh_script(command, ask("$words[1]"));
+  if (shell == "fish") return fish_script(command, ask(command));
+  if (shell == "tcsh") return tcsh_script(command, called_torchrun);
+  return bash_script(command, ask("\"${1/#\\~/$HOME}\""));
+}
+
+std::optional<int> answer_shell(const std::vector<std::string>& arguments) {
+  const Words words = arguments;
+  if (words.empty()) return std::nullopt;
+  if (words[0] == words_of_toprun) return answer(words.subspan(1));
+  if (words[0] != words_of_torchrun) return std::nullopt;
+  return print_candidates(command_text(Command::torchrun), words.subspan(1));
+}
+
+Result<int> run_completion(const options::Call& call) {
+  const options::Operand& operand = options::line_of(call.command).operands.front();
+  const auto shell = options::parse_choice({std::string(operand.name), call.operand()},
+                                           options::choices(operand.form));
+  if (!shell) return std::unexpected(shell.error());
+  return print(completion(*shell, false, {}));
+}
+
+}  // namespace toprun::cli

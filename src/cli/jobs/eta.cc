@@ -1,0 +1,85 @@
+#include "cli/jobs/eta.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/console.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "jobs/job_words.h"
+#include "jobs/waiting.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::FlagId;
+
+using nlohmann::json;
+using scheduler::Job;
+using scheduler::JobState;
+
+Result<std::vector<Job>> asked_for(const scheduler::Queue& queue, const std::string& text) {
+  return text.empty() ? queue.jobs(::getuid()) : jobs::jobs_of(queue, text);
+}
+
+std::string text_of(const scheduler::Queue& queue, const Job& job,
+                    const std::vector<std::string>& lines) {
+  std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
+  if (lines.empty()) {
+    const std::string words = queue.state_words(job.state_word);
+    text += words.empty() ? printable(job.state_word) : words;
+    if (job.started) text += ", started at " + jobs::time_text(*job.started);
+    const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
+    if (!progress.empty()) text += "; " + progress;
+    return text + '\n';
+  }
+  text += lines.back() + '\n';
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) text += "  " + lines[i] + '\n';
+  return text;
+}
+
+json json_of(const scheduler::Queue& queue, const Job& job, const std::vector<Job>& starts,
+             const std::vector<std::string>& lines) {
+  json out = jobs::job_json(queue, job);
+  for (const Job& start : starts) {
+    if (start.id == job.id && start.started) out["expected_start"] = rfc3339(*start.started);
+  }
+  out["waits_for"] = lines;
+  return out;
+}
+
+}  // namespace
+
+Result<int> run_eta(const options::Call& call) {
+  const Environment& environment = call.environment;
+  const std::string id = call.operand();
+  const auto queue =
+      id.empty() ? scheduler::find_queue(environment) : jobs::queue_of(id, environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = asked_for(**queue, id);
+  if (!jobs) return std::unexpected(jobs.error());
+  const auto starts =
+      (*queue)->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt);
+  if (!starts) return std::unexpected(starts.error());
+  const auto all = (*queue)->jobs(std::nullopt);
+  if (!all) return std::unexpected(all.error());
+  const WallTime now = std::chrono::system_clock::now();
+  std::string text;
+  json list = json::array();
+  for (const Job& job : *jobs) {
+    if (id.empty() && job.state != JobState::pending) continue;
+    const auto lines = jobs::lines_of(jobs::waiting(**queue, job, *starts, *all, now), job, now);
+    text += text_of(**queue, job, lines);
+    list.push_back(json_of(**queue, job, *starts, lines));
+  }
+  if (call.has(FlagId::json)) {
+    const json document = {
+        {"schema", "toprun.eta/1"}, {"engine", (*queue)->engine()}, {"jobs", std::move(list)}};
+    return print_bytes(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
+  }
+  if (text.empty()) say("no job of yours waits");
+  return print(text);
+}
+
+}  // namespace toprun::cli

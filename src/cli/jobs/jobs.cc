@@ -1,0 +1,71 @@
+#include "cli/jobs/jobs.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/console.h"
+#include "base/look.h"
+#include "base/print.h"
+#include "jobs/job_words.h"
+#include "jobs/recent.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+constexpr std::size_t most_ended = 20;
+
+std::string jobs_json(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const scheduler::Job& job : jobs) list.push_back(jobs::job_json(queue, job));
+  const nlohmann::json document = {
+      {"schema", "toprun.jobs/1"}, {"engine", queue.engine()}, {"jobs", std::move(list)}};
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+Result<int> print_jobs(const Call& call) {
+  const auto queue = scheduler::find_queue(call.environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = (*queue)->jobs(
+      call.has(FlagId::all) ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
+  if (!jobs) return std::unexpected(jobs.error());
+  if (call.has(FlagId::json)) return print_bytes(jobs_json(**queue, *jobs));
+  const int code =
+      print(jobs::jobs_table(**queue, *jobs, look_of(STDOUT_FILENO, call.environment)));
+  if (jobs->empty() && !call.has(FlagId::all)) {
+    say("no job of yours waits or runs; --all shows everybody's, toprun status ID one that ended");
+  }
+  return code;
+}
+
+Result<int> print_recent(const Call& call) {
+  const auto queue = scheduler::find_queue(call.environment);
+  const auto jobs = jobs::ended_jobs(queue ? queue->get() : nullptr, ::getuid(), most_ended);
+  if (!jobs) return std::unexpected(jobs.error());
+  if (call.has(FlagId::json)) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const jobs::EndedJob& job : *jobs) list.push_back(jobs::recent_json(job));
+    const nlohmann::json document = {{"schema", "toprun.recent/1"}, {"jobs", std::move(list)}};
+    return print_bytes(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                       '\n');
+  }
+  if (jobs->empty()) {
+    say(queue ? "no job of yours has ended that Slurm remembers or that left its files here"
+              : "no job left its files here; " + queue.error().line());
+    return 0;
+  }
+  return print(jobs::recent_table(*jobs, look_of(STDOUT_FILENO, call.environment)));
+}
+
+}  // namespace
+
+Result<int> run_jobs(const options::Call& call) {
+  if (!call.has(FlagId::recent)) return print_jobs(call);
+  if (!call.has(FlagId::all)) return print_recent(call);
+  return usage("--recent with --all", "what others' jobs said is theirs", "give one of them");
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,214 @@
+#include "cli/jobs/logs.h"
+
+#include "base/console.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "jobs/follow.h"
+#include "jobs/job_words.h"
+#include "jobs/log_tail.h"
+#include "jobs/remainder.h"
+#include "pods/kept_runs.h"
+#include "pods/output.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+using scheduler::Job;
+
+struct LogsOptions {
+  std::string id;
+  bool follow = false;
+  jobs::LogChoice choice;
+};
+
+// A job's files and the name of the job in front of their lines, if there are several.
+struct Found {
+  jobs::JobFiles files;
+  std::string label;
+  bool several_nodes = true;
+};
+
+std::unexpected<Error> nothing_found(const scheduler::JobId& id, const std::vector<Job>& jobs,
+                                     const Result<std::unique_ptr<scheduler::Queue>>& queue) {
+  const std::string looked =
+      "no files of it were found below " + join(jobs::likely_folders(jobs), ", ");
+  if (!jobs.empty()) {
+    return fail(fmt::format("no output of job {}", id.text),
+                "the engine does not say any more where it is, and " + looked,
+                "change to the folder that it was submitted from");
+  }
+  const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
+  return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),
+              "see toprun jobs, or change to the folder that it was submitted from");
+}
+
+Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environment& environment) {
+  const auto queue = scheduler::find_queue_of(id, environment);
+  std::vector<Job> jobs;
+  if (queue) {
+    auto told = (*queue)->find(id);
+    if (!told) return std::unexpected(told.error());
+    jobs = *std::move(told);
+  }
+  std::vector<Found> found;
+  for (const Job& job : jobs) {
+    if (const auto files = jobs::files_of(**queue, job)) {
+      found.push_back({*files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
+    }
+  }
+  if (!found.empty()) return found;
+  const auto left = jobs::search_files(id.text, jobs::likely_folders(jobs));
+  if (left.empty()) return nothing_found(id, jobs, queue);
+  for (const jobs::FoundFiles& job : left) {
+    found.push_back({job.files, left.size() > 1 ? job.id : std::string(), true});
+  }
+  return found;
+}
+
+std::string prefix_of(const jobs::LogFile& file, const Found& found,
+                      const jobs::LogChoice& choice) {
+  std::string prefix = found.label;
+  if (!file.label.empty() && found.several_nodes && choice.takes_all()) {
+    prefix += (prefix.empty() ? "" : " ") + file.label;
+  }
+  return prefix.empty() ? prefix : prefix + ": ";
+}
+
+// Shows one file to its end; of the engine's file only lines that are in no host's file.
+int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
+         jobs::Remainder* remainder) {
+  jobs::LogTail::Wanted wanted;
+  if (remainder != nullptr) {
+    wanted = file.label.empty() ? remainder->engine_lines(prefix) : remainder->host_lines();
+  }
+  jobs::LogTail tail(file.path, prefix, mixed, std::move(wanted));
+  const auto show_all = [&](std::string text) {
+    if (remainder != nullptr) text += remainder->take(SteadyTime::max());
+    return print_bytes(text);
+  };
+  std::string text;
+  while (tail.read_new(text)) {
+    if (const int code = show_all(text); code != 0) return code;
+  }
+  return show_all(tail.rest());
+}
+
+Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
+  std::size_t shown = 0;
+  for (const Found& found : all) {
+    const auto files = jobs::log_files(found.files, options.choice);
+    if (!files) return std::unexpected(files.error());
+    const bool mixed = files->size() > 1 || all.size() > 1;
+    jobs::Remainder remainder;
+    for (const jobs::LogFile& file : *files) {
+      const std::string prefix = prefix_of(file, found, options.choice);
+      const bool each_once = mixed && options.choice.takes_all();
+      if (const int code = show(file, prefix, mixed, each_once ? &remainder : nullptr); code != 0) {
+        return fail("the rest of the output is not shown");
+      }
+      ++shown;
+    }
+  }
+  return shown;
+}
+
+Result<int> show_logs(const LogsOptions& options, const scheduler::JobId& id,
+                      const Environment& environment) {
+  const auto all = find_files(id, environment);
+  if (!all) return std::unexpected(all.error());
+  const auto shown = show_all(*all, options);
+  if (!shown) return std::unexpected(shown.error());
+  if (*shown == 0) {
+    const jobs::JobFiles& files = all->front().files;
+    say(fmt::format("job {} has printed nothing yet: there is no {}; toprun status {} tells why",
+                    options.id, files.own.empty() ? files.folder : files.own.front(),
+                    jobs::id_word(options.id)));
+  }
+  return 0;
+}
+
+Result<bool> engine_knows(const scheduler::JobId& id, const Environment& environment) {
+  const auto queue = scheduler::find_queue_of(id, environment);
+  if (!queue) {
+    if (jobs::search_files(id.text, jobs::likely_folders({})).empty())
+      return std::unexpected(queue.error());
+    return false;
+  }
+  const auto jobs = (*queue)->find(id);
+  if (!jobs) return std::unexpected(jobs.error());
+  return !jobs->empty();
+}
+
+// Of a job that only its files still tell of, all that there is, and the code of its own report.
+Result<int> show_what_is_left(const LogsOptions& options, const scheduler::JobId& id,
+                              const Environment& environment) {
+  const auto all = find_files(id, environment);
+  if (!all) return std::unexpected(all.error());
+  if (const auto shown = show_all(*all, options); !shown) return std::unexpected(shown.error());
+  std::optional<int> highest;
+  for (const Found& found : *all) {
+    const auto report = jobs::read_report(found.files.report());
+    if (report && *report) highest = std::max(highest, (*report)->exit_code);
+  }
+  say(highest
+          ? fmt::format("job {} ended with exit code {}, by its own report", options.id, *highest)
+          : fmt::format("job {} is over, nobody knows how: no engine knows it any more, and it "
+                        "left no report",
+                        options.id));
+  return highest.value_or(exit_failure);
+}
+
+Result<int> follow_or_show(const LogsOptions& options, const scheduler::JobId& id,
+                           const Environment& environment) {
+  const auto known = engine_knows(id, environment);
+  if (!known) return std::unexpected(known.error());
+  return *known ? jobs::follow_job(options.id, options.choice, environment)
+                : show_what_is_left(options, id, environment);
+}
+
+Result<LogsOptions> logs_options_of(const Call& call) {
+  LogsOptions options{call.operand(), call.has(FlagId::follow), {}};
+  if (const auto given = call.given(FlagId::rank)) {
+    const auto rank = options::parse_number(*given, 0, std::numeric_limits<int>::max());
+    if (!rank) return std::unexpected(rank.error());
+    options.choice.rank = *rank;
+  }
+  options.choice.node = call.text(FlagId::node).value_or("");
+  return options;
+}
+
+// Of a job whose output the engine keeps.
+Result<int> show_kept_output(const LogsOptions& options, const Environment& environment) {
+  if (!options.choice.takes_all()) {
+    return usage("--rank and --node", "the engine keeps the output of pods, not of ranks or nodes",
+                 "leave them out");
+  }
+  const auto keeps = pods::keeps_a_run(options.id, environment);
+  if (keeps && *keeps) return pods::show_run({options.id, {}}, options.follow, environment);
+  return options.follow ? pods::follow_pods(options.id, environment)
+                        : pods::show_pods(options.id, environment);
+}
+
+}  // namespace
+
+Result<int> run_logs(const options::Call& call) {
+  const auto options = logs_options_of(call);
+  if (!options) return std::unexpected(options.error());
+  if (options->choice.rank && !options->choice.node.empty()) {
+    return usage("--rank with --node", "a rank is on one node", "give one of them");
+  }
+  if (const auto run = pods::parse_run_id(options->id)) {
+    return *run ? pods::show_run(**run, options->follow, call.environment)
+                : std::unexpected(run->error());
+  }
+  const auto id = scheduler::parse_job_id(options->id);
+  if (!id) return std::unexpected(id.error());
+  if (id->number.empty()) return show_kept_output(*options, call.environment);
+  return options->follow ? follow_or_show(*options, *id, call.environment)
+                         : show_logs(*options, *id, call.environment);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,82 @@
+#include "cli/jobs/report.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/print.h"
+#include "jobs/known_job.h"
+#include "pods/kept_runs.h"
+#include "scheduler/queue.h"
+#include "web/files.h"
+
+namespace toprun::cli {
+namespace {
+
+using nlohmann::json;
+using options::FlagId;
+
+Result<json> by_file(const std::string& path) {
+  auto report = jobs::read_report(path);
+  if (!report) return std::unexpected(report.error());
+  if (!*report) return fail("there is no file " + path);
+  return std::move((*report)->document);
+}
+
+// Of a run in the pods of a job.
+Result<json> by_run(const pods::RunId& id, const Environment& environment) {
+  const auto text = pods::report_of_run(id, environment);
+  if (!text) return std::unexpected(text.error());
+  auto report = jobs::parse_report(*text);
+  if (!report) return std::unexpected(report.error());
+  return std::move(report->document);
+}
+
+Result<json> by_job(const std::string& name, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(name);
+  if (!id) return std::unexpected(id.error());
+  const jobs::FoundQueue queue = scheduler::find_queue_of(*id, environment);
+  auto all = jobs::find_known(*id, queue);
+  if (!all) return std::unexpected(all.error());
+  const std::string what = fmt::format("there is no report of job {}", name);
+  if (all->empty()) return fail(what, "the job is unknown", "toprun jobs lists yours");
+  if (all->size() > 1) {
+    return fail(what, fmt::format("it is {} tasks of an array", all->size()),
+                fmt::format("name one of them, as in {}_1", name));
+  }
+  if (!all->front().report) {
+    return fail(what, "its run has written none, or in another folder",
+                "give the file that its --report names");
+  }
+  return std::move(all->front().report->document);
+}
+
+Result<json> find_report(const std::string& name, const Environment& environment) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(name, error)) return by_file(name);
+  if (const auto run = pods::parse_run_id(name)) {
+    return *run ? by_run(**run, environment) : std::unexpected(run->error());
+  }
+  return by_job(name, environment);
+}
+
+std::string dumped(const json& report, int indent) {
+  return report.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<int> run_report(const options::Call& call) {
+  const auto report = find_report(call.operand(), call.environment);
+  if (!report) return std::unexpected(report.error());
+  const std::string text =
+      call.has(FlagId::html) ? web::report_page(dumped(*report, -1)) : dumped(*report, 2) + '\n';
+  const auto file = call.text(FlagId::output);
+  if (!file) return print_bytes(text);
+  const auto written = replace_file(*file, text);
+  if (!written) return std::unexpected(written.error());
+  return 0;
+}
+
+}  // namespace toprun::cli

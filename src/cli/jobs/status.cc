@@ -1,0 +1,254 @@
+#include "cli/jobs/status.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/counted.h"
+#include "base/look.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "jobs/job_words.h"
+#include "jobs/known_job.h"
+#include "jobs/waiting.h"
+#include "pods/kept_runs.h"
+#include "view/columns.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+using nlohmann::json;
+using scheduler::Job;
+using scheduler::JobState;
+using scheduler::Queue;
+
+constexpr std::size_t label_width = 11;
+constexpr std::size_t most_nodes_shown = 32;
+
+std::string row(std::string_view label, std::string_view text) {
+  if (text.empty()) return {};
+  return fmt::format("  {:<{}}{}\n", label, label_width, text);
+}
+
+std::string headline(const Job& job) {
+  std::string text = "job " + printable(job.id);
+  if (job.name != job.id) text += fmt::format(" ({})", printable(job.name));
+  if (!job.user.empty()) text += " of " + printable(job.user);
+  if (!job.partition.empty()) text += fmt::format(", partition {}", printable(job.partition));
+  return text + '\n';
+}
+
+std::string limit_text(const Job& job) {
+  if (!job.limit) return job.limit_of_partition ? "its partition's time limit" : "no time limit";
+  std::string text = "limit " + jobs::clock_text(*job.limit);
+  if (job.state == JobState::running && job.used && *job.used < *job.limit) {
+    text += fmt::format(", {} left", jobs::clock_text(*job.limit - *job.used));
+  }
+  return text;
+}
+
+std::string state_text(const Queue& queue, const Job& job) {
+  if (has_ended(job.state))
+    return fmt::format("{}: {}", job.state_word, jobs::end_text(queue, job));
+  const std::string words = queue.state_words(job.state_word);
+  return words.empty() ? printable(job.state_word) : fmt::format("{}: {}", job.state_word, words);
+}
+
+std::string waiting_rows(const Queue& queue, const Job& job) {
+  if (job.state != JobState::pending) return {};
+  const jobs::Waiting what = jobs::waiting(queue, job);
+  std::string out;
+  for (const std::string& reason : what.reasons) out += row(out.empty() ? "waits for" : "", reason);
+  return out + row("start", jobs::start_text(what, std::chrono::system_clock::now()));
+}
+
+std::string times_text(const Job& job) {
+  std::vector<std::string> parts;
+  const bool waits = job.state == JobState::pending;
+  if (job.submitted) parts.push_back("submitted " + jobs::time_text(*job.submitted));
+  if (job.started && !waits) parts.push_back("started " + jobs::time_text(*job.started));
+  if (job.ended && has_ended(job.state)) parts.push_back("ended " + jobs::time_text(*job.ended));
+  if (job.used && !waits) parts.push_back("ran " + jobs::clock_text(*job.used));
+  if (!has_ended(job.state)) parts.push_back(limit_text(job));
+  if (job.restarts > 0) parts.push_back("requeued " + counted(job.restarts, "time"));
+  return join(parts, ", ");
+}
+
+std::string ranks_text(const jobs::JobReport::Node& node) {
+  if (node.nproc == 0) return "no rank";
+  if (node.nproc == 1) return fmt::format("rank {}", node.first_rank);
+  return fmt::format("ranks {}-{}", node.first_rank, node.first_rank + node.nproc - 1);
+}
+
+std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
+  std::vector<std::vector<std::string>> rows;
+  for (const jobs::JobReport::Node& node : attempt.nodes) {
+    if (rows.size() == most_nodes_shown) {
+      rows.push_back({fmt::format("… and {} more (--json)", attempt.nodes.size() - rows.size())});
+      break;
+    }
+    rows.push_back({printable(node.name), ranks_text(node), printable(node.location)});
+  }
+  const std::string table = view::columns_text(rows, {});
+  std::string out;
+  for (const std::string_view line : split(table, '\n')) {
+    if (!line.empty()) out += row("", line);
+  }
+  return out;
+}
+
+// The state from the run's own report, and its reliability.
+std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
+  const jobs::JobReport::Attempt& last = report.attempts.back();
+  int ranks = 0;
+  for (const jobs::JobReport::Node& node : last.nodes) ranks += node.nproc;
+  std::string text = fmt::format("attempt {}: ", last.attempt);
+  if (report.exit_code) {
+    text += fmt::format("ended with exit code {}", *report.exit_code);
+  } else if (job_has_ended) {
+    text += fmt::format("{} when it was last heard of, at {}", last.phase, report.updated);
+  } else {
+    text += last.ended ? "it is over, another follows" : last.phase;
+  }
+  return last.nodes.empty() ? text
+                            : fmt::format("{}; {} on {}", text, counted(ranks, "rank"),
+                                          counted(last.nodes.size(), "node"));
+}
+
+std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
+  std::string out = row("phases", attempt.times);
+  out += row(attempt.ended ? "came" : "waits for", printable(attempt.awaited));
+  for (const std::string& line : attempt.slowest) {
+    out += row(&line == &attempt.slowest.front() ? "slowest" : "", printable(line));
+  }
+  return out;
+}
+
+std::string report_rows(const jobs::JobReport& report, bool job_has_ended) {
+  if (report.attempts.empty()) return {};
+  std::string out = row("toprun", run_text(report, job_has_ended));
+  out += phases_rows(report.attempts.back());
+  out += nodes_rows(report.attempts.back());
+  for (const jobs::JobReport::Attempt& attempt : report.attempts) {
+    if (attempt.cause.empty()) continue;
+    out += row(fmt::format("attempt {}", attempt.attempt), printable(attempt.cause));
+  }
+  return out;
+}
+
+std::string files_rows(const jobs::JobFiles& files) {
+  std::error_code error;
+  std::string out;
+  for (const std::string& path : files.own) out += row("output", printable(path));
+  if (std::filesystem::exists(files.folder, error)) out += row("files", printable(files.folder));
+  return out;
+}
+
+std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look& look) {
+  std::string out;
+  const bool ended = !known.job || has_ended(known.job->state);
+  if (known.job) {
+    const Job& job = *known.job;
+    out += headline(job);
+    out += row("state", coloured(state_text(*queue, job), jobs::colour_of(job.state), look));
+    out += waiting_rows(*queue, job);
+    out += row("times", times_text(job));
+    if (job.progress) out += row("training", jobs::progress_text(*job.progress));
+    out += row("nodes", job.node_list.empty()
+                            ? fmt::format("{} wanted", job.nodes)
+                            : fmt::format("{}: {}", job.nodes, printable(job.node_list)));
+    out += row("folder", printable(job.folder));
+  } else {
+    out +=
+        fmt::format("job {}: no engine knows it any more; this is what its files tell\n", known.id);
+  }
+  if (known.report) out += report_rows(*known.report, ended);
+  if (!known.files) return out;
+  const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
+  return out + files_rows(*known.files) +
+         row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
+}
+
+json json_of(const Queue* queue, const jobs::KnownJob& known) {
+  json document =
+      known.job ? jobs::job_json(*queue, *known.job) : json{{"id", known.id}, {"state", nullptr}};
+  document["waits_for"] = known.job
+                              ? json(jobs::lines_of(jobs::waiting(*queue, *known.job), *known.job,
+                                                    std::chrono::system_clock::now()))
+                              : json::array();
+  document["output"] = known.files ? json(known.files->own) : json::array();
+  document["report"] = known.report ? known.report->document : json(nullptr);
+  return document;
+}
+
+Error unknown(const scheduler::JobId& id, const jobs::FoundQueue& queue) {
+  return {fmt::format("job {} is unknown", id.text),
+          queue ? (*queue)->forgets(id) : queue.error().line(),
+          "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
+          "submitted from",
+          exit_failure};
+}
+
+std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
+  json list = json::array();
+  for (const jobs::KnownJob& known : all) list.push_back(json_of(queue, known));
+  const json document = {{"schema", "toprun.status/1"},
+                         {"engine", queue == nullptr ? json(nullptr) : json(queue->engine())},
+                         {"jobs", std::move(list)}};
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+// Of a run in the pods of a job, what its own report tells.
+Result<int> show_run_status(const pods::RunId& id, const Call& call) {
+  const auto text = pods::report_of_run(id, call.environment);
+  if (!text) return std::unexpected(text.error());
+  if (call.has(FlagId::json)) return print_bytes(*text);
+  const auto report = jobs::parse_report(*text);
+  if (!report) return std::unexpected(report.error());
+  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false));
+}
+
+// Of the file of --report: that run may have no engine.
+Result<int> show_report_status(const std::string& path, const Call& call) {
+  const auto report = jobs::read_report(path);
+  if (!report) return std::unexpected(report.error());
+  if (!*report) return fail("cannot read " + path, "it has gone");
+  if (call.has(FlagId::json)) return print_bytes((*report)->document.dump(2) + '\n');
+  std::string text = fmt::format("run of {}", path);
+  if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
+  return print(text + '\n' + report_rows(**report, false));
+}
+
+}  // namespace
+
+Result<int> run_status(const options::Call& call) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(call.operand(), error)) {
+    return show_report_status(call.operand(), call);
+  }
+  if (const auto run = pods::parse_run_id(call.operand())) {
+    return *run ? show_run_status(**run, call) : std::unexpected(run->error());
+  }
+  const auto id = scheduler::parse_job_id(call.operand());
+  if (!id) return std::unexpected(id.error());
+  const jobs::FoundQueue queue = scheduler::find_queue_of(*id, call.environment);
+  const auto all = jobs::find_known(*id, queue);
+  if (!all) return std::unexpected(all.error());
+  if (all->empty()) return std::unexpected(unknown(*id, queue));
+  const Queue* const engine = queue ? queue->get() : nullptr;
+  if (call.has(FlagId::json)) return print_bytes(json_text(engine, *all));
+  const Look look = look_of(STDOUT_FILENO, call.environment);
+  std::string text;
+  for (const jobs::KnownJob& known : *all) {
+    if (!text.empty()) text += '\n';
+    text += text_of(engine, known, look);
+  }
+  return print(text);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,147 @@
+#include "cli/jobs/submit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/print.h"
+#include "base/text.h"
+#include "cli/jobs/activation_check.h"
+#include "cli/run.h"
+#include "config/config.h"
+#include "container/image_file.h"
+#include "hosts/address.h"
+#include "jobs/after_setup.h"
+#include "jobs/job_options.h"
+#include "jobs/job_submission.h"
+#include "jobs/predecessors.h"
+#include "options/container_options.h"
+#include "options/given.h"
+#include "options/split.h"
+#include "plan/program.h"
+#include "pods/options.h"
+#include "pods/runai_submission.h"
+#include "pods/submission.h"
+#include "scheduler/queue.h"
+
+namespace toprun::cli {
+namespace {
+
+// A program from modules, a virtual environment or an image can be found only on the job's nodes.
+Result<void> check_script(const plan::Options& run, const Environment& environment) {
+  const bool is_brought = run.program == plan::Program::executable &&
+                          (!run.activation.empty() || !run.container.empty());
+  return is_brought ? Result<void>{} : plan::check_program(run, environment);
+}
+
+// An image's folder is shared with the job's nodes, whose machines may be others. A job that begins
+// after another may find what that one makes. An environment that is entered inside is not here.
+Result<void> check_job_surroundings(jobs::SubmitOptions& options, const Environment& environment) {
+  const plan::Options& run = options.run;
+  if (run.container.empty()) {
+    return check_activation(run.activation, options.request, environment, options.notes);
+  }
+  if (options.request.find("--dependency") != nullptr) return {};
+  return container::check_image_file(run.container.image, hosts::host_name(), "");
+}
+
+// Values hidden by hide_secrets() reach the job by the environment, if the job gets it.
+Result<void> check_hidden(const std::vector<std::string>& hidden,
+                          const scheduler::JobRequest& request, const Environment& environment) {
+  if (hidden.empty()) return {};
+  const std::string option = "--export";
+  std::string exported = environment.get("SBATCH_EXPORT").value_or("ALL");
+  for (const std::string& word : request.raw_options) {
+    if (word.starts_with(option + '=')) exported = word.substr(option.size() + 1);
+  }
+  const auto names = toprun::split(exported, ',');
+  if (std::ranges::find(names, "ALL") != names.end()) return {};
+  return usage(fmt::format("-e {}", join(hidden, " -e ")),
+               fmt::format("secrets go to the job by the environment, which --export={} keeps back",
+                           exported),
+               "add ALL to it, or have the program read them from a file");
+}
+
+// What --on says.
+std::string engine_of(const options::Split& split, const Environment& environment) {
+  const auto on = options::given_of(options::flag_of(options::FlagId::on, options::Command::submit),
+                                    split, environment);
+  return on ? on->value : std::string();
+}
+
+int act_in_pods(const options::Split& given, const std::vector<std::string>& hidden,
+                const std::vector<std::string>& arguments, const Environment& environment) {
+  if (!hidden.empty()) {
+    return give_up({fmt::format("-e {}", join(hidden, " -e ")),
+                    "everybody who may read the job's manifest would read the secret",
+                    "have the program read it from a file or a Secret of the cluster's",
+                    exit_usage});
+  }
+  const auto options = pods::pod_options(given, arguments, environment);
+  if (!options) return give_up(options.error());
+  return engine_of(given, environment) == "runai"
+             ? pods::submit_to_runai(*options, given, environment)
+             : pods::submit_pods(*options, environment);
+}
+
+int act_in_slurm(const options::Split& given, const std::vector<std::string>& hidden,
+                 const std::vector<std::string>& arguments, const Environment& environment) {
+  if (std::ranges::any_of(given.options, [](const auto& option) {
+        return option.flag->id == options::FlagId::interactive;
+      })) {
+    return give_up({"--interactive", "a job of Slurm's is a shell's",
+                    "toprun shell, or --on kubernetes", exit_usage});
+  }
+  if (const auto there = jobs::enter_directory(given, options::Command::submit); !there) {
+    return give_up(there.error());
+  }
+  auto awaited = jobs::after_setup(given, environment);
+  if (!awaited) return give_up(awaited.error());
+  const auto settled = jobs::settle_predecessors(awaited->split, environment);
+  if (!settled) return give_up(settled.error());
+  auto options = jobs::submit_options(settled->split, arguments, environment, is_file);
+  if (!options) return give_up(options.error());
+  options->setups = awaited->setups;
+  for (const std::string& note : settled->notes) options->notes.push_back(note);
+  if (const auto fine = check_hidden(hidden, options->request, environment); !fine) {
+    return give_up(fine.error());
+  }
+  const auto done = options::complete(options->run.container, environment, options->notes);
+  if (!done) return give_up(done.error());
+  if (const auto there = check_script(options->run, environment); !there) {
+    return give_up(there.error());
+  }
+  if (const auto paths = jobs::settle_paths(options->request); !paths) {
+    return give_up(paths.error());
+  }
+  const Environment clean = jobs::submission_environment(environment);
+  if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  if (const auto there = check_job_surroundings(*options, clean); !there) {
+    return give_up(there.error());
+  }
+  if (!awaited->note.empty()) options->notes.push_back(awaited->note);
+  if (const auto job = environment.non_empty("SLURM_JOB_ID")) {
+    options->notes.push_back(
+        fmt::format("inside job {}: the new job gets none of its variables", *job));
+  }
+  const auto prepared = jobs::prepare(*options, scheduler::Purpose::batch, clean);
+  if (!prepared) return give_up(prepared.error());
+  if (options->dry_run != jobs::DryRun::no) return jobs::dry_run(*options, *prepared, clean);
+  const auto id = jobs::submit_job(*options, *prepared, clean);
+  return id ? jobs::after_submission(*options, *id, clean) : give_up(id.error());
+}
+
+}  // namespace
+
+Result<int> run_submit(const options::Call& call) {
+  options::Split split = call.split;
+  Environment environment = call.environment;
+  const auto hidden = config::hide_secrets(split.options, environment);
+  const std::string engine = engine_of(split, environment);
+  const auto submit = engine == "kubernetes" || engine == "runai" ? act_in_pods : act_in_slurm;
+  return submit(split, hidden, call.words, environment);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,67 @@
+#include "cli/topo/convert.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/console.h"
+#include "base/files.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "cli/topo/job.h"
+#include "hosts/hostlist.h"
+#include "view/convert.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+// The format from --to or from the file's name.
+std::string name_of_form(const Call& call) {
+  if (const auto form = call.text(FlagId::form)) return *form;
+  return std::filesystem::path(call.text(FlagId::output).value_or("")).filename().string();
+}
+
+Result<const view::NetworkForm*> chosen_form(const Call& call) {
+  const std::string name = name_of_form(call);
+  const auto forms = view::network_forms();
+  const auto found = std::ranges::find(forms, name, &view::NetworkForm::name);
+  if (found != forms.end()) return &*found;
+  std::vector<std::string> names;
+  for (const view::NetworkForm& form : forms) names.emplace_back(form.name);
+  const auto meant = did_you_mean(name, names);
+  const std::string there_are = fmt::format("there are {}", join(names, ", "));
+  if (!call.has(FlagId::form)) return usage("no form given", {}, "give --to FORM: " + there_are);
+  return usage(fmt::format("--to {}", name), "there is no such form",
+               meant ? fmt::format("did you mean {}?", *meant) : there_are);
+}
+
+// To the file or to stdout; the exit code.
+Result<int> write(const std::optional<std::string>& file, const std::string& text) {
+  if (!file) return print(text);
+  if (auto done = replace_file(*file, text); !done) return std::unexpected(done.error());
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_topo_convert(const options::Call& call) {
+  const auto form = chosen_form(call);
+  if (!form) return std::unexpected(form.error());
+  auto job = find_job(call);
+  if (!job) return std::unexpected(job.error());
+  const auto placed = placement::place(job->hosts, std::move(job->map));
+  if (!placed) return std::unexpected(placed.error());
+  const view::Converted converted = (*form)->convert(*placed);
+  const auto written = write(call.text(FlagId::output), converted.text);
+  if (!written) return std::unexpected(written.error());
+  say_what_is_unknown(placed->source, placed->warnings);
+  if (!converted.left_out.empty()) {
+    say(fmt::format("left out, because too little is known of their places: {}",
+                    hosts::compress_hostlist(converted.left_out)));
+  }
+  return *written;
+}
+
+}  // namespace toprun::cli
