@@ -226,7 +226,7 @@ class Judge {
     std::vector<std::pair<double, std::size_t>> slowest;
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       const auto mean = open_mean(i);
-      if (!mean) continue;
+      if (!mean || is_found(measured_[i].a) || is_found(measured_[i].b)) continue;
       const bool is_doubted = *mean < 1 - thresholds_.doubted_shortfall ||
                               slow_way(i, 1 - thresholds_.least_shortfall);
       if (is_doubted) slowest.emplace_back(*mean, i);
@@ -238,6 +238,13 @@ class Judge {
       out.push_back(found_pair(i, slow_way(i, 1 - thresholds_.least_shortfall).value_or(Way::both)));
     }
     return out;
+  }
+
+  // Alone or in a pair: the second pass looks at such nodes themselves.
+  bool is_found(std::size_t node) const {
+    return std::ranges::any_of(findings_, [&](const Finding& finding) {
+      return std::ranges::find(finding.nodes, node) != finding.nodes.end();
+    });
   }
 
   // Of a pair's directions, where nothing explains either.

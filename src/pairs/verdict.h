@@ -58,7 +58,7 @@ struct Finding {
 struct Verdict {
   Figure figure = Figure::rate;
   std::vector<Finding> findings;          // by kind, the most slow pairs first
-  // Pairs that nothing explains and that lie within the noise, the slowest first. An uplink that
+  // Pairs of nodes in no finding that lie within the noise, the slowest first. An uplink that
   // several pairs share nearly hides a slow link, so the second pass decides.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes of which no pair could be compared
