@@ -226,16 +226,18 @@ class Judge {
     std::vector<std::pair<double, std::size_t>> slowest;
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       const auto mean = open_mean(i);
-      if (!mean || is_found(measured_[i].a) || is_found(measured_[i].b)) continue;
-      const bool is_doubted = *mean < 1 - thresholds_.doubted_shortfall ||
-                              slow_way(i, 1 - thresholds_.least_shortfall);
-      if (is_doubted) slowest.emplace_back(*mean, i);
+      if (!mean) continue;
+      const bool is_doubted =
+          *mean < 1 - thresholds_.doubted_shortfall || slow_way(i, 1 - thresholds_.least_shortfall);
+      if (!is_doubted || is_found(measured_[i].a) || is_found(measured_[i].b)) continue;
+      slowest.emplace_back(*mean, i);
     }
     std::ranges::sort(slowest);
     if (slowest.size() > most_doubted_pairs) slowest.resize(most_doubted_pairs);
     std::vector<Finding> out;
     for (const auto& [mean, i] : slowest) {
-      out.push_back(found_pair(i, slow_way(i, 1 - thresholds_.least_shortfall).value_or(Way::both)));
+      out.push_back(
+          found_pair(i, slow_way(i, 1 - thresholds_.least_shortfall).value_or(Way::both)));
     }
     return out;
   }

@@ -57,7 +57,7 @@ struct Finding {
 
 struct Verdict {
   Figure figure = Figure::rate;
-  std::vector<Finding> findings;          // by kind, the most slow pairs first
+  std::vector<Finding> findings;  // by kind, the most slow pairs first
   // Pairs of nodes in no finding that lie within the noise, the slowest first. An uplink that
   // several pairs share nearly hides a slow link, so the second pass decides.
   std::vector<Finding> doubted;
