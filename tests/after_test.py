@@ -91,6 +91,8 @@ class After(SubmitCase):
         self.assertRegex(finished.err.splitlines()[-1],
                          rf"toprun: job \d+: not started: job {bad} failed, exit code 1: {CAUSE}$")
         self.assertFalse((folder / "begun").exists())
+        recent = self.login(TOPRUN, "jobs", "--recent", cwd=folder)
+        self.assertRegex(recent.out, rf"(?m)^ *\d+ .* 69 +not started: job {bad} failed, exit code 1", recent)
 
     def test_a_cancelled_predecessor(self):
         folder, bad = self.failing()

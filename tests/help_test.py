@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -30,6 +31,18 @@ def commands():
 class Help(support.TestCase):
     def test_verbs_are_named(self):
         self.assertLessEqual({"submit", "jobs", "topo", "completion", "man", "help"}, set(verbs()))
+
+    def test_a_reader_that_has_enough_is_no_error(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run([support.binary(), "man"], stdout=writing, stderr=subprocess.PIPE, text=True)
+        os.close(writing)
+        self.assertIn(done.returncode, (-signal.SIGPIPE, 128 + signal.SIGPIPE))
+        self.assertEqual(done.stderr, "")
+
+    def test_words_that_an_argument_may_be_are_listed(self):
+        told = self.toprun("help", "bench")
+        self.assertRegex(told.out, r"COLLECTIVE +One of these: all_reduce, all_gather,\n")
 
     def test_every_help_has_one_style_and_fits_80_columns(self):
         for words in commands():

@@ -1,5 +1,6 @@
 #include "base/print.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +17,7 @@ int print(std::string_view text) {
 
 int print_bytes(std::string_view bytes) {
   if (write_all(STDOUT_FILENO, bytes)) return 0;
+  if (errno == EPIPE) return 128 + SIGPIPE;  // the reader, such as head, has enough
   say("cannot write to stdout: " + errno_text(errno));
   return exit_failure;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/console.h"
 #include "base/counted.h"
@@ -127,8 +128,11 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
                  const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
   if (said.lines.empty()) {
+    const std::set<std::string> hosts(cluster.names.begin(), cluster.names.end());
+    const std::size_t ranks = cluster.names.size();
     print(fmt::format("{}: none is slower than the others, {} measured\n",
-                      counted(cluster.names.size(), "node"), counted(measured.size(), "pair")));
+                      hosts.size() == ranks ? counted(ranks, "node") : counted(ranks, "rank"),
+                      counted(measured.size(), "pair")));
   }
   if (wanted.save) {
     auto saved = replace_file(*wanted.save, json_of(cluster, measured, said.lines));

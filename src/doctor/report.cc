@@ -49,7 +49,8 @@ std::string findings_text(const std::vector<Finding>& findings, bool all) {
     if (is_fine) ++fine;
     if (!is_fine || all) text += line_of(finding, finding.evidence);
   }
-  return text + counted(fine, "check") + " found nothing\n";
+  if (!all) text += counted(fine, "check") + " found nothing\n";
+  return text;
 }
 
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "jobs/job_end.h"
 #include "jobs/job_files.h"
 #include "jobs/job_words.h"
 #include "view/columns.h"
@@ -38,6 +39,10 @@ std::optional<WallTime> moment_of(const std::string& text) {
 
 EndedJob known_to_engine(const scheduler::Queue& queue, const Job& job) {
   EndedJob out{job.id, job.name, job.ended, exit_code_of(job), end_text(queue, job)};
+  if (job.end == scheduler::JobEnd::dependency) {
+    out.how = ending_of(queue, job, {}).words;
+    return out;
+  }
   const auto files = files_of(queue, job);
   const auto report = files ? report_of(*files) : std::nullopt;
   if (!report) return out;

@@ -254,7 +254,8 @@ const std::vector<CommandLine>& lines_about_networks() {
        "Measures a collective between the ranks of a job, which is launched as any other: how long "
        "it takes, and the bandwidths algbw and busbw as nccl-tests defines them. The ranks use TCP "
        "connections of their own, in a ring where the collective has one. toprun help bench pairs, "
-       "bench compare and bench import tell how to find a slow node and what to do with files.",
+       "bench compare, bench import and bench history tell how to find a slow node and what to do "
+       "with files.",
        {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
         {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
          "eight nodes, sizes from 8 B to 1 GiB"},
@@ -329,7 +330,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
        "config show",
        "What a verb takes from files and variables, and from where.",
        {{"toprun config show submit --profile debug", ""}},
-       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; run unless given"}}},
+       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "Run unless given; one of these"}}},
       {Command::config_init,
        "config init",
        "Writes a toprun.toml with what the engine says: of Slurm its partitions, GPUs and limits, "
@@ -358,7 +359,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
        "help",
        "What toprun or one of its verbs does and takes.",
        {{"toprun help submit", "as toprun submit --help"}, {"toprun help topo order", ""}},
-       {{"VERB", Count::any, "", "A verb, and of topo and config one of theirs"}}},
+       {{"VERB", Count::any, "", "A verb, and of topo, net, bench and config one of theirs"}}},
       {Command::version, "version", "Says which toprun this is.", {{"toprun version -v", ""}}},
   };
   return lines;

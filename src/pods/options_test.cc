@@ -218,6 +218,7 @@ TEST(PodOptions, WhatCannotBeIsRefused) {
                            "--toleration a:Never x.py",
                            "--toleration =b x.py",
                            "--required-topology-key a/b/c x.py",
+                           "--required-topology-key a --preferred-topology-key b x.py",
                            "--shm much x.py",
                            "--toprun-image ./a.sif x.py",
                            "--runtime A x.py",

@@ -54,15 +54,17 @@ Result<std::string> parse_label_key(const Given& given) {
 }
 
 Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader) {
-  for (const bool required : {true, false}) {
-    const auto given =
-        reader.one(required ? "--required-topology-key" : "--preferred-topology-key");
-    if (!given) continue;
-    const auto key = parse_label_key(*given);
-    if (!key) return std::unexpected(key.error());
-    out.together = kubernetes::Together{*key, required};
-    return {};
+  const auto required = reader.one("--required-topology-key");
+  const auto preferred = reader.one("--preferred-topology-key");
+  if (required && preferred) {
+    return usage(required->label() + " and " + preferred->label(),
+                 "one demands what the other only prefers", "give one of them");
   }
+  const auto& given = required ? required : preferred;
+  if (!given) return {};
+  const auto key = parse_label_key(*given);
+  if (!key) return std::unexpected(key.error());
+  out.together = kubernetes::Together{*key, required.has_value()};
   return {};
 }
 

@@ -31,7 +31,9 @@ std::string_view words_for(Stance stance) {
 std::string node_list(const plan::Job& job) {
   std::vector<std::string> names;
   for (const scheduler::Node& node : job.place.nodes) names.push_back(node.name);
-  return names.empty() ? "" : " " + hosts::compress_hostlist(names);
+  if (names.empty()) return "";
+  const bool are_more = names.size() > static_cast<std::size_t>(job.nnodes);
+  return (are_more ? " of " : " ") + hosts::compress_hostlist(names);
 }
 
 template <class Line>

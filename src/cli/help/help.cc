@@ -137,6 +137,12 @@ std::vector<Row> verb_rows(std::string_view family) {
   return rows;
 }
 
+// With the words that it may be.
+std::string help_of(const options::Operand& operand) {
+  if (!operand.form.contains('|')) return std::string(operand.help);
+  return fmt::format("{}: {}", operand.help, fmt::join(split(operand.form, '|'), ", "));
+}
+
 std::vector<Table> tables_before(const options::CommandLine& line) {
   if (line.command == options::Command::run) {
     Table verbs{"Verbs", verb_rows("")};
@@ -151,7 +157,7 @@ std::vector<Table> tables_before(const options::CommandLine& line) {
   Table operands{"Arguments", {}};
   for (const options::Operand& operand : line.operands) {
     if (operand.help.empty()) continue;
-    operands.rows.push_back({std::string(operand.name), std::string(operand.help)});
+    operands.rows.push_back({std::string(operand.name), help_of(operand)});
   }
   if (operands.rows.empty()) return {};
   return {std::move(operands)};
