@@ -297,6 +297,14 @@ class Telling(support.TestCase):
                 finished = self.toprun("--nproc-per-node", 2, *SH, program)
                 self.assertRegex(finished.err, LAST_LINE % outcome)
 
+    def test_a_report_that_cannot_be_written_is_told_while_the_ranks_run(self):
+        marker = self.folder() / "told"
+        run = self.begin(support.binary(), "--report", "/nonexistent/r.json", "--no-python", "sh", "-c",
+                         f"while [ ! -e {marker} ]; do sleep 0.1; done")
+        run.says("cannot write /nonexistent/r.json: No such file.*; the job goes on", 20)
+        marker.touch()
+        self.assert_ok(run.wait(20))
+
     def test_report(self):
         path = self.folder() / "report.json"
         finished = self.toprun("--nproc-per-node", 2, "--rdzv-id", "job7", "--report", path, *SH,

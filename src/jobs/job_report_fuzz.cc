@@ -3,6 +3,6 @@
 #include "jobs/job_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  (void)toprun::parse_report({reinterpret_cast<const char*>(data), size});
+  (void)toprun::jobs::parse_report({reinterpret_cast<const char*>(data), size});
   return 0;
 }

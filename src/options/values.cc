@@ -33,8 +33,13 @@ bool is_host(std::string_view text) {
 }
 
 // Joins names: "a, b or c".
+// One that is empty goes without saying.
 std::string alternatives(std::span<const std::string_view> names) {
-  return fmt::format("{} or {}", fmt::join(names.first(names.size() - 1), ", "), names.back());
+  std::vector<std::string_view> all(names.begin(), names.end());
+  std::erase(all, std::string_view());
+  const std::string_view last = all.back();
+  all.pop_back();
+  return all.empty() ? std::string(last) : fmt::format("{} or {}", fmt::join(all, ", "), last);
 }
 
 std::optional<bool> truth_of(std::string_view text) {

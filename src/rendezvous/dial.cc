@@ -161,7 +161,10 @@ std::string Dialer::where() const {
 void Dialer::report_waiting(const Round& round) {
   const auto now = steady_clock::now();
   if (now < next_report_ && last_reported_ && round.end <= *last_reported_) return;
-  if (round.is_transient() && now < first_report_at_) return;
+  // A neighbouring job may have a port of those that the engine gave this one.
+  const bool is_expected =
+      round.is_transient() || (root_.chosen_by_engine && round.end == Round::End::other_job);
+  if (is_expected && now < first_report_at_) return;
   next_report_ = now + report_waiting_every;
   last_reported_ = round.end;
   const std::string& advice = round.fix.empty() ? root_.hint : round.fix;

@@ -85,7 +85,10 @@ Result<std::optional<std::string>> check_inherited_world(const Environment& envi
         "several give --nnodes N and --rdzv-endpoint",
         *set.size);
   }
-  if (hints.called_torchrun || hints.counts_processes) return error->line();
+  if (hints.called_torchrun || hints.counts_processes) {
+    return fmt::format("{}; goes on, because {}", error->line(),
+                       hints.called_torchrun ? "torchrun does" : "--nproc-per-node is given");
+  }
   return std::unexpected(std::move(*error));
 }
 

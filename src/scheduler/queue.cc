@@ -124,6 +124,9 @@ Result<JobId> parse_job_id(std::string_view text) {
   };
   if (text.size() > longest_id) return wrong("it is too long");
   if (kubernetes::is_label(text)) return JobId{std::string(text), {}, {}};
+  if (text.contains('/') || text.ends_with(".json")) {
+    return wrong("there is no such file, or this verb takes no report");
+  }
   if (text.contains('.')) return wrong("that names a step, not a job");
   const std::size_t end = text.find_first_of("_+");
   const std::string_view number = text.substr(0, end);

@@ -20,6 +20,8 @@ TEST(Queue, ReadsJobIds) {
            {"train-x7", " "},
            {"Train", "not a job's number"},
            {"17.0", "that names a step"},
+           {"report.json", "there is no such file, or this verb takes no report"},
+           {"logs/17/report.json", "there is no such file"},
            {"17_", "no number follows"},
            {"17_x", "no number follows"},
            {"17_[]", "no number follows"},

@@ -24,6 +24,7 @@ struct ReportFile::State {
   Pool& pool;
   const std::optional<std::string> path;
   bool writing = false;
+  bool has_failed = false;  // which was said
   std::optional<view::RunRecord> next;
   asio::steady_timer rests;  // cancelled when nothing is being written any more
 };
@@ -61,13 +62,17 @@ void ReportFile::keep(view::RunRecord record) {
 }
 
 void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord record) {
-  state->writing = state->pool.run<bool>(
-      [path = *state->path, record = std::move(record)] {
-        // A reason why it cannot be written is reported once, at the end.
-        return !is_special(path) && replace_file(path, text_of(record)).has_value();
+  state->writing = state->pool.run<Result<void>>(
+      [path = *state->path, record = std::move(record)]() -> Result<void> {
+        if (is_special(path)) return {};
+        return replace_file(path, text_of(record));
       },
-      [state](bool) {
+      [state](const Result<void>& written) {
         state->writing = false;
+        if (!written && !std::exchange(state->has_failed, true)) {
+          say(fmt::format("cannot write {}: {}; the job goes on, and it is tried again",
+                          *state->path, written.error().why));
+        }
         if (auto next = std::exchange(state->next, std::nullopt)) {
           write(state, *std::move(next));
         } else {

@@ -21,7 +21,8 @@ class ReportFile {
   // Without a path it writes nothing.
   ReportFile(Pool& pool, std::optional<std::string> path);
 
-  // A version while the run goes on: the last attempt may not have ended.
+  // A version while the run goes on: the last attempt may not have ended. Reports on stderr, once,
+  // that it cannot be written.
   void keep(view::RunRecord record);
   // The last version. Reports on stderr if it cannot be written, or not within report_limit.
   boost::asio::awaitable<void> finish(view::RunRecord record);

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <span>
 
 #include "topology/files/k8s_file.h"
 #include "topology/k8s_labels.h"
@@ -10,8 +11,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (labels) (void)toprun::topology::map_of_labels({{"n0", *labels, "node labels"}}, "k8s");
   const auto root = toprun::topology::parse_json(text, "fuzz");
   if (root) {
-    (void)toprun::topology::map_of_kubernetes(*root, "fuzz", {});
-    (void)toprun::topology::map_of_kubernetes(*root, "fuzz", {{"n0", "", ""}, {"n1.x", "", ""}});
+    const std::span documents(&*root, 1);
+    (void)toprun::topology::map_of_kubernetes(documents, "fuzz", {});
+    (void)toprun::topology::map_of_kubernetes(documents, "fuzz",
+                                              {{"n0", "", ""}, {"n1.x", "", ""}});
   }
   return 0;
 }

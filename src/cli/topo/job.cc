@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "base/console.h"
@@ -124,6 +125,18 @@ void take_memory_in_a_large_step() {
   std::free(step);
 }
 
+// All hosts of the map. A file's stand in its order; what an engine tells has the map's own, so
+// they stand by name, as the engine would number them.
+std::vector<placement::Host> all_hosts(const PlacedJob& job) {
+  std::vector<placement::Host> hosts;
+  for (const auto& entry : job.map.hosts) hosts.push_back({entry.host, job.nproc_per_node});
+  std::error_code error;
+  if (!std::filesystem::exists(job.topology, error)) {
+    std::ranges::sort(hosts, natural_less, &placement::Host::name);
+  }
+  return hosts;
+}
+
 // The adapters of this machine stand for those of all hosts of the job, if it is one of them.
 void add_own_rates(PlacedJob& job, const Environment& environment) {
   const fabric::Sysfs sysfs;
@@ -153,9 +166,7 @@ Result<PlacedJob> find_job(const options::Call& call) {
   auto map = topology::locate(request_for(job.hosts, job.topology, call.environment));
   if (!map) return std::unexpected(map.error());
   job.map = *std::move(map);
-  if (job.hosts.empty()) {
-    for (const auto& entry : job.map.hosts) job.hosts.push_back({entry.host, *processes});
-  }
+  if (job.hosts.empty()) job.hosts = all_hosts(job);
   add_own_rates(job, call.environment);
   if (!job.hosts.empty()) return job;
   return usage("no hosts are known",

@@ -24,6 +24,8 @@ constexpr std::array advices = {
     Advice{"Unauthorized", "log in to the cluster again"},
     Advice{"provide credentials", "log in to the cluster again"},
     Advice{"You must be logged in", "log in to the cluster again"},
+    Advice{"localhost:8080 was refused",  // without any kubeconfig
+           "kubectl knows no cluster here; Slurm's jobs have numbers: toprun jobs lists yours"},
     Advice{"was refused", "check the cluster's address: kubectl config view --minify"},
     Advice{"Unable to connect", "check the cluster's address: kubectl config view --minify"},
     Advice{"is invalid", "toprun submit --dry-run prints the manifest"},

@@ -21,8 +21,10 @@ TEST(Kubectl, RefusalsAreTheClustersWordsAndAnAdvice) {
                                "E1124 17:24:18.147198   24913 memcache.go:265] \"Unhandled\"\n"
                                "The connection to the server localhost:8080 was refused\n");
   EXPECT_EQ(silent.line(),
-            "kubectl get: The connection to the server localhost:8080 was refused; check the "
-            "cluster's address: kubectl config view --minify");
+            "kubectl get: The connection to the server localhost:8080 was refused; kubectl "
+            "knows no cluster here; Slurm's jobs have numbers: toprun jobs lists yours");
+  EXPECT_EQ(refusal("kubectl get", "The connection to the server 10.0.0.1:6443 was refused\n").fix,
+            "check the cluster's address: kubectl config view --minify");
   EXPECT_EQ(refusal("kubectl create", "").why, "it gave no reason");
   EXPECT_EQ(refusal("kubectl create", "a\x1b[2Jb\n").why.find('\x1b'), std::string::npos);
 }

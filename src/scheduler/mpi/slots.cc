@@ -45,7 +45,8 @@ Result<Slots> asked_for(const Environment& environment, const SlotsRequest& requ
   if (count && *count >= 1 && *count <= max_slots) {
     return Slots{static_cast<int>(*count), request.source};
   }
-  return usage(what, "not a number of processes", "give a number from 1, cpu, gpu or auto");
+  return usage(what, "not a number of processes",
+               fmt::format("give a number from 1 to {}, cpu, gpu or auto", max_slots));
 }
 
 Result<Slots> in_place_slots(const Allocation& allocation, const SlotsRequest& request) {
