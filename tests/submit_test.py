@@ -93,6 +93,12 @@ class Submit(SubmitCase):
         self.assertRegex(finished.err, r"toprun: Slurm: Job \d+ to start at .* partition main")
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
+    def test_a_dry_run_behind_the_script_is_the_scripts(self):
+        finished = self.submit("--no-python", "true", "--dry-run", cwd=self.folder())
+        self.assert_ok(finished)
+        self.assertIn("toprun: --dry-run behind the script is the script's own: the job is submitted", finished.err)
+        self.assertEqual(self.wait_for_state(finished.out.strip(), "COMPLETED")["JobState"], "COMPLETED")
+
     def test_hostile_words_arrive_as_they_are(self):
         folder = self.folder() / "dir with 'blank' $(touch injected) %j"
         folder.mkdir()

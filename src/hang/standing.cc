@@ -80,12 +80,17 @@ std::string shortened(const std::string& name) {
   return name.size() <= longest_name ? name : name.substr(0, longest_name);
 }
 
+// Of Python's own machinery for imports, which its tracebacks leave out too: five for each import.
+bool is_of_imports(const Frame& frame) {
+  return frame.file.starts_with("<frozen importlib.");
+}
+
 std::vector<Frame> kept(const std::vector<Frame>& frames) {
-  std::vector<Frame> few(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                              frames.size(), most_frames)));
-  for (Frame& frame : few) {
-    frame.function = shortened(frame.function);
-    frame.file = shortened(frame.file);
+  std::vector<Frame> few;
+  for (const Frame& frame : frames) {
+    if (few.size() == most_frames) break;
+    if (is_of_imports(frame)) continue;
+    few.push_back({shortened(frame.function), shortened(frame.file), frame.line});
   }
   return few;
 }

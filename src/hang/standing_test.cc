@@ -101,6 +101,16 @@ TEST(Standing, ShowsTheChildThatItWaitsFor) {
   EXPECT_TRUE(standing_of(waiting).children.empty());
 }
 
+TEST(Standing, LeavesOutTheMachineryOfImports) {
+  const Frame machinery{"_find_and_load", "<frozen importlib._bootstrap>", 1176};
+  std::vector<Frame> frames(2 * most_frames, machinery);
+  frames.insert(frames.begin(), {"<module>", "/env/torch/nn.py", 7});
+  frames.push_back({"<module>", "/job/train.py", 2});
+  const Standing standing = standing_of(sleeping(frames));
+  ASSERT_EQ(standing.frames.size(), 2u);
+  EXPECT_EQ(standing.frames.back().file, "/job/train.py");
+}
+
 TEST(Standing, IsBounded) {
   Process deep =
       sleeping(std::vector<Frame>(5000, Frame{std::string(10'000, 'f'), "/job/a.py", 1}));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/jobs/activation_check.h"
@@ -133,10 +134,20 @@ int act_in_slurm(const options::Split& given, const std::vector<std::string>& hi
   return id ? jobs::after_submission(*options, *id, clean) : give_up(id.error());
 }
 
+void say_whose_dry_run(const options::Split& split) {
+  const bool is_given = std::ranges::any_of(split.options, [](const options::GivenOption& option) {
+    return option.flag->id == options::FlagId::job_dry_run;
+  });
+  if (is_given || std::ranges::find(split.arguments, "--dry-run") == split.arguments.end()) return;
+  say("--dry-run behind the script is the script's own: the job is submitted; before the script it "
+      "only shows what would be");
+}
+
 }  // namespace
 
 Result<int> run_submit(const options::Call& call) {
   options::Split split = call.split;
+  say_whose_dry_run(split);
   Environment environment = call.environment;
   const auto hidden = config::hide_secrets(split.options, environment);
   const std::string engine = engine_of(split, environment);
