@@ -91,6 +91,11 @@ class Slurm(cluster.SlurmCase):
                 self.assertEqual(column(rows, "MASTER_ADDR"), [first] * 4)
                 self.assertEqual(finished.out.count("connected"), 4)
 
+    def test_the_order_as_a_login_node_tells_it(self):
+        finished = self.on("ctl", TOPRUN, "topo", "order")
+        self.assert_ok(finished)
+        self.assertIn("leaf: 4 of 4 neighbours in another leaf as given, 2 as ordered (minimum 2)", finished.err)
+
     def test_order_of_the_scheduler(self):
         for order in ("scheduler", "given"):
             with self.subTest(order):
