@@ -34,8 +34,12 @@ int show(const Result<std::string>& text) {
   return 0;
 }
 
-void tell_the_place(const plan::Job& job) {
+void say_notes(const plan::Job& job) {
   for (const std::string& note : job.place.notes) say(note);
+}
+
+void tell_the_place(const plan::Job& job) {
+  say_notes(job);
   if (job.options.verbose == 0) return;
   for (const std::string& reason : job.place.reasons) say(reason);
   if (job.starts_by_login() || job.unfit) return;  // its agents say what they found
@@ -155,7 +159,10 @@ int launch(const plan::Options& options, const Environment& environment) {
   }
   auto job = plan::prepare(options, environment, inherited);
   if (!job) return give_up(job.error());
-  if (options.dry_run) return show(describe(*job));
+  if (options.dry_run) {
+    say_notes(*job);
+    return show(describe(*job));
+  }
   if (auto kept = node::keep_redirected(*job); !kept) return give_up(kept.error());
   tell_the_place(*job);
   const int exit_code = carry_out(*job, environment);
