@@ -94,7 +94,8 @@ class Stacks(support.TestCase):
             "READY": str(program.with_name("again")), "XDG_RUNTIME_DIR": str(program.parent)})
         support.wait_until(program.with_name("again0").exists, 60, "it runs")
         asked = self.stacks(program)
-        self.assert_one_line(asked, r"\d+ jobs of yours run here: .*; name one: toprun stacks JOB")
+        each = rf"\d+ \({program.name}, for \d[^,)]*\)"
+        self.assert_one_line(asked, rf"2 jobs of yours run here: {each}, {each}; name one: toprun stacks JOB")
         for one in (program.parent / "toprun").iterdir():
             self.assertIn("in waits", self.stacks(program, one.stem).out)
         for one in (run, again):

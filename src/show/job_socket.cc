@@ -73,7 +73,10 @@ asio::awaitable<live::Answer> JobSocket::answer(live::Question question) {
 
 asio::awaitable<live::Answer> JobSocket::name() {
   const auto slurm = job_.environment.non_empty("SLURM_JOB_ID");
-  const json names = {{"job", job_.name}, {"id", slurm.value_or(job_.place.job_id)}};
+  const json names = {{"job", job_.name},
+                      {"id", slurm.value_or(job_.place.job_id)},
+                      {"program", job_.options.script},
+                      {"started", rfc3339(coordinator_.course().started)}};
   co_return live::Answer{200, names.dump()};
 }
 

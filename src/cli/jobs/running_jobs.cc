@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
@@ -36,14 +38,26 @@ std::vector<RunningJob> jobs_here(const Environment& environment,
     if (!answer || !*answer || (*answer)->status != 200) continue;
     const json object = json::parse((*answer)->body, nullptr, false);
     if (!object.is_object()) continue;
-    jobs.push_back({socket, object.value("job", ""), object.value("id", "")});
+    jobs.push_back({socket, text_at(object, "job"), text_at(object, "id"),
+                    text_at(object, "program"), text_at(object, "started")});
   }
   return jobs;
 }
 
+// "10227 (train.py, for 2 min 05 s)"; a path's last part has to do.
+std::string name_and_program(const RunningJob& job, WallTime now) {
+  std::vector<std::string> facts;
+  if (!job.program.empty()) facts.push_back(printable(fs::path(job.program).filename().string()));
+  if (const auto started = time_in(job.started)) {
+    facts.push_back("for " + duration_text(std::max(now - *started, WallTime::duration(0))));
+  }
+  return facts.empty() ? name_of(job) : fmt::format("{} ({})", name_of(job), join(facts, ", "));
+}
+
 std::string names_of(const std::vector<RunningJob>& jobs) {
   std::vector<std::string> names;
-  for (const RunningJob& job : jobs) names.push_back(name_of(job));
+  const WallTime now = std::chrono::system_clock::now();
+  for (const RunningJob& job : jobs) names.push_back(name_and_program(job, now));
   return join(names, ", ");
 }
 

@@ -14,7 +14,9 @@ namespace toprun::cli {
 struct RunningJob {
   live::Socket socket;
   std::string name;
-  std::string id;  // the engine's; empty: it has none
+  std::string id;       // the engine's; empty: it has none
+  std::string program;  // the script, module or program
+  std::string started;  // RFC 3339
 };
 
 // What a verb that asks a running job says of itself in errors.
