@@ -272,8 +272,12 @@ void read_from(const json& object, LookAtRanks& message) {
   if (object.contains("is_hang")) object.at("is_hang").get_to(message.is_hang);
 }
 
-void write(json&, const WaitAsSpare&) {}
-void read_from(const json&, WaitAsSpare&) {}
+void write(json& object, const WaitAsSpare& message) {
+  if (!message.why.empty()) object["why"] = message.why;
+}
+void read_from(const json& object, WaitAsSpare& message) {
+  if (object.contains("why")) object.at("why").get_to(message.why);
+}
 
 void write(json& object, const Assignment& assignment) {
   to_json(object, assignment);

@@ -153,8 +153,10 @@ struct ToRoot {
       what;
 };
 
-// root → member: all places are taken, wait.
-struct WaitAsSpare {};
+// root → member: it has no place for now, wait.
+struct WaitAsSpare {
+  std::string why;  // what the job does with such nodes: "takes in …"; empty: not told
+};
 
 // root → member: start the workers of the assigned attempt.
 struct Start {};

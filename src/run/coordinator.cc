@@ -167,8 +167,23 @@ std::optional<SteadyTime> Coordinator::wake_at() const {
   return std::nullopt;
 }
 
+// What a spare is told. `has_place`: it would be one of the most nodes.
+std::string Coordinator::why_it_waits(bool has_place) const {
+  if (!has_place) return "has all the nodes it can use now";
+  switch (settings_.grow) {
+    case Grow::at_restart:
+      return "takes it in at its next restart (--grow at-restart)";
+    case Grow::now:
+      return "takes it in at once (--grow now)";
+    case Grow::on_signal:
+      return "takes it in when it is asked to (toprun grow)";
+  }
+  return {};
+}
+
 void Coordinator::happened(const Came& came) {
   if (roster_.find(came.agent) == nullptr) return;
+  const int newcomers_before = roster_.newcomers();
   if (root_address_.empty()) root_address_ = came.our_address;
   Node& node = roster_.arrived(came.agent, came.address);
   node.linked_at = now_.steady;
@@ -179,7 +194,7 @@ void Coordinator::happened(const Came& came) {
   }
   if (node.has_seat) return;
   tell_user(fmt::format("{} waits as a spare", node.join.host));
-  send(node, rendezvous::WaitAsSpare{});
+  send(node, rendezvous::WaitAsSpare{why_it_waits(roster_.newcomers() > newcomers_before)});
   if (stage_ == Stage::running) count_newcomers();
 }
 

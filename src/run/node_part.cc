@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace toprun::run {
 
 using rendezvous::Failing;
@@ -31,13 +33,13 @@ void NodePart::happened(const Told& message) {
   std::visit([this](const auto& what) { on_message(what); }, message.message);
 }
 
-void NodePart::on_message(const rendezvous::WaitAsSpare&) {
+void NodePart::on_message(const rendezvous::WaitAsSpare& message) {
   if (is_alive()) return;
   state_ = PartState::spare;
   if (!settings_.unfit) {
-    return tell_user(
-        fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
-                    settings_.host, settings_.root));
+    return tell_user(fmt::format("{}: waiting as a spare: the job at {} {}", settings_.host,
+                                 settings_.root,
+                                 message.why.empty() ? "has all the nodes it can use now" : printable(message.why)));
   }
   tell_user(settings_.unfit->line());
   exit_code_ = settings_.unfit->exit_code;
@@ -184,6 +186,10 @@ void NodePart::on_message(const rendezvous::Notice& notice) {
 void NodePart::on_message(const rendezvous::Finish& finish) {
   if (settings_.has_own_terminal && !finish.summary.empty()) {
     actions_.emplace_back(ShowSummary{finish.summary});
+    if (state_ == PartState::spare) {
+      tell_user(fmt::format("{} waited as a spare until the job ended, and was not needed",
+                            settings_.host));
+    }
   }
   const bool run_is_over = !finish.summary.empty();
   const bool seems_lost = run_is_over && settings_.lost_return && finish.exit_code > 128;

@@ -222,7 +222,7 @@ class NodePart {
   void happened(const GotSignal& got);
   void happened(const KeeperLost& lost);
 
-  void on_message(const rendezvous::WaitAsSpare&);
+  void on_message(const rendezvous::WaitAsSpare& message);
   void on_message(const rendezvous::Assignment& assignment);
   void on_message(const rendezvous::Start&);
   void on_message(const rendezvous::LookAtRanks& look);
