@@ -241,8 +241,23 @@ class Nodes(Elastic):
         spare.signal(signal.SIGTERM)
         finished = spare.wait(20)
         self.assertEqual(finished.code, 143, finished)
-        self.assertRegex(finished.err, "waiting as a spare")
+        self.assertRegex(finished.err, "waiting as a spare: the job at .* has all the nodes it can use now\n")
         self.end(*runs)
+
+    def test_a_spare_is_told_when_it_will_come_in_and_that_it_was_not_needed(self):
+        for grow, when in (("at-restart", r"at its next restart \(--grow at-restart\)"),
+                           ("on-signal", r"when it is asked to \(toprun grow\)")):
+            with self.subTest(grow):
+                self.setUp()
+                run = self.root_agent("1:2", "--grow", grow)
+                self.expect(0, world_size=1, restarts=0)
+                spare = self.agent("1:2", "--grow", grow)
+                spare.says(f"waiting as a spare: the job at .* takes it in {when}\n")
+                (self.root / "end").touch()
+                self.assertEqual(run.wait(60).code, 0)
+                finished = spare.wait(60)
+                self.assertEqual(finished.code, 0, finished)
+                self.assertRegex(finished.err, r"toprun: \S+ waited as a spare until the job ended, and was not needed\n\Z")
 
     def test_a_keeper_s_death_names_its_node(self):
         runs = [self.root_agent(2), self.agent(2)]
@@ -331,7 +346,21 @@ class Growing(Elastic):
         self.expect(0, world_size=1, restarts=0)
         first.signal(signal.SIGURG)
         self.told("asked to take in more nodes: that takes --grow on-signal")
+        report = self.root / "report.json"
+        self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: it takes in nodes at its next "
+                                                          r"restart \(--grow at-restart\); asking takes --grow on-signal")
         self.end(first)
+
+    def test_who_cannot_be_asked_to_grow_says_so(self):
+        for nnodes, options, why in (("1", [], "its number of nodes is fixed; that takes --nnodes MIN:MAX --grow on-signal"),
+                                     ("1:2", ["--grow", "now"], r"it takes in nodes by itself .* \(--grow now\)")):
+            with self.subTest(why):
+                self.setUp()
+                first = self.root_agent(nnodes, *options)
+                self.expect(0, world_size=1, restarts=0)
+                report = self.root / "report.json"
+                self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: {why}")
+                self.end(first)
 
 
 if __name__ == "__main__":

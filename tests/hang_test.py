@@ -121,9 +121,14 @@ class Hangs(cluster.TestCase):
         asked = self.on("n0", TOPRUN, "stacks", report)
         self.assert_ok(asked)
         self.assertRegex(asked.out, rf"rank 3 on n1: sleeps at train\.py:{line_of('sleeps')} in sleeps")
+        where = rf"(?m)^  hang       rank 3 on n1 sleeps at train\.py:{line_of('sleeps')} in sleeps, and 3 ranks wait for it"
+        asked = self.on("n0", TOPRUN, "status", report)
+        self.assert_ok(asked)
+        self.assertRegex(asked.out, where + rf", at \S+ \S+; toprun stacks {report} looks again$")
         root.signal(signal.SIGINT)
         for one in (root, other):
             self.assertEqual(one.wait(60).code, 130)
+        self.assertRegex(self.on("n0", TOPRUN, "status", report).out, where + r", at \S+ \S+$")
 
 
 class Hanging(cluster.TestCase):

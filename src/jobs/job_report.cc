@@ -74,6 +74,12 @@ std::string cause_of(const json& cause) {
   return message.empty() ? what : fmt::format("{}: {}", what, message);
 }
 
+std::optional<JobReport::Hang> hang_of(const json& hang) {
+  JobReport::Hang out{text_at(hang, "what"), text_at(hang, "noticed")};
+  if (out.what.empty()) return std::nullopt;
+  return out;
+}
+
 JobReport::Attempt attempt_of(const json& attempt) {
   JobReport::Attempt out;
   out.attempt = number_at(attempt, "attempt").value_or(0);
@@ -86,6 +92,7 @@ JobReport::Attempt attempt_of(const json& attempt) {
     out.awaited = view::awaited_text(*awaited);
   }
   out.slowest = view::slowest_lines(view::spreads_in(member(attempt, "slowest")));
+  out.hang = hang_of(member(attempt, "hang"));
   const json& nodes = member(attempt, "nodes");
   if (!nodes.is_array()) return out;
   for (const json& node : nodes) out.nodes.push_back(node_of(node));
@@ -105,6 +112,7 @@ Result<JobReport> parse_report(std::string_view text) {
   const json& root = member(report.document, "root");
   report.root_host = text_at(root, "host");
   report.root_pid = number_at(root, "pid").value_or(0);
+  if (report.document.contains("grow")) report.grow = text_at(report.document, "grow");
   const json& attempts = member(report.document, "attempts");
   if (!attempts.is_array()) return report;
   for (const json& attempt : attempts) report.attempts.push_back(attempt_of(attempt));

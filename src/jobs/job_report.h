@@ -23,6 +23,11 @@ struct JobReport {
     std::string location;  // empty: unknown
     std::string logs;      // the folder of its per-rank files; empty: none, or not told
   };
+  // The last of an attempt; it may be over.
+  struct Hang {
+    std::string what;     // who keeps whom waiting, in words
+    std::string noticed;  // RFC 3339
+  };
   struct Attempt {
     int attempt = 0;
     std::string started;  // RFC 3339
@@ -33,11 +38,14 @@ struct JobReport {
     std::string times;    // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
     std::string awaited;  // which ranks have not come where others have; empty: none
     std::vector<std::string> slowest = {};  // who took longest, in words, phase by phase
+    std::optional<Hang> hang = {};
   };
   std::optional<int> exit_code;  // unset: the run goes on, or was killed together with its keeper
   std::string updated;           // RFC 3339; empty: unknown
   std::string root_host;         // the root agent's host; empty: unknown
   int root_pid = 0;              // its process there; 0: unknown
+  // When it takes in more nodes, as --grow has it; empty: never; unset: it does not say.
+  std::optional<std::string> grow;
   std::vector<Attempt> attempts;
   nlohmann::json document;  // the whole
 };

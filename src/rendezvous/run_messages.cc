@@ -273,10 +273,12 @@ void read_from(const json& object, LookAtRanks& message) {
 }
 
 void write(json& object, const WaitAsSpare& message) {
-  if (!message.why.empty()) object["why"] = message.why;
+  if (message.until != Until::a_place_is_free) object["until"] = static_cast<int>(message.until);
 }
 void read_from(const json& object, WaitAsSpare& message) {
-  if (object.contains("why")) object.at("why").get_to(message.why);
+  const int until = object.value("until", 0);
+  if (until < 0 || until > last_until) throw OutOfRange("until");
+  message.until = static_cast<Until>(until);
 }
 
 void write(json& object, const Assignment& assignment) {

@@ -153,9 +153,13 @@ struct ToRoot {
       what;
 };
 
+// When a spare may become one of the job's nodes.
+enum class Until { a_place_is_free, the_next_restart, all_have_stopped, somebody_asks };
+inline constexpr int last_until = static_cast<int>(Until::somebody_asks);
+
 // root → member: it has no place for now, wait.
 struct WaitAsSpare {
-  std::string why;  // what the job does with such nodes: "takes in …"; empty: not told
+  Until until = Until::a_place_is_free;
 };
 
 // root → member: start the workers of the assigned attempt.

@@ -96,7 +96,7 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
   staged.stage = {"00ff",
                   {{"a1", "n1", {"10.0.0.1", "fd::1"}, 29500, ""}, {"a0", "n0", {}, 1, ""}}};
   const std::vector<ToNode> messages = {WaitAsSpare{},
-                                        WaitAsSpare{"takes in nodes"},
+                                        WaitAsSpare{Until::somebody_asks},
                                         assignment,
                                         staged,
                                         Start{},

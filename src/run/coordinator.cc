@@ -167,18 +167,19 @@ std::optional<SteadyTime> Coordinator::wake_at() const {
   return std::nullopt;
 }
 
-// What a spare is told. `has_place`: it would be one of the most nodes.
-std::string Coordinator::why_it_waits(bool has_place) const {
-  if (!has_place) return "has all the nodes it can use now";
+// `has_place`: the spare would be one of the most nodes.
+rendezvous::Until Coordinator::spare_waits_until(bool has_place) const {
+  using rendezvous::Until;
+  if (!has_place) return Until::a_place_is_free;
   switch (settings_.grow) {
     case Grow::at_restart:
-      return "takes it in at its next restart (--grow at-restart)";
+      return Until::the_next_restart;
     case Grow::now:
-      return "takes it in at once (--grow now)";
+      return Until::all_have_stopped;
     case Grow::on_signal:
-      return "takes it in when it is asked to (toprun grow)";
+      return Until::somebody_asks;
   }
-  return {};
+  return Until::a_place_is_free;
 }
 
 void Coordinator::happened(const Came& came) {
@@ -194,7 +195,7 @@ void Coordinator::happened(const Came& came) {
   }
   if (node.has_seat) return;
   tell_user(fmt::format("{} waits as a spare", node.join.host));
-  send(node, rendezvous::WaitAsSpare{why_it_waits(roster_.newcomers() > newcomers_before)});
+  send(node, rendezvous::WaitAsSpare{spare_waits_until(roster_.newcomers() > newcomers_before)});
   if (stage_ == Stage::running) count_newcomers();
 }
 

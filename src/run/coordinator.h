@@ -179,7 +179,7 @@ class Coordinator {
   std::vector<std::string> awaited_members() const;
   void tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads);
 
-  std::string why_it_waits(bool has_place) const;
+  rendezvous::Until spare_waits_until(bool has_place) const;
 
   // Ranks that make no progress (hanging.cc).
   std::optional<SteadyTime> hang_due() const;

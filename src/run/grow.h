@@ -2,11 +2,19 @@
 
 #include <signal.h>
 
+#include <array>
+#include <cstddef>
+#include <string_view>
+
 namespace toprun::run {
 
 // When an elastic job admits a node that joins during the run (--grow): at the next restart for
 // another reason, at once, or at the user's request. All ranks then restart.
 enum class Grow { at_restart, now, on_signal };
+constexpr std::string_view name_of(Grow grow) {  // as --grow has it
+  constexpr std::array<std::string_view, 3> names = {"at-restart", "now", "on-signal"};
+  return names[static_cast<std::size_t>(grow)];
+}
 
 // The user's request to grow, sent to any agent of the job. A process that does not handle it
 // survives it, so it may be sent to a whole job step.

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
-
 namespace toprun::run {
 
 using rendezvous::Failing;
@@ -33,13 +31,30 @@ void NodePart::happened(const Told& message) {
   std::visit([this](const auto& what) { on_message(what); }, message.message);
 }
 
+namespace {
+
+std::string_view words_of(rendezvous::Until until) {
+  switch (until) {
+    case rendezvous::Until::a_place_is_free:
+      break;
+    case rendezvous::Until::the_next_restart:
+      return "takes it in at its next restart (--grow at-restart)";
+    case rendezvous::Until::all_have_stopped:
+      return "takes it in at once (--grow now)";
+    case rendezvous::Until::somebody_asks:
+      return "takes it in when it is asked to (toprun grow)";
+  }
+  return "has all the nodes it can use now";
+}
+
+}  // namespace
+
 void NodePart::on_message(const rendezvous::WaitAsSpare& message) {
   if (is_alive()) return;
   state_ = PartState::spare;
   if (!settings_.unfit) {
     return tell_user(fmt::format("{}: waiting as a spare: the job at {} {}", settings_.host,
-                                 settings_.root,
-                                 message.why.empty() ? "has all the nodes it can use now" : printable(message.why)));
+                                 settings_.root, words_of(message.until)));
   }
   tell_user(settings_.unfit->line());
   exit_code_ = settings_.unfit->exit_code;

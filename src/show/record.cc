@@ -62,6 +62,7 @@ view::RunRecord record_of(const plan::Job& job, const run::Course& course) {
   record.started = course.started;
   record.ended = course.ended;
   record.restarts = course.restarts;
+  if (job.is_elastic()) record.grow = run::name_of(job.options.grow);
   for (const run::AttemptCourse& attempt : course.attempts)
     record.attempts.push_back(record_of(attempt));
   return record;

@@ -384,6 +384,7 @@ json report_json(const RunRecord& run) {
   return {{"schema", "toprun.report/1"},
           {"job", run.job},
           {"root", {{"host", run.root_host}, {"pid", run.root_pid}}},
+          {"grow", or_null(run.grow)},
           {"exit_code", runs ? json(nullptr) : json(run.exit_code)},
           {"started", rfc3339(run.started)},
           {"ended", runs ? json(nullptr) : json(rfc3339(run.ended))},

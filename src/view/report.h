@@ -108,7 +108,8 @@ struct RunRecord {
   WallTime started{};
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
-  int restarts = 0;  // attempts that followed a failure
+  int restarts = 0;       // attempts that followed a failure
+  std::string grow = {};  // when it takes in more nodes, as --grow has it; empty: never
 };
 
 // The nodes in their order and its quality, as shown by -v: lines without line ends.

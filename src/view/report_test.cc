@@ -251,7 +251,8 @@ TEST(Report, Json) {
   run.root_host = "n1";
   run.root_pid = 4711;
   EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
-    "schema": "toprun.report/1", "job": "job1", "root": {"host": "n1", "pid": 4711}, "exit_code": 0,
+    "schema": "toprun.report/1", "job": "job1", "root": {"host": "n1", "pid": 4711},
+    "grow": null, "exit_code": 0,
     "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
     "updated": "2026-11-21T10:03:20.000Z",
     "attempts": [{
@@ -295,6 +296,8 @@ TEST(Report, JsonOfARunThatGoesOn) {
   EXPECT_TRUE(json["exit_code"].is_null());
   EXPECT_TRUE(json["ended"].is_null());
   EXPECT_EQ(json["updated"], "2026-11-21T10:00:05.000Z");
+  run.grow = "on-signal";
+  EXPECT_EQ(report_json(run)["grow"], "on-signal");
 }
 
 }  // namespace

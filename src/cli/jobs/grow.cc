@@ -8,9 +8,11 @@
 #include <filesystem>
 
 #include "base/console.h"
+#include "base/text.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
+#include "jobs/known_job.h"
 #include "process/child.h"
 #include "run/grow.h"
 
@@ -21,22 +23,45 @@ using scheduler::JobState;
 
 constexpr const char* grow_signal_name = "URG";  // as engines' programs have it
 
+std::string what_cannot(const std::string& job) {
+  return "cannot grow " + job;
+}
+
+// Of a job that does not say how it grows nothing is known until it is asked.
+Result<void> check_that_it_grows_when_asked(const std::string& what,
+                                            const jobs::JobReport& report) {
+  if (!report.grow || *report.grow == run::name_of(run::Grow::on_signal)) return {};
+  if (report.grow->empty()) {
+    return fail(what, "its number of nodes is fixed",
+                "that takes --nnodes MIN:MAX --grow on-signal");
+  }
+  const bool now = *report.grow == run::name_of(run::Grow::now);
+  return fail(what,
+              now ? "it takes in nodes by itself as soon as they come (--grow now)"
+                  : fmt::format("it takes in nodes at its next restart (--grow {})",
+                                printable(*report.grow)),
+              now ? "" : "asking takes --grow on-signal");
+}
+
 Result<void> grow_by_report(const std::string& path) {
   const auto report = jobs::read_report(path);
   if (!report) return std::unexpected(report.error());
   if (!*report || (*report)->root_pid == 0) {
-    return fail("cannot grow " + path, "it does not say where the job's root agent is",
+    return fail(what_cannot(path), "it does not say where the job's root agent is",
                 "give the file that --report names");
   }
-  if ((*report)->exit_code) return fail("cannot grow " + path, "the job has ended");
+  if ((*report)->exit_code) return fail(what_cannot(path), "the job has ended");
   if ((*report)->root_host != hosts::host_name()) {
-    return fail("cannot grow " + path,
+    return fail(what_cannot(path),
                 fmt::format("the job's root agent is on {}, this is {}", (*report)->root_host,
                             hosts::host_name()),
                 fmt::format("run the same on {}", (*report)->root_host));
   }
+  if (auto checked = check_that_it_grows_when_asked(what_cannot(path), **report); !checked) {
+    return checked;
+  }
   if (process::signal_process((*report)->root_pid, run::grow_signal)) return {};
-  if (errno == ESRCH) return fail("cannot grow " + path, "the job has ended");
+  if (errno == ESRCH) return fail(what_cannot(path), "the job has ended");
   return fail_errno(fmt::format("cannot signal process {} of {}", (*report)->root_pid, path));
 }
 
@@ -48,8 +73,19 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
   const bool runs = std::ranges::any_of(
       *jobs, [](const scheduler::Job& job) { return job.state == JobState::running; });
   if (!runs) {
-    return fail(fmt::format("cannot grow job {}", text), "it does not run",
+    return fail(what_cannot("job " + text), "it does not run",
                 fmt::format("toprun status {} says more", text));
+  }
+  const auto id = scheduler::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  const auto known = jobs::find_known(*id, queue);
+  // A job whose report cannot be read is asked all the same.
+  for (const jobs::KnownJob& one : known.value_or(std::vector<jobs::KnownJob>{})) {
+    if (!one.report) continue;
+    if (auto checked = check_that_it_grows_when_asked(what_cannot("job " + text), *one.report);
+        !checked) {
+      return checked;
+    }
   }
   const auto command =
       (*queue)->cancel_command({text}, grow_signal_name, scheduler::Addressee::processes);

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/counted.h"
 #include "base/look.h"
 #include "base/print.h"
@@ -129,10 +130,25 @@ std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
   return out;
 }
 
-std::string report_rows(const jobs::JobReport& report, bool job_has_ended) {
+// `asked_as`: how `toprun stacks` asks the job; empty: it cannot be asked.
+std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_as) {
+  std::string text = printable(hang.what);
+  if (const auto noticed = time_in(hang.noticed)) {
+    text += ", at " + jobs::time_text(*noticed);
+  }
+  if (!asked_as.empty()) text += fmt::format("; toprun stacks {} looks again", asked_as);
+  return text;
+}
+
+// `name`: for commands, quoted for a shell; empty: the job has none.
+std::string report_rows(const jobs::JobReport& report, bool job_has_ended, std::string_view name) {
   if (report.attempts.empty()) return {};
   std::string out = row("toprun", run_text(report, job_has_ended));
   out += phases_rows(report.attempts.back());
+  if (const auto& hang = report.attempts.back().hang) {
+    const bool runs = !job_has_ended && !report.exit_code && !report.attempts.back().ended;
+    out += row("hang", hang_text(*hang, runs ? name : ""));
+  }
   out += nodes_rows(report.attempts.back());
   for (const jobs::JobReport::Attempt& attempt : report.attempts) {
     if (attempt.cause.empty()) continue;
@@ -167,9 +183,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look&
     out +=
         fmt::format("job {}: no engine knows it any more; this is what its files tell\n", known.id);
   }
-  if (known.report) out += report_rows(*known.report, ended);
-  if (!known.files) return out;
   const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
+  if (known.report) out += report_rows(*known.report, ended, word);
+  if (!known.files) return out;
   return out + files_rows(*known.files) +
          row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
@@ -210,7 +226,7 @@ Result<int> show_run_status(const pods::RunId& id, const Call& call) {
   if (call.has(FlagId::json)) return print_bytes(*text);
   const auto report = jobs::parse_report(*text);
   if (!report) return std::unexpected(report.error());
-  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false));
+  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false, ""));
 }
 
 // Of the file of --report: that run may have no engine.
@@ -221,7 +237,7 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   if (call.has(FlagId::json)) return print_bytes((*report)->document.dump(2) + '\n');
   std::string text = fmt::format("run of {}", path);
   if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
-  return print(text + '\n' + report_rows(**report, false));
+  return print(text + '\n' + report_rows(**report, false, jobs::id_word(path)));
 }
 
 }  // namespace
