@@ -264,6 +264,8 @@ class Submit(SubmitCase):
              r"--partition mai: this cluster has main, urgent; did you mean main\?"),
             (["--nodes", "9"], 2, r"--nodes 9: partition main has 4; .*"),
             (["--gpus-per-node", "2"], 2, r"2 GPUs on each node: no node of partition main has .*"),
+            (["-N2", "--nproc-per-node", "100"], 2,
+             r"--nproc-per-node 100: a node of partition main has \d+ CPUs at most; ask for more .*"),
             (["--contiguous"], 2, r"--contiguous: does nothing here: topology/tree .*"),
             (["--constraint", "h100"], 1, r"Slurm refuses the job: Invalid feature specification.*"),
             (["--time", "soon"], 1, r"Slurm refuses the job: Invalid --time specification; .*main up "

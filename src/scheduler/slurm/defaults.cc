@@ -15,6 +15,8 @@ namespace {
 // SIGUSR2 must not arrive before the job has begun to work.
 constexpr std::int64_t shortest_share = 4;
 
+constexpr std::string_view one_per_process = "one for each process on a node";
+
 bool says(const JobRequest& job, std::string_view name) {
   return job.find(name) != nullptr || job.has_raw(name);
 }
@@ -164,7 +166,7 @@ void choose_cpus(JobRequest& job, const std::vector<NodeKind>& kinds) {
   const int gpus = gpus_per_node(job);
   if (gpus == 0 && job.workers) {
     return add(job, "--cpus-per-task", fmt::format("{}", *job.workers),
-               "one for each process on a node");
+               std::string(one_per_process));
   }
   const NodeKind* poorest = nullptr;
   for (const NodeKind& kind : kinds) {
@@ -178,6 +180,21 @@ void choose_cpus(JobRequest& job, const std::vector<NodeKind>& kinds) {
   add(job, "--cpus-per-task", fmt::format("{}", std::max<std::int64_t>(1, cpus)),
       fmt::format("a node of {} has {} CPUs for {} GPUs", partition_words(job, kinds),
                   poorest->cpus, poorest->gpus));
+}
+
+// Of more CPUs than the whole partition has, Slurm lets a job wait for ever (PartitionConfig),
+// where EnforcePartLimits allows it.
+Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kinds) {
+  const JobOption* cpus = job.find("--cpus-per-task");
+  if (cpus == nullptr || says(job, "--overcommit") || job.has_raw("-O")) return {};
+  if (std::ranges::find(kinds, 0, &NodeKind::cpus) != kinds.end()) return {};
+  const auto wanted = parse_int(cpus->value.value_or(""));
+  const int most = std::ranges::max(kinds, {}, &NodeKind::cpus).cpus;
+  if (!wanted || *wanted <= most) return {};
+  const bool for_processes = cpus->reason == one_per_process;
+  return usage(fmt::format("{} {}", for_processes ? "--nproc-per-node" : cpus->name, *wanted),
+               fmt::format("a node of {} has {} CPUs at most", partition_words(job, kinds), most),
+               "ask for more nodes with fewer each");
 }
 
 // The least number of leaf switches that can hold the nodes.
@@ -311,6 +328,9 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
                                   : "one agent per node starts all of its processes");
   }
   choose_cpus(job, kinds);
+  if (!kinds.empty()) {
+    if (auto fits = check_cpus(job, kinds); !fits) return fits;
+  }
   if (purpose == Purpose::setup) {
     choose_requeue(job);
     return choose_files(job);

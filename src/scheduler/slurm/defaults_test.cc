@@ -58,6 +58,26 @@ TEST(SlurmDefaults, WhatTheClusterCannotGiveIsRefused) {
   }
 }
 
+TEST(SlurmDefaults, MoreCpusThanANodeHasAreRefused) {
+  const auto refusal_of_workers = [](int workers, std::vector<JobOption> options) {
+    JobRequest job = job_of(std::move(options));
+    job.workers = workers;
+    std::vector<std::string> notes;
+    const auto done = add_defaults(job, tree, Purpose::batch, notes);
+    return done ? std::string() : done.error().line();
+  };
+  EXPECT_EQ(refusal_of_workers(32, {}), "");
+  EXPECT_EQ(refusal_of_workers(100, {{"--nodes", "2", {}}}),
+            "--nproc-per-node 100: a node of partition main has 32 CPUs at most; ask for more "
+            "nodes with fewer each");
+  EXPECT_EQ(refusal_of_workers(2, {{"--partition", "gpu", {}}, {"--cpus-per-task", "129", {}}}),
+            "--cpus-per-task 129: a node of partition gpu has 128 CPUs at most; ask for more nodes "
+            "with fewer each");
+  EXPECT_EQ(refusal_of_workers(100, {{"--exclusive", std::nullopt, {}}}), "");
+  EXPECT_EQ(refusal_of_workers(100, {{"--cpus-per-task", "32", {}}}), "");
+  EXPECT_EQ(refusal_of_workers(100, {{"--overcommit", std::nullopt, {}}}), "");
+}
+
 TEST(SlurmDefaults, WhatIsNotKnownIsNotRefused) {
   EXPECT_TRUE(refusal_of({{"--partition", "x", {}}, {"--nodes", "9", {}}}, {}));
   // A quality of service may go beyond the partition's limit.
