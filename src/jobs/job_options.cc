@@ -181,6 +181,12 @@ Result<void> check_run(const plan::Options& run, const JobRequest& request) {
     return usage("--node-rank", "the same line runs on every node of the job",
                  "leave it out: Slurm says which node is which");
   }
+  for (const plan::Setting<std::string>* hosts : {&run.hosts, &run.host_file}) {
+    if (!hosts->given()) continue;
+    return usage(fmt::format("{} {}", hosts->source, hosts->value),
+                 "it names hosts for ssh, and the job gets its nodes from Slurm",
+                 "leave it out; --nodelist names the job's nodes");
+  }
   if (run.script == "-") {
     return usage("script -", "a batch job has no standard input", "name the script's file");
   }

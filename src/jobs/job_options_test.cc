@@ -63,6 +63,10 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--slurm-arg=-N2", "a.py"}, "--slurm-arg=-N2: toprun knows this one itself; say --nodes"},
       {{"--slurm-arg=--wrap=id", "a.py"}, "--slurm-arg=--wrap=id: toprun writes the script"},
       {{"--node-rank", "0", "a.py"}, "--node-rank: the same line runs on every node"},
+      {{"--nodes", "2", "--hosts", "n0,n1", "a.py"},
+       "--hosts n0,n1: it names hosts for ssh, and the job gets its nodes from Slurm; leave "
+       "it out; --nodelist names the job's nodes"},
+      {{"--hostfile", "f", "a.py"}, "--hostfile f: it names hosts for ssh"},
       {{"--nodes", "2", "--nnodes", "4", "a.py"}, "--nnodes 4: the job has 2 nodes by --nodes"},
       {{"--job-name", "a/b", "a.py"}, "--job-name a/b: it is part of the names"},
       {{"--dry-run=later", "a.py"}, "--dry-run=later: must be client or server"},
