@@ -239,6 +239,15 @@ bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
          !run.duplicate_stderr_filters.empty() || !run.tee.empty() || !run.redirects.empty();
 }
 
+// The job keeps one report, and the verbs look for it in the job's folder.
+std::string report_note(const std::string& path) {
+  return fmt::format(
+      "--report {0}: of the job, toprun report, status and jobs --recent do not know this file; "
+      "say "
+      "toprun status {0}, or leave --report out: the job keeps LOGDIR/ID/report.json",
+      path);
+}
+
 Result<SubmitOptions> common_options(const options::Split& split, options::Command command,
                                      const Environment& environment) {
   SubmitOptions out;
@@ -283,6 +292,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   request.log_dir = run->options.log_dir.value_or(std::string(default_log_dir));
   request.keeps_rank_files = keeps_rank_files(run->options, split);
   request.reports = !run->options.report;
+  if (!request.reports) run->notes.push_back(report_note(*run->options.report));
   request.workers = parse_int(run->options.nproc_per_node.value);
   request.elastic = run->options.min_nodes.has_value();
   request.program = {run->options.script};

@@ -102,6 +102,16 @@ TEST(JobOptions, NothingOfSlurmReachesTheRun) {
   EXPECT_EQ(options->request.log_dir, "x");
 }
 
+TEST(JobOptions, AReportOfTheUsersIsNotTheJobs) {
+  EXPECT_TRUE(submit({"a.py"})->notes.empty());
+  const auto options = submit({"--report", "my.json", "a.py"});
+  ASSERT_TRUE(options);
+  EXPECT_FALSE(options->request.reports);
+  ASSERT_EQ(options->notes.size(), 1u);
+  EXPECT_TRUE(
+      options->notes[0].starts_with("--report my.json: of the job, toprun report, status "));
+}
+
 TEST(JobOptions, AnOptionalValueIsNeverTheNextWord) {
   const auto options = submit({"--exclusive", "a.py", "--dry-run"});
   ASSERT_TRUE(options);
