@@ -333,6 +333,13 @@ class Telling(support.TestCase):
         self.assert_ok(self.toprun("--report", path, "--no-python", "true"))
         self.assertIsNone(json.loads(path.read_text())["attempts"][0]["cause"])
 
+    def test_parallel_sizes_that_do_not_divide_the_ranks_are_refused(self):
+        finished = self.toprun("--parallel", "tp=3", "--nproc-per-node", 2, "--no-python", "true")
+        self.assertEqual(finished.code, 2, finished)
+        self.assertRegex(finished.err, r"(?m)^toprun: --parallel tp=3,cp=1,pp=1: its 3 ranks do not "
+                                       r"divide the job's 2; ")
+        self.assert_ok(self.toprun("--parallel", "tp=2", "--nproc-per-node", 2, "--no-python", "true"))
+
     def test_dry_run_starts_nothing(self):
         marker = self.folder() / "ran"
         finished = self.toprun("--dry-run", "--nproc-per-node", 3, "--no-python", "touch", marker,

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cost/layout.h"
 #include "placement/groups.h"
 #include "placement/order.h"
 
@@ -164,6 +165,15 @@ view::OrderRecord record_of(const Choice& choice, placement::Placement& placed) 
   return record;
 }
 
+// The order by topology checks it too; a job of one node, or without evidence, has another order.
+Result<void> check_plan(const Options& options, const std::vector<Node>& nodes) {
+  if (!options.plan) return {};
+  int ranks = 0;
+  for (const Node& node : nodes) ranks += node.nproc;
+  const auto layout = cost::layout_of(options.plan->parallel, ranks);
+  return layout ? Result<void>{} : std::unexpected(layout.error());
+}
+
 // Numbers the members of equal role, in the order of the nodes.
 void count_roles(const std::vector<Join>& members, std::vector<Assignment>& parts) {
   std::vector<std::size_t> by_rank(parts.size());
@@ -185,6 +195,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
                                  const topology::Map& map, const std::vector<std::string>& before) {
   auto nodes = nodes_of(members);
   if (!nodes) return std::unexpected(nodes.error());
+  if (auto fits = check_plan(options, *nodes); !fits) return std::unexpected(fits.error());
   std::vector<std::string> warnings;
   if (node_rank_is_a_wish(options)) warnings = drop_conflicting_ranks(*nodes);
   const Choice choice = choose_order(options, *nodes, map);

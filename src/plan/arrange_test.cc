@@ -52,6 +52,20 @@ TEST(Arrange, TopologyWhereThereIsEvidence) {
   EXPECT_EQ(result->parts[0].location, "/b/n0");
 }
 
+TEST(Arrange, ParallelSizesHaveToFitOneNodeToo) {
+  Options options;
+  options.plan.emplace().parallel.sizes = {{cost::Kind::tp, 3}};
+  for (const auto& members : {std::vector{agent("n0")}, {agent("n0"), agent("n1")}}) {
+    const auto refused = arrange(members, options, {});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_TRUE(
+        refused.error().line().starts_with("--parallel tp=3,cp=1,pp=1: its 3 ranks do not "
+                                           "divide the job's "))
+        << refused.error().line();
+  }
+  EXPECT_TRUE(arrange({agent("n0", 3)}, options, {}).has_value());
+}
+
 TEST(Arrange, WithC10dNodeRanksAreWishes) {
   Options c10d;
   c10d.rdzv_backend.value = "c10d";
