@@ -262,6 +262,23 @@ class Logs(support.TestCase):
                                  f"{run}/attempt_0/0/stderr.log": "err 0\n",
                                  f"{run}/attempt_0/1/stdout.log": "out 1\n"})
 
+    def test_of_a_failure_the_rank_s_own_file_is_named_where_one_is_kept(self):
+        folder = self.folder()
+        for options, row in (
+                (["--tee", "3"], r"logs +%s/[\w-]+/attempt_0/1/stderr\.log on \S+"),
+                (["--redirects", "1"], r"logs +%s/[\w-]+/attempt_0/1/stdout\.log on \S+"),
+                (["--tee", "0:3"], r"next +.*--log-dir DIR --tee 3 keeps all output.*"),
+                ([], r"next +.*--log-dir DIR --tee 3 keeps all output.*")):
+            with self.subTest(options):
+                finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, *options, *SH,
+                                       "[ $RANK = 1 ] && exit 5; exec sleep 60")
+                self.assertEqual(finished.code, 5, finished)
+                rows = re.findall(r"(?m)^  ((?:logs|next) .*)$", finished.err)
+                self.assertEqual(len(rows), 1, finished)
+                self.assertRegex(rows[0], "^" + row.replace("%s", re.escape(str(folder))) + "$")
+                if row.startswith("logs"):
+                    self.assertTrue(os.path.exists(rows[0].split()[1]), rows)
+
     def test_two_runs_keep_their_logs_apart(self):
         folder = self.folder()
         for _ in range(2):

@@ -4,9 +4,35 @@
 
 #include "base/console.h"
 #include "node/node_log.h"
+#include "node/streams.h"
 #include "show/record.h"
 
 namespace toprun::node {
+namespace {
+
+// The folder of the rank's node with the files per rank; empty: it has not told.
+std::string log_folder_of(int rank, const run::AttemptCourse& attempt) {
+  for (const view::NodeRecord& node : attempt.nodes) {
+    if (rank >= node.first_rank && rank < node.first_rank + node.nproc) return node.logs;
+  }
+  return {};
+}
+
+// The file with what the failed rank wrote, stderr before stdout, or the folder below which it is;
+// empty: none is kept.
+std::string kept_log(const plan::Options& options, const run::AttemptCourse& attempt,
+                     const view::Cause& cause) {
+  if (!options.log_dir || !cause.rank || !cause.local_rank) return {};
+  const std::string folder = log_folder_of(*cause.rank, attempt);
+  const int local_rank = *cause.local_rank;
+  const plan::StreamSet kept = options.redirects.of(local_rank) | options.tee.of(local_rank);
+  if (kept == 0) return {};
+  if (folder.empty()) return *options.log_dir;
+  return fmt::format("{}/attempt_{}/{}/{}.log", folder, attempt.number, local_rank,
+                     (kept & stderr_stream) != 0 ? "stderr" : "stdout");
+}
+
+}  // namespace
 
 std::string summary(const plan::Job& job, const run::Course& course) {
   return view::last_line(show::record_of(job, course));
@@ -14,16 +40,17 @@ std::string summary(const plan::Job& job, const run::Course& course) {
 
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
-  const auto cause = show::cause_in(verdict);
+  auto cause = show::cause_in(verdict);
   if (!cause) return;
   if (cause->node.empty() && !cause->rank) return say(cause->message);
   const agent::WorkerExit* exit = nullptr;
   for (const agent::WorkerExit& one : verdict.exits) {
     if (cause->rank == one.rank) exit = &one;
   }
-  say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
-                                 job.options.log_dir.value_or(""), look_of_stderr(job.environment),
-                                 node_log_path(job.options, cause->node).value_or("")));
+  if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
+  say_block(view::failure_report(
+      *cause, view::count_others(verdict.exits, exit), kept_log(job.options, attempt, *cause),
+      look_of_stderr(job.environment), node_log_path(job.options, cause->node).value_or("")));
 }
 
 }  // namespace toprun::node

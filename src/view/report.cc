@@ -418,7 +418,7 @@ std::string failure_report(const Cause& cause, const Others& others, const std::
   const std::span<const std::string> lines(cause.last_output);
   block.rows("last lines", lines.last(std::min(lines.size(), most_last_lines)));
   block.row("others", others_text(others));
-  block.row("error file", logs.empty() ? "" : cause.error_file);
+  block.row("error file", cause.error_file);
   if (!logs.empty()) {
     block.row("logs", cause.node.empty() ? logs : fmt::format("{} on {}", logs, cause.node));
   }

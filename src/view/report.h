@@ -132,8 +132,8 @@ Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::Wo
 
 // The message to the user after a failed run: the rank or node that failed, its error message, the
 // ends of the other ranks, the place of the logs, and advice. At most 25 lines; the first starts
-// with "toprun: ". On a terminal lines are cut to its width, otherwise not. `logs` is the folder of
-// the failed rank on its node, `node_log` the file with all output of its node; empty: none.
+// with "toprun: ". On a terminal lines are cut to its width, otherwise not. `logs` is the failed
+// rank's file or folder on its node, `node_log` the file with all output of its node; empty: none.
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
                            const Look& look, const std::string& node_log = {});
 

@@ -56,7 +56,7 @@ TEST(Report, FailureOfARank) {
   exit.last_output = {"Traceback (most recent call last):", "  File \"t.py\", line 1",
                       "ValueError: boom"};
   exit.error_file = agent::ErrorFile{"/logs/e.json", "", std::nullopt};
-  EXPECT_EQ(failure_report(cause_of(exit), {2, 13, 0}, "/logs/attempt_0/1", {}),
+  EXPECT_EQ(failure_report(cause_of(exit), {2, 13, 0}, "/logs/attempt_0/1/stderr.log", {}),
             "toprun: rank 3 on n4 ended with exit code 7\n"
             "  rank        3: local rank 1 of n4, pid 4711\n"
             "  it said     ValueError: boom\n"
@@ -66,7 +66,17 @@ TEST(Report, FailureOfARank) {
             "              ValueError: boom\n"
             "  others      2 failed as a consequence, 13 were stopped\n"
             "  error file  /logs/e.json\n"
-            "  logs        /logs/attempt_0/1 on n4\n");
+            "  logs        /logs/attempt_0/1/stderr.log on n4\n");
+}
+
+TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
+  agent::WorkerExit exit = failed_exit();
+  exit.error_file = agent::ErrorFile{"/logs/e.json", "", std::nullopt};
+  EXPECT_EQ(failure_report(cause_of(exit), {}, "", {}),
+            "toprun: rank 3 on n4 ended with exit code 7\n"
+            "  rank        3: local rank 1 of n4, pid 4711\n"
+            "  error file  /logs/e.json\n"
+            "  next        it printed nothing; --log-dir DIR --tee 3 keeps all output\n");
 }
 
 TEST(Report, KilledRank) {
