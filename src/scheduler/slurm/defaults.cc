@@ -15,8 +15,6 @@ namespace {
 // SIGUSR2 must not arrive before the job has begun to work.
 constexpr std::int64_t shortest_share = 4;
 
-constexpr std::string_view one_per_process = "one for each process on a node";
-
 bool says(const JobRequest& job, std::string_view name) {
   return job.find(name) != nullptr || job.has_raw(name);
 }
@@ -166,7 +164,7 @@ void choose_cpus(JobRequest& job, const std::vector<NodeKind>& kinds) {
   const int gpus = gpus_per_node(job);
   if (gpus == 0 && job.workers) {
     return add(job, "--cpus-per-task", fmt::format("{}", *job.workers),
-               std::string(one_per_process));
+               "one for each process on a node");
   }
   const NodeKind* poorest = nullptr;
   for (const NodeKind& kind : kinds) {
@@ -191,8 +189,8 @@ Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kind
   const auto wanted = parse_int(cpus->value.value_or(""));
   const int most = std::ranges::max(kinds, {}, &NodeKind::cpus).cpus;
   if (!wanted || *wanted <= most) return {};
-  const bool for_processes = cpus->reason == one_per_process;
-  return usage(fmt::format("{} {}", for_processes ? "--nproc-per-node" : cpus->name, *wanted),
+  const std::string reason = cpus->reason.empty() ? "" : fmt::format(" ({})", cpus->reason);
+  return usage(fmt::format("{} {}{}", cpus->name, *wanted, reason),
                fmt::format("a node of {} has {} CPUs at most", partition_words(job, kinds), most),
                "ask for more nodes with fewer each");
 }

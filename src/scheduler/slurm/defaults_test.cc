@@ -68,7 +68,8 @@ TEST(SlurmDefaults, MoreCpusThanANodeHasAreRefused) {
   };
   EXPECT_EQ(refusal_of_workers(32, {}), "");
   EXPECT_EQ(refusal_of_workers(100, {{"--nodes", "2", {}}}),
-            "--nproc-per-node 100: a node of partition main has 32 CPUs at most; ask for more "
+            "--cpus-per-task 100 (one for each process on a node): a node of partition main has 32 "
+            "CPUs at most; ask for more "
             "nodes with fewer each");
   EXPECT_EQ(refusal_of_workers(2, {{"--partition", "gpu", {}}, {"--cpus-per-task", "129", {}}}),
             "--cpus-per-task 129: a node of partition gpu has 128 CPUs at most; ask for more nodes "
