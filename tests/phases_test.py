@@ -33,6 +33,7 @@ while os.environ["RANK"] == "2" and not go.exists():
     time.sleep(0.02)
 import torch, torch.distributed as dist
 dist.init_process_group("gloo")
+dist.barrier()  # who leaves before another has connected to it makes that one fail
 dist.destroy_process_group()
 """
 
