@@ -112,7 +112,13 @@ class YamlEvents : public YAML::EventHandler {
  public:
   std::vector<DataNode> take() { return std::move(documents_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  // yaml-cpp 0.7 finds one empty document after another where a comma begins one.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (last_start_ == mark.pos) {
+      throw Refusal(position(mark), "what stands here begins no value", "see https://yaml.org");
+    }
+    last_start_ = mark.pos;
+  }
   void OnDocumentEnd() override {
     DataNode document = builder_.take();
     if (document.kind != Kind::empty) documents_.push_back(std::move(document));
@@ -139,6 +145,7 @@ class YamlEvents : public YAML::EventHandler {
  private:
   Builder builder_;
   std::vector<DataNode> documents_;
+  std::optional<int> last_start_;  // of a document
 };
 
 // The current position in a text.

@@ -185,6 +185,8 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
        "error: cannot read t: larger than 67108864 bytes"},
       {"t", std::string(max_topology_file_bytes + 1, 'x'),
        "error: cannot read t: larger than 134217728 bytes"},
+      {"t.yaml", ", x", "error: t.yaml:1:1: what stands here begins no value"},
+      {"t.yaml", "a: b\n---\n, x", "error: t.yaml:3:1: what stands here begins no value"},
       {"t.yaml", "- topology: x\n  flat: true\n",
        "error: t.yaml: no host stands in it: t.yaml:2: topology x is flat, it places no host"},
       {"t.yaml", "hosts:\n  n0: /c/a\n  \"n[1-2]\": [c, b]\n",
