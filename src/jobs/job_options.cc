@@ -242,9 +242,8 @@ bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
 // The job keeps one report, and the verbs look for it in the job's folder.
 std::string report_note(const std::string& path) {
   return fmt::format(
-      "--report {0}: of the job, toprun report, status and jobs --recent do not know this file; "
-      "say "
-      "toprun status {0}, or leave --report out: the job keeps LOGDIR/ID/report.json",
+      "--report {0}: toprun report, status and jobs --recent do not find it by the job's id; name "
+      "the file, as in toprun status {0}, or leave --report out: the job keeps its own",
       path);
 }
 

@@ -109,7 +109,7 @@ TEST(JobOptions, AReportOfTheUsersIsNotTheJobs) {
   EXPECT_FALSE(options->request.reports);
   ASSERT_EQ(options->notes.size(), 1u);
   EXPECT_TRUE(
-      options->notes[0].starts_with("--report my.json: of the job, toprun report, status "));
+      options->notes[0].starts_with("--report my.json: toprun report, status and jobs --recent "));
 }
 
 TEST(JobOptions, AnOptionalValueIsNeverTheNextWord) {

@@ -133,9 +133,9 @@ Result<void> add_modules(RunDraft& draft, const Flag&, const Given& given) {
 Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given) {
   const auto chosen = one_of(flag, given);
   if (!chosen) return std::unexpected(chosen.error());
-  draft.options.grow = *chosen == "now"         ? run::Grow::now
-                       : *chosen == "on-signal" ? run::Grow::on_signal
-                                                : run::Grow::at_restart;
+  for (const run::Grow grow : {run::Grow::at_restart, run::Grow::now, run::Grow::on_signal}) {
+    if (run::name_of(grow) == *chosen) draft.options.grow = grow;
+  }
   return {};
 }
 
