@@ -23,6 +23,7 @@
 
 #include "base/text.h"
 #include "plan/arrange.h"
+#include "rendezvous/preamble.h"
 #include "run/coordinator.h"
 #include "run/node_part.h"
 #include "topology/tree.h"
@@ -124,7 +125,7 @@ class Run {
   rendezvous::Join join_of(int number) const {
     const int node = kind_.in_place ? number / slots : number;
     rendezvous::Join join;
-    join.agent = fmt::format("{:016x}", number);
+    join.agent = fmt::format("{:0{}x}", number, 2 * rendezvous::agent_id_bytes);
     join.host = host(node);
     join.pid = number;
     join.nnodes = kind_.in_place ? 0 : kind_.agents;

@@ -235,7 +235,7 @@ Agent::Agent(Load& load, int rank)
     : load_(load),
       rank_(rank),
       identity_{std::string(version), rendezvous::job_hash(load.wanted.job),
-                rendezvous::random_hex(8)} {}
+                rendezvous::new_agent_id()} {}
 
 rendezvous::Join Agent::join() const {
   rendezvous::Join join;

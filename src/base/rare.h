@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace toprun {
@@ -12,6 +13,9 @@ class Rare {
  public:
   Rare() = default;
   Rare(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+  Rare(std::optional<T> value) {
+    if (value) value_ = std::make_shared<const T>(*std::move(value));
+  }
 
   bool has_value() const { return value_ != nullptr; }
   explicit operator bool() const { return has_value(); }

@@ -44,7 +44,7 @@ Session::Session(const plan::Job& run, int heartbeat_fd)
       pool(io),
       shared_job(std::make_shared<const plan::Job>(run)),
       job(*shared_job),
-      identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::random_hex(8)},
+      identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::new_agent_id()},
       door(io, identity, run.patience, std::min(rendezvous::max_visitors, open_files / door_share)),
       terminal(std::make_shared<output::Terminal>(io, output::ConsoleDescriptors{},
                                                   wants_colours(run.environment))),

@@ -12,7 +12,7 @@ using rendezvous::Join;
 Join agent(std::string host, int slots = 2, std::optional<int> index = {},
            std::optional<int> rank = {}) {
   Join join;
-  join.agent = rendezvous::random_hex(8);
+  join.agent = rendezvous::new_agent_id();
   join.host = std::move(host);
   join.slots = slots;
   join.node_index = index;

@@ -22,7 +22,9 @@ std::vector<Join> members(const std::vector<std::optional<PodMachine>>& machines
   for (std::size_t i = 0; i < machines.size(); ++i) {
     Join join;
     join.host = fmt::format("p{}", i);
-    join.evidence.emplace().machine = machines[i];
+    rendezvous::Evidence evidence;
+    evidence.machine = machines[i];
+    join.evidence = std::move(evidence);
     joins.push_back(join);
   }
   return joins;

@@ -22,7 +22,7 @@ namespace toprun::rendezvous {
 struct Identity {
   std::string version;
   std::string job;    // from job_hash()
-  std::string agent;  // 16 hex digits
+  std::string agent;  // from new_agent_id()
 };
 
 // The limit on connections that have not yet proved the job's secret. Beyond it the oldest is

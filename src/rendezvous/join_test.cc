@@ -31,7 +31,7 @@ Patience quick() {
 }
 
 Identity identity(std::string job = "job", std::string version = "0.1.0") {
-  return {std::move(version), std::move(job), random_hex(8)};
+  return {std::move(version), std::move(job), new_agent_id()};
 }
 
 // A root on a port that the kernel chooses; it keeps the messages that it receives.
@@ -88,7 +88,7 @@ struct TestRoot {
 
 Join join_as(const std::string& host, std::optional<int> rank = {}) {
   Join join;
-  join.agent = random_hex(8);
+  join.agent = new_agent_id();
   join.host = host;
   join.node_rank = rank;
   return join;
@@ -164,7 +164,7 @@ TEST(Joining, WhatTheCloudSaysTravelsAlong) {
   for (const std::optional<std::string>& text :
        {std::optional<std::string>("/c/r/h"), std::optional<std::string>()}) {
     Join join = join_as("a");
-    join.cloud = {"gcp", text, text ? "" : "refused"};
+    join.cloud = CloudPlace{"gcp", text, text ? "" : "refused"};
     ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
     const auto& arrived = root.admitted.back().cloud;
     ASSERT_TRUE(arrived);
@@ -291,7 +291,8 @@ struct FakeRoot {
 };
 
 std::string root_line(std::string job, std::string proof) {
-  return Preamble{"0.1.0", Role::root, std::move(job), random_hex(8), random_hex(32), proof}.line();
+  return Preamble{"0.1.0", Role::root, std::move(job), new_agent_id(), random_hex(32), proof}
+      .line();
 }
 
 TEST(Joining, WhatAPretenderSaysKeepsNobodyFromTheRoot) {
@@ -361,7 +362,7 @@ TEST(Joining, TheOldestVisitorMakesRoomForAMember) {
   ASSERT_TRUE(joined->has_value());
   (*joined)->channel->start();
   const std::string line =
-      Preamble{"0.1.0", Role::member, "job", random_hex(8), random_hex(32), "secret"}.line();
+      Preamble{"0.1.0", Role::member, "job", new_agent_id(), random_hex(32), "secret"}.line();
   std::vector<tcp::socket> held;
   for (int i = 0; i < 12; ++i) {
     held.push_back(half_done(io, root.port(), i % 2 == 0 ? line : "toprun/"));
@@ -396,7 +397,7 @@ std::size_t open_descriptors() {
 }
 
 std::string probe_line() {
-  return Preamble{"0.1.0", Role::probe, "job", random_hex(8), random_hex(32), "none"}.line();
+  return Preamble{"0.1.0", Role::probe, "job", new_agent_id(), random_hex(32), "none"}.line();
 }
 
 TEST(Joining, WhoHasItsAnswerKeepsNoDescriptor) {
@@ -428,7 +429,7 @@ TEST(Joining, WhoWantsTheEnvironmentIsHandedOn) {
   };
   tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   const auto line = [](const std::string& job) {
-    return Preamble{"0.1.0", Role::stage, job, random_hex(8), random_hex(32), "none"}.line();
+    return Preamble{"0.1.0", Role::stage, job, new_agent_id(), random_hex(32), "none"}.line();
   };
   const std::string ours = line("job");
   tcp::socket guest = half_done(io, acceptor.local_endpoint().port(), ours);

@@ -7,13 +7,13 @@
 namespace toprun::rendezvous {
 namespace {
 
-template <class T>
-void put(nlohmann::json& json, const char* name, const std::optional<T>& value) {
+template <template <class> class Optional, class T>
+void put(nlohmann::json& json, const char* name, const Optional<T>& value) {
   if (value) json[name] = *value;
 }
 
-template <class T>
-void take(const nlohmann::json& json, const char* name, std::optional<T>& value) {
+template <template <class> class Optional, class T>
+void take(const nlohmann::json& json, const char* name, Optional<T>& value) {
   if (json.contains(name)) value = json.at(name).get<T>();
 }
 

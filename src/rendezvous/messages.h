@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/rare.h"
 #include "doctor/resources.h"
 
 namespace toprun::rendezvous {
@@ -62,7 +63,7 @@ struct KubeNode {
 
 // member → root, the first frame: the member's identity and resources.
 struct Join {
-  std::string agent;  // 16 hex digits, the id of the process
+  std::string agent;  // from new_agent_id(), the id of the process
   std::string host;   // the node's name from its engine or its user
   int pid = 0;
   int nnodes = 0;                 // the number of nodes as this agent knows it
@@ -77,11 +78,11 @@ struct Join {
   int store_port = 0;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
-  std::optional<CloudPlace> cloud;
-  std::optional<Told> nvlink;  // output of nvidia-smi
-  std::optional<KubeNode> kube;
-  std::optional<std::string> ports;  // InfiniBand ports, if --topology needs them
-  std::optional<Evidence> evidence;
+  Rare<CloudPlace> cloud;
+  Rare<Told> nvlink;  // output of nvidia-smi
+  Rare<KubeNode> kube;
+  Rare<std::string> ports;  // InfiniBand ports, if --topology needs them
+  Rare<Evidence> evidence;
 };
 
 // Why the root refuses an agent that has the job's secret.

@@ -37,9 +37,15 @@ std::optional<Enum> by_name(std::string_view name,
   return found->first;
 }
 
-bool is_hex(std::string_view text, std::size_t digits) {
-  return text.size() == digits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+// An agent of another version may have a longer name; it is to hear that its version is refused.
+constexpr std::size_t most_agent_digits = 32;
+
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_agent(std::string_view text) {
+  return !text.empty() && text.size() <= most_agent_digits && is_hex(text);
 }
 
 bool is_version(std::string_view text) {
@@ -68,7 +74,7 @@ std::optional<Preamble> Preamble::parse(std::string_view line) {
   if (!role || !is_version(fields[1]) || fields[3].empty() || fields[6].empty()) {
     return std::nullopt;
   }
-  if (!is_hex(fields[4], 16) || !is_hex(fields[5], 64)) return std::nullopt;
+  if (!is_agent(fields[4]) || fields[5].size() != 64 || !is_hex(fields[5])) return std::nullopt;
   return Preamble{std::string(fields[1]), *role,
                   std::string(fields[3]), std::string(fields[4]),
                   std::string(fields[5]), std::string(fields[6])};
@@ -90,6 +96,10 @@ std::string random_hex(std::size_t bytes) {
   std::vector<unsigned char> buffer(bytes);
   randombytes_buf(buffer.data(), buffer.size());
   return hex(buffer.data(), buffer.size());
+}
+
+std::string new_agent_id() {
+  return random_hex(agent_id_bytes);
 }
 
 std::string content_hash(std::string_view text) {

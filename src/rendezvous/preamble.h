@@ -68,6 +68,14 @@ struct TurnedAway {
 // Random bytes from the system's source as 2·bytes hex digits.
 std::string random_hex(std::size_t bytes);
 
+// A std::string holds up to 15 characters without an allocation. The root copies these names and
+// looks agents up by them several times per message.
+inline constexpr std::size_t agent_id_bytes = 7;
+static_assert(2 * agent_id_bytes <= 15);
+
+// A new agent's name: unique within its job, 2·agent_id_bytes hex digits.
+std::string new_agent_id();
+
 // A BLAKE2b hash of a text as 32 hex digits.
 std::string content_hash(std::string_view text);
 

@@ -6,7 +6,7 @@ namespace toprun::rendezvous {
 namespace {
 
 Preamble sample() {
-  return {"0.1.0", Role::member, "slurm.17.0", random_hex(8), random_hex(32), "derived"};
+  return {"0.1.0", Role::member, "slurm.17.0", new_agent_id(), random_hex(32), "derived"};
 }
 
 TEST(Preamble, ReadsBackWhatItWrites) {
@@ -30,9 +30,18 @@ TEST(Preamble, RefusesEverythingElse) {
            good + std::string(max_line_bytes, 'x'),
            std::string("toprun/1 0.1.0 king job 0123456789abcdef ") + std::string(64, '0') + " x",
            std::string("toprun/1 0.1.0 root job 0123456789abcdeX ") + std::string(64, '0') + " x",
+           std::string("toprun/1 0.1.0 root job  ") + std::string(64, '0') + " x",
+           std::string("toprun/1 0.1.0 root job 01234567890123456789012345678901a ") +
+               std::string(64, '0') + " x",
+           std::string("toprun/1 0.1.0 root job 0123456789abcd ") + std::string(63, '0') + " x",
        }) {
     EXPECT_FALSE(Preamble::parse(bad)) << bad;
   }
+}
+
+TEST(Preamble, ReadsTheNameOfAnAgentOfAnotherVersion) {
+  EXPECT_TRUE(
+      Preamble::parse("toprun/1 0.0.9 root job 0123456789abcdef " + std::string(64, '0') + " x"));
 }
 
 TEST(Preamble, TheWireTellsJobsApartButNotTheirNames) {

@@ -118,7 +118,7 @@ void Roster::forget(const std::string& agent) {
 }
 
 void Roster::forget_the_lost() {
-  std::erase_if(nodes_, [](const auto& entry) { return entry.second->state == NodeState::lost; });
+  erase_if(nodes_, [](const auto& entry) { return entry.second->state == NodeState::lost; });
 }
 
 void Roster::open() {

@@ -80,7 +80,7 @@ class Agent {
     }
   }
 
-  const std::string agent_ = rendezvous::random_hex(8);
+  const std::string agent_ = rendezvous::new_agent_id();
   const std::string host_;
   const Hash key_;
   Fd listener_;
@@ -111,7 +111,7 @@ struct FetchTest : testing::Test {
             temporary.path() / node,
             std::move(upstreams),
             job_key(),
-            line_of(rendezvous::Role::stage, rendezvous::random_hex(8)),
+            line_of(rendezvous::Role::stage, rendezvous::new_agent_id()),
             quick,
             10ms};
   }
@@ -228,7 +228,7 @@ TEST_F(FetchTest, AnotherAgentAtTheAddressIsNotTakenForIt) {
   Agent root("n0");
   offer(root.share);
   Upstream other = root.as_upstream();
-  other.agent = rendezvous::random_hex(8);
+  other.agent = rendezvous::new_agent_id();
   EXPECT_NE(error_of(order("n1", {other})).find("another program answers"), std::string::npos);
 }
 
