@@ -34,7 +34,7 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/setup cluster --python
 	tools/demo
 
-test:  ## every test of the release build, and the unit tests under ASan and UBSan
+test:  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
 	tools/setup build clang cluster modules mpi draw old wheel container schema kubernetes --python
 	cmake --preset release
 	cmake --build build/release

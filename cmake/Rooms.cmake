@@ -1,14 +1,16 @@
-# room(NAME [SMALL] [USES room...] [LIBRARIES target...])
+# room(NAME [SMALL] [RELEASE_TESTS] [USES room...] [LIBRARIES target...])
 #
 # A room is a folder below src/ with one job: a static library of its *.cc, a test program of its
 # *_test.cc and a benchmark of its *_bench.cc. It may include headers of the rooms that it names
 # (and of what those use), and configuring fails if it includes any other. SMALL: no launch waits for
-# its code, which is compiled for size in the release build.
+# its code, which is compiled for size in the release build. RELEASE_TESTS: its tests draw many random
+# cases, of which a sanitizer tries a few, or they measure memory: `make test` runs them in the
+# release build, too.
 set_property(GLOBAL PROPERTY TOPRUN_ROOMS "")
 add_custom_target(fuzzers)
 
 function(room name)
-  cmake_parse_arguments(ARG "SMALL" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL;RELEASE_TESTS" "" "USES;LIBRARIES" ${ARGN})
   get_property(known GLOBAL PROPERTY TOPRUN_ROOMS)
   set(allowed ${name})
   foreach(used ${ARG_USES})
@@ -75,7 +77,7 @@ function(room name)
   endif()
 
   if(tests)
-    add_executable(${name}_test ${tests})
+    add_executable(${name}_test EXCLUDE_FROM_ALL ${tests})
     target_link_libraries(${name}_test PRIVATE ${name} GTest::gtest_main)
     # What is tested is optimized; optimizing the tests would take a third of the whole build.
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O0>
@@ -85,8 +87,11 @@ function(room name)
     else()
       target_precompile_headers(${name}_test REUSE_FROM base_test)
     endif()
-    add_test(NAME unit.${name} COMMAND ${name}_test)
-    set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
+    if(ARG_RELEASE_TESTS OR NOT CMAKE_BUILD_TYPE STREQUAL Release)
+      set_target_properties(${name}_test PROPERTIES EXCLUDE_FROM_ALL FALSE)
+      add_test(NAME unit.${name} COMMAND ${name}_test)
+      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
+    endif()
   endif()
   if(benches)
     add_executable(${name}_bench EXCLUDE_FROM_ALL ${benches})

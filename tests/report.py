@@ -8,6 +8,7 @@
 """
 
 import importlib
+import os
 import pathlib
 import signal
 import sys
@@ -62,8 +63,16 @@ def hear_signals():
             signal.signal(number, signal.SIG_DFL)
 
 
+def spare_processors():
+    """Most of the tests' CPU time is spent by short-lived Pythons, many of which import torch."""
+    os.environ["NO_GARBAGE_COLLECTION"] = "1"  # heard by build/venv (tools/setup)
+    folder = os.path.dirname(sys.executable)  # a pyenv's `python3` would be a script that looks for one
+    os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
+
 def main():
     hear_signals()
+    spare_processors()
     path = pathlib.Path(sys.argv[1])
     sys.path.insert(0, str(path.parent))
     module, loader = importlib.import_module(path.stem), unittest.defaultTestLoader

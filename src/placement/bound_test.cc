@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "base/testing.h"
 #include "cost/testing.h"
 #include "placement/order.h"
 
@@ -26,7 +27,7 @@ Indexes by_topology(const Sample& sample) {
 TEST(Bound, NoOrderIsBelowTheBoundAndOursReachesTheRings) {
   std::mt19937 random(20261122);
   constexpr double rounding = 1 - 1e-9;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < tried(300); ++round) {
     const Sample sample = cost::random_sample(random);
     const cost::Network network = cost::network_of(sample);
     Indexes order = cost::in_order(network.nodes());

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/testing.h"
 #include "placement/testing.h"
 
 namespace toprun::placement {
@@ -327,7 +328,7 @@ std::size_t bound(const RandomJob& job, std::size_t level) {
 
 TEST(Order, ReachesTheBoundWithManyNodes) {
   std::mt19937 random(11);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < tried(200); ++round) {
     const RandomJob job = random_job(random, 9 + random() % 1500);
     const auto placement = place(job.hosts, job.map);
     ASSERT_TRUE(placement);

@@ -402,7 +402,7 @@ TEST_P(Live, IsPlausibleWhileEverythingChanges) {
                                                             {"c", {11, 13}},
                                                             {"<lambda>", {12, 12}},
                                                             {"<module>", {2, 14}}};
-  constexpr int reads = 10'000;
+  constexpr int reads = tried(10'000);
   int answers = 0;
   int plausible = 0;
   for (int i = 0; i < reads; ++i) {
