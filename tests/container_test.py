@@ -7,6 +7,7 @@ import pty
 import re
 import shutil
 import signal
+import sys
 import unittest
 
 import containers
@@ -197,6 +198,16 @@ class BadInput(containers.PodmanCase):
         script.touch()
         self.refused(["--venv", "/no/such", "train.py"],
                      "--venv /no/such: there is no such path in the container", cwd=script.parent)
+
+    def test_a_venv_whose_python_stays_outside(self):
+        here = self.folder()
+        (here / "train.py").touch()
+        (here / "env/bin").mkdir(parents=True)
+        venv = ["--bind", str(here), "--venv", str(here / "env"), "train.py"]
+        self.refused(venv, "there is no \\S+/env/bin/python in the container", cwd=here)
+        (here / "env/bin/python").symlink_to(sys.executable)
+        outside = re.escape(os.path.realpath(sys.executable))
+        self.refused(venv, f"its Python is {outside} of the host, which the container on \\S+ does not have", cwd=here)
 
     def test_no_such_image(self):
         done = self.toprun("--container", "localhost/none:latest", "--no-python", "true",

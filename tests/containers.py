@@ -78,7 +78,7 @@ def make_root(root, python=None):
         needing |= {str(file) for file in here["torch"].glob("lib/*.so*")}
         needing |= {str(file) for file in here["torch"].parent.glob("numpy/_core/*.so")}
         if here["base"] == pathlib.Path("/usr"):
-            files.add(str(here["program"]))
+            files |= {str(here["program"]), "/usr/bin/python3"}  # the environment's is a link to one of them
             shutil.copytree(here["library"], root / str(here["library"]).lstrip("/"), symlinks=True,
                             ignore=shutil.ignore_patterns("__pycache__", "test", "dist-packages"))
     bound = (str(here["prefix"]), str(here["torch"].parent)) if python else ()

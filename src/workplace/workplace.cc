@@ -56,6 +56,20 @@ std::unexpected<Error> not_inside(const std::string& what, const plan::Job& job,
                    : "check the path");
 }
 
+// The Python of an environment is mostly a link to the one that it was made from.
+std::unexpected<Error> without_python(const std::string& what, const plan::Job& job,
+                                      const std::string& python) {
+  std::error_code error;
+  const fs::path origin = fs::canonical(python, error);
+  const bool is_link = !error && origin != python;
+  return usage(what,
+               is_link ? fmt::format("its Python is {} of the host, which {} does not have",
+                                     origin.string(), where(job))
+                       : fmt::format("there is no {} in {}", python, where(job)),
+               "make the environment with the image's own Python, or use an image that has this one "
+               "at the same path");
+}
+
 Result<void> check_script(const plan::Job& job, const Sight& sight) {
   const std::string& script = job.options.script;
   if (job.options.program != plan::Program::script || script == "-") return {};
@@ -96,7 +110,9 @@ Result<void> enter(const plan::Job& job, const std::string& option, const std::s
                    const char* variable, const Sight& sight, Workplace& place) {
   const std::string whole = absolute(folder).string();
   const std::string python = whole + "/bin/python";
-  if (!sight.of(python).executable) return not_inside(option + " " + folder, job, whole);
+  const std::string what = option + " " + folder;
+  if (!sight.of(whole).exists) return not_inside(what, job, whole);
+  if (!sight.of(python).executable) return without_python(what, job, python);
   put_first(place.environment, whole + "/bin");
   place.environment.set(variable, whole);
   place.environment.unset("PYTHONHOME");
