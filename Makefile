@@ -39,8 +39,7 @@ test:  ## the end-to-end tests of the release build, and the unit tests under AS
 	cmake --preset release
 	cmake --build build/release
 	cmake --preset asan
-	cmake --build build/asan --target unit_tests
-	python3 -B tests/run.py build/release build/asan:unit
+	python3 -B tests/run.py build/release build/asan:unit:unit_tests
 
 test-newer: release  ## tests with the Slurm and Apptainer of Debian's next release, or of NEWER_SUITE=trixie
 	tools/setup newer

@@ -123,13 +123,10 @@ class Pairs(cluster.SlurmCase):
         for pid, line in run.processes().items():
             if "bench-worker" in line and "--no-python" not in line:
                 try:
-                    process = pathlib.Path(f"/proc/{pid}")
-                    environment = (process / "environ").read_bytes().split(b"\0")
-                    files = [os.readlink(file) for file in (process / "fd").iterdir()]
+                    environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
                 except OSError:
                     continue  # it changes just now
-                sockets = sum(file.startswith("socket:") for file in files)
-                if f"TOPRUN_NODE_NAME={host}".encode() in environment and sockets >= 3:
+                if f"TOPRUN_NODE_NAME={host}".encode() in environment and support.sockets_of(pid) >= 3:
                     return pid
         return None
 

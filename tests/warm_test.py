@@ -290,7 +290,9 @@ class Refusals(Warm):
         """Each node's parent is a Python of that node's own; the ranks of both meet in one job."""
         versions = {}
         beside = pathlib.Path(sys.base_prefix).resolve().parent.glob("*/bin/python3")
-        for python in map(str, [PLAIN_PYTHON, "/usr/bin/python3", *(f"python3.{minor}" for minor in range(9, 16)), *beside]):
+        of_pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")).glob("versions/*/bin/python3")
+        for python in map(str, [PLAIN_PYTHON, "/usr/bin/python3", *(f"python3.{minor}" for minor in range(9, 16)),
+                                *beside, *of_pyenv]):
             told = shutil.which(python) and self.run_to_end(
                 python, "-c", "import sys; print(sys.version_info[:2]); print(sys.executable)")
             if told and told.code == 0:
