@@ -90,6 +90,12 @@ class CommandLine(support.TestCase):
                 self.assertEqual((finished.code, finished.out), (code, ""), finished)
                 self.assert_one_line(finished, line)
 
+    def test_an_order_that_is_not_there(self):
+        finished = self.toprun("--order", "file:no-file", *NOTHING)
+        self.assertEqual(finished.code, 2, finished)
+        self.assertIn("--order file:no-file: cannot read no-file: No such file or directory; name a file with a host in "
+                      "each line\n", finished.err)
+
     def test_hosts_that_a_topology_file_lacks(self):
         file = self.folder() / "places"
         file.write_text("a /c/r/a\n")

@@ -144,7 +144,7 @@ class Scene:
         last = self.case.node if strikes_a_worker else 1 - self.case.node
         done = [pid for pid, node in self.workers(0).values() if node != f"n{last}"]
         (self.root / f"end.n{1 - last}").touch()
-        self.until(lambda: not any(is_running(pid) for pid in done), "one node's workers end")
+        self.until(lambda: not any(map(support.is_running, done)), "one node's workers end")
         self.pause(0, 0.2)
         self.strike()
         time.sleep(END_PHASE_S)
@@ -338,14 +338,6 @@ def in_words(cause):
         return f"exit {cause['exit_code']}"
     words = [cause["kind"], cause["kind"] == "signal" and cause["signal"], cause["node"]]
     return " ".join(str(word) for word in words if word)
-
-
-def is_running(pid):
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 class Hosts(cluster.Quick):

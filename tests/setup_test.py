@@ -150,7 +150,9 @@ class Local(support.TestCase):
         run.signal(signal.SIGKILL)
         run.process.wait()
         self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds .*", code=2)
+        left = run.processes()
         run.kill_all()
+        wait_for(lambda: not any(map(support.is_running, left)), "the end of what was killed", LIMIT_S)
         used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
         self.assertEqual(used.code, 1)
         self.assertRegex(used.err, r"toprun: --venv env on host \S+: it is incomplete: its setup on \S+ "

@@ -123,6 +123,14 @@ def state_of(pid):
         return file.read().rpartition(")")[2].split()[0]
 
 
+def is_running(pid):
+    """Or at least has files open, as a process that is about to end may."""
+    try:
+        return state_of(pid) not in "ZX"
+    except OSError:
+        return False
+
+
 def two_nodes(port, node_rank=None, nproc=2):
     """The flags of one of two agents on this host: by node rank, or by an endpoint."""
     meet = (["--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}"]

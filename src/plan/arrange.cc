@@ -123,7 +123,10 @@ Result<placement::Placement> place_by(const Choice& choice, const std::vector<No
       return placement::place(hosts, map, {.order = placement::Order::name});
     case Order::file: {
       const auto text = read_file(options.order_file);
-      if (!text) return std::unexpected(text.error());
+      if (!text) {
+        return usage("--order file:" + options.order_file, text.error().line(),
+                     "name a file with a host in each line");
+      }
       return placement::place_as_listed(hosts, map, *text, options.order_file);
     }
     case Order::automatic:

@@ -183,10 +183,12 @@ rendezvous::Until Coordinator::spare_waits_until(bool has_place) const {
 }
 
 void Coordinator::happened(const Came& came) {
-  if (roster_.find(came.agent) == nullptr) return;
+  Node* const found = roster_.find(came.agent);
+  if (found == nullptr) return;
+  Node& node = *found;
   const int newcomers_before = roster_.newcomers();
   if (root_address_.empty()) root_address_ = came.our_address;
-  Node& node = roster_.arrived(came.agent, came.address);
+  roster_.arrived(node, came.address);
   node.linked_at = now_.steady;
   if (stage_ == Stage::parting) {
     dismiss(node, finish_message_);

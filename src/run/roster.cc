@@ -97,12 +97,10 @@ void Roster::leave_seat(Node& node) {
   if (holder != places_.end() && holder->second == &node) places_.erase(holder);
 }
 
-Node& Roster::arrived(const std::string& agent, std::string address) {
-  Node& node = *nodes_.at(agent);
+void Roster::arrived(Node& node, std::string address) {
   node.address = std::move(address);
   node.state = node.has_seat ? NodeState::waiting : NodeState::spare;
   if (node.has_seat) ++present_;
-  return node;
 }
 
 void Roster::unseat(Node& node, NodeState state) {

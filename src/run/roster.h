@@ -70,7 +70,7 @@ class Roster {
   // Admits the newcomer, or returns why not.
   std::optional<rendezvous::Refused> admit(const rendezvous::Join& join);
   // Its link is open: it waits for a part or is a spare from now on.
-  Node& arrived(const std::string& agent, std::string address);
+  void arrived(Node& node, std::string address);
   // It loses its seat, but stays known; `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
   void forget(const std::string& agent);

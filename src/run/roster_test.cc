@@ -38,7 +38,7 @@ Roster fixed_roster(int nodes) {
 // Admits an agent and opens its link.
 std::optional<rendezvous::Refused> come(Roster& roster, const Join& join) {
   auto refused = roster.admit(join);
-  if (!refused) roster.arrived(join.agent, "10.0.0.1");
+  if (!refused) roster.arrived(*roster.find(join.agent), "10.0.0.1");
   return refused;
 }
 
