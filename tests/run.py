@@ -59,10 +59,12 @@ class Build:
             self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT,
                                             start_new_session=True, preexec_fn=give_way)
 
-    def finish(self):
+    def is_made(self):
         print(f"waiting for {self.what}: its log is {self.log}", flush=True)
-        if self.process.wait() != 0:
-            sys.exit(f"{self.log.read_text(errors='replace')}\nrun.py: {self.what} could not be built")
+        if self.process.wait() == 0:
+            return True
+        print(f"{self.log.read_text(errors='replace')}\nrun.py: {self.what} could not be built", flush=True)
+        return False
 
     def stop(self):
         if self.process.poll() is None:
@@ -83,8 +85,9 @@ def run(parts, builds):
     passed = failed = 0
     skips = []
     for folder, label, _ in parts:
-        if folder in builds:
-            builds[folder].finish()
+        if folder in builds and not builds[folder].is_made():
+            failed += 1
+            continue
         for case in run_ctest(folder, label):
             output = case.findtext("system-out") or ""
             where = f"{folder} {case.get('name')}"
