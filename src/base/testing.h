@@ -7,14 +7,16 @@
 
 namespace toprun {
 
+#ifdef TOPRUN_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 // Of `runs` random cases, those that a test tries: a sanitizer makes each ten times as slow. Rooms
 // of which that is too few have their tests in the release build, too (cmake/Rooms.cmake).
 constexpr int tried(int runs) {
-#ifdef TOPRUN_SANITIZED
-  return (runs + 19) / 20;
-#else
-  return runs;
-#endif
+  return sanitized ? (runs + 19) / 20 : runs;
 }
 
 // An empty folder that the test removes at its end.

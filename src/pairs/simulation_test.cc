@@ -101,7 +101,10 @@ void expect_found(const Plan& plan, Planted planted) {
 class SimulatedFault : public testing::TestWithParam<Planted> {};
 
 TEST_P(SimulatedFault, IsNamedExactly) {
-  for (const Plan& plan : plans) expect_found(plan, GetParam());
+  for (const Plan& plan : plans) {
+    if (sanitized && plan.hosts >= 1000) continue;  // ten seconds each
+    expect_found(plan, GetParam());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SimulatedFault,

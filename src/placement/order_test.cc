@@ -297,7 +297,7 @@ std::vector<std::size_t> fewest_of_all_rings(const RandomJob& job) {
 
 TEST(Order, IsTheBestOfAllOrdersAtEveryLevelAtOnce) {
   std::mt19937 random(20261121);
-  for (int round = 0; round < 10'000; ++round) {
+  for (int round = 0; round < tried(10'000); ++round) {
     const RandomJob job = random_job(random, 1 + random() % 8);
     const auto placement = place(job.hosts, job.map);
     ASSERT_TRUE(placement);

@@ -12,6 +12,7 @@
 #include <future>
 #include <mutex>
 
+#include "base/testing.h"
 #include "hosts/address.h"
 #include "store/client.h"
 
@@ -83,11 +84,7 @@ std::string receive_all(const Fd& socket) {
 }
 
 // Sanitizers keep freed memory for a while and shadow the rest.
-#ifdef TOPRUN_SANITIZED
-constexpr std::size_t memory_factor = 16;
-#else
-constexpr std::size_t memory_factor = 1;
-#endif
+constexpr std::size_t memory_factor = sanitized ? 16 : 1;
 
 std::size_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
