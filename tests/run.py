@@ -72,6 +72,7 @@ class Build:
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that no build is left
     parts = [(*argument.split(":"), "", "")[:3] for argument in sys.argv[1:]]
     builds = {folder: Build(folder, target) for folder, _, target in parts if target}
     try:

@@ -62,12 +62,13 @@ std::unexpected<Error> without_python(const std::string& what, const plan::Job& 
   std::error_code error;
   const fs::path origin = fs::canonical(python, error);
   const bool is_link = !error && origin != python;
-  return usage(what,
-               is_link ? fmt::format("its Python is {} of the host, which {} does not have",
-                                     origin.string(), where(job))
-                       : fmt::format("there is no {} in {}", python, where(job)),
-               "make the environment with the image's own Python, or use an image that has this one "
-               "at the same path");
+  return usage(
+      what,
+      is_link ? fmt::format("its Python is {} of the host, which {} does not have", origin.string(),
+                            where(job))
+              : fmt::format("there is no {} in {}", python, where(job)),
+      "make the environment with the image's own Python, or use an image that has this one "
+      "at the same path");
 }
 
 Result<void> check_script(const plan::Job& job, const Sight& sight) {
@@ -110,9 +111,11 @@ Result<void> enter(const plan::Job& job, const std::string& option, const std::s
                    const char* variable, const Sight& sight, Workplace& place) {
   const std::string whole = absolute(folder).string();
   const std::string python = whole + "/bin/python";
-  const std::string what = option + " " + folder;
-  if (!sight.of(whole).exists) return not_inside(what, job, whole);
-  if (!sight.of(python).executable) return without_python(what, job, python);
+  if (!sight.of(python).executable) {
+    const std::string what = option + " " + folder;
+    return sight.of(whole).exists ? without_python(what, job, python)
+                                  : not_inside(what, job, whole);
+  }
   put_first(place.environment, whole + "/bin");
   place.environment.set(variable, whole);
   place.environment.unset("PYTHONHOME");
