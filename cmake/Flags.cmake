@@ -47,6 +47,11 @@ if(TOPRUN_SANITIZE)
   add_compile_definitions(TOPRUN_SANITIZED)
   add_compile_options(-fsanitize=${TOPRUN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TOPRUN_SANITIZE})
+  if(TOPRUN_SANITIZE MATCHES undefined)
+    # Half of all code would be checks of these before each access. A null pointer that is followed ends the
+    # program as well, and no format of ours is read but by memcpy.
+    add_compile_options(-fno-sanitize=null,alignment)
+  endif()
   if(TOPRUN_SANITIZE MATCHES thread)
     # g++ 12 warns about the fences in Asio, which ThreadSanitizer does not model.
     add_compile_options(-Wno-tsan)

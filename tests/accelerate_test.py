@@ -59,7 +59,7 @@ deepspeed_config:
 
 
 def needs_accelerate():
-    if subprocess.run([support.python(), "-c", "import accelerate"], capture_output=True).returncode:
+    if not support.has_module(support.python(), "accelerate"):
         raise unittest.SkipTest(f"{support.python()} has no accelerate: tools/setup --python")
 
 
@@ -158,7 +158,7 @@ class WhatGoesWrong(Accelerate):
         self.refused(r"--accelerate-config \S+ on host \S+: .*no_such_key.*", "--accelerate-config", file)
 
     def test_deepspeed_that_is_not_installed(self):
-        if subprocess.run([support.python(), "-c", "import deepspeed"], capture_output=True).returncode == 0:
+        if support.has_module(support.python(), "deepspeed"):
             self.skipTest("this Python has DeepSpeed")
         self.refused(r"--accelerate-config \S+ on host \S+: ImportError: DeepSpeed is not installed.*",
                      "--accelerate-config", self.file("ds.yaml", DEEPSPEED))

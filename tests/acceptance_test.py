@@ -15,7 +15,7 @@ from support import EXAMPLES, TOPRUN
 RACKS = ["b", "d", "a", "c", "e", "f", "b", "f"]  # of n0 … n7, as in the recipe's sample
 BY_NAME = [0, 1, 2, 3, 4, 5, 6, 7]
 BY_TOPOLOGY = [2, 0, 6, 3, 1, 4, 5, 7]
-RANKS_LIMIT_S = 280   # 64 imports of torch, of both cores' CPU time
+RANKS_LIMIT_S = 280
 NEEDED_BYTES = 12 << 30  # for 64 processes with torch
 
 
@@ -37,12 +37,12 @@ class Acceptance(cluster.SlurmCase):
     def quote(self, finished, title):
         print(f"{title}: {finished.seconds:.1f} s\n{finished.out}", end="", flush=True)
 
-    def ranks(self, title, *words):
+    def ranks(self, title, *words, env=None):
         """The table of topology.py on eight nodes, by `srun WORDS topology.py`."""
         if available_bytes() < NEEDED_BYTES:
             self.skipTest(f"needs {NEEDED_BYTES >> 30} GiB of free memory")
         finished = self.srun(*words, EXAMPLES / "topology.py", limit=RANKS_LIMIT_S,
-                             env={"PYTHON_EXEC": support.python(), "CUDA_VISIBLE_DEVICES": ""})
+                             env={"PYTHON_EXEC": support.python(), "CUDA_VISIBLE_DEVICES": "", **(env or {})})
         self.quote(finished, title)
         self.assert_ok(finished)
         return [line.split() for line in finished.out.splitlines()]
@@ -56,7 +56,7 @@ class Acceptance(cluster.SlurmCase):
     def test_64_ranks_by_toprun(self):
         self.assertEqual(table(BY_TOPOLOGY, 8), self.ranks(
             "srun … toprun --nproc-per-node 8", "--ntasks-per-node=1", "--nodes", "8", TOPRUN,
-            "--nproc-per-node", "8"))
+            "--nproc-per-node", "8", env=support.WARM))
 
     def test_ranks_in_place(self):
         self.assertEqual(table(BY_TOPOLOGY, 2), self.ranks(
@@ -67,7 +67,7 @@ class Acceptance(cluster.SlurmCase):
                     "--rdzv_endpoint n0:6000 --rdzv_backend c10d --max_restarts 0 "
                     "--role $(hostname -s|tr -dc '0-9'): --tee 3 ")
         runs = [self.start(f"n{node}", "bash", "-c", launcher + str(EXAMPLES / "pi.py"), str(node),
-                           env={"PYTHON_EXEC": support.python(), "CUDA_VISIBLE_DEVICES": ""})
+                           env={"PYTHON_EXEC": support.python(), "CUDA_VISIBLE_DEVICES": "", **support.WARM})
                 for node in (0, 1)]
         finished = [run.wait(200) for run in runs]
         self.quote(finished[0], "pi.py on 2 nodes × 20 ranks")

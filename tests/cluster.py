@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 import support
@@ -70,12 +69,7 @@ def column(rows, name):
 
 def wait_for(condition, what, limit=30):
     """The first true value of condition(); fails after `limit` seconds."""
-    deadline = time.monotonic() + limit
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {limit} s")
-        time.sleep(0.02)
-    return value
+    return support.wait_until(condition, limit, what)
 
 
 def parent(pid):

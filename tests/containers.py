@@ -38,9 +38,10 @@ def libraries_of(files):
 
 def about(python):
     """Where this Python and its packages are."""
-    code = ("import json, sys, sysconfig, torch; print(json.dumps({'prefix': sys.prefix, "
+    code = ("import importlib.util, json, sys, sysconfig; print(json.dumps({'prefix': sys.prefix, "
             "'base': sys.base_prefix, 'program': sys._base_executable, "
-            "'library': sysconfig.get_path('stdlib'), 'torch': torch.__path__[0]}))")
+            "'library': sysconfig.get_path('stdlib'), 'torch': "
+            "importlib.util.find_spec('torch').submodule_search_locations[0]}))")
     told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
     return {name: pathlib.Path(path) for name, path in json.loads(told.stdout).items()}
 

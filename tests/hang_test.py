@@ -26,7 +26,7 @@ class Hangs(cluster.TestCase):
         report = program.with_name("report.json")
         words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
                  "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(limit_s), *options]
-        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1", **support.WARM}
         runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, kind, *arguments,
                            env=env) for i in range(HOSTS)]
         return program, report, runs

@@ -31,7 +31,16 @@ TIME_TO_VANISH_S = 3.0  # for processes that were killed, until the kernel has r
 # A shell's loop that every signal ends. `sleep 60` is none: a shell that gets SIGINT just before it
 # starts a program waits for that program, which has got none.
 OBEDIENT = "while :; do sleep 0.1; done"
+# Each node imports torch once for all of its ranks and restarts: in the environment of cases whose
+# imports are not what is tried. Those that leave it out see the start that is the default.
+WARM = {"TOPRUN_WARM": "torch"}
 MARK = "TEST_RUN_MARK"  # in the environment of everything that one run() starts
+
+
+def has_module(python, name):
+    """Whether this Python finds a module. To import torch, or what imports it, takes seconds."""
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"
+    return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
 
 
 @functools.cache
@@ -39,7 +48,7 @@ def python():
     """A Python that has torch; skips the case where there is none."""
     for name in (os.environ.get("PYTHON"), str(REPOSITORY / "build/venv/bin/python")):
         path = name and shutil.which(name)
-        if path and subprocess.run([path, "-c", "import torch"], capture_output=True).returncode == 0:
+        if path and has_module(path, "torch"):
             return path
     raise unittest.SkipTest("no Python with torch: run `tools/setup --python` or set PYTHON")
 
@@ -84,13 +93,16 @@ def sockets_of(pid):
 
 
 def wait_until(condition, limit, what):
-    """The first true value of condition(), asked every 20 ms."""
+    """The first true value of condition(), asked every 20 ms; less often where it takes long itself."""
     deadline = time.monotonic() + limit
-    while not (value := condition()):
-        if time.monotonic() > deadline:
+    while True:
+        asked = time.monotonic()
+        if value := condition():
+            return value
+        answered = time.monotonic()
+        if answered > deadline:
             raise AssertionError(f"not within {limit} s: {what}")
-        time.sleep(0.02)
-    return value
+        time.sleep(min(max(0.02, 4 * (answered - asked)), 0.3))
 
 
 def wait_for_files(folder, count, limit=30):

@@ -346,6 +346,16 @@ class Refusals(Warm):
                 self.assert_one_line(finished, "--warm .*: must be off, or names of modules .*")
         self.assert_ok(self.launch("--warm=off", "script.py"))
 
+    def test_watched_for_hangs(self):
+        """Then each attempt's ranks are told where the pipes and dumps of their flight recorders are."""
+        self.write("script.py", "import os, sys; print('fractions' in sys.modules, *sorted(os.environ))")
+        finished = self.launch("--warm=fractions", "--hang-timeout", "60", "--log-dir", self.path / "logs", "script.py")
+        self.assert_ok(finished)
+        self.assertNotIn("left out", finished.err)
+        lines = finished.out.splitlines()
+        for name in "True", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_FR_DUMP_TEMP_FILE":
+            self.assertEqual([name in line for line in lines], [True, True], finished)
+
 
 class Nodes(Warm):
     def test_each_node_has_a_parent_of_its_own(self):

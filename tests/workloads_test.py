@@ -48,7 +48,7 @@ class Workload(support.TestCase):
 
 class Training(Workload):
     def test_accelerate(self):
-        if self.run_to_end(support.python(), "-c", "import accelerate").code != 0:
+        if not support.has_module(support.python(), "accelerate"):
             self.skipTest(f"{support.python()} has no accelerate: run `tools/setup --python`")
         self.expect(self.on_two_nodes(WORKLOADS / "accelerate_training.py", self.folder()),
                     ["once per node"] * 2 + [f"rank {rank} trained" for rank in range(RANKS)])
@@ -109,7 +109,7 @@ class Restart(Workload):
         return ["--max-restarts", RESTARTS, WORKLOADS / "restart_loop.py"]
 
     def test_of_two_nodes(self):
-        self.expect_restarts(self.on_two_nodes(*self.options(), "3,0,1"), 4)
+        self.expect_restarts(self.on_two_nodes(*self.options(), "3,0,1", environments=(support.WARM,) * 2), 4)
 
     def test_of_one_node(self):
         self.expect_restarts([self.on_one_node(2, *self.options(), "1,0,1")], 2)

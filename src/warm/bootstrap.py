@@ -28,6 +28,8 @@ DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/infiniband", "/dev/accel
 # What libraries written in C read while they are loaded: glibc, Python, OpenMP, BLAS, torch.
 READ_BY_C = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NUMEXPR_", "TORCH_", "PYTORCH_", "ATEN_",
              "PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "GLIBC_", "TZ")
+# … but not these, where NCCL's process groups write: they look when they are made (evidence/recorders.h).
+READ_LATER = ("TORCH_NCCL_DEBUG_INFO_", "TORCH_FR_DUMP_TEMP_FILE")
 
 
 class Refused(Exception):
@@ -273,6 +275,10 @@ def reason_not_to_fork(files_before):
     return None
 
 
+def is_read_by_c(name):
+    return name.startswith(READ_BY_C) and not name.startswith(READ_LATER)
+
+
 def may_have(cpus):
     before = os.sched_getaffinity(0)
     try:
@@ -298,7 +304,7 @@ def reason_not_to_take(ranks, own, looked_up):
                 continue
             if name in looked_up:
                 return "what it imports looked up %s, which is another for each rank" % name
-            if name.startswith(READ_BY_C) and not name.startswith("TORCHELASTIC"):
+            if is_read_by_c(name):
                 return "%s changed after the imports, and libraries read it when they are loaded" % name
     return None
 
@@ -456,7 +462,7 @@ def prepare(channel, archive):
     looked_up = without_collections(lambda: noting_lookups(lambda: import_all(wanted, finder, statements)))
     for module in wanted:
         for name in variables_set_before(statements, module, finder):
-            if isinstance(name, str) and (name in looked_up or name.startswith(READ_BY_C)):
+            if isinstance(name, str) and (name in looked_up or is_read_by_c(name)):
                 raise Refused("the script may set %s before it imports %s: import that at its top" % (name, module))
     why = reason_not_to_fork(before)
     if why:
