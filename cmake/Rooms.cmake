@@ -1,16 +1,16 @@
-# room(NAME [SMALL] [RELEASE_TESTS] [USES room...] [LIBRARIES target...])
+# room(NAME [SMALL] [RELEASE_TESTS] [SLOW_TESTS] [USES room...] [LIBRARIES target...])
 #
 # A room is a folder below src/ with one job: a static library of its *.cc, a test program of its
 # *_test.cc and a benchmark of its *_bench.cc. It may include headers of the rooms that it names
 # (and of what those use), and configuring fails if it includes any other. SMALL: no launch waits for
 # its code, which is compiled for size in the release build. RELEASE_TESTS: its tests draw many random
 # cases, of which a sanitizer tries a few, or they measure memory: `make test` runs them in the
-# release build, too.
+# release build, too. SLOW_TESTS: its tests wait for a minute, so they begin first.
 set_property(GLOBAL PROPERTY TOPRUN_ROOMS "")
 add_custom_target(fuzzers)
 
 function(room name)
-  cmake_parse_arguments(ARG "SMALL;RELEASE_TESTS" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL;RELEASE_TESTS;SLOW_TESTS" "" "USES;LIBRARIES" ${ARGN})
   get_property(known GLOBAL PROPERTY TOPRUN_ROOMS)
   set(allowed ${name})
   foreach(used ${ARG_USES})
@@ -91,6 +91,9 @@ function(room name)
       set_target_properties(${name}_test PROPERTIES EXCLUDE_FROM_ALL FALSE)
       add_test(NAME unit.${name} COMMAND ${name}_test)
       set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
+      if(ARG_SLOW_TESTS)
+        set_tests_properties(unit.${name} PROPERTIES COST 1)
+      endif()
     endif()
   endif()
   if(benches)

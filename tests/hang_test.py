@@ -92,7 +92,7 @@ class Hangs(cluster.TestCase):
         self.assertEqual([one.wait(60).code for one in (root, other)], [1, 1])
 
     def test_work_without_a_word_is_no_hang(self):
-        program, report, runs = self.start_all("works", "--on-hang", "abort", arguments=[str(2 * T_S)])
+        program, report, runs = self.start_all("works", "--on-hang", "abort", arguments=[str(1.5 * T_S)])
         for one in runs:
             self.assert_ok(one.wait(120))
         self.assertIsNone(self.hang_in(report))

@@ -123,9 +123,6 @@ class Training(KubernetesCase):
         self.assertTrue(list(out.iterdir()))
         self.assertEqual(self.codes(), [0] * nodes)
 
-    def test_pytorchjob_of_two_pods(self):
-        self.trains("pytorchjob", 2)
-
     def test_pytorchjob_of_four_pods(self):
         self.trains("pytorchjob", 4)
 
