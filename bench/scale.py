@@ -7,6 +7,8 @@ TOPRUN names the binary (build/release/toprun). The agents are scale_load's, one
 need be): the real handshake with a secret, the real messages, each agent's own state machine and its
 probe of the store's port, but no workers. First all join, are assigned, start and end; the root's
 CPU time is that of its whole process tree, from its start to its end, keeper and own rank included.
+Beside each round scale_bare sends as many messages of such sizes over as many connections: what the
+kernel of this machine takes, which no root can go below.
 In a second run one agent dies while all others' ranks run.
 Exit code 1 if a figure misses its target.
 """
@@ -86,6 +88,13 @@ def run(toprun, load, agents, ending):
     return json.loads(loaded.stdout), usage
 
 
+def bare_cost(bare, agents):
+    """CPU in us per agent of a root that only receives and sends."""
+    used = json.loads(subprocess.run([bare, str(agents)], stdout=subprocess.PIPE, check=True, text=True,
+                                     timeout=END_LIMIT_S).stdout)
+    return (used["user_s"] + used["kernel_s"]) / agents * 1e6
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--agents", type=int, default=12_000)
@@ -97,16 +106,17 @@ def main():
     for name in [name for name in os.environ if name.startswith(("SLURM_", "TOPRUN_", "PET_"))]:
         if name != "TOPRUN":
             del os.environ[name]  # this job is started by hand, wherever we may run
-    load = built("scale_load")
+    load, bare = built("scale_load"), built("scale_bare")
 
     print(f"{args.agents:,} agents and one root; load {os.getloadavg()[0]:.1f} on "
           f"{os.cpu_count()} CPUs")
     print(f"{'':<9} {'joined s':>9} {'assigned':>9} {'started':>9} {'ended':>9} {'root: user':>11} "
           f"{'kernel':>7} {'us/agent':>9} {'MiB':>6}", flush=True)
-    costs = []
+    costs, floors = [], []
     for number in range(args.rounds):
         figures, usage = run(toprun, load, args.agents, "end")
         costs.append((usage.ru_utime + usage.ru_stime) / args.agents * 1e6)
+        floors.append(bare_cost(bare, args.agents))
         walls = [figures[phase]["wall_s"] for phase in ("joined", "assigned", "started", "ended")]
         print(f"round {number + 1:<3} " + " ".join(f"{wall:9.2f}" for wall in walls) +
               f" {usage.ru_utime:11.2f} {usage.ru_stime:7.2f} {costs[-1]:9.1f} "
@@ -114,7 +124,9 @@ def main():
         shares = ", ".join(f"{phase} {figures[phase]['cpu_s']:.2f}"
                            for phase in ("joined", "assigned", "started", "ended"))
         print(f"          of it until all had: {shares} s", flush=True)
-    cost = statistics.median(costs)
+    cost, floor = statistics.median(costs), statistics.median(floors)
+    ratio = statistics.median(ours / least for ours, least in zip(costs, floors))
+    print(f"plain sockets with as many messages: {floor:.1f} us per agent; the root takes {ratio:.2f} x that")
     met = cost <= CPU_LIMIT_US
     print(f"root CPU per agent, median: {cost:.1f} us  <= {CPU_LIMIT_US}: {'met' if met else 'MISSED'}")
 
