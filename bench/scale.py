@@ -7,8 +7,8 @@ TOPRUN names the binary (build/release/toprun). The agents are scale_load's, one
 need be): the real handshake with a secret, the real messages, each agent's own state machine and its
 probe of the store's port, but no workers. First all join, are assigned, start and end; the root's
 CPU time is that of its whole process tree, from its start to its end, keeper and own rank included.
-Beside each round scale_bare sends as many messages of such sizes over as many connections: what the
-kernel of this machine takes, which no root can go below.
+After each round scale_bare exchanges as many messages of about these sizes over as many connections:
+what this machine's kernel takes for them.
 In a second run one agent dies while all others' ranks run.
 Exit code 1 if a figure misses its target.
 """

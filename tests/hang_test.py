@@ -40,6 +40,7 @@ class Hangs(cluster.TestCase):
         root.says(r"no rank has made progress for 4\.0 s: ", limit=90)
         finished = [one.wait(60) for one in (root, other)]
         self.assertEqual([one.code for one in finished], [1, 1], finished)
+        self.assertNotIn("--warm is left out", finished[0].err + finished[1].err)
         hang = self.hang_in(report)
         self.assertEqual(hang["suspects"], [{"rank": GUILTY, "node": "n1"}], hang)
         if mark:
