@@ -9,7 +9,7 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 add_link_options(-Wl,--gc-sections,--build-id=sha1)
 # Nothing writable is executed, and no table of addresses stays writable after the start.
-add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
+add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code)
 
 add_compile_definitions(TOPRUN_VERSION="${PROJECT_VERSION}")
 

@@ -64,7 +64,7 @@ function(room name)
     target_precompile_headers(${name} PRIVATE ${folder}/precompiled.h)
   elseif(ARG_SMALL)
     # A precompiled header has the options of those that use it: the small rooms share one.
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Oz>)
     get_property(first_small GLOBAL PROPERTY TOPRUN_FIRST_SMALL_ROOM)
     if(first_small)
       target_precompile_headers(${name} REUSE_FROM ${first_small})
