@@ -141,7 +141,7 @@ void Session::show_life() {
 
 void Session::beat(int heartbeat_fd) {
   show_life();
-  heartbeat_.expires_after(job.patience.beat);
+  heartbeat_.expires_after(job.keeper_beat);
   heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
     if (!error) beat(heartbeat_fd);
   });

@@ -317,7 +317,10 @@ void choose_limits(Job& job) {
   if (const auto timeout = seconds(conf("last_call_timeout"))) job.last_call = *timeout;
   const auto interval = seconds(conf("keep_alive_interval"));
   const auto attempts = conf("keep_alive_max_attempt");
-  if (interval) job.patience.beat = *interval / 2;
+  if (interval) {
+    job.patience.beat = *interval / 2;
+    job.keeper_beat = std::min(job.keeper_beat, job.patience.beat);
+  }
   if (interval || attempts) {
     job.patience.silence = interval.value_or(torchrun_keep_alive_interval) *
                            parse_int(attempts.value_or("")).value_or(torchrun_keep_alive_attempts);

@@ -44,6 +44,7 @@ struct Job {
   bool port_is_ours_to_choose = true;
 
   rendezvous::Patience patience;
+  std::chrono::milliseconds keeper_beat{1'000};  // an agent's heartbeats to its own keeper
   std::chrono::milliseconds join_timeout{600'000};
   std::chrono::milliseconds last_call{30'000};  // wait after the minimum joined
   run::Grace grace;

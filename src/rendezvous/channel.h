@@ -28,7 +28,7 @@ inline constexpr std::chrono::milliseconds parting{1'000};
 struct Patience {
   std::chrono::milliseconds first_byte{2'000};  // silence after connecting: not a toprun agent
   std::chrono::milliseconds handshake{10'000};  // time limit for the whole handshake
-  std::chrono::milliseconds beat{1'000};        // interval of heartbeats on an idle link
+  std::chrono::milliseconds beat{2'000};        // interval of heartbeats on an idle link
   std::chrono::milliseconds silence{10'000};    // time without any bytes: the other end is lost
 };
 

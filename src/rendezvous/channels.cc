@@ -17,7 +17,7 @@ namespace {
 
 constexpr int turn_events = 128;  // so that the loop's other work does not wait long
 constexpr std::size_t most_read_bytes = 64u << 10;
-constexpr int passes_per_beat = 2;
+constexpr int passes_per_beat = 4;  // so that silence is noticed soon after its limit
 
 int new_epoll() {
   const int fd = ::epoll_create1(EPOLL_CLOEXEC);

@@ -55,7 +55,7 @@ void tell_the_place(const plan::Job& job) {
 // If there are other nodes, they report first that this one no longer answers.
 std::chrono::milliseconds keeper_patience(const plan::Job& job) {
   return job.patience.silence +
-         (job.several_processes() ? 2 * job.patience.beat : std::chrono::milliseconds(0));
+         (job.several_processes() ? 2 * job.keeper_beat : std::chrono::milliseconds(0));
 }
 
 // From here on toprun's own lines stand in the node's log too. The descriptor stays open to the end
