@@ -48,9 +48,9 @@ class Acceptance(cluster.SlurmCase):
         return [line.split() for line in finished.out.splitlines()]
 
     def test_ranks_by_torchrun(self):
-        self.assertEqual(table(BY_NAME, 2), self.ranks(
+        self.assertEqual(table(BY_NAME, 1), self.ranks(
             "srun … python -m torch.distributed.run …",
-            "--ntasks-per-node=1", "--nodes", "8", *support.torchrun(), "--nproc_per_node", "2",
+            "--ntasks-per-node=1", "--nodes", "8", *support.torchrun(), "--nproc_per_node", "1",
             "--rdzv_endpoint", "n0:6000", "--rdzv_backend", "c10d", "--nnodes", "8"))
 
     def test_64_ranks_by_toprun(self):

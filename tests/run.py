@@ -1,12 +1,14 @@
 """Runs ctest in each build folder, then names every skipped test and counts all cases.
 
     run.py build/release build/asan:unit     everything in one, only the label `unit` in the other
-    run.py build/release build/asan:unit:unit_tests   … whose target `unit_tests` is built first:
-                                             beside the tests of the folder before it
+    run.py build/release build/asan:unit:unit_tests   … whose target `unit_tests` is built beside the
+                                             tests of the folder before it, and tested beside those of
+                                             them that have the label `waits`
 
 The last line is `N passed, N failed, N skipped`; the exit code is 0 if nothing failed.
 """
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -26,19 +28,24 @@ SLEEPERS = 1  # with two, two processors are busy all the time and nothing ends 
 WHOLE_OUTPUT = "100000000"  # bytes; ctest would cut what passed tests print
 
 
-def run_ctest(folder, label):
-    """Runs the tests and returns the cases of its report, one per test program."""
+def run_ctest(folder, *selection, log=None):
+    """Runs the tests and returns the cases of its report, one per test program. With a log it gives
+    way to all else, and prints the log when it has ended."""
     report = pathlib.Path(folder, "tests.xml").resolve()
     report.unlink(missing_ok=True)
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error",
                "--parallel", str(os.cpu_count() + SLEEPERS), "--output-junit", report,
-               "--test-output-size-passed", WHOLE_OUTPUT, "--test-output-size-failed", WHOLE_OUTPUT]
-    if label:
-        command += ["--label-regex", f"^{label}$"]
-    code = subprocess.run(command).returncode
+               "--test-output-size-passed", WHOLE_OUTPUT, "--test-output-size-failed", WHOLE_OUTPUT,
+               *selection]
+    if log:
+        process = beside(command, log)
+        code = process.wait()
+        print(log.read_text(errors="replace"), flush=True)
+    else:
+        code = subprocess.run(command).returncode
     if not report.exists():
         sys.exit(f"run.py: ctest in {folder} ended with {code} and wrote no report")
-    return xml.parse(report).getroot().iter("testcase")
+    return list(xml.parse(report).getroot().iter("testcase"))
 
 
 def give_way():
@@ -48,57 +55,84 @@ def give_way():
         pathlib.Path("/proc/self/autogroup").write_text("19")
 
 
-class Build:
-    """A target that is built with what the tests leave of the processors: many of them wait."""
+processes_beside = []
 
-    def __init__(self, folder, target):
-        self.log = pathlib.Path(folder, "build.log")
+
+def beside(command, log):
+    """A process that gets what others leave of the processors: many tests wait."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
+                                   start_new_session=True, preexec_fn=give_way)
+    processes_beside.append(process)
+    return process
+
+
+class Beside:
+    """The tests of a target that is built from now on."""
+
+    def __init__(self, folder, label, target):
+        self.folder, self.label = pathlib.Path(folder), label
         self.what = f"target {target} in {folder}"
-        command = ["cmake", "--build", folder, "--target", target, "--parallel", str(os.cpu_count())]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT,
-                                            start_new_session=True, preexec_fn=give_way)
+        self.log = self.folder / "build.log"
+        self.build = beside(["cmake", "--build", folder, "--target", target, "--parallel",
+                             str(os.cpu_count())], self.log)
 
-    def is_made(self):
+    def cases(self):
+        """None if it could not be built."""
         print(f"waiting for {self.what}: its log is {self.log}", flush=True)
-        if self.process.wait() == 0:
-            return True
-        print(f"{self.log.read_text(errors='replace')}\nrun.py: {self.what} could not be built", flush=True)
-        return False
+        if self.build.wait() != 0:
+            print(f"{self.log.read_text(errors='replace')}\nrun.py: {self.what} could not be built", flush=True)
+            return None
+        return run_ctest(self.folder, *selected(self.label), log=self.folder / "tests.log")
 
-    def stop(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
+
+def selected(label):
+    return ["--label-regex", f"^{label}$"] if label else []
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that no build is left
-    parts = [(*argument.split(":"), "", "")[:3] for argument in sys.argv[1:]]
-    builds = {folder: Build(folder, target) for folder, _, target in parts if target}
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that nothing is left
     try:
-        run(parts, builds)
+        run([(*argument.split(":"), "", "")[:3] for argument in sys.argv[1:]])
     finally:
-        for build in builds.values():
-            build.stop()
+        for process in processes_beside:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
 
 
-def run(parts, builds):
+def results(parts):
+    """Pairs of a folder and a test program's case; None for a folder that could not be built."""
+    others = [Beside(*part) for part in parts if part[2]]
+    for folder, label, target in parts:
+        if target:
+            continue
+        if not others:
+            yield from ((folder, case) for case in run_ctest(folder, *selected(label)))
+            continue
+        yield from ((folder, case) for case in run_ctest(folder, *selected(label), "--label-exclude", "^waits$"))
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            later = [(other.folder, pool.submit(other.cases)) for other in others]
+            yield from ((folder, case) for case in run_ctest(folder, *selected("waits")))
+            for other, cases in later:
+                yield from ((other, case) for case in cases.result() or [None])
+
+
+def run(parts):
     passed = failed = 0
     skips = []
-    for folder, label, _ in parts:
-        if folder in builds and not builds[folder].is_made():
+    for folder, case in results(parts):
+        if case is None:
             failed += 1
             continue
-        for case in run_ctest(folder, label):
-            output = case.findtext("system-out") or ""
-            where = f"{folder} {case.get('name')}"
-            passed += len(PASSED.findall(output))
-            failures = len(FAILED.findall(output))
-            if case.find("failure") is not None:
-                failures = max(failures, 1)  # it may have crashed before it could say so
-            failed += failures
-            skips += [f"{where}: {text}" for text in SKIPPED.findall(output)]
-            skips += [f"{where}: {name}: {why}" for name, why in SKIPPED_BY_GTEST.findall(output)]
+        output = case.findtext("system-out") or ""
+        where = f"{folder} {case.get('name')}"
+        passed += len(PASSED.findall(output))
+        failures = len(FAILED.findall(output))
+        if case.find("failure") is not None:
+            failures = max(failures, 1)  # it may have crashed before it could say so
+        failed += failures
+        skips += [f"{where}: {text}" for text in SKIPPED.findall(output)]
+        skips += [f"{where}: {name}: {why}" for name, why in SKIPPED_BY_GTEST.findall(output)]
     print()
     for skip in skips:
         print(f"skipped: {skip}")
