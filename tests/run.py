@@ -29,17 +29,16 @@ WHOLE_OUTPUT = "100000000"  # bytes; ctest would cut what passed tests print
 
 
 def run_ctest(folder, *selection, log=None):
-    """Runs the tests and returns the cases of its report, one per test program. With a log it gives
-    way to all else, and prints the log when it has ended."""
+    """Runs the tests and returns the cases of its report, one per test program. With a log, which is
+    printed at the end, other tests run beside it."""
     report = pathlib.Path(folder, "tests.xml").resolve()
     report.unlink(missing_ok=True)
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error",
-               "--parallel", str(os.cpu_count() + SLEEPERS), "--output-junit", report,
+               "--parallel", str(os.cpu_count() + (0 if log else SLEEPERS)), "--output-junit", report,
                "--test-output-size-passed", WHOLE_OUTPUT, "--test-output-size-failed", WHOLE_OUTPUT,
                *selection]
     if log:
-        process = beside(command, log)
-        code = process.wait()
+        code = beside(command, log).wait()
         print(log.read_text(errors="replace"), flush=True)
     else:
         code = subprocess.run(command).returncode
@@ -58,24 +57,23 @@ def give_way():
 processes_beside = []
 
 
-def beside(command, log):
-    """A process that gets what others leave of the processors: many tests wait."""
+def beside(command, log, prepare=None):
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
-                                   start_new_session=True, preexec_fn=give_way)
+                                   start_new_session=True, preexec_fn=prepare)
     processes_beside.append(process)
     return process
 
 
 class Beside:
-    """The tests of a target that is built from now on."""
+    """The tests of a target that is built from now on, with what others leave of the processors."""
 
     def __init__(self, folder, label, target):
         self.folder, self.label = pathlib.Path(folder), label
         self.what = f"target {target} in {folder}"
         self.log = self.folder / "build.log"
         self.build = beside(["cmake", "--build", folder, "--target", target, "--parallel",
-                             str(os.cpu_count())], self.log)
+                             str(os.cpu_count())], self.log, give_way)
 
     def cases(self):
         """None if it could not be built."""
@@ -115,6 +113,7 @@ def results(parts):
             yield from ((folder, case) for case in run_ctest(folder, *selected("waits")))
             for other, cases in later:
                 yield from ((other, case) for case in cases.result() or [None])
+        others = []
 
 
 def run(parts):
