@@ -17,12 +17,11 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 struct Pair {
-  Pair() {
+  explicit Pair(Patience patience = {2s, 10s, 50ms, 10s}) {
     std::array<int, 2> sockets{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
       throw std::runtime_error("socketpair");
     }
-    const Patience patience{2s, 10s, 50ms, 10s};
     int keyed = 0;
     for (std::size_t i = 0; i < 2; ++i) {
       ends[i] = std::make_shared<Channel>(Channels::of(io), Fd(sockets[i]), patience);
@@ -54,6 +53,13 @@ TEST(Channel, WhatTheSocketDoesNotTakeAtOnceArrives) {
   EXPECT_EQ(pair.heard[3]["n"], 3);
   EXPECT_EQ(pair.heard[3]["text"], text);
   EXPECT_FALSE(pair.lost);
+}
+
+TEST(Channel, SilenceIsNoticedSoonWhereTheBeatIsLong) {
+  Pair pair({2s, 10s, 600s, 100ms});
+  run_until(pair.io, [&] { return pair.lost.has_value(); });
+  ASSERT_TRUE(pair.lost);
+  EXPECT_EQ(pair.lost->kind, Loss::Kind::silent);
 }
 
 TEST(Channel, ManyMessagesOfOneReadComeInTheirOrder) {

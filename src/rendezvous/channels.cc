@@ -17,7 +17,9 @@ namespace {
 
 constexpr int turn_events = 128;  // so that the loop's other work does not wait long
 constexpr std::size_t most_read_bytes = 64u << 10;
-constexpr int passes_per_beat = 4;  // so that silence is noticed soon after its limit
+constexpr int passes_per_beat = 2;
+// Silence is noticed so soon after its limit, however long a job's beat is.
+constexpr std::chrono::milliseconds longest_interval{500};
 
 int new_epoll() {
   const int fd = ::epoll_create1(EPOLL_CLOEXEC);
@@ -44,7 +46,8 @@ Channels::Number Channels::add(std::shared_ptr<Channel> channel, int fd, std::ui
   ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, fd, &wanted);
   watched_.emplace(last_number_, std::move(channel));
   if (watched_.size() == 1) wait();
-  const auto interval = std::max(beat / passes_per_beat, std::chrono::milliseconds(1));
+  const auto interval =
+      std::clamp(beat / passes_per_beat, std::chrono::milliseconds(1), longest_interval);
   if (watched_.size() == 1 || interval < interval_) {
     interval_ = std::min(interval_, interval);
     pass_later();
