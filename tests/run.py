@@ -65,6 +65,12 @@ def beside(command, log, prepare=None):
     return process
 
 
+def stop_beside():
+    for process in processes_beside:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+
+
 class Beside:
     """The tests of a target that is built from now on, with what others leave of the processors."""
 
@@ -93,9 +99,7 @@ def main():
     try:
         run([(*argument.split(":"), "", "")[:3] for argument in sys.argv[1:]])
     finally:
-        for process in processes_beside:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
+        stop_beside()
 
 
 def results(parts):
@@ -109,10 +113,13 @@ def results(parts):
             continue
         yield from ((folder, case) for case in run_ctest(folder, *selected(label), "--label-exclude", "^waits$"))
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            later = [(other.folder, pool.submit(other.cases)) for other in others]
-            yield from ((folder, case) for case in run_ctest(folder, *selected("waits")))
-            for other, cases in later:
-                yield from ((other, case) for case in cases.result() or [None])
+            try:
+                later = [(other.folder, pool.submit(other.cases)) for other in others]
+                yield from ((folder, case) for case in run_ctest(folder, *selected("waits")))
+                for other, cases in later:
+                    yield from ((other, case) for case in cases.result() or [None])
+            finally:
+                stop_beside()  # the pool waits for them
         others = []
 
 
