@@ -76,12 +76,15 @@ void Agent::begin() {
   carry_out();
 }
 
-void Agent::on(run::PartEvent event) {
-  process_.deliver([this, event = std::move(event)] {
-    if (part_->over()) return;
-    part_->on(event, world_.timeline().now());
-    carry_out();
-  });
+void Agent::on(run::PartEvent&& event) {
+  if (!process_.is_stopped()) return process_.deliver([&] { happened(event); });
+  process_.deliver([this, event = std::move(event)] { happened(event); });
+}
+
+void Agent::happened(const run::PartEvent& event) {
+  if (part_->over()) return;
+  part_->on(event, world_.timeline().now());
+  carry_out();
 }
 
 void Agent::carry_out() {
@@ -111,7 +114,7 @@ void Agent::leave() {
   process_.die();
 }
 
-void Agent::told(rendezvous::ToNode message) {
+void Agent::told(rendezvous::ToNode&& message) {
   on(run::Told{std::move(message)});
 }
 
@@ -129,7 +132,8 @@ void Agent::act(run::Report& report) {
 // Sends messages from earlier attempts again, like a slow network.
 void Agent::repeat_old_messages() {
   for (const rendezvous::ToRoot& message : reported_) {
-    if (message.attempt < part_->assignment().attempt) world_.to_root(*this, message);
+    if (message.attempt < part_->assignment().attempt)
+      world_.to_root(*this, rendezvous::ToRoot(message));
   }
 }
 
@@ -156,9 +160,9 @@ void Agent::act(const run::AwaitWorkplace& await) {
   });
 }
 
-void Agent::act(const run::StartWorkers& start) {
-  world_.timeline().in(dice_.time(1ms, 50ms), [this, part = start.assignment] {
-    process_.deliver([this, part] { start_workers(part); });
+void Agent::act(const run::StartWorkers&) {
+  world_.timeline().in(dice_.time(1ms, 50ms), [this] {
+    process_.deliver([this] { start_workers(part_->assignment()); });
   });
 }
 

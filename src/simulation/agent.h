@@ -23,7 +23,7 @@ class Agent {
   // Links it with the root, which has admitted it; it starts after reading that.
   void attach(std::unique_ptr<Link> link) { link_ = std::move(link); }
   void begin();
-  void told(rendezvous::ToNode message);
+  void told(rendezvous::ToNode&& message);
   void root_lost(rendezvous::Loss loss);
 
   // Makes a rank raise an exception: its peers notice it, and the rank ends a little later.
@@ -74,13 +74,14 @@ class Agent {
     bool raised = false;
   };
 
-  void on(run::PartEvent event);
+  void on(run::PartEvent&& event);
+  void happened(const run::PartEvent& event);
   void carry_out();
   void wait();
   void act(run::Report& report);
   void act(const run::FindStore& find);
   void act(const run::AwaitWorkplace& await);
-  void act(const run::StartWorkers& start);
+  void act(const run::StartWorkers&);
   void act(const run::StopWorkers& stop);
   void act(const run::LookAtWorkers& look);
   void act(const run::MeasureWorkers&) {}  // nobody looks at a simulated job

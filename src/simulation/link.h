@@ -31,14 +31,15 @@ class Link {
         paths_{{std::move(root)}, {std::move(node)}} {}
 
   template <class What>
-  void send(Direction direction, What arrives) {
-    timeline_.at(arrival(direction), [this, direction, arrives = std::move(arrives)]() mutable {
-      if (is_muted(direction)) {
-        paths_[direction].held.emplace_back(std::move(arrives));
-      } else {
-        deliver(direction, std::move(arrives));
-      }
-    });
+  void send(Direction direction, What&& what) {
+    timeline_.at(arrival(direction),
+                 [this, direction, arrives = std::forward<What>(what)]() mutable {
+                   if (is_muted(direction)) {
+                     paths_[direction].held.emplace_back(std::move(arrives));
+                   } else {
+                     deliver(direction, std::move(arrives));
+                   }
+                 });
   }
   // Closes after the queued messages; the other end then closes as well.
   void close(Direction direction);
@@ -62,11 +63,12 @@ class Link {
   SteadyTime arrival(Direction direction);
   bool is_muted(Direction direction) const { return paths_[direction].muted % 2 == 1; }
   template <class What>
-  void deliver(Direction direction, What arrives) {
+  void deliver(Direction direction, What&& arrives) {
     Path& path = paths_[direction];
     if (path.over) return;
-    if (!path.end.process.is_stopped()) return path.end.process.deliver(std::move(arrives));
-    path.end.process.deliver([&path, arrives = std::move(arrives)]() mutable {
+    if (!path.end.process.is_stopped())
+      return path.end.process.deliver(std::forward<What>(arrives));
+    path.end.process.deliver([&path, arrives = std::forward<What>(arrives)]() mutable {
       if (!path.over) arrives();
     });
   }

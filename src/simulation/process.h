@@ -1,11 +1,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <utility>
 
-#include "simulation/timeline.h"
-
 namespace toprun::simulation {
+
+using Do = std::move_only_function<void()>;
 
 // A process that may be stopped for a while (SIGSTOP); its events then wait.
 class Process {

@@ -51,6 +51,13 @@ void World::workers_started(Agent& agent, int attempt, int first_rank, int count
   });
 }
 
+void World::workers_ended(const Agent& agent, int attempt) {
+  const auto of_attempt = working_.find(attempt);
+  if (of_attempt == working_.end()) return;
+  of_attempt->second.erase(agent.index());
+  if (of_attempt->second.empty()) working_.erase(of_attempt);
+}
+
 // Checks that an attempt's phases are in order, and that a rank that is named is on its node.
 void World::check_phases(const run::AttemptCourse& attempt) {
   const run::Phases& phases = attempt.phases;

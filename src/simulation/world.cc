@@ -117,7 +117,7 @@ void World::link(Agent& agent) {
   agent.begin();
 }
 
-void World::happened(run::Event event) {
+void World::happened(run::Event&& event) {
   if (const auto* left = std::get_if<run::Left>(&event)) {
     trace("root: {} left{}", left->agent, left->loss ? ": " + left->loss->words : " in good order");
   }
@@ -222,7 +222,7 @@ void World::act(const run::Over&) {
   });
 }
 
-void World::to_root(Agent& from, rendezvous::ToRoot message) {
+void World::to_root(Agent& from, rendezvous::ToRoot&& message) {
   from.link()->send(Link::to_root, [this, &from, message = std::move(message)]() mutable {
     if (root().lives() && !over_) happened(run::Said{from.id(), std::move(message)});
   });

@@ -5,10 +5,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "run/coordinator.h"
 #include "simulation/agent.h"
@@ -49,13 +50,13 @@ class World {
   }
 
   // Actions of agents.
-  void to_root(Agent& from, rendezvous::ToRoot message);
+  void to_root(Agent& from, rendezvous::ToRoot&& message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
   void workers_started(Agent& agent, int attempt, int first_rank, int count);
   void peers_are_missed(int attempt);
   void process_ended(Agent& agent);
-  void workers_ended(const Agent& agent, int attempt) { working_[attempt].erase(agent.index()); }
+  void workers_ended(const Agent& agent, int attempt);
 
  private:
   // The ranks assigned in one attempt.
@@ -85,7 +86,7 @@ class World {
   void apply(const Fault& fault);
   void ranks_hang(const Fault& fault);
   void ranks_go_on(int attempt);
-  void happened(run::Event event);
+  void happened(run::Event&& event);
   void carry_out();
   void wait();
   void act(run::Send& send);
@@ -113,8 +114,8 @@ class World {
   Dice dice_;
   std::optional<run::Coordinator> coordinator_;
   std::vector<std::unique_ptr<Agent>> agents_;
-  std::map<int, AssignedRanks> assigned_ranks_;  // by attempt
-  std::map<int, std::set<int>> working_;         // agents whose ranks run, by attempt
+  std::map<int, AssignedRanks> assigned_ranks_;            // by attempt
+  std::map<int, boost::unordered_flat_set<int>> working_;  // agents whose ranks run, by attempt
   std::vector<Injected> injected_;
   std::size_t checked_attempts_ = 0;
   bool other_faults_ = false;  // faults other than those of ranks
