@@ -129,15 +129,23 @@ void Agent::act(run::Report& report) {
   world_.to_root(*this, std::move(report.message));
 }
 
-// Sends messages from earlier attempts again, like a slow network.
+// Sends messages from earlier attempts again, each once, like a slow network.
 void Agent::repeat_old_messages() {
-  for (const rendezvous::ToRoot& message : reported_) {
-    if (message.attempt < part_->assignment().attempt)
-      world_.to_root(*this, rendezvous::ToRoot(message));
-  }
+  const auto old =
+      std::ranges::stable_partition(reported_, [this](const rendezvous::ToRoot& message) {
+        return message.attempt >= part_->assignment().attempt;
+      });
+  for (rendezvous::ToRoot& message : old) world_.to_root(*this, std::move(message));
+  reported_.erase(old.begin(), old.end());
 }
 
 void Agent::act(const run::FindStore& find) {
+  if (world_.old_messages_return()) {
+    const milliseconds later = dice_.chance(50) ? dice_.time(0ms, 300ms) : dice_.time(0s, 10s);
+    world_.timeline().in(later, [this] {
+      if (lives()) repeat_old_messages();
+    });
+  }
   const int attempt = find.assignment.attempt;
   const std::string store = find.assignment.store.agent;
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
@@ -146,7 +154,7 @@ void Agent::act(const run::FindStore& find) {
       return on(run::StoreFound{attempt, std::string("10.0.0.1")});
     }
     world_.timeline().in(dice_.time(500ms, 5s), [this, attempt] {
-      on(run::StoreFound{attempt, fail("cannot reach the store")});
+      on(run::StoreFound{attempt, fail(std::string(store_unreachable))});
     });
   });
 }
@@ -224,6 +232,11 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   exit.ours = ours;
   exit.ended = world_.timeline().now();
   exit.exception = std::move(exception);
+  const bool own = exit.exception == own_error;
+  if (own && world_.scenario().records_errors) {
+    exit.error_file = agent::ErrorFile{"error.json", own_error, workers_[worker].raised};
+  }
+  if (own || (exit.failed() && !ours && exit.exception.empty())) world_.rank_failed(attempt, exit);
   world_.trace("{}: rank {} ends with {} signal {}{}", host_, exit.rank, code, signal,
                ours ? ", told to" : "");
   on(run::WorkerEnded{exit});
@@ -235,7 +248,7 @@ void Agent::rank_raises(int rank, int code, milliseconds takes) {
   if (!runs(rank)) return;
   const int attempt = attempt_;
   const auto worker = static_cast<std::size_t>(rank);
-  workers_[worker].raised = true;
+  workers_[worker].raised = world_.timeline().now();
   world_.timeline().in(takes, [this, worker, code, attempt] {
     worker_ends(worker, attempt, code, 0, stopping_, own_error);
   });
@@ -274,7 +287,7 @@ void Agent::act(const run::StopWorkers& stop) {
     const milliseconds takes = stubborn ? stop.grace : std::min(stop.grace, dice_.time(0ms, 900ms));
     const int signal = stubborn || stop.grace == 0ms ? SIGKILL : SIGTERM;
     world_.timeline().in(takes, [this, i, signal, attempt = attempt_] {
-      const bool raised = i < workers_.size() && workers_[i].raised;
+      const bool raised = i < workers_.size() && workers_[i].raised.has_value();
       worker_ends(i, attempt, 0, signal, true, raised ? own_error : "");
     });
   }

@@ -71,7 +71,7 @@ class Agent {
     int attempt = 0;
     bool alive = true;
     bool stubborn = false;
-    bool raised = false;
+    std::optional<SteadyTime> raised{};
   };
 
   void on(run::PartEvent&& event);
@@ -113,7 +113,7 @@ class Agent {
   bool stopping_ = false;
   std::optional<SteadyTime> hangs_since_;
   std::optional<int> guilty_;
-  std::vector<rendezvous::ToRoot> reported_;
+  std::vector<rendezvous::ToRoot> reported_;  // and not yet repeated
 };
 
 }  // namespace toprun::simulation

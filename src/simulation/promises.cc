@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
+#include <utility>
 
 #include "simulation/world.h"
 
@@ -12,6 +14,7 @@ void World::check_assignment(const std::string& to, const rendezvous::Assignment
   AssignedRanks& assigned = assigned_ranks_[assignment.attempt];
   if (assigned.given.empty())
     assigned.given.resize(static_cast<std::size_t>(assignment.world_size));
+  assigned.store = assignment.store.agent;
   expect(std::ssize(assigned.given) == assignment.world_size,
          "attempt {}: {} is told of another world size", assignment.attempt, to);
   for (int rank = assignment.first_rank; rank < assignment.first_rank + assignment.nproc; ++rank) {
@@ -79,34 +82,54 @@ void World::check_phases(const run::AttemptCourse& attempt) {
   }
 }
 
-// Checks that an attempt's cause is the first injected failure, not a consequence of it.
+// The failures of the attempt's ranks of which any may be its cause: those that were first of all
+// that ended by themselves or, without such, of those that were stopped.
+std::vector<const agent::WorkerExit*> World::first_failures(int attempt) const {
+  const auto time_of = [](const agent::WorkerExit& exit) {
+    return exit.error_file ? *exit.error_file->raised : exit.ended;
+  };
+  std::vector<const agent::WorkerExit*> first;
+  for (const Failure& failure : failures_) {
+    if (failure.attempt != attempt) continue;
+    const agent::WorkerExit& exit = failure.exit;
+    const auto order = first.empty() ? std::strong_ordering::less
+                                     : std::pair(exit.ours, time_of(exit)) <=>
+                                           std::pair(first.front()->ours, time_of(*first.front()));
+    if (order > 0) continue;
+    if (order < 0) first.clear();
+    first.push_back(&exit);
+  }
+  return first;
+}
+
+// Checks that an attempt's cause is the first failure of a rank, not a consequence of it.
+void World::check_cause(const run::AttemptCourse& attempt) {
+  const run::Verdict& verdict = attempt.verdict;
+  const auto first = first_failures(attempt.number);
+  expect(verdict.kind || first.empty(), "attempt {}: it is said to be well, but a rank failed",
+         attempt.number);
+  if (!verdict.exit) return;
+  const bool right = std::ranges::any_of(first, [&](const agent::WorkerExit* exit) {
+    return exit->host == verdict.node && exit->rank == verdict.exit->rank &&
+           exit->exit_code == verdict.exit->exit_code && exit->signal == verdict.exit->signal;
+  });
+  expect(right, "attempt {}: the cause is said to be: {}, but first was {}", attempt.number,
+         verdict.message, first.empty() ? "nothing" : first.front()->host);
+}
+
+// Checks what ended an attempt.
 void World::check_attempt(const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
   const bool of_a_rank = verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal;
-  if (of_a_rank) ++failures_;
-  const Injected* first = nullptr;
-  for (const Injected& one : injected_) {
-    if (one.attempt == attempt.number && (first == nullptr || one.at < first->at)) first = &one;
-  }
+  if (of_a_rank) ++failed_attempts_;
   const std::string which = fmt::format("attempt {}: ", attempt.number);
   check_phases(attempt);
-  if (verdict.kind == CauseKind::hang) {
-    expect(assigned_ranks_[attempt.number].hangs, "{}it is said to hang", which);
+  if (!other_faults_) check_cause(attempt);
+  AssignedRanks& ranks = assigned_ranks_[attempt.number];
+  if (verdict.kind == CauseKind::hang) expect(ranks.hangs, "{}it is said to hang", which);
+  if (verdict.kind == CauseKind::launcher && verdict.message.contains(store_unreachable)) {
+    expect(!can_reach(ranks.store), "{}the store can be reached, but: {}", which, verdict.message);
   }
-  if (of_a_rank && !other_faults_) {
-    expect(first != nullptr, "{}nobody put in the cause: {}", which, verdict.message);
-    if (first == nullptr) return;
-    const bool same_end = verdict.exit->ours || (verdict.exit->exit_code == first->code &&
-                                                 verdict.exit->signal == first->signal);
-    // If two ranks fail within a second, the others may see either one first.
-    const bool alone = std::ranges::none_of(injected_, [&](const Injected& one) {
-      return &one != first && one.attempt == attempt.number && one.at < first->at + slowest_exit;
-    });
-    expect(!alone || (same_end && verdict.node == first->host),
-           "{}the cause is said to be: {}, but first was {}", which, verdict.message, first->host);
-  }
-  expect(verdict.kind || first == nullptr || other_faults_,
-         "{}it is said to be well, but a rank failed", which);
   const bool enough = scenario_.agents >= scenario_.settings.size.least;
   if (!disturbed_ && enough) {
     const bool grown = verdict.kind == CauseKind::grown;
@@ -127,7 +150,7 @@ void World::check_end() {
   const int code = course.verdict.exit_code;
   const auto last = course.verdict.kind;
   const bool last_failed = last == CauseKind::exit || last == CauseKind::signal;
-  expect(failures_ - (last_failed ? 1 : 0) <= scenario_.settings.max_restarts,
+  expect(failed_attempts_ - (last_failed ? 1 : 0) <= scenario_.settings.max_restarts,
          "more restarts than are allowed");
   for (const auto& one : agents_) {
     const auto ended_with = one->exit_code();

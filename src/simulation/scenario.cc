@@ -8,29 +8,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array fault_names = {"rank_exits",
-                                    "rank_killed",
-                                    "workers_do_not_start",
-                                    "container_fails",
-                                    "network_refused",
-                                    "agent_dies",
-                                    "keeper_dies",
-                                    "both_die",
-                                    "node_dies",
-                                    "cut_off",
-                                    "stopped",
-                                    "signal_to_agent",
-                                    "signal_to_all",
-                                    "ranks_hang",
-                                    "malformed",
-                                    "echoes",
-                                    "joins"};
+constexpr std::array fault_names = {"rank_exits",      "rank_killed",     "workers_do_not_start",
+                                    "container_fails", "network_refused", "agent_dies",
+                                    "keeper_dies",     "both_die",        "node_dies",
+                                    "cut_off",         "stopped",         "signal_to_agent",
+                                    "signal_to_all",   "ranks_hang",      "malformed",
+                                    "echoes",          "store_lost",      "joins"};
 
 Fault fault(Dice& dice, const Scenario& scenario, milliseconds earliest, milliseconds latest) {
   Fault fault;
   fault.kind = static_cast<FaultKind>(dice.number(0, static_cast<int>(fault_names.size()) - 1));
   if (dice.chance(25)) fault.kind = FaultKind::rank_exits;
-  fault.at = dice.time(earliest, latest);
+  if (dice.chance(10)) fault.kind = FaultKind::store_lost;
+  const bool at_once = fault.kind == FaultKind::store_lost && dice.chance(70);
+  fault.at = dice.time(earliest, at_once ? earliest : latest);
   fault.node = dice.number(0, scenario.agents - 1);
   fault.rank = dice.number(0, scenario.slots - 1);
   fault.code = dice.number(2, 60);
@@ -75,13 +66,14 @@ Scenario scenario(std::uint64_t seed, int size) {
   one.agents = nodes;
   if (settings.elastic) one.agents = dice.number(settings.size.least, nodes + 2);
   if (dice.chance(3)) one.agents = std::max(1, one.agents - 1);
-  one.container = dice.chance(15);
-  one.container_takes = dice.chance(20) ? dice.time(1min, 30min) : dice.time(1s, 20s);
+  one.container = dice.chance(25);
+  one.container_takes = dice.chance(20) ? dice.time(1min, 30min) : dice.time(1s, 40s);
   if (one.container) settings.prepare_limit += 60min;
   one.work = dice.time(500ms, 60s);
   one.slowest_message = dice.chance(30) ? dice.time(5ms, 2s) : 5ms;
   one.stubborn_percent = dice.chance(20) ? dice.number(1, 100) : 0;
   one.graceful_percent = dice.chance(20) ? dice.number(1, 100) : 0;
+  one.records_errors = dice.chance(50);
 
   const int faults = dice.chance(15) ? 0 : dice.number(1, 4);
   milliseconds last = 0ms;
@@ -92,6 +84,7 @@ Scenario scenario(std::uint64_t seed, int size) {
     one.faults.push_back(fault(dice, one, soon ? last : 0ms, std::max(latest, last)));
     last = one.faults.back().at;
   }
+  if (dice.chance(40)) one.faults.push_back({.kind = FaultKind::echoes});
   std::ranges::stable_sort(one.faults, {}, &Fault::at);
   return one;
 }

@@ -25,7 +25,8 @@ enum class FaultKind {
   signal_to_all,
   ranks_hang,  // one rank stands still, and the others wait for it
   malformed,   // the agent sends an invalid message
-  echoes,      // messages of earlier attempts arrive again
+  echoes,      // from now on messages of earlier attempts arrive again
+  store_lost,  // the store's node dies, like node_dies, as soon as ranks are assigned
   joins,       // another agent joins
 };
 std::string_view name_of(FaultKind kind);
@@ -51,9 +52,10 @@ struct Scenario {
   milliseconds container_takes{0};
   milliseconds work{0};  // run time of an attempt without faults
   milliseconds slowest_message{5};
-  int stubborn_percent = 0;   // percentage of ranks that ignore SIGTERM
-  int graceful_percent = 0;   // … and of those that exit with 0 when interrupted
-  std::vector<Fault> faults;  // in order of time
+  int stubborn_percent = 0;     // percentage of ranks that ignore SIGTERM
+  int graceful_percent = 0;     // … and of those that exit with 0 when interrupted
+  bool records_errors = false;  // the ranks write error files, which tell when they raised
+  std::vector<Fault> faults;    // in order of time
 };
 
 // A scenario with at most `size` nodes.

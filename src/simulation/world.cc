@@ -158,6 +158,7 @@ void World::act(run::Send& send) {
   Agent* const to = agent(send.agent);
   if (const auto* part = std::get_if<rendezvous::Assignment>(&send.message)) {
     check_assignment(send.agent, *part);
+    if (store_is_to_die_) store_dies(part->store.agent);
   }
   if (to == nullptr || to->link() == nullptr) return;
   to->link()->send(Link::to_node, [to, message = std::move(send.message)]() mutable {
@@ -256,6 +257,18 @@ void World::process_ended(Agent& agent) {
   }
 }
 
+// Before anybody has looked for it. Without the root's node the run would be over.
+void World::store_dies(const std::string& id) {
+  Agent& store = *agent(id);
+  if (store.is_own()) return;
+  store_is_to_die_ = false;
+  timeline_.in(0ms, [this, &store] {
+    trace("{}, with the store, dies", store.host());
+    last_fault_ = std::max(last_fault_, timeline_.now());
+    store.node_dies();
+  });
+}
+
 void World::add_further_agent() {
   add_agent();
   join(*agents_.back());
@@ -306,14 +319,8 @@ void World::apply(const Fault& fault) {
   disturbed_ = disturbed_ || fault.kind != FaultKind::echoes;
   switch (fault.kind) {
     case FaultKind::rank_exits:
-      if (one.runs(fault.rank)) {
-        injected_.push_back({one.attempt_of_workers(), one.host(), fault.code, 0, timeline_.now()});
-      }
       return one.rank_raises(fault.rank, fault.code, std::min(fault.lasts, slowest_exit));
     case FaultKind::rank_killed:
-      if (one.runs(fault.rank)) {
-        injected_.push_back({one.attempt_of_workers(), one.host(), 0, SIGSEGV, timeline_.now()});
-      }
       return one.rank_is_killed(fault.rank, SIGSEGV);
     case FaultKind::workers_do_not_start:
       one.workers_fail_to_start = true;
@@ -352,7 +359,11 @@ void World::apply(const Fault& fault) {
       return ranks_hang(fault);
     case FaultKind::malformed:
       return one.send_malformed();
+    case FaultKind::store_lost:
+      store_is_to_die_ = true;
+      return;
     case FaultKind::echoes:
+      old_messages_return_ = true;
       for (const auto& each : agents_) {
         if (each->lives() && each->link() != nullptr) each->repeat_old_messages();
       }

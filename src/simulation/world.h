@@ -19,6 +19,7 @@
 namespace toprun::simulation {
 
 inline constexpr milliseconds slowest_exit{4'000};  // between a rank's exception and its exit
+inline constexpr std::string_view store_unreachable = "cannot reach the store";
 
 // The result of a simulated run.
 struct Outcome {
@@ -56,24 +57,26 @@ class World {
   void workers_started(Agent& agent, int attempt, int first_rank, int count);
   void peers_are_missed(int attempt);
   void process_ended(Agent& agent);
+  void rank_failed(int attempt, const agent::WorkerExit& exit) {
+    failures_.push_back({attempt, exit});
+  }
+  bool old_messages_return() const { return old_messages_return_; }
   void workers_ended(const Agent& agent, int attempt);
 
  private:
   // The ranks assigned in one attempt.
   struct AssignedRanks {
     std::vector<bool> given;  // by rank
+    std::string store;        // the agent beside which it is
     int started = 0;
     bool disturbed = false;
     bool hangs = false;
     bool is_late = false;  // its work would be done if it did not hang
   };
-  // An injected failure of a rank, which may become an attempt's cause.
-  struct Injected {
+  // The end of a rank that failed by itself.
+  struct Failure {
     int attempt = 0;
-    std::string host;
-    int code = 0;
-    int signal = 0;
-    SteadyTime at{};
+    agent::WorkerExit exit;
   };
 
   void tell(const std::string& what) const;
@@ -103,6 +106,9 @@ class World {
   void act(const run::Over&);
   void check_assignment(const std::string& agent, const rendezvous::Assignment& assignment);
   void check_attempt(const run::AttemptCourse& attempt);
+  void check_cause(const run::AttemptCourse& attempt);
+  std::vector<const agent::WorkerExit*> first_failures(int attempt) const;
+  void store_dies(const std::string& id);
   void check_phases(const run::AttemptCourse& attempt);
   void check_end();
   Agent* agent(const std::string& id) const;
@@ -116,11 +122,13 @@ class World {
   std::vector<std::unique_ptr<Agent>> agents_;
   std::map<int, AssignedRanks> assigned_ranks_;            // by attempt
   std::map<int, boost::unordered_flat_set<int>> working_;  // agents whose ranks run, by attempt
-  std::vector<Injected> injected_;
+  std::vector<Failure> failures_;
   std::size_t checked_attempts_ = 0;
   bool other_faults_ = false;  // faults other than those of ranks
   bool disturbed_ = false;     // any fault except repeated messages
-  int failures_ = 0;           // attempts that a rank's failure ended and another one followed
+  int failed_attempts_ = 0;    // attempts that a rank's failure ended
+  bool store_is_to_die_ = false;
+  bool old_messages_return_ = false;
   std::optional<SteadyTime> wakes_at_;  // time at which the coordinator wants to run
   SteadyTime last_fault_{};
   bool over_ = false;
