@@ -35,10 +35,10 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/demo
 
 test:  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
-	tools/setup build clang cluster modules mpi draw old wheel container schema kubernetes
+	tools/setup build
 	cmake --preset release
-	@tools/setup --python & python=$$!; \
-	  cmake --build build/release; built=$$?; wait $$python && exit $$built
+	@tools/setup clang cluster modules mpi draw old wheel container schema kubernetes --python & others=$$!; \
+	  cmake --build build/release; built=$$?; wait $$others && exit $$built
 	cmake --preset asan
 	python3 -B tests/run.py build/release build/asan:unit:unit_tests
 

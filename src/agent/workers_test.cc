@@ -585,7 +585,8 @@ TEST_F(AnyWorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
 
 TEST(DescribeProcess, AsFarAsProcSays) {
   const std::string text = spawn::describe_process(::getpid());
-  EXPECT_TRUE(text.starts_with(fmt::format("{} (agent_test, state R", ::getpid()))) << text;
+  const std::string name = program_invocation_short_name;
+  EXPECT_TRUE(text.starts_with(fmt::format("{} ({}, state R", ::getpid(), name))) << text;
   EXPECT_EQ(spawn::describe_process(999'999'999), "999999999");
 }
 

@@ -67,7 +67,7 @@ TEST(Trust, OfASecretIsForWhatNobodyElseCanRead) {
 }
 
 // Somebody else's link needs root to be made.
-class Links : public testing::Test {
+class LinkedFiles : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make links of others";
@@ -80,7 +80,7 @@ class Links : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(Links, AreFollowedWhereTheyAreOurs) {
+TEST_F(LinkedFiles, AreFollowedWhereTheyAreOurs) {
   fs::create_directory(folder_.path() / "far");
   link("near", "far", ada);
   link("nearer", "./near", 0);
@@ -90,7 +90,7 @@ TEST_F(Links, AreFollowedWhereTheyAreOurs) {
   EXPECT_EQ(follow_own_links("/", ada), "/");
 }
 
-TEST_F(Links, OfOthersAreRefusedWhereverTheyStand) {
+TEST_F(LinkedFiles, OfOthersAreRefusedWhereverTheyStand) {
   link("last", "/etc/passwd", bob);
   link("on_the_way", "/etc", bob);
   link("own", "last", ada);
@@ -101,13 +101,13 @@ TEST_F(Links, OfOthersAreRefusedWhereverTheyStand) {
   }
 }
 
-TEST_F(Links, ThatGoInCirclesEnd) {
+TEST_F(LinkedFiles, ThatGoInCirclesEnd) {
   link("a", "b", ada);
   link("b", "a", ada);
   EXPECT_FALSE(follow_own_links(folder_.path() / "a", ada));
 }
 
-class Ours : public Links {
+class Ours : public LinkedFiles {
  protected:
   fs::path folder(const std::string& name, uid_t owner, mode_t mode) {
     const fs::path path = folder_.path() / name;

@@ -123,7 +123,7 @@ TEST(Import, NcclTextWithIterationsAndTimestamps) {
   EXPECT_EQ(row.root, 0);
 }
 
-constexpr std::string_view heading =
+constexpr std::string_view table_heading =
     "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n";
 
 TEST(Import, NcclTextWhoseCollectiveIsEvident) {
@@ -137,8 +137,8 @@ TEST(Import, NcclTextWhoseCollectiveIsEvident) {
       {"32 8 float sum 0 1 1 1 0 1 1 1 0", {}},
       {"32 8 quad sum -1 1 1 1 0 1 1 1 0", {}},
   };
-  const std::string devices =
-      "# Rank 0 Pid 1 on a device 0 X\n# Rank 1 Pid 1 on a device 1 X\n" + std::string(heading);
+  const std::string devices = "# Rank 0 Pid 1 on a device 0 X\n# Rank 1 Pid 1 on a device 1 X\n" +
+                              std::string(table_heading);
   for (const auto& row : rows) {
     const std::string log = devices + row.row;
     if (row.collective) {
@@ -152,8 +152,8 @@ TEST(Import, NcclTextWhoseCollectiveIsEvident) {
 }
 
 TEST(Import, NcclTextOfOnePlacement) {
-  const Report report =
-      import_all(std::string(heading) + "32 8 float sum -1     2 3 4 0\n", Collective::all_reduce);
+  const Report report = import_all(std::string(table_heading) + "32 8 float sum -1     2 3 4 0\n",
+                                   Collective::all_reduce);
   EXPECT_FALSE(report.series.at(0).rows.at(0).out_of_place);
   EXPECT_DOUBLE_EQ(report.series[0].rows[0].in_place->algbw, 3);
 }
@@ -264,7 +264,7 @@ TEST(Import, SuperBenchOfTwoNodes) {
 }
 
 TEST(Import, SaysWhatItCannotRead) {
-  const std::string text_heading(heading);
+  const std::string text_heading(table_heading);
   const std::pair<std::string, std::string> rows[] = {
       {"",
        "a.log:1: neither a report of toprun bench nor a result of nccl-tests, all_reduce_bench.py "
@@ -273,7 +273,8 @@ TEST(Import, SaysWhatItCannotRead) {
        "a.log:1: neither a report of toprun bench nor a result of nccl-tests, all_reduce_bench.py "
        "or SuperBench"},
       {text_heading + "\nsegmentation fault\n", "a.log:4: the file ends without a row of figures"},
-      {text_heading + "8 2 float sum -1 1 1\n", "a.log:2: the row has 7 columns, its heading 13"},
+      {text_heading + "8 2 float sum -1 1 1\n",
+       "a.log:2: the row has 7 columns, its heading 13"},
       {text_heading + "8 2 float sum -1 1 nan 1 0 1 1 1 0\n", "a.log:2: \"nan\" is no algbw"},
       {text_heading + "8 -2 float sum -1 1 1 1 0 1 1 1 0\n", "a.log:2: \"-2\" is no count"},
       {text_heading + "8 2 float sum x 1 1 1 0 1 1 1 0\n", "a.log:2: \"x\" is no root"},

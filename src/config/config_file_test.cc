@@ -7,7 +7,7 @@
 namespace toprun::config {
 namespace {
 
-using Values = std::vector<std::string>;
+using Words = std::vector<std::string>;
 
 const ConfigPlace place = {"toprun.toml", "/project", "/home/ada"};
 
@@ -26,7 +26,7 @@ TEST(ConfigFile, ValuesAreThoseOfACommandLine) {
   struct Row {
     std::string_view text;
     std::string_view key;
-    Values values;
+    Words values;
   };
   const Row rows[] = {
       {"nproc-per-node = 8", "nproc-per-node", {"8"}},
@@ -89,7 +89,7 @@ TEST(ConfigFile, PathsBeginInTheFilesFolder) {
   for (const Row& row : rows) {
     const auto file = parse(row.text);
     ASSERT_TRUE(file) << row.text << '\n' << file.error().line();
-    EXPECT_EQ(file->options.at(0).values, Values{std::string(row.value)}) << row.text;
+    EXPECT_EQ(file->options.at(0).values, Words{std::string(row.value)}) << row.text;
   }
 }
 

@@ -56,7 +56,7 @@ TEST(Explain, TheSettingThatSwitchesUserNamespacesOff) {
       "n1: podman may not make user namespaces: user.max_user_namespaces=0; let root set"));
 }
 
-TEST(Explain, NothingKnown) {
+TEST(Explain, OfNothingKnown) {
   EXPECT_FALSE(explain_words(podman(), "", {}, {}));
   EXPECT_FALSE(explain_words(podman(), "Traceback (most recent call last):\n", {}, {}));
   EXPECT_FALSE(explain_words(podman(),

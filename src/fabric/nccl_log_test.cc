@@ -33,7 +33,7 @@ constexpr std::string_view roce_2_30 =
     "[2026-11-20 10:00:00] n1:7:40 [3] NCCL INFO Using network IB\n"
     "[2026-11-20 10:00:00] n1:7:40 [3] NCCL INFO Channel 02/1 : 3[3] -> 11[3] [send] via "
     "NET/IB/1\n";
-constexpr std::string_view sockets =
+constexpr std::string_view only_sockets =
     "n0:1:9 [0] NCCL INFO NET/IB : No device found.\n"
     "n0:1:9 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>\n"
     "n0:1:9 [0] NCCL INFO Using network Socket\n"
@@ -67,7 +67,7 @@ TEST(NcclLog, TellsWhatEachVersionWrites) {
   EXPECT_EQ(told(read(infiniband_2_20)), "2.20.5 | IB mlx5_0:1 mlx5_1:1 NET/IB=2/2/0 P2P=1/0/0 !0");
   EXPECT_EQ(told(read(roce_2_27)), "2.27.3 | IB mlx5_0:1 mlx5_bond_0:1 NET/IB=2/1/1 !0");
   EXPECT_EQ(told(read(roce_2_30)), "? | IB mlx5_0:1 mlx5_1:1 NET/IB=1/0/0 !0");
-  EXPECT_EQ(told(read(sockets)), "? | Socket NET/Socket=1/0/0 !1");
+  EXPECT_EQ(told(read(only_sockets)), "? | Socket NET/Socket=1/0/0 !1");
   EXPECT_EQ(told(read(efa)), "? | AWS Libfabric NET/AWS Libfabric=1/1/0 !0");
   EXPECT_EQ(told(read(no_plugin)), "? !2");
   EXPECT_FALSE(read(no_plugin).leaves_the_node());
@@ -146,7 +146,7 @@ TEST(NcclLog, PassesOverWhatIsNotNccls) {
 // A text that is cut anywhere tells a part of what the whole one does, and nothing else; pieces of
 // any size tell the same.
 TEST(NcclLog, ACutTextNeverMisleads) {
-  for (const auto whole : {infiniband_2_20, roce_2_27, roce_2_30, sockets, efa, no_plugin}) {
+  for (const auto whole : {infiniband_2_20, roce_2_27, roce_2_30, only_sockets, efa, no_plugin}) {
     const NcclLog all = read(whole);
     for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
       const NcclLog part = read(whole.substr(0, cut));

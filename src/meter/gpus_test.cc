@@ -11,13 +11,14 @@
 namespace toprun::meter {
 namespace {
 
-constexpr std::uint64_t mib = 1 << 20;
+constexpr std::uint64_t mebibyte = 1 << 20;
 
 TEST(Gpus, AreReadFromNvidiaSmi) {
   const auto gpus = parse_nvidia_smi(
       "GPU-5c1b, 97, 70123, 81559\nGPU-77aa, [N/A], [N/A], 81559\nno line of a GPU\n\n");
-  const std::vector<NamedGpu> expected = {
-      {"GPU-5c1b", {97, 70'123 * mib, 81'559 * mib}}, {"GPU-77aa", {0, 0, 81'559 * mib}}, {}};
+  const std::vector<NamedGpu> expected = {{"GPU-5c1b", {97, 70'123 * mebibyte, 81'559 * mebibyte}},
+                                          {"GPU-77aa", {0, 0, 81'559 * mebibyte}},
+                                          {}};
   EXPECT_EQ(gpus, expected);
 }
 
@@ -37,7 +38,7 @@ TEST(Gpus, AreReadFromAmdsDriver) {
   write("card1-DP-1/device/gpu_busy_percent", "1\n");
   const auto gpus = read_gpus(Environment(), folder.path());
   const std::vector<NamedGpu> expected = {
-      {"", {100, mib, 0}}, {"", {41, mib, 0}}, {"", {100, mib, 0}}};
+      {"", {100, mebibyte, 0}}, {"", {41, mebibyte, 0}}, {"", {100, mebibyte, 0}}};
   EXPECT_EQ(gpus, expected);
 }
 

@@ -41,7 +41,7 @@ TEST(Meter, SaysNothingOfAProcessThatIsGone) {
 }
 
 // A host in a folder: what the kernel would show there.
-class Host : public testing::Test {
+class HostOfGpus : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {
     const std::filesystem::path file = folder_.path() / path;
@@ -51,7 +51,7 @@ class Host : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Host, CountsAdaptersThatAreHardware) {
+TEST_F(HostOfGpus, CountsAdaptersThatAreHardware) {
   const auto carried = [&](std::uint64_t megabytes) {
     const std::string bytes = std::to_string(megabytes * 1'000'000);
     for (const char* name : {"eth0", "docker0", "lo"}) {

@@ -50,7 +50,7 @@ TEST(Order, TheSeedsSample) {
   }
   const auto placement = place(hosts_named(names, 8), map_of({"cluster", "rack"}, places));
   ASSERT_TRUE(placement);
-  EXPECT_EQ(order_of(*placement), (Names{"n2", "n0", "n6", "n3", "n1", "n4", "n5", "n7"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"n2", "n0", "n6", "n3", "n1", "n4", "n5", "n7"}));
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(placement->nodes[i].first_rank, static_cast<int>(8 * i));
   }
@@ -63,7 +63,7 @@ TEST(Order, IsNaturalInDomainsAndNodes) {
   const auto placement =
       place(hosts_named({"n10", "n9", "m1", "n1"}),
             map_of({"rack"}, {{"n10", {"r10"}}, {"n9", {"r10"}}, {"m1", {"r9"}}, {"n1", {"r10"}}}));
-  EXPECT_EQ(order_of(*placement), (Names{"m1", "n1", "n9", "n10"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"m1", "n1", "n9", "n10"}));
 }
 
 TEST(Order, TheSameRackNameInTwoClustersIsTwoRacks) {
@@ -71,7 +71,7 @@ TEST(Order, TheSameRackNameInTwoClustersIsTwoRacks) {
       hosts_named({"a", "b", "c", "d"}),
       map_of({"cluster", "rack"},
              {{"a", {"c1", "r"}}, {"b", {"c2", "r"}}, {"c", {"c1", "r"}}, {"d", {"c2", "r"}}}));
-  EXPECT_EQ(order_of(*placement), (Names{"a", "c", "b", "d"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"a", "c", "b", "d"}));
   EXPECT_EQ(ring_of(*placement), "cluster 4 2 2;rack 4 2 2;");
 }
 
@@ -81,7 +81,7 @@ TEST(Order, UnknownLevelsStayInsideTheirKnownDomainAndCountAlone) {
                                                             {"b", {"c2", "r"}},
                                                             {"c", {"c1", std::nullopt}},
                                                             {"d", {"c1", "r"}}}));
-  EXPECT_EQ(order_of(*placement), (Names{"d", "a", "c", "b"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"d", "a", "c", "b"}));
   EXPECT_EQ(ring_of(*placement), "cluster 2 2 2;rack 4 4 4;");
 }
 
@@ -90,7 +90,7 @@ TEST(Order, NodesWithoutEvidenceComeLastAsGiven) {
       {{"z", 2}, {"b", 4}, {"y", 1}, {"a", 3}},
       map_of({"rack"}, {{"a", {"r"}}, {"b", {"r"}}, {"y", {std::nullopt}}, {"other", {"r"}}}));
   ASSERT_TRUE(placement);
-  EXPECT_EQ(order_of(*placement), (Names{"a", "b", "z", "y"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"a", "b", "z", "y"}));
   EXPECT_EQ(placement->unplaced, (Names{"z", "y"}));
   EXPECT_EQ(placement->warnings,
             Names{"test does not say where z,y are: placed last, each as if alone"});
@@ -102,7 +102,7 @@ TEST(Order, NodesWithoutEvidenceComeLastAsGiven) {
 
 TEST(Order, WithoutEvidenceItIsAsGiven) {
   const auto placement = place(hosts_named({"b", "a"}), Map{});
-  EXPECT_EQ(order_of(*placement), (Names{"b", "a"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"b", "a"}));
   EXPECT_EQ(ring_of(*placement), "");
   EXPECT_TRUE(placement->warnings.empty());
 }
@@ -119,17 +119,19 @@ TEST(Order, SmallRings) {
 TEST(Order, TwoAgentsOnOneHostStandTogether) {
   const auto placement =
       place(hosts_named({"b", "a", "b"}), map_of({"rack"}, {{"a", {"r2"}}, {"b", {"r1"}}}));
-  EXPECT_EQ(order_of(*placement), (Names{"b", "b", "a"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"b", "b", "a"}));
   EXPECT_EQ(placement->nodes[1].index, 2u);
 }
 
 TEST(Order, ByNameAndAsGiven) {
   const Map map = map_of({"rack"}, {{"n2", {"r1"}}, {"n10", {"r1"}}, {"n9", {"r2"}}});
   const auto hosts = hosts_named({"n9", "n10", "n2"});
-  EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::name})), (Names{"n2", "n9", "n10"}));
+  EXPECT_EQ(names_in_order(*place(hosts, map, {.order = Order::name})), (Names{"n2", "n9", "n10"}));
   EXPECT_EQ(ring_of(*place(hosts, map, {.order = Order::name})), "rack 2 2 2;");
-  EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::torchrun})), (Names{"n10", "n2", "n9"}));
-  EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::given})), (Names{"n9", "n10", "n2"}));
+  EXPECT_EQ(names_in_order(*place(hosts, map, {.order = Order::torchrun})),
+            (Names{"n10", "n2", "n9"}));
+  EXPECT_EQ(names_in_order(*place(hosts, map, {.order = Order::given})),
+            (Names{"n9", "n10", "n2"}));
 }
 
 // Steps between hosts of a branch without a level stay inside the domain around them.
@@ -142,7 +144,7 @@ TEST(Order, AStepWithoutALevelCrossesNone) {
                                                      {"n4", {"c", "p", "s1"}}});
   const auto placement = place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), map);
   ASSERT_TRUE(placement);
-  EXPECT_EQ(order_of(*placement), (Names{"n1", "n4", "n0", "n2", "n3"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"n1", "n4", "n0", "n2", "n3"}));
   EXPECT_EQ(ring_of(*placement), "core 0 0 0;spine 4 2 2;leaf 5 3 3;");
   // The same for an unknown level: each host counts as alone, behind those with a known domain.
   Map unknown = map;
@@ -154,7 +156,7 @@ TEST(Order, AStepWithoutALevelCrossesNone) {
   // Both in one place: hosts without a domain come before those with an unknown domain.
   Map both = map;
   both.hosts[0].location.path.set(1, std::nullopt);
-  EXPECT_EQ(order_of(*place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), both)),
+  EXPECT_EQ(names_in_order(*place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), both)),
             (Names{"n1", "n4", "n2", "n3", "n0"}));
 }
 
@@ -169,13 +171,13 @@ TEST(Order, SeatsGoBeforeNames) {
     places.emplace_back(name, path);
   }
   const Map map = map_of({"torus", "row"}, places);
-  EXPECT_EQ(order_of(*place(hosts_named({"n4", "n3", "n2", "n1", "n0"}), map)),
+  EXPECT_EQ(names_in_order(*place(hosts_named({"n4", "n3", "n2", "n1", "n0"}), map)),
             (Names{"n0", "n1", "n3", "n2", "n4"}));
   Map backwards = map;
   for (auto& entry : backwards.hosts) {
     entry.location.path.set_seat(10 - entry.location.path.seat());
   }
-  EXPECT_EQ(order_of(*place(hosts_named({"n4", "n3", "n2", "n1", "n0"}), backwards)),
+  EXPECT_EQ(names_in_order(*place(hosts_named({"n4", "n3", "n2", "n1", "n0"}), backwards)),
             (Names{"n4", "n2", "n3", "n1", "n0"}));
 }
 
@@ -198,7 +200,7 @@ TEST(Order, AsListedInAFile) {
   const auto hosts = hosts_named({"n0", "n1", "n2.c"});
   const auto placement = place_as_listed(hosts, map, "# mine\nn1\n n[2,0] # rest\n", "o.txt");
   ASSERT_TRUE(placement) << placement.error().line();
-  EXPECT_EQ(order_of(*placement), (Names{"n1", "n2.c", "n0"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"n1", "n2.c", "n0"}));
 
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"n0\nn1\n", "o.txt lacks 1 of the job's hosts: n2.c; add them to the order"},
@@ -348,7 +350,8 @@ TEST(Order, DoesNotDependOnHowTheHostsWereGiven) {
     });
     const auto first = place(job.hosts, job.map);
     std::ranges::shuffle(job.hosts, random);
-    EXPECT_EQ(order_of(*first), order_of(*place(job.hosts, job.map))) << "round " << round;
+    EXPECT_EQ(names_in_order(*first), names_in_order(*place(job.hosts, job.map)))
+        << "round " << round;
   }
 }
 

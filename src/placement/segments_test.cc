@@ -30,13 +30,13 @@ TEST(Segments, RestsOfRacksMeetInTheirBlock) {
   for (const char* name : {"b1", "b2", "b3"}) job.add(name, {"x", "rb"});
   for (const char* name : {"c1", "c2", "c3"}) job.add(name, {"y", "rc"});
   const auto plain = place(job.hosts, job.map);
-  EXPECT_EQ(order_of(*plain), (Names{"a1", "a2", "a3", "b1", "b2", "b3", "c1", "c2", "c3"}));
+  EXPECT_EQ(names_in_order(*plain), (Names{"a1", "a2", "a3", "b1", "b2", "b3", "c1", "c2", "c3"}));
   const auto pairs = place(job.hosts, job.map, {.segment = 2});
-  EXPECT_EQ(order_of(*pairs), (Names{"a1", "a2", "b1", "b2", "a3", "b3", "c1", "c2", "c3"}));
+  EXPECT_EQ(names_in_order(*pairs), (Names{"a1", "a2", "b1", "b2", "a3", "b3", "c1", "c2", "c3"}));
   EXPECT_EQ(pairs->warnings,
             Names{"2 of 9 nodes are in segments of 2 that no single rack holds: a3,b3"});
   const auto threes = place(job.hosts, job.map, {.segment = 3});
-  EXPECT_EQ(order_of(*threes), order_of(*plain));
+  EXPECT_EQ(names_in_order(*threes), names_in_order(*plain));
   EXPECT_TRUE(threes->warnings.empty());
 }
 
@@ -48,7 +48,7 @@ TEST(Segments, NodesOfUnknownRacksFillNoRacksSegment) {
   job.add("a2", {"x", "ra"});
   job.hosts.push_back({"z", 1});
   const auto placement = place(job.hosts, job.map, {.segment = 2});
-  EXPECT_EQ(order_of(*placement), (Names{"a1", "a2", "u1", "u2", "z"}));
+  EXPECT_EQ(names_in_order(*placement), (Names{"a1", "a2", "u1", "u2", "z"}));
   ASSERT_EQ(placement->warnings.size(), 2u);
   EXPECT_EQ(placement->warnings[1],
             "2 of 5 nodes are in segments of 2 that no single rack holds: u[1-2]");

@@ -7,7 +7,7 @@
 
 namespace toprun::placement {
 
-inline std::vector<std::string> order_of(const Placement& placement) {
+inline std::vector<std::string> names_in_order(const Placement& placement) {
   std::vector<std::string> names;
   for (const Node& node : placement.nodes) names.push_back(node.name);
   return names;

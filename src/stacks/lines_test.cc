@@ -16,7 +16,7 @@ std::vector<std::byte> bytes_of(std::string_view hex) {
   return out;
 }
 
-struct Row {
+struct Line {
   int offset_bytes;
   int line;
 };
@@ -39,8 +39,9 @@ struct Row {
 TEST(Lines, OfTablesUpTo39) {
   const auto table = bytes_of("0003020202fd04040201040102ff08030801");  // 3.8
   for (const auto [offset, line] :
-       {Row{-1, 301}, Row{0, 304}, Row{2, 306}, Row{4, 303}, Row{6, 303}, Row{8, 307}, Row{10, 308},
-        Row{14, 309}, Row{16, 308}, Row{22, 308}, Row{24, 311}, Row{32, 312}, Row{400, 312}}) {
+       {Line{-1, 301}, Line{0, 304}, Line{2, 306}, Line{4, 303}, Line{6, 303}, Line{8, 307},
+        Line{10, 308}, Line{14, 309}, Line{16, 308}, Line{22, 308}, Line{24, 311}, Line{32, 312},
+        Line{400, 312}}) {
     EXPECT_EQ(line_by_lnotab(table, 301, offset), line) << offset;
   }
 }
@@ -48,8 +49,9 @@ TEST(Lines, OfTablesUpTo39) {
 TEST(Lines, OfTablesOf310) {
   const auto table = bytes_of("0203020204fd02040401020106ff0603040108ff");
   for (const auto [offset, line] :
-       {Row{-2, 301}, Row{0, 304}, Row{2, 306}, Row{4, 303}, Row{6, 303}, Row{8, 307}, Row{10, 308},
-        Row{14, 309}, Row{16, 308}, Row{22, 311}, Row{28, 312}, Row{38, 311}, Row{40, 0}}) {
+       {Line{-2, 301}, Line{0, 304}, Line{2, 306}, Line{4, 303}, Line{6, 303}, Line{8, 307},
+        Line{10, 308}, Line{14, 309}, Line{16, 308}, Line{22, 311}, Line{28, 312}, Line{38, 311},
+        Line{40, 0}}) {
     EXPECT_EQ(line_by_ranges(table, 301, offset), line) << offset;
   }
   EXPECT_EQ(line_by_ranges(bytes_of("0201048002ff"), 1, 4), 0);  // instructions without a line
@@ -61,16 +63,16 @@ TEST(Lines, OfTablesFrom311) {
       "8000f00600090ae00809f00703090b8041f00804050cdc08098821d80a0bf40301090df10600090a8c03d80b0c"
       "8048f8f10300090a8d03fa");  // 3.12
   for (const auto [offset, line] :
-       {Row{-2, 301}, Row{0, 301}, Row{2, 304}, Row{4, 306}, Row{6, 303}, Row{10, 307},
-        Row{12, 308}, Row{24, 309}, Row{26, 308}, Row{36, 311}, Row{50, 312}, Row{54, 0},
-        Row{56, 311}, Row{70, 311}, Row{72, 0}, Row{78, 0}}) {
+       {Line{-2, 301}, Line{0, 301}, Line{2, 304}, Line{4, 306}, Line{6, 303}, Line{10, 307},
+        Line{12, 308}, Line{24, 309}, Line{26, 308}, Line{36, 311}, Line{50, 312}, Line{54, 0},
+        Line{56, 311}, Line{70, 311}, Line{72, 0}, Line{78, 0}}) {
     EXPECT_EQ(line_by_locations(table, 301, offset), line) << offset;
   }
   // Lines that are far apart: 2, 403, 70404, 70446, 70405.
   const auto far = bytes_of(
       "8000dc04058443f4620c0005068443f4624b220005068443f0540100030484518353f15301290c09f000290509");
-  for (const auto [offset, line] : {Row{0, 1}, Row{2, 2}, Row{22, 403}, Row{61, 70404},
-                                    Row{62, 70446}, Row{82, 70405}, Row{88, 0}}) {
+  for (const auto [offset, line] : {Line{0, 1}, Line{2, 2}, Line{22, 403}, Line{61, 70404},
+                                    Line{62, 70446}, Line{82, 70405}, Line{88, 0}}) {
     EXPECT_EQ(line_by_locations(far, 1, offset), line) << offset;
   }
 }

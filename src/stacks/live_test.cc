@@ -230,7 +230,7 @@ std::ptrdiff_t threads_with_python(const Process& process) {
                                [](const Thread& thread) { return !thread.python.empty(); });
 }
 
-class Live : public ::testing::TestWithParam<std::string> {
+class LiveProcess : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (GetParam().empty()) GTEST_SKIP() << "no python3 in PATH";
@@ -240,9 +240,9 @@ std::vector<std::string> pythons_or_none() {
   auto found = pythons();
   return found.empty() ? std::vector<std::string>{""} : found;
 }
-INSTANTIATE_TEST_SUITE_P(Pythons, Live, ::testing::ValuesIn(pythons_or_none()));
+INSTANTIATE_TEST_SUITE_P(Pythons, LiveProcess, ::testing::ValuesIn(pythons_or_none()));
 
-TEST_P(Live, ShowsWhatFaulthandlerWrites) {
+TEST_P(LiveProcess, ShowsWhatFaulthandlerWrites) {
   for (const Case& item : cases) {
     SCOPED_TRACE(item.name);
     const Script script(GetParam(), item.script);
@@ -266,7 +266,7 @@ TEST_P(Live, ShowsWhatFaulthandlerWrites) {
   }
 }
 
-TEST_P(Live, ShowsAStoppedProcess) {
+TEST_P(LiveProcess, ShowsAStoppedProcess) {
   const Script script(GetParam(), "def f():\n    ready()\n    time.sleep(1000)\nf()\n");
   ASSERT_TRUE(script.is_ready());
   ASSERT_TRUE(script.sleeps(script.pid()));
@@ -283,7 +283,7 @@ TEST_P(Live, ShowsAStoppedProcess) {
   EXPECT_EQ(threads_with_python(process), 1);
 }
 
-TEST_P(Live, ShowsAProcessThatADebuggerHolds) {
+TEST_P(LiveProcess, ShowsAProcessThatADebuggerHolds) {
   const Script script(GetParam(), "def f():\n    ready()\n    time.sleep(1000)\nf()\n");
   ASSERT_TRUE(script.is_ready());
   ASSERT_TRUE(script.sleeps(script.pid()));
@@ -301,7 +301,7 @@ TEST_P(Live, ShowsAProcessThatADebuggerHolds) {
 
 // posix_spawn() waits like vfork() until its child has begun a program, and this child first opens
 // a pipe that nobody writes to: state D, with Python's lock held.
-TEST_P(Live, ShowsAProcessThatTheKernelHolds) {
+TEST_P(LiveProcess, ShowsAProcessThatTheKernelHolds) {
   const Script script(GetParam(),
                       "os.mkfifo(folder + '/fifo')\ndef f():\n    ready()\n"
                       "    os.posix_spawn('/bin/true', ['true'], {}, file_actions=[\n"
@@ -320,7 +320,7 @@ TEST_P(Live, ShowsAProcessThatTheKernelHolds) {
   process::signal_process(child, SIGKILL);
 }
 
-TEST_P(Live, ShowsForkedChildren) {
+TEST_P(LiveProcess, ShowsForkedChildren) {
   const Script script(GetParam(),
                       "import multiprocessing\ndef child():\n    ready()\n    time.sleep(1000)\n"
                       "p = multiprocessing.get_context('fork').Process(target=child)\n"
@@ -344,7 +344,7 @@ TEST_P(Live, ShowsForkedChildren) {
   EXPECT_EQ(*reader->main_stack(), again.threads[0].python);
 }
 
-TEST_P(Live, ShowsProcessesOfAnotherNamespace) {
+TEST_P(LiveProcess, ShowsProcessesOfAnotherNamespace) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   const Script script(GetParam(), row("threads").script,
                       {"/usr/bin/unshare", "--pid", "--fork", "--mount-proc", "--kill-child"});
@@ -361,7 +361,7 @@ TEST_P(Live, ShowsProcessesOfAnotherNamespace) {
   EXPECT_EQ(*reader->main_stack(), process.threads[0].python);
 }
 
-TEST_P(Live, SaysWhyItMayNotLook) {
+TEST_P(LiveProcess, SaysWhyItMayNotLook) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   const Script script(GetParam(), "ready()\ntime.sleep(1000)\n");
   ASSERT_TRUE(script.is_ready());
@@ -382,7 +382,7 @@ TEST_P(Live, SaysWhyItMayNotLook) {
 }
 
 // Reads while functions begin and end: what is given is a stack that the program can have had.
-TEST_P(Live, IsPlausibleWhileEverythingChanges) {
+TEST_P(LiveProcess, IsPlausibleWhileEverythingChanges) {
   const Script script(
       GetParam(),
       "import random\nready()\nchoose = random.Random(1).random\n"
@@ -421,7 +421,7 @@ TEST_P(Live, IsPlausibleWhileEverythingChanges) {
   EXPECT_GE(plausible, answers * 99 / 100);
 }
 
-TEST_P(Live, CountsWhatAProcessUses) {
+TEST_P(LiveProcess, CountsWhatAProcessUses) {
   const Script script(GetParam(), "ready()\nwhile True: os.stat('/')\n");
   ASSERT_TRUE(script.is_ready());
   const auto before = usage(script.pid());
@@ -443,7 +443,7 @@ TEST_P(Live, CountsWhatAProcessUses) {
 }
 
 // In clock ticks, the other threads of a busy process would seem to run for 10 ms now and then.
-TEST_P(Live, KnowsThatItsOtherThreadsDoNotRun) {
+TEST_P(LiveProcess, KnowsThatItsOtherThreadsDoNotRun) {
   const Script script(GetParam(), "ready()\nwhile True: os.stat('/'); time.sleep(0.0001)\n");
   ASSERT_TRUE(script.is_ready());
   std::vector<std::chrono::nanoseconds> others;
@@ -458,7 +458,7 @@ TEST_P(Live, KnowsThatItsOtherThreadsDoNotRun) {
 }
 
 // Two that share one CPU work all the time, though each runs for half of it.
-TEST_P(Live, CountsThatChildrenWaitForACpu) {
+TEST_P(LiveProcess, CountsThatChildrenWaitForACpu) {
   const Script script(GetParam(),
                       "import subprocess, sys\n"
                       "child = '''import os\n"
@@ -479,7 +479,7 @@ TEST_P(Live, CountsThatChildrenWaitForACpu) {
 }
 
 // In C that lets the lock go it is free, in Python it is held.
-TEST_P(Live, KnowsWhoHasPythonsLock) {
+TEST_P(LiveProcess, KnowsWhoHasPythonsLock) {
   const Script sleeps(GetParam(), "ready()\ntime.sleep(1000)\n");
   const Script spins(GetParam(), "ready()\nwhile True: pass\n");
   ASSERT_TRUE(sleeps.is_ready() && spins.is_ready());
@@ -490,7 +490,7 @@ TEST_P(Live, KnowsWhoHasPythonsLock) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(reader->is_locked(), true);
 }
 
-TEST_P(Live, SurvivesTheEndOfAProcess) {
+TEST_P(LiveProcess, SurvivesTheEndOfAProcess) {
   Script script(GetParam(), "ready()\ntime.sleep(1000)\n");
   ASSERT_TRUE(script.is_ready());
   auto reader = Reader::open(script.pid());
@@ -513,7 +513,7 @@ TEST_P(Live, SurvivesTheEndOfAProcess) {
   EXPECT_FALSE(Reader::open(pid));
 }
 
-TEST_P(Live, SurvivesAllMomentsOfAProcess) {
+TEST_P(LiveProcess, SurvivesAllMomentsOfAProcess) {
   for (int i = 0; i < 10; ++i) {
     const auto started = process::start(GetParam(), {GetParam(), "-c", "import json, threading"},
                                         Environment::from(environ), {});

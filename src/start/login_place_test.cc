@@ -11,7 +11,7 @@ Answered at(std::string name, std::string client, std::string server) {
   return {{std::move(name), std::nullopt}, false, std::move(client), std::move(server)};
 }
 
-Answered here(std::string name) {
+Answered found_here(std::string name) {
   Answered answered = at(std::move(name), "", "");
   answered.here = true;
   return answered;
@@ -37,7 +37,7 @@ std::vector<std::string> addresses(const std::vector<Answered>& answered) {
 
 TEST(LoginPlace, TheRootIsHereElseOnTheFirst) {
   EXPECT_EQ(root_among({at("a", "", ""), at("b", "", "")}), 0);
-  EXPECT_EQ(root_among({at("a", "", ""), here("b"), at("c", "", "")}), 1);
+  EXPECT_EQ(root_among({at("a", "", ""), found_here("b"), at("c", "", "")}), 1);
 }
 
 TEST(LoginPlace, TheRootIsFoundWhereItWasReached) {
@@ -52,7 +52,7 @@ TEST(LoginPlace, TheRootIsFoundWhereItWasReached) {
       {{at("a", "127.0.0.1", "127.0.0.1"), at("b", "10.0.0.9", "10.0.0.2")}, {"a", "a"}},
       {{at("a", "", ""), at("b", "10.0.0.9", "10.0.0.2")}, {"a", "a"}},
       // A login that came from an address of this host, and one through a jump host.
-      {{here("a"), at("b", "127.0.0.1", "127.0.0.1"), at("c", "192.0.2.7", "10.0.0.2")},
+      {{found_here("a"), at("b", "127.0.0.1", "127.0.0.1"), at("c", "192.0.2.7", "10.0.0.2")},
        {"127.0.0.1", "127.0.0.1", own}},
   };
   for (const auto& [answered, expected] : cases) EXPECT_EQ(addresses(answered), expected);

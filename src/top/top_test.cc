@@ -17,7 +17,7 @@ using Lines = std::vector<std::string>;
 using std::chrono::seconds;
 
 constexpr TerminalSize usual{.columns = 80, .rows = 24};
-constexpr Look plain{};
+constexpr Look no_colours{};
 
 // Racks of two nodes each.
 Picture job(std::size_t nodes, std::size_t ranks_each) {
@@ -136,7 +136,7 @@ TEST(Keys, Search) {
   State state = press({}, picture, "/17\n");
   EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
   EXPECT_EQ(
-      text_of(frame(picture, state, usual, plain)).find(">      rank 17") != std::string::npos,
+      text_of(frame(picture, state, usual, no_colours)).find(">      rank 17") != std::string::npos,
       true);
   state = press(state, picture, "/n3\n");
   EXPECT_EQ(state.selected, (Place{Kind::node, 3}));
@@ -189,7 +189,7 @@ TEST(Frame, ARank) {
   picture.ranks[0].gpu_percent = 93;
   picture.ranks[0].gpu_memory_mib = 71'680;
   picture.ranks[0].silence_s = 125;
-  const Lines lines = frame(picture, {}, {.columns = 120, .rows = 10}, plain).lines;
+  const Lines lines = frame(picture, {}, {.columns = 120, .rows = 10}, no_colours).lines;
   ASSERT_EQ(lines.size(), 10u);
   EXPECT_EQ(lines[0], "train | running | 1 min 15 s | 1 node | 1 rank: 1 runs");
   EXPECT_EQ(lines[1].substr(0, 9), "   RANKS ");
@@ -212,7 +212,7 @@ TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
                                                           "+ hall/row0/rack0 (2 nodes)  "},
         {80, "40 nodes | 320 ranks: 320 run", "+ …row0/rack0 (2)  "},
         {61, "320 ranks: 320 run", "+ hall/row0/rack0 (2)  "}}) {
-    const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, plain).lines;
+    const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, no_colours).lines;
     EXPECT_EQ(lines[0], job + title);
     EXPECT_TRUE(lines[2].contains(rack)) << lines[2];
   }
@@ -223,9 +223,9 @@ TEST(Frame, OfManyPhasesTheLastOnesFit) {
   Picture picture = job(1, 1);
   picture.phases.join = picture.phases.order = milliseconds(900);
   picture.phases.spawn = milliseconds(1'400);
-  EXPECT_EQ(frame(picture, {}, usual, plain).lines[1],
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "after: joined 900 ms, ordered 900 ms, started 1.4 s");
-  EXPECT_EQ(frame(picture, {}, {.columns = 40, .rows = 10}, plain).lines[1],
+  EXPECT_EQ(frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines[1],
             "after: ordered 900 ms, started 1.4 s");
 }
 
@@ -236,7 +236,7 @@ TEST(Frame, FitsIntoEveryTerminal) {
     picture.hang = std::string(300, 'x');
     picture.messages.assign(9, {WallTime(), "toprun: " + std::string(300, 'y')});
     for (const TerminalSize size : {TerminalSize{40, 10}, {80, 24}, {200, 50}, {41, 11}}) {
-      for (const Look& look : {plain, Look{.colour = true, .columns = 0}}) {
+      for (const Look& look : {no_colours, Look{.colour = true, .columns = 0}}) {
         const Lines lines = frame(picture, {}, size, look).lines;
         EXPECT_LE(lines.size(), size.rows);
         for (std::string line : lines) {
@@ -248,7 +248,7 @@ TEST(Frame, FitsIntoEveryTerminal) {
       }
     }
   }
-  EXPECT_EQ(frame(job(1, 1), {}, {.columns = 30, .rows = 9}, plain).lines,
+  EXPECT_EQ(frame(job(1, 1), {}, {.columns = 30, .rows = 9}, no_colours).lines,
             Lines{"at least 40 x 10 characters"});
 }
 
@@ -260,16 +260,17 @@ TEST(Frame, WhoIsAwaitedAndWhatIsWrong) {
   picture.most_nodes = 4;
   picture.missing = {"n2", "n3"};
   picture.missing_count = 2;
-  EXPECT_EQ(frame(picture, {}, usual, plain).lines[1],
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "2 of 4 nodes have joined, not n2 and 1 other");
   picture = job(2, 1);
   picture.awaited = view::Awaited{true, 1, 2, 1, "n1"};
-  EXPECT_EQ(frame(picture, {}, usual, plain).lines[1],
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "1 of 2 ranks have come to the store, not rank 1 on n1");
   picture.attempts = {{0, {}, {}, "rank 1 on n1 exited with 1"}, {1, {}, {}, ""}};
-  EXPECT_EQ(frame(picture, {}, usual, plain).lines[2], "attempt 0: rank 1 on n1 exited with 1");
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[2],
+            "attempt 0: rank 1 on n1 exited with 1");
   picture.hang = "rank 0 keeps the others waiting";
-  EXPECT_EQ(frame(picture, {}, usual, plain).lines[2], "rank 0 keeps the others waiting");
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[2], "rank 0 keeps the others waiting");
 }
 
 TEST(Frame, NoTextControlsTheTerminal) {
@@ -287,7 +288,7 @@ TEST(Frame, NoTextControlsTheTerminal) {
   state.note = state.search = evil;
   for (const bool searches : {false, true}) {
     state.searches = searches;
-    for (const std::string& line : frame(picture, state, usual, plain).lines) {
+    for (const std::string& line : frame(picture, state, usual, no_colours).lines) {
       for (const char c : line) EXPECT_GE(static_cast<unsigned char>(c), ' ') << line;
       EXPECT_FALSE(line.contains("\xc2\x9b")) << line;
     }

@@ -8,13 +8,13 @@ namespace toprun::cli {
 namespace {
 
 using Kind = Wanted::Kind;
-using Words = std::vector<std::string>;
+using Line = std::vector<std::string>;
 
-Wanted in_submit(const Words& words) {
+Wanted in_submit(const Line& words) {
   return wanted(command_text(options::Command::submit), words);
 }
 
-Wanted in_logs(const Words& words) {
+Wanted in_logs(const Line& words) {
   options::CommandText logs;
   logs.positionals = {"ID"};
   logs.options = {
@@ -24,7 +24,7 @@ Wanted in_logs(const Words& words) {
 
 TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
   struct Case {
-    Words words;
+    Line words;
     Wanted expected;
   };
   const Case cases[] = {
@@ -58,7 +58,7 @@ TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
 
 TEST(Candidates, WhereNoOperandIsTakenOptionsAreOffered) {
   options::CommandText jobs;
-  EXPECT_EQ(wanted(jobs, Words{""}), (Wanted{Kind::options, {}, "", ""}));
+  EXPECT_EQ(wanted(jobs, Line{""}), (Wanted{Kind::options, {}, "", ""}));
 }
 
 TEST(Candidates, AreOnlyThoseThatBeginSo) {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using scheduler::NodeKind;
 using scheduler::SlurmFacts;
 
-const SlurmFacts unknown{};
+const SlurmFacts nothing_known{};
 const SlurmFacts cpu_tree{{{"main", true, true, "infinite", 4, 32, 0}}, "tree", {2, 2}, 0};
 const SlurmFacts gpu_tree{
     {{"gpu", true, true, "2-00:00:00", 64, 128, 8}, {"debug", false, true, "30:00", 2, 96, 4}},
@@ -39,8 +39,8 @@ struct Case {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
-      {"smallest", unknown, {"train.py"}},
-      {"nodes", unknown, {"--nodes", "2", "train.py"}},
+      {"smallest", nothing_known, {"train.py"}},
+      {"nodes", nothing_known, {"--nodes", "2", "train.py"}},
       {"gpus-of-a-node",
        gpu_tree,
        {"--nodes=8", "--gpus-per-node", "8", "--time", "2:00:00", "train.py"}},

@@ -126,13 +126,13 @@ const Json& spec_of_pods(const Json& object) {
   return set["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
 }
 
-constexpr std::array operators = {Operator::pytorchjob, Operator::trainjob, Operator::jobset};
+constexpr std::array named_operators = {Operator::pytorchjob, Operator::trainjob, Operator::jobset};
 
 TEST(Manifest, SharedMemoryHasASizeAndMemoryMayBeLocked) {
   Workload job = four_nodes();
   job.shared_memory = "64Gi";
   job.locks_memory = true;
-  for (const Operator which : operators) {
+  for (const Operator which : named_operators) {
     const Json object = manifest(which, job);
     const Json& spec = spec_of_pods(object);
     EXPECT_EQ(spec["volumes"][0]["emptyDir"], Json({{"medium", "Memory"}, {"sizeLimit", "64Gi"}}));

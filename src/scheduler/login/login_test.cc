@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Hints named(std::vector<Node> nodes) {
+Hints hints_of(std::vector<Node> nodes) {
   Hints hints;
   hints.hosts = std::move(nodes);
   hints.hosts_source = "--hosts";
@@ -27,7 +27,7 @@ Hints named(std::vector<Node> nodes) {
 }
 
 TEST(Ssh, TheLauncherStartsAgents) {
-  const auto found = detect({}, named({{"a", 4}, {"b", std::nullopt, "me@b"}}));
+  const auto found = detect({}, hints_of({{"a", 4}, {"b", std::nullopt, "me@b"}}));
   ASSERT_TRUE(found) << found.error().line();
   EXPECT_EQ(found->engine, EngineKind::ssh);
   EXPECT_EQ(found->stance, Stance::starter);
@@ -37,8 +37,8 @@ TEST(Ssh, TheLauncherStartsAgents) {
 }
 
 TEST(Exec, TheLauncherStartsAgentsInPods) {
-  Hints hints = named({{"a-0", {}, "a-0", {"kubectl", "exec", "a-0", "-i", "--"}, "10.1.0.5"},
-                       {"a-1", {}, "a-1", {"kubectl", "exec", "a-1", "-i", "--"}, "10.1.0.6"}});
+  Hints hints = hints_of({{"a-0", {}, "a-0", {"kubectl", "exec", "a-0", "-i", "--"}, "10.1.0.5"},
+                          {"a-1", {}, "a-1", {"kubectl", "exec", "a-1", "-i", "--"}, "10.1.0.6"}});
   hints.hosts_source = "--in";
   const auto found = detect({}, hints);
   ASSERT_TRUE(found) << found.error().line();
@@ -105,7 +105,7 @@ TEST(Ssh, NodeCounts) {
       {4, std::nullopt, "--nnodes 4: --hosts names 3 hosts"},
   };
   for (const auto& [most, least, expected] : cases) {
-    Hints hints = named({{"a", {}}, {"b", {}}, {"c", {}}});
+    Hints hints = hints_of({{"a", {}}, {"b", {}}, {"c", {}}});
     hints.nnodes = most;
     hints.min_nodes = least;
     hints.nnodes_source = "--nnodes";
@@ -126,7 +126,7 @@ TEST(Ssh, Contradictions) {
       {[](Hints& hints) { hints.endpoint_source = "--master-addr"; }, "--master-addr with --hosts"},
   };
   for (const auto& [spoil, expected] : cases) {
-    Hints hints = named({{"a", {}}});
+    Hints hints = hints_of({{"a", {}}});
     spoil(hints);
     const auto found = detect({}, hints);
     ASSERT_FALSE(found) << expected;
@@ -135,7 +135,7 @@ TEST(Ssh, Contradictions) {
 }
 
 TEST(Ssh, HostsFromAVariableYieldToTheCommandLine) {
-  Hints hints = named({{"a", {}}, {"b", {}}});
+  Hints hints = hints_of({{"a", {}}, {"b", {}}});
   hints.hosts_source = "TOPRUN_HOSTS";
   hints.standalone = true;
   EXPECT_EQ(detect({}, hints)->engine, EngineKind::local);

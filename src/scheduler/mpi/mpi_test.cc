@@ -10,8 +10,8 @@ namespace toprun::scheduler {
 namespace {
 
 // As Open MPI 4.1.4 sets them.
-Environment open_mpi(const char* rank, const char* size, const char* local_rank,
-                     const char* local_size, const char* nodes) {
+Environment open_mpi_world(const char* rank, const char* size, const char* local_rank,
+                           const char* local_size, const char* nodes) {
   return {{"OMPI_COMM_WORLD_RANK", rank},
           {"OMPI_COMM_WORLD_SIZE", size},
           {"OMPI_COMM_WORLD_LOCAL_RANK", local_rank},
@@ -37,8 +37,8 @@ Environment prrte(const char* rank, const char* size, const char* local_rank,
 }
 
 // As MPICH 4.2 does.
-Environment hydra(const char* rank, const char* size, const char* local_rank,
-                  const char* local_size) {
+Environment hydra_world(const char* rank, const char* size, const char* local_rank,
+                        const char* local_size) {
   return {{"PMI_RANK", rank},
           {"PMI_SIZE", size},
           {"MPI_LOCALRANKID", local_rank},
@@ -75,7 +75,7 @@ TEST(Mpi, Detects) {
   in_place.ranks_in_place = true;
   Hints alone;
   alone.standalone = true;
-  const Environment two_agents = open_mpi("1", "2", "0", "1", "2");
+  const Environment two_agents = open_mpi_world("1", "2", "0", "1", "2");
   const Environment slurm_task = {{"SLURM_JOB_ID", "7"},         {"SLURM_JOB_NODELIST", "n[0-1]"},
                                   {"SLURM_STEP_ID", "0"},        {"SLURM_STEP_NODELIST", "n1"},
                                   {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_TASKS_PER_NODE", "1"},
@@ -86,7 +86,8 @@ TEST(Mpi, Detects) {
   Environment pmi2 = slurm_task;
   pmi2.set("PMI_RANK", "0");
   pmi2.set("PMI_SIZE", "4");
-  const Environment big = with_variable(hydra("3", "8", "1", "2"), "SLURM_JOB_NODELIST", "n[0-3]");
+  const Environment big =
+      with_variable(hydra_world("3", "8", "1", "2"), "SLURM_JOB_NODELIST", "n[0-3]");
   struct Case {
     const char* what;
     Environment environment;
@@ -99,21 +100,21 @@ TEST(Mpi, Detects) {
             {},
             "mpi agent 2 node 1 task 1 of 2 at ctl n0 n1 10.77.2.1 fd77::c9"},
            {"one per slot",
-            open_mpi("3", "4", "1", "2", "2"),
+            open_mpi_world("3", "4", "1", "2", "2"),
             {},
             "mpi in_place 2 node -1 task 3 of 4 at ctl n0 n1 10.77.2.1 fd77::c9"},
            {"alone here, but not elsewhere",
-            open_mpi("2", "3", "0", "1", "2"),
+            open_mpi_world("2", "3", "0", "1", "2"),
             {},
             "mpi in_place 2 node -1 task 2 of 3 at ctl n0 n1 10.77.2.1 fd77::c9"},
            {"one per node in place", two_agents, in_place,
             "mpi in_place 2 node -1 task 1 of 2 at ctl n0 n1 10.77.2.1 fd77::c9"},
            {"all on this host",
-            open_mpi("1", "4", "1", "4", "1"),
+            open_mpi_world("1", "4", "1", "4", "1"),
             {},
             "mpi in_place 1 node -1 task 1 of 4 at 127.0.0.1"},
            {"one process",
-            open_mpi("0", "1", "0", "1", "1"),
+            open_mpi_world("0", "1", "0", "1", "1"),
             {},
             "mpi single 1 node 0 task 0 of 1 at 127.0.0.1"},
            {"--standalone", two_agents, alone, "local single 1 node 0 task -1 of 0 at "},
@@ -135,24 +136,25 @@ TEST(Mpi, Detects) {
             prrte("5", "8", "1", "4"),
             {},
             "mpi in_place 2 node -1 task 5 of 8 at login-1"},
-           {"Hydra", hydra("1", "2", "0", "1"), {}, "mpi agent 2 node 1 task 1 of 2 at "},
+           {"Hydra", hydra_world("1", "2", "0", "1"), {}, "mpi agent 2 node 1 task 1 of 2 at "},
            {"Hydra, per slot, in an allocation",
             big,
             {},
             "mpi in_place 4 node -1 task 3 of 8 at n0 n1 n2 n3"},
-           {"the user counts better", hydra("3", "5", "0", "2"), mpi_nnodes(2, true),
+           {"the user counts better", hydra_world("3", "5", "0", "2"), mpi_nnodes(2, true),
             "mpi in_place 2 node -1 task 3 of 5 at "},
-           {"one each of several mpiruns", hydra("0", "1", "0", "1"), mpi_nnodes(2),
+           {"one each of several mpiruns", hydra_world("0", "1", "0", "1"), mpi_nnodes(2),
             "manual agent 2 node -1 task -1 of 0 at "},
            {"two launchers",
-            with_variable(with_variable(hydra("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
-                          "OMPI_COMM_WORLD_RANK", "0"),
+            with_variable(
+                with_variable(hydra_world("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
+                "OMPI_COMM_WORLD_RANK", "0"),
             {},
             "OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: Open MPI's mpirun and MPICH's mpiexec both say "
             "that they started this process; start toprun by one of them, without the variables of "
             "the other (env -u)"},
            {"a rank beyond the size",
-            open_mpi("4", "4", "0", "1", "4"),
+            open_mpi_world("4", "4", "0", "1", "4"),
             {},
             "OMPI_COMM_WORLD_RANK=\"4\": Open MPI's mpirun says 0 to 3 with the other variables; "
             "hand all of its variables on, or none"},
@@ -254,7 +256,7 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
             {},
             alone_after_all,
             "local single 1 node 0 task -1 of 0 at "},
-           {"inside mpirun", open_mpi("1", "2", "0", "1", "2"), two,
+           {"inside mpirun", open_mpi_world("1", "2", "0", "1", "2"), two,
             "--via mpirun: Open MPI's mpirun has started this process already; drop --via"},
        }) {
     EXPECT_EQ(started(environment, hints), expected) << what;
@@ -287,7 +289,7 @@ TEST(Mpi, KnowsItsOwnAgents) {
 }
 
 TEST(Mpi, TellsJobsApartAndKeepsTheirKey) {
-  const auto one = detect(open_mpi("1", "2", "0", "1", "2"), {});
+  const auto one = detect(open_mpi_world("1", "2", "0", "1", "2"), {});
   const auto other = detect(prrte("1", "2", "0", "1"), {});
   ASSERT_TRUE(one && other);
   EXPECT_EQ(one->job, "mpi.1351942145");
@@ -303,7 +305,8 @@ TEST(Mpi, TellsJobsApartAndKeepsTheirKey) {
 
 TEST(Mpi, SaysThatItsAgentIsBound) {
   const auto bound = detect(
-      with_variable(open_mpi("1", "2", "0", "1", "2"), "OMPI_MCA_orte_bound_at_launch", "1"), {});
+      with_variable(open_mpi_world("1", "2", "0", "1", "2"), "OMPI_MCA_orte_bound_at_launch", "1"),
+      {});
   ASSERT_TRUE(bound);
   ASSERT_EQ(bound->notes.size(), 1u);
   EXPECT_NE(bound->notes[0].find("--bind-to none"), std::string::npos);
@@ -349,7 +352,7 @@ TEST(OrteAddresses, ReadsTheirForm) {
 }
 
 TEST(MpiVariables, AreThoseOfARank) {
-  Environment environment = open_mpi("1", "2", "0", "1", "2");
+  Environment environment = open_mpi_world("1", "2", "0", "1", "2");
   environment.set("OMPI_MCA_btl", "tcp");
   environment.set("PATH", "/bin");
   for (const std::string& name : mpi_variables(environment)) environment.unset(name);

@@ -12,9 +12,9 @@ namespace toprun::scheduler {
 namespace {
 
 // A proxy that answers each line that it gets with the next of `answers`, then says no more.
-class Proxy {
+class FakeProxy {
  public:
-  explicit Proxy(std::vector<std::string> answers) {
+  explicit FakeProxy(std::vector<std::string> answers) {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     client_ = Fd(ends[0]);
@@ -68,8 +68,8 @@ std::vector<std::string> with_answer(std::vector<std::string> answers,
 }
 
 TEST(Pmi, Rank0CountsNodesAndSaysWhereItIs) {
-  Proxy proxy(with_answer(begins, {got("first"), got("another"), got("first"), put, barrier,
-                                   got("2;10.0.0.1,fd77::1"), bye}));
+  FakeProxy proxy(with_answer(begins, {got("first"), got("another"), got("first"), put, barrier,
+                                       got("2;10.0.0.1,fd77::1"), bye}));
   const auto meeting = meet_by_pmi({proxy.fd(), 0, 3, 0}, "10.0.0.1,fd77::1", soon());
   ASSERT_TRUE(meeting) << meeting.error().line();
   EXPECT_EQ(meeting->job, "kvs_7");
@@ -85,7 +85,7 @@ TEST(Pmi, Rank0CountsNodesAndSaysWhereItIs) {
 }
 
 TEST(Pmi, OthersHearIt) {
-  Proxy proxy(with_answer(begins, {barrier, got("2;10.0.0.1"), bye}));
+  FakeProxy proxy(with_answer(begins, {barrier, got("2;10.0.0.1"), bye}));
   const auto meeting = meet_by_pmi({proxy.fd(), 1, 3, 1}, "", soon());
   ASSERT_TRUE(meeting) << meeting.error().line();
   EXPECT_EQ(meeting->said, "10.0.0.1");
@@ -115,7 +115,7 @@ TEST(Pmi, WhatGoesWrongIsSaid) {
            {"… or too many", with_answer(begins, {barrier, got("4;a"), bye}), "it says \"4;a\""},
            {"it does not stop", {std::string(5000, 'x')}, "is not a line"},
        }) {
-    Proxy proxy(answers);
+    FakeProxy proxy(answers);
     const auto meeting = meet_by_pmi({proxy.fd(), 1, 3, 0}, "", soon());
     ASSERT_FALSE(meeting) << what;
     EXPECT_NE(meeting.error().line().find(expected), std::string::npos)

@@ -273,7 +273,7 @@ TEST(Slurm, FactsOfOurOwnAgent) {
 TEST(Slurm, CountsOnlyTasksThatTheUserRequested) {
   struct Case {
     const char* what;
-    Variables changes;
+    Changes changes;
     std::optional<int> slots;
   };
   for (const auto& [what, changes, slots] : std::vector<Case>{

@@ -84,27 +84,27 @@ TEST(SlurmStep, UndoesABindingOnlyWhereOneIsInherited) {
 }
 
 TEST(SlurmStep, LeavesNothingStaleToSrun) {
-  const Variables stale = {{"SLURM_NTASKS", "16"},
-                           {"SLURM_NTASKS_PER_NODE", "4"},
-                           {"SLURM_NPROCS", "16"},
-                           {"SLURM_CPUS_PER_TASK", "2"},
-                           {"SLURM_GPUS", "32"},
-                           {"SRUN_CPUS_PER_TASK", "2"},
-                           {"SLURM_TRES_PER_TASK", "cpu=2"},
-                           {"SLURM_GPUS_PER_TASK", "1"},
-                           {"SLURM_NTASKS_PER_GPU", "1"},
-                           {"SLURM_CPU_BIND", "none"},
-                           {"SLURM_CPU_BIND_TYPE", "mask_cpu:"},
-                           {"SLURM_GPU_BIND", "single:1"},
-                           {"SLURM_DISTRIBUTION", "cyclic"},
-                           {"SLURM_HOSTFILE", "/tmp/h"},
-                           {"SLURM_EXACT", "1"},
-                           {"SLURM_STDINMODE", "none"},
-                           {"SLURM_PTY_PORT", "4711"}};
-  const Variables kept = {{"SLURM_JOB_ID", "17"},           {"SLURM_MEM_PER_NODE", "4000"},
-                          {"SLURM_GPUS_PER_NODE", "4"},     {"SLURM_GRES", "gpu:4"},
-                          {"SLURM_JOB_NODELIST", "n[0-3]"}, {"PATH", "/bin"},
-                          {"PET_NPROC_PER_NODE", "3"},      {"SLURM_CONF", "/etc/slurm.conf"}};
+  const Changes stale = {{"SLURM_NTASKS", "16"},
+                         {"SLURM_NTASKS_PER_NODE", "4"},
+                         {"SLURM_NPROCS", "16"},
+                         {"SLURM_CPUS_PER_TASK", "2"},
+                         {"SLURM_GPUS", "32"},
+                         {"SRUN_CPUS_PER_TASK", "2"},
+                         {"SLURM_TRES_PER_TASK", "cpu=2"},
+                         {"SLURM_GPUS_PER_TASK", "1"},
+                         {"SLURM_NTASKS_PER_GPU", "1"},
+                         {"SLURM_CPU_BIND", "none"},
+                         {"SLURM_CPU_BIND_TYPE", "mask_cpu:"},
+                         {"SLURM_GPU_BIND", "single:1"},
+                         {"SLURM_DISTRIBUTION", "cyclic"},
+                         {"SLURM_HOSTFILE", "/tmp/h"},
+                         {"SLURM_EXACT", "1"},
+                         {"SLURM_STDINMODE", "none"},
+                         {"SLURM_PTY_PORT", "4711"}};
+  const Changes kept = {{"SLURM_JOB_ID", "17"},           {"SLURM_MEM_PER_NODE", "4000"},
+                        {"SLURM_GPUS_PER_NODE", "4"},     {"SLURM_GRES", "gpu:4"},
+                        {"SLURM_JOB_NODELIST", "n[0-3]"}, {"PATH", "/bin"},
+                        {"PET_NPROC_PER_NODE", "3"},      {"SLURM_CONF", "/etc/slurm.conf"}};
   const Environment environment = with(with(batch, stale), kept);
   const auto allocation = detect(environment, nothing());
   ASSERT_TRUE(allocation) << allocation.error().line();
@@ -133,10 +133,10 @@ TEST(SlurmStep, HandsTheRequestedTasksOn) {
 }
 
 TEST(SlurmStep, NamesTheMalformedVariable) {
-  for (const auto& [variable, value] : Variables{{"SLURM_JOB_CPUS_PER_NODE", "16(x"},
-                                                 {"SLURM_JOB_CPUS_PER_NODE", "-16"},
-                                                 {"SLURM_GPUS", "h100:x"},
-                                                 {"SLURM_GPUS_PER_TASK", ",,"}}) {
+  for (const auto& [variable, value] : Changes{{"SLURM_JOB_CPUS_PER_NODE", "16(x"},
+                                               {"SLURM_JOB_CPUS_PER_NODE", "-16"},
+                                               {"SLURM_GPUS", "h100:x"},
+                                               {"SLURM_GPUS_PER_TASK", ",,"}}) {
     const std::string line = command_line(with(batch, {{variable, value}}));
     EXPECT_TRUE(line.starts_with(variable + "=\"" + value + "\": ")) << line;
   }

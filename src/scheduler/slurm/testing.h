@@ -9,9 +9,9 @@
 // What the tests of Slurm's engine share.
 namespace toprun::scheduler {
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
+using Changes = std::vector<std::pair<std::string, std::string>>;
 
-inline Environment with(Environment environment, const Variables& changes) {
+inline Environment with(Environment environment, const Changes& changes) {
   for (const auto& [name, value] : changes) {
     if (value == "-") {
       environment.unset(name);

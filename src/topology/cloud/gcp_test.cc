@@ -60,7 +60,8 @@ Request request_of(const std::vector<std::string>& answers, std::string topology
   return request;
 }
 
-std::string read_text(const std::vector<std::string>& answers, std::string topology = "auto") {
+std::string text_of_answers(const std::vector<std::string>& answers,
+                            std::string topology = "auto") {
   const auto map = read_gcp(request_of(answers, std::move(topology)));
   if (!map || !*map) return "none";
   std::string text = (*map)->source + "|" + text_of(**map);
@@ -70,9 +71,9 @@ std::string read_text(const std::vector<std::string>& answers, std::string topol
 
 TEST(Gcp, PutsMembersWhereTheyAre) {
   EXPECT_EQ(
-      read_text({"/c/b/0", "/c/a/1"}),
+      text_of_answers({"/c/b/0", "/c/a/1"}),
       "gcp|cluster rack\nn0.example.org c/b physical_host\nn1.example.org c/a physical_host\n");
-  EXPECT_EQ(read_text({"c/b/s/0"}),
+  EXPECT_EQ(text_of_answers({"c/b/s/0"}),
             "gcp|cluster block subblock\nn0.example.org c/b/s physical_host\n");
   const auto map = read_gcp(request_of({"c/b/s/0"}));
   EXPECT_EQ((*map)->hosts[0].location.written, "/c/b/s/0");
@@ -83,23 +84,23 @@ TEST(Gcp, OneWarningForAllWithoutAPlacementPolicy) {
       " is empty, as of machines that were created without a compact placement policy; verify "
       "with `gcloud compute instances describe ";
   const std::string command = " --zone=ZONE --format=\"value(resourceStatus.physicalHost)\"`\n";
-  EXPECT_EQ(read_text({"/c/b/0", "", "\n", "/c/a/3"}),
+  EXPECT_EQ(text_of_answers({"/c/b/0", "", "\n", "/c/a/3"}),
             "gcp|cluster rack\nn0.example.org c/b physical_host\nn3.example.org c/a physical_host\n"
             "n[1-2].example.org: Google says nothing of their place: physical_host" +
                 why + "n1" + command);
-  EXPECT_EQ(read_text({"", ""}),
+  EXPECT_EQ(text_of_answers({"", ""}),
             "|\nn[0-1].example.org: Google says nothing of their place: physical_host" + why +
                 "n0" + command);
 }
 
 TEST(Gcp, SaysOfWhomItKnowsNothing) {
-  EXPECT_EQ(read_text({"/c/b/0", "-", "!", "!", "nonsense"}),
+  EXPECT_EQ(text_of_answers({"/c/b/0", "-", "!", "!", "nonsense"}),
             "gcp|cluster rack\nn0.example.org c/b physical_host\n"
             "n[2-3].example.org: physical_host is not known: no answer within 1 s\n"
             "n1.example.org: the metadata server knows no physical_host there\n"
             "physical_host of n4.example.org is malformed and ignored: '/nonsense' names no domain "
             "above the host\n");
-  EXPECT_EQ(read_text({"/c/b/0", "/c/b/s/1"}),
+  EXPECT_EQ(text_of_answers({"/c/b/0", "/c/b/s/1"}),
             "gcp|cluster block subblock\nn1.example.org c/b/s physical_host\n"
             "physical_host of n0.example.org has fewer levels than the others' and cannot be held "
             "against them\n");
@@ -107,8 +108,8 @@ TEST(Gcp, SaysOfWhomItKnowsNothing) {
   std::swap(joined_late.members[0], joined_late.members[2]);
   EXPECT_TRUE((*read_gcp(joined_late))->warnings[0].starts_with("n[0-2].example.org: "));
   // Most machines have no such attribute, so `auto` adds no warning.
-  EXPECT_EQ(read_text({"-", "-"}), "|\n");
-  EXPECT_EQ(read_text({"-", "-"}, "gcp"),
+  EXPECT_EQ(text_of_answers({"-", "-"}), "|\n");
+  EXPECT_EQ(text_of_answers({"-", "-"}, "gcp"),
             "|\nn[0-1].example.org: the metadata server knows no physical_host there\n");
 }
 

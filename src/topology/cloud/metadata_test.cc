@@ -84,8 +84,8 @@ T result_of(asio::awaitable<T> task) {
 }
 
 std::string asked(const tcp::endpoint& server, std::chrono::milliseconds budget = 5s) {
-  const auto answer = result_of(
-      ask(server, {"/a/b", {{"Key", "value"}}, false}, std::chrono::steady_clock::now() + budget));
+  const auto answer = result_of(topology::ask(server, {"/a/b", {{"Key", "value"}}, false},
+                                              std::chrono::steady_clock::now() + budget));
   if (!answer) return "error: " + answer.error().why;
   return *answer ? "'" + **answer + "'" : "none";
 }
@@ -132,8 +132,9 @@ TEST(Metadata, AsksInOneRequest) {
       asio::write(socket, asio::buffer(std::string("HTTP/1.1 404 No\r\n\r\n")));
     });
     const auto deadline = std::chrono::steady_clock::now() + 5s;
-    EXPECT_TRUE(result_of(ask(server.endpoint(), {"/a", {{"Key", "value"}}, false}, deadline)));
-    EXPECT_TRUE(result_of(ask(server.endpoint(), {"/b", {}, true}, deadline)));
+    EXPECT_TRUE(
+        result_of(topology::ask(server.endpoint(), {"/a", {{"Key", "value"}}, false}, deadline)));
+    EXPECT_TRUE(result_of(topology::ask(server.endpoint(), {"/b", {}, true}, deadline)));
   }
   ASSERT_EQ(requests.size(), 2u);
   EXPECT_TRUE(requests[0].starts_with("GET /a HTTP/1.1\r\nHost: 127.0.0.1:")) << requests[0];

@@ -16,7 +16,7 @@ namespace {
 // ">s0" is a cable to another switch.
 using Switches = std::vector<std::pair<std::string, std::string>>;
 
-class Dump {
+class DumpOfSwitches {
  public:
   std::string text(const Switches& switches) {
     for (std::size_t i = 0; i < switches.size(); ++i) guid_of_[">" + switches[i].first] = i + 1;
@@ -51,7 +51,7 @@ class Dump {
 };
 
 Result<Fabric> parsed(const Switches& switches) {
-  return parse_ibnetdiscover(Dump().text(switches), "t");
+  return parse_ibnetdiscover(DumpOfSwitches().text(switches), "t");
 }
 
 // The levels, then "host path" per host.
@@ -189,7 +189,8 @@ TEST(Ibnetdiscover, SaysWhatItLeavesOut) {
         << expected << "\n"
         << fmt::format("{}", fmt::join(fabric->map.warnings, "\n"));
   }
-  const auto keys = parse_ibnetdiscover("colour=red\n" + Dump().text({{"l0", "n0 mlx5_0"}}), "t");
+  const auto keys =
+      parse_ibnetdiscover("colour=red\n" + DumpOfSwitches().text({{"l0", "n0 mlx5_0"}}), "t");
   ASSERT_TRUE(keys);
   EXPECT_EQ(keys->map.warnings.back(), "t:1: unknown key colour");
 }
@@ -276,12 +277,12 @@ TEST(Ibnetdiscover, KnowsThePortsThatTheMembersTold) {
   Member second{"n1", "", ""};
   second.ports = std::string("mlx5_0/1 0x1005\nmlx5_1/1 0x9999\n");
   const std::vector<Member> members = {first, second};
-  const auto fabric = parse_ibnetdiscover(Dump().text(switches), "t", members);
+  const auto fabric = parse_ibnetdiscover(DumpOfSwitches().text(switches), "t", members);
   ASSERT_TRUE(fabric) << fabric.error().line();
   EXPECT_EQ(text_of(fabric->map), "spine leaf\nn0 s/l0 t:3\nn9 s/l0 t:4\nn1 s/l1 t:9\n");
   const std::vector<Member> strangers = {{"n7", "", ""}};
   const auto unknown = parse_ibnetdiscover(
-      Dump().text({{"l0", "MT4129 ConnectX7   Mellanox Technologies"}}), "t", strangers);
+      DumpOfSwitches().text({{"l0", "MT4129 ConnectX7   Mellanox Technologies"}}), "t", strangers);
   ASSERT_TRUE(unknown) << unknown.error().line();
   EXPECT_EQ(text_of(unknown->map), "\nn7  t\n");
   EXPECT_EQ(unknown->map.warnings.back(),
