@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 400 SERIAL LABELS cluster
+# ctest: TIMEOUT 400 SERIAL FIRST LABELS cluster
 """`toprun bench` between eight virtual hosts in four racks: orders, and which host or uplink is
 slow."""
 

@@ -85,12 +85,20 @@ class Hangs(cluster.TestCase):
         self.assert_named("reads", r"rank 3 on n1 hangs in the kernel \(\w+\)", mark="reads")
 
     def test_a_rank_that_is_stopped(self):
-        program, report, (root, other) = self.start_all("stopped", "--on-hang", "abort")
+        program, report, (root, other) = self.start_all("stopped")
         pid = program.with_name(f"{GUILTY}.pid")
         support.wait_until(lambda: pid.exists() and pid.read_text(), 60, "all have met")
         os.kill(int(pid.read_text()), signal.SIGSTOP)
         root.says("rank 3 on n1 is stopped", limit=60)
-        self.assertEqual([one.wait(60).code for one in (root, other)], [1, 1])
+        support.wait_until(lambda: self.hang_in(report), 10, "the report tells it")
+        self.assertIsNone(self.hang_in(report)["over"])
+        os.kill(int(pid.read_text()), signal.SIGCONT)
+        root.says("toprun: the ranks make progress again", limit=30)
+        support.wait_until(lambda: self.hang_in(report)["over"], 10, "the report tells that it is over")
+        self.assertRegex(self.on("n0", TOPRUN, "status", report).out,
+                         r"(?m)^  hang       rank 3 on n1 is stopped.*, at \S+ \S+; over since \S+ \S+$")
+        root.signal(signal.SIGINT)
+        self.assertEqual([one.wait(60).code for one in (root, other)], [130, 130])
 
     def test_work_without_a_word_is_no_hang(self):
         program, report, runs = self.start_all("works", "--on-hang", "abort", arguments=[str(1.5 * T_S)])

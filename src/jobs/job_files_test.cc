@@ -129,6 +129,11 @@ TEST(JobReport, TellsWhatARunIsAt) {
            {R"({"schema":"toprun.report/1","attempts":[
                {"hang":{"what":"rank 3 on n1 sleeps","noticed":"2026-11-21T10:00:00.000Z"}}]})",
             "- its nodes are being gathered; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z"},
+           {R"({"schema":"toprun.report/1","attempts":[
+               {"hang":{"what":"rank 3 on n1 sleeps","noticed":"2026-11-21T10:00:00.000Z",
+                        "over":"2026-11-21T10:02:00.000Z"}}]})",
+            "- its nodes are being gathered; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z to "
+            "2026-11-21T10:02:00.000Z"},
            {R"({"schema":"toprun.report/1","attempts":[{"hang":{"what":7}}]})",
             "- its nodes are being gathered"},
            {R"({"schema":"toprun.report/1","exit_code":"x","attempts":[7,{"nodes":{"a":1}}]})",
@@ -147,7 +152,10 @@ TEST(JobReport, TellsWhatARunIsAt) {
       if (!last.times.empty()) said += "; " + last.times;
       if (!last.awaited.empty()) said += "; " + last.awaited;
       for (const std::string& line : last.slowest) said += "; " + line;
-      if (last.hang) said += fmt::format("; {} at {}", last.hang->what, last.hang->noticed);
+      if (last.hang) {
+        said += fmt::format("; {} at {}", last.hang->what, last.hang->noticed);
+        if (!last.hang->over.empty()) said += " to " + last.hang->over;
+      }
     }
     EXPECT_EQ(said, expected) << text;
   }

@@ -75,7 +75,7 @@ std::string cause_of(const json& cause) {
 }
 
 std::optional<JobReport::Hang> hang_of(const json& hang) {
-  JobReport::Hang out{text_at(hang, "what"), text_at(hang, "noticed")};
+  JobReport::Hang out{text_at(hang, "what"), text_at(hang, "noticed"), text_at(hang, "over")};
   if (out.what.empty()) return std::nullopt;
   return out;
 }

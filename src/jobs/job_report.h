@@ -23,10 +23,11 @@ struct JobReport {
     std::string location;  // empty: unknown
     std::string logs;      // the folder of its per-rank files; empty: none, or not told
   };
-  // The last of an attempt; it may be over.
+  // The last of an attempt.
   struct Hang {
     std::string what;     // who keeps whom waiting, in words
     std::string noticed;  // RFC 3339
+    std::string over;     // when a rank made progress again; empty: none has
   };
   struct Attempt {
     int attempt = 0;

@@ -53,6 +53,11 @@ output::StreamPlan stream_plan(const plan::Options& options, const agent::Worker
   return plan;
 }
 
+bool shows_no_rank(const plan::Options& options, int local_world_size) {
+  const auto& filter = options.local_ranks_filter;
+  return filter && std::ranges::none_of(*filter, [&](int rank) { return rank < local_world_size; });
+}
+
 output::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt) {
   output::OutputPlan plan;
   plan.fold = options.fold;

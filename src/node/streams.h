@@ -19,6 +19,9 @@ output::StreamPlan stream_plan(const plan::Options& options, const agent::Worker
                                plan::StreamSet stream, const std::string& log,
                                std::string_view hostname);
 
+// Whether --local-ranks-filter names none of a node's local ranks.
+bool shows_no_rank(const plan::Options& options, int local_world_size);
+
 // The output settings that all workers of a node share, except the console.
 output::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt);
 

@@ -53,6 +53,14 @@ TEST(StreamPlan, IsTorchruns) {
   }
 }
 
+TEST(StreamPlan, AFilterMayShowNoRank) {
+  plan::Options options;
+  EXPECT_FALSE(shows_no_rank(options, 2));
+  options.local_ranks_filter = {{7, 1}};
+  EXPECT_FALSE(shows_no_rank(options, 2));
+  EXPECT_TRUE(shows_no_rank(options, 1));
+}
+
 // The first rank that is shown as it is may have a terminal, and no other.
 TEST(StreamPlan, OneRankMayHaveATerminal) {
   const plan::StreamMap both{stdout_stream | stderr_stream, {}};

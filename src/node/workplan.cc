@@ -107,6 +107,26 @@ Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
   return {};
 }
 
+void say_what_users_may_not_expect(const WorkRequest& request, bool proves) {
+  const plan::Options& options = request.job->options;
+  const rendezvous::Assignment& assignment = request.assignment;
+  const bool is_first_node = assignment.first_rank == 0;
+  if (is_first_node &&
+      agent::sets_omp_num_threads(request.place.environment, assignment.local_world_size)) {
+    say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
+  }
+  if (is_first_node && shows_no_rank(options, assignment.local_world_size)) {
+    say(
+        fmt::format("--local-ranks-filter {}: local ranks here go from 0 to {}, so no output of "
+                    "ranks is shown",
+                    fmt::join(*options.local_ranks_filter, ","), assignment.local_world_size - 1));
+  }
+  if (options.require_rdma && request.network && !proves) {
+    say("--require-rdma: you set NCCL's variables for debugging, so only the ports and settings of "
+        "this node were checked, not what NCCL does");
+  }
+}
+
 Result<void> open_file(const std::string& path, std::shared_ptr<Fd>& opened) {
   if (path.empty()) return {};
   auto file = output::open_log(path);
@@ -156,18 +176,11 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
   facts.attempt = assignment.attempt;
   facts.network = network_variables(request);
   facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);
-  if (assignment.first_rank == 0 && assignment.attempt == 0 &&
-      agent::sets_omp_num_threads(place.environment, assignment.local_world_size)) {
-    say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
-  }
   const auto cpus = bind_workers(job, assignment);
   if (!cpus) return std::unexpected(cpus.error());
   const std::string host = hosts::host_name();
   const bool proves = request.network && probes::takes_proof(job, place.environment);
-  if (job.options.require_rdma && request.network && !proves && assignment.attempt == 0) {
-    say("--require-rdma: you set NCCL's variables for debugging, so only the ports and settings of "
-        "this node were checked, not what NCCL does");
-  }
+  if (assignment.attempt == 0) say_what_users_may_not_expect(request, proves);
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
     const auto files = logs.worker(assignment.attempt, local_rank);

@@ -71,7 +71,11 @@ void Coordinator::look_at_ranks(Cause cause) {
 
 void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still> still) {
   attempt_.still[part] = still;
-  if (!still) attempt_.hang_is_told = false;
+  if (still || !std::exchange(attempt_.hang_is_told, false)) return;
+  if (attempt_.conductor->is_stopping()) return;
+  course_now().hang->over = now_.wall;
+  tell_user("the ranks make progress again");
+  actions_.emplace_back(KeepRecord{});
 }
 
 // A rank whose watchdog has timed out tears everything down, within seconds: the look is at once,

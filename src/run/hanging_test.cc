@@ -72,7 +72,9 @@ TEST_F(Hanging, NamesWhoDoesNotCome) {
   // Once, until they move and stand still again.
   run->after(1h);
   EXPECT_EQ(run->count_sent<LookAtRanks>(1), 1);
+  EXPECT_FALSE(hang()->over);
   run->say(2, RanksMove{});
+  EXPECT_TRUE(hang()->over);
   run->say(2, RanksStill{15s, true});
   run->after(15s);
   EXPECT_EQ(run->count_sent<LookAtRanks>(1), 2);

@@ -103,6 +103,7 @@ json hang_json(const std::optional<Hang>& hang) {
   }
   const std::vector<int>& unseen = hang->verdict.unseen;
   return {{"noticed", rfc3339(hang->noticed)},
+          {"over", hang->over ? json(rfc3339(*hang->over)) : json(nullptr)},
           {"after_ms", hang->alarm ? json(nullptr) : json(hang->after.count())},
           {"alarm", alarm_json(hang->alarm)},
           {"what", hang->verdict.what},

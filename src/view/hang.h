@@ -21,6 +21,7 @@ struct Hang {
   hang::Verdict verdict;
   std::vector<std::string> suspected;  // the suspects' nodes, in the suspects' order
   std::vector<std::string> lines;      // hang::lines_of()
+  std::optional<WallTime> over;        // a rank has made progress again
 };
 
 // Where the ranks of a running attempt stand.

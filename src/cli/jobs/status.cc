@@ -136,7 +136,11 @@ std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_
   if (const auto noticed = time_in(hang.noticed)) {
     text += ", at " + jobs::time_text(*noticed);
   }
-  if (!asked_as.empty()) text += fmt::format("; toprun stacks {} looks again", asked_as);
+  if (const auto over = time_in(hang.over)) {
+    text += fmt::format("; over since {}", jobs::time_text(*over));
+  } else if (!asked_as.empty()) {
+    text += fmt::format("; toprun stacks {} looks again", asked_as);
+  }
   return text;
 }
 
