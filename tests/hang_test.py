@@ -93,7 +93,7 @@ class Hangs(cluster.TestCase):
         support.wait_until(lambda: self.hang_in(report), 10, "the report tells it")
         self.assertIsNone(self.hang_in(report)["over"])
         os.kill(int(pid.read_text()), signal.SIGCONT)
-        root.says("toprun: the ranks make progress again", limit=30)
+        root.says("toprun: a rank makes progress again", limit=30)
         support.wait_until(lambda: self.hang_in(report)["over"], 10, "the report tells that it is over")
         self.assertRegex(self.on("n0", TOPRUN, "status", report).out,
                          r"(?m)^  hang       rank 3 on n1 is stopped.*, at \S+ \S+; over since \S+ \S+$")

@@ -74,7 +74,7 @@ void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still>
   if (still || !std::exchange(attempt_.hang_is_told, false)) return;
   if (attempt_.conductor->is_stopping()) return;
   course_now().hang->over = now_.wall;
-  tell_user("the ranks make progress again");
+  tell_user("a rank makes progress again");
   actions_.emplace_back(KeepRecord{});
 }
 
