@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <numeric>
 #include <random>
 
@@ -282,11 +282,10 @@ TEST(Cost, TenThousandNodesTakeMilliseconds) {
   const Network network = network_of(sample);
   const Indexes order = in_order(network.nodes());
   for (const CollectiveName& collective : collectives) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of this process alone: others may be busy
     EXPECT_GT(cost_of(collective.collective, network, order, 1e9).seconds, 0);
-    // Counting by pairs would take seconds; the limit allows for a sanitizer on a busy machine.
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500))
-        << collective.text;
+    // Counting by pairs would take seconds; the limit allows for a sanitizer.
+    EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC / 2) << collective.text;
   }
 }
 
