@@ -32,7 +32,7 @@ def closed(schema):
 def schema_of(path):
     if path == "jobset":
         return jobset_schema.SCHEMA
-    crd = yaml.safe_load(pathlib.Path(path).read_text())
+    crd = yaml.load(pathlib.Path(path).read_text(), yaml.CSafeLoader)  # ten times as fast as the one in Python
     schema = closed(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
     schema["properties"]["metadata"] = {"type": "object"}  # the API's own, in no CRD
     return schema

@@ -61,9 +61,9 @@ std::vector<std::pair<std::string, std::string>> network_variables(const WorkReq
   return variables;
 }
 
-// A rank that an engine started is no child of its node's agent.
-bool in_container_of_its_own(const plan::Job& job) {
-  return job.in_container() && job.place.stance == scheduler::Stance::in_place;
+// Whether the workers' NCCL writes what it does with the network.
+bool proves(const WorkRequest& request) {
+  return request.network && probes::takes_proof(*request.job, request.place.environment);
 }
 
 // Where the flight recorders' dumps stay: beside the logs, those of all nodes in one folder, for
@@ -107,7 +107,7 @@ Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
   return {};
 }
 
-void say_what_users_may_not_expect(const WorkRequest& request, bool proves) {
+void say_what_users_may_not_expect(const WorkRequest& request) {
   const plan::Options& options = request.job->options;
   const rendezvous::Assignment& assignment = request.assignment;
   const bool is_first_node = assignment.first_rank == 0;
@@ -121,7 +121,7 @@ void say_what_users_may_not_expect(const WorkRequest& request, bool proves) {
                     "ranks is shown",
                     fmt::join(*options.local_ranks_filter, ","), assignment.local_world_size - 1));
   }
-  if (options.require_rdma && request.network && !proves) {
+  if (options.require_rdma && request.network && !proves(request)) {
     say("--require-rdma: you set NCCL's variables for debugging, so only the ports and settings of "
         "this node were checked, not what NCCL does");
   }
@@ -147,18 +147,10 @@ Result<void> open_files(WorkPlan& plan) {
   return {};
 }
 
-}  // namespace
-
-Result<WorkPlan> plan_work(const WorkRequest& request) {
+// What all workers of this node have in common in this attempt.
+agent::WorkerFacts common_facts(const WorkRequest& request) {
   const plan::Job& job = *request.job;
-  const workplace::Workplace& place = request.place;
   const rendezvous::Assignment& assignment = request.assignment;
-  auto made = make_logs(request);
-  if (!made) return std::unexpected(made.error());
-  WorkPlan plan;
-  plan.logs = *std::move(made);
-  const agent::Logs& logs = *plan.logs;
-  plan.output = output_plan(job.options, logs, assignment.attempt);
   agent::WorkerFacts facts;
   facts.local_world_size = assignment.local_world_size;
   facts.world_size = assignment.world_size;
@@ -176,55 +168,99 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
   facts.attempt = assignment.attempt;
   facts.network = network_variables(request);
   facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);
-  const auto cpus = bind_workers(job, assignment);
-  if (!cpus) return std::unexpected(cpus.error());
+  return facts;
+}
+
+// The facts of the node's worker `index`.
+Result<agent::WorkerFacts> facts_of(const WorkRequest& request, const agent::WorkerFacts& common,
+                                    int index) {
+  agent::WorkerFacts facts = common;
+  facts.rank = request.assignment.first_rank + index;
+  facts.local_rank = request.job->place.local_rank.value_or(0) + index;
+  facts.role_rank = request.assignment.role_first_rank + index;
+  if (!request.job->options.virtual_local_rank) return facts;
+  auto device = agent::only_device(request.place.environment, facts.local_rank);
+  if (!device) return std::unexpected(std::move(device.error()));
+  facts.only_device = std::move(*device);
+  return facts;
+}
+
+// Where the worker's evidence of slow networks and hangs goes.
+void set_evidence(const WorkRequest& request, const std::string& nccl_log, WorkPlan& plan,
+                  Environment& environment) {
+  const agent::Logs& logs = *plan.logs;
+  if (!nccl_log.empty() && proves(request)) {
+    probes::let_nccl_write(environment, nccl_log);
+    plan.proof.nccl_logs.push_back(nccl_log);
+  }
+  if (request.job->options.hang_timeout && !logs.folder().empty()) {
+    const int attempt = request.assignment.attempt;
+    evidence::let_recorders_listen(environment,
+                                   fmt::format("{}/attempt_{}/recorder", logs.folder(), attempt),
+                                   dumps_folder(request, logs));
+  }
+}
+
+// A rank that an engine started is no child of its node's agent, which for others made the
+// container.
+Result<void> run_in_container_of_its_own(const plan::Job& job, const std::string& folder,
+                                         agent::WorkerPlan& worker) {
+  auto rank = plan::plan_rank(job, worker.argv, worker.environment, folder);
+  if (!rank) return std::unexpected(std::move(rank.error()));
+  worker.argv = std::move(rank->command.argv);
+  worker.environment = std::move(rank->command.environment);
+  return {};
+}
+
+Result<agent::WorkerPlan> plan_worker(const WorkRequest& request, agent::WorkerFacts facts,
+                                      WorkPlan& plan) {
+  const plan::Job& job = *request.job;
+  const workplace::Workplace& place = request.place;
+  const auto files = plan.logs->worker(request.assignment.attempt, facts.local_rank);
+  if (!files) return std::unexpected(files.error());
+  facts.error_file = files->error_json;
+  agent::WorkerPlan worker;
+  worker.rank = facts.rank;
+  worker.local_rank = facts.local_rank;
+  worker.argv = agent::with_local_rank(place.program, facts.local_rank);
+  worker.environment = agent::worker_environment(place.environment, facts);
+  set_evidence(request, files->nccl_log, plan, worker.environment);
   const std::string host = hosts::host_name();
-  const bool proves = request.network && probes::takes_proof(job, place.environment);
-  if (assignment.attempt == 0) say_what_users_may_not_expect(request, proves);
+  worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
+  worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
+  worker.error_file = files->error_json;
+  worker.view = place.view;
+  const bool in_place = job.place.stance == scheduler::Stance::in_place;
+  worker.inherit_stdin = in_place || !job.several_processes();
+  // The engine may speak to its task by one of them, as Slurm's PMI does.
+  if (in_place) worker.kept_fds = job.inherited.descriptors;
+  if (in_place && job.in_container()) {
+    auto done = run_in_container_of_its_own(job, plan.logs->folder(), worker);
+    if (!done) return std::unexpected(std::move(done.error()));
+  }
+  return worker;
+}
+
+}  // namespace
+
+Result<WorkPlan> plan_work(const WorkRequest& request) {
+  const rendezvous::Assignment& assignment = request.assignment;
+  auto logs = make_logs(request);
+  if (!logs) return std::unexpected(logs.error());
+  WorkPlan plan;
+  plan.logs = *std::move(logs);
+  plan.output = output_plan(request.job->options, *plan.logs, assignment.attempt);
+  const auto cpus = bind_workers(*request.job, assignment);
+  if (!cpus) return std::unexpected(cpus.error());
+  if (assignment.attempt == 0) say_what_users_may_not_expect(request);
+  const agent::WorkerFacts common = common_facts(request);
   for (int i = 0; i < assignment.nproc; ++i) {
-    const int local_rank = job.place.local_rank.value_or(0) + i;
-    const auto files = logs.worker(assignment.attempt, local_rank);
-    if (!files) return std::unexpected(files.error());
-    facts.rank = assignment.first_rank + i;
-    facts.local_rank = local_rank;
-    facts.role_rank = assignment.role_first_rank + i;
-    facts.error_file = files->error_json;
-    if (job.options.virtual_local_rank) {
-      auto device = agent::only_device(place.environment, local_rank);
-      if (!device) return std::unexpected(std::move(device.error()));
-      facts.only_device = std::move(*device);
-    }
-    agent::WorkerPlan worker;
-    worker.rank = facts.rank;
-    worker.local_rank = local_rank;
-    worker.argv = agent::with_local_rank(place.program, local_rank);
-    worker.environment = agent::worker_environment(place.environment, facts);
-    if (proves && !files->nccl_log.empty()) {
-      probes::let_nccl_write(worker.environment, files->nccl_log);
-      plan.proof.nccl_logs.push_back(files->nccl_log);
-    }
-    if (job.options.hang_timeout && !logs.folder().empty()) {
-      evidence::let_recorders_listen(
-          worker.environment,
-          fmt::format("{}/attempt_{}/recorder", logs.folder(), assignment.attempt),
-          dumps_folder(request, logs));
-    }
-    worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
-    worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
-    worker.error_file = files->error_json;
-    worker.view = place.view;
-    const bool in_place = job.place.stance == scheduler::Stance::in_place;
-    worker.inherit_stdin = in_place || !job.several_processes();
-    // The engine may speak to its task by one of them, as Slurm's PMI does.
-    if (in_place) worker.kept_fds = job.inherited.descriptors;
-    if (!cpus->empty()) worker.cpus = (*cpus)[static_cast<std::size_t>(i)];
-    if (in_container_of_its_own(job)) {
-      auto rank = plan::plan_rank(job, worker.argv, worker.environment, logs.folder());
-      if (!rank) return std::unexpected(std::move(rank.error()));
-      worker.argv = std::move(rank->command.argv);
-      worker.environment = std::move(rank->command.environment);
-    }
-    plan.workers.push_back(std::move(worker));
+    auto facts = facts_of(request, common, i);
+    if (!facts) return std::unexpected(std::move(facts.error()));
+    auto worker = plan_worker(request, *std::move(facts), plan);
+    if (!worker) return std::unexpected(std::move(worker.error()));
+    if (!cpus->empty()) worker->cpus = (*cpus)[static_cast<std::size_t>(i)];
+    plan.workers.push_back(*std::move(worker));
   }
   if (auto found = find_programs(request, plan); !found) return std::unexpected(found.error());
   if (auto opened = open_files(plan); !opened) return std::unexpected(opened.error());

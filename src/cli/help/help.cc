@@ -8,10 +8,10 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "cli/help/exit_codes.h"
 #include "cli/verbs.h"
 #include "fabric/profiles.h"
 #include "options/command_lines.h"
-#include "options/exit_codes.h"
 #include "view/convert.h"
 #include "view/formats.h"
 
@@ -193,7 +193,7 @@ std::vector<Table> tables_after(options::Command command) {
     tables.push_back(std::move(fabrics));
   }
   Table codes{"Exit codes", {}};
-  for (const options::ExitCode& row : options::exit_codes(command)) {
+  for (const ExitCode& row : exit_codes(command)) {
     codes.rows.push_back({row.code, std::string(row.meaning)});
   }
   tables.push_back(std::move(codes));

@@ -1,4 +1,4 @@
-#include "options/exit_codes.h"
+#include "cli/help/exit_codes.h"
 
 #include <csignal>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "run/restarts.h"
 #include "scheduler/exit_codes.h"
 
-namespace toprun::options {
+namespace toprun::cli {
 namespace {
 
 std::string code_text(int code) {
@@ -97,7 +97,8 @@ const std::vector<ExitCode>& codes_of_logs() {
 
 }  // namespace
 
-std::span<const ExitCode> exit_codes(Command command) {
+std::span<const ExitCode> exit_codes(options::Command command) {
+  using options::Command;
   switch (command) {
     case Command::run:
     case Command::bench:
@@ -119,4 +120,4 @@ std::span<const ExitCode> exit_codes(Command command) {
   }
 }
 
-}  // namespace toprun::options
+}  // namespace toprun::cli

@@ -6,7 +6,7 @@
 
 #include "options/flags.h"
 
-namespace toprun::options {
+namespace toprun::cli {
 
 // The meaning of a command's exit codes. From this table come the help and the manual page; tests
 // compare README.md and docs/running.md with it.
@@ -15,6 +15,6 @@ struct ExitCode {
   std::string_view meaning;
 };
 
-std::span<const ExitCode> exit_codes(Command command);
+std::span<const ExitCode> exit_codes(options::Command command);
 
-}  // namespace toprun::options
+}  // namespace toprun::cli
