@@ -232,6 +232,19 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 self.assertRegex(lines[0], r"\Asecret [0-9a-f]{64}\Z")
                 self.assertEqual(set(lines[1:]), {"beat"})
 
+    def test_the_dry_run_says_how_many_processes(self):
+        for words, said in [
+            (["n0,n1"], "one per GPU of the node, or one where there is none"),
+            (["n0,n1", "--nproc-per-node", "4"], "4 per node (--nproc-per-node)"),
+            (["n0,n1", "--nproc-per-node", "gpu"], "--nproc-per-node gpu, as each node finds them"),
+            (["n0:2,n1:2,n2:3"], "2 on n[0-1], 3 on n2 (the list of hosts)"),
+            (["n0:2,n1"], "2 on n0 (the list of hosts), else one per GPU of the node, or one where there is none"),
+        ]:
+            with self.subTest(words):
+                dry = self.on("ctl", TOPRUN, "--dry-run", "--hosts", *words, "--no-python", "true")
+                self.assert_ok(dry)
+                self.assertEqual(re.search(r"(?m)^processes +(.*)$", dry.out)[1], said)
+
     def assert_as_promised(self, orders, promised):
         """Equal, but for what the dry run hides and what only the logins tell."""
         self.assertEqual((orders["argv"], orders["directory"]),

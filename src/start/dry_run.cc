@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <vector>
+
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "plan/container_plan.h"
@@ -36,6 +39,34 @@ std::string node_list(const plan::Job& job) {
   return (are_more ? " of " : " ") + hosts::compress_hostlist(names);
 }
 
+// What each host behind a login will count for itself.
+std::string processes_by_login(const plan::Job& job) {
+  const plan::Options& options = job.options;
+  if (const auto& wanted = options.nproc_per_node; wanted.given()) {
+    return parse_int(wanted.value)
+               ? fmt::format("{} per node ({})", wanted.value, wanted.source)
+               : fmt::format("{} {}, as each node finds them", wanted.source, wanted.value);
+  }
+  if (options.called_torchrun) return "1 per node (torchrun's default)";
+  std::map<int, std::vector<std::string>> listed;  // hosts by their number of processes
+  std::size_t others = job.place.nodes.size();
+  for (const scheduler::Node& node : job.place.nodes) {
+    if (!node.slots) continue;
+    listed[*node.slots].push_back(node.name);
+    --others;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [count, names] : listed) {
+    parts.push_back(fmt::format("{} on {}", count, hosts::compress_hostlist(names)));
+  }
+  if (!parts.empty()) parts.back() += " (the list of hosts)";
+  if (others > 0) {
+    parts.push_back(fmt::format("{}one per GPU of the node, or one where there is none",
+                                parts.empty() ? "" : "else "));
+  }
+  return join(parts, ", ");
+}
+
 template <class Line>
 Result<void> describe_logins(const plan::Job& job, const Line& line) {
   const auto commands = login_commands(job);
@@ -61,6 +92,7 @@ Result<std::string> describe(const plan::Job& job) {
   }
   line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
   if (job.starts_by_login()) {
+    line("processes", processes_by_login(job));
     if (auto agents = describe_logins(job, line); !agents) return std::unexpected(agents.error());
     return text;
   }
