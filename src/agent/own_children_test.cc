@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <optional>
 #include <thread>
 
@@ -66,6 +67,25 @@ TEST_F(OwnChildrenTest, LeavesAloneWhatThisProcessRunsForItself) {
   ASSERT_TRUE(finished);
   EXPECT_EQ(finished->code, 7);
   EXPECT_EQ(finished->out, "read");
+}
+
+// As --notify, which begins just when the others are killed.
+TEST_F(OwnChildrenTest, LeavesAloneWhatThisProcessIsStarting) {
+  const Environment environment({{"PATH", "/usr/bin:/bin"}});
+  std::atomic<bool> done = false;
+  std::vector<int> codes;
+  std::thread commands([&] {
+    for (int i = 0; i < 200; ++i) {
+      const auto finished = process::run({"true"}, environment, std::chrono::seconds(60));
+      codes.push_back(finished ? finished->code : -1);
+    }
+    done = true;
+  });
+  for (; !done; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+    children_->signal_all(SIGKILL);
+  }
+  commands.join();
+  EXPECT_EQ(codes, std::vector<int>(200, 0));
 }
 
 // Runs `action` after `turns` turns of the loop. The SIGCHLD handler waits in the loop's queue, so

@@ -385,6 +385,9 @@ TEST_P(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) 
   EXPECT_LT(delay, limit);
   EXPECT_EQ(exits_[1].exit_code, 5);
   EXPECT_EQ(exits_[1].last_output, std::vector<std::string>{"why"});
+  // The writer that is stuck may outlive this test, so the descriptors that it has stay open.
+  for (int* const end : {&console_.out, &console_.err})
+    *end = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
 TEST_P(WorkersTest, StopKillsWhatDetached) {

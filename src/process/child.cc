@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,7 +19,9 @@ namespace {
 // A caller that reaps all children also reaps commands, perhaps before start() knows their pids.
 struct Commands {
   std::mutex mutex;
+  std::condition_variable changed;  // starting or pauses is 0
   int starting = 0;
+  int pauses = 0;
   std::map<pid_t, std::optional<int>> running;  // its status if another thread reaped it
   std::map<pid_t, int> unknown;                 // reaped while commands were starting
 };
@@ -28,8 +31,10 @@ Commands& commands() {
 }
 
 void begin_to_start() {
-  const std::lock_guard lock(commands().mutex);
-  ++commands().starting;
+  Commands& all = commands();
+  std::unique_lock lock(all.mutex);
+  all.changed.wait(lock, [&] { return all.pauses == 0; });
+  ++all.starting;
 }
 
 void end_to_start(std::optional<pid_t> pid) {
@@ -39,7 +44,9 @@ void end_to_start(std::optional<pid_t> pid) {
     const auto reaped = all.unknown.find(*pid);
     all.running[*pid] = reaped == all.unknown.end() ? std::nullopt : std::optional(reaped->second);
   }
-  if (--all.starting == 0) all.unknown.clear();
+  if (--all.starting > 0) return;
+  all.unknown.clear();
+  all.changed.notify_all();
 }
 
 }  // namespace
@@ -123,6 +130,19 @@ std::vector<pid_t> running_commands() {
     if (!status) pids.push_back(pid);
   }
   return pids;
+}
+
+StartsPaused::StartsPaused() {
+  Commands& all = commands();
+  std::unique_lock lock(all.mutex);
+  ++all.pauses;
+  all.changed.wait_for(lock, start_limit, [&] { return all.starting == 0; });
+}
+
+StartsPaused::~StartsPaused() {
+  Commands& all = commands();
+  const std::lock_guard lock(all.mutex);
+  if (--all.pauses == 0) all.changed.notify_all();
 }
 
 pid_t reap_any(int& status) {

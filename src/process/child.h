@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -42,6 +43,19 @@ void signal_command(pid_t pid, int signal);
 
 // The commands that have not ended.
 std::vector<pid_t> running_commands();
+
+inline constexpr std::chrono::milliseconds start_limit{20};
+
+// For whoever tells this process's other children from its commands: while it lives, no command
+// begins to start, and running_commands() has all whose start had begun, but for one that took more
+// than start_limit, as a program on a file system that hangs.
+class StartsPaused {
+ public:
+  StartsPaused();
+  ~StartsPaused();
+  StartsPaused(const StartsPaused&) = delete;
+  StartsPaused& operator=(const StartsPaused&) = delete;
+};
 
 // Reaps one ended child, for callers that reap all children; it keeps the status of commands for
 // await_end(). Returns the pid; 0 if no child has ended, -1 if there are no children.

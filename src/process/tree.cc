@@ -80,10 +80,23 @@ std::vector<pid_t> children_of(pid_t pid, std::size_t most) {
 }
 
 std::vector<pid_t> descendants(pid_t root, std::size_t most) {
+  return descendants_without(root, {}, most);
+}
+
+std::vector<pid_t> descendants_without(pid_t root, std::span<const pid_t> left_out,
+                                       std::size_t most) {
   const AddChildren add = add_children();
   std::vector<pid_t> found;
-  add(root, found);
-  for (std::size_t i = 0; i < found.size() && found.size() < most; ++i) add(found[i], found);
+  const auto add_below = [&](pid_t parent) {
+    const auto known = std::ssize(found);
+    add(parent, found);
+    const auto gone = std::remove_if(found.begin() + known, found.end(), [&](pid_t pid) {
+      return std::ranges::find(left_out, pid) != left_out.end();
+    });
+    found.erase(gone, found.end());
+  };
+  add_below(root);
+  for (std::size_t i = 0; i < found.size() && found.size() < most; ++i) add_below(found[i]);
   if (found.size() > most) found.resize(most);
   return found;
 }

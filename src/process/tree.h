@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,8 @@ std::vector<pid_t> children_of(pid_t pid, std::size_t most = most_listed);
 // Every process below `root`, nearest first, zombies included, without `root` itself. A process
 // that forks meanwhile may be missed: to kill all, repeat until the kernel reports no child.
 std::vector<pid_t> descendants(pid_t root, std::size_t most = most_listed);
+// The same without some of them and what is below those.
+std::vector<pid_t> descendants_without(pid_t root, std::span<const pid_t> left_out,
+                                       std::size_t most = most_listed);
 
 }  // namespace toprun::process

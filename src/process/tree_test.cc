@@ -27,6 +27,7 @@ TEST(Tree, HasTheChildrenOfAProcess) {
   EXPECT_EQ(children_of(::getpid(), 2), std::vector<pid_t>(all.begin(), all.begin() + 2));
   EXPECT_EQ(descendants(::getpid()), all);
   EXPECT_EQ(descendants(::getpid(), 3).size(), 3u);
+  EXPECT_EQ(descendants_without(::getpid(), children), others);
   EXPECT_EQ(parent_of(children.front()), ::getpid());
   for (const pid_t child : children) {
     signal_process(child, SIGKILL);

@@ -22,12 +22,9 @@ bool is_copy(pid_t pid, pid_t parent) {
 
 // Commands that this process runs for itself belong to no rank.
 std::vector<pid_t> descendants_but(pid_t spared) {
-  std::vector<pid_t> found = process::descendants(::getpid());
+  const process::StartsPaused paused;
+  auto found = process::descendants_without(::getpid(), process::running_commands());
   std::erase(found, spared);
-  for (const pid_t command : process::running_commands()) {
-    std::erase(found, command);
-    for (const pid_t below : process::descendants(command)) std::erase(found, below);
-  }
   return found;
 }
 
