@@ -185,7 +185,7 @@ Result<agent::WorkerFacts> facts_of(const WorkRequest& request, const agent::Wor
   return facts;
 }
 
-// Where the worker's evidence of slow networks and hangs goes.
+// Where the worker's NCCL and its flight recorder write.
 void set_evidence(const WorkRequest& request, const std::string& nccl_log, WorkPlan& plan,
                   Environment& environment) {
   const agent::Logs& logs = *plan.logs;
