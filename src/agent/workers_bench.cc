@@ -5,9 +5,10 @@
 
 #include <filesystem>
 
+#include "agent/children.h"
 #include "agent/workers.h"
 
-namespace toprun::output {
+namespace toprun::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,8 +81,8 @@ void carry(benchmark::State& state, const Case& what) {
     plan.log_max_bytes = what.log_max_bytes;
     if (!what.needles.empty()) plan.filtered_out = {folder / "filtered", what.needles};
     const double before = cpu_seconds();
-    Workers workers(io, inherited, "here", worker_plans(what, folder), {{}, [&] { io.stop(); }},
-                    plan);
+    Workers workers(io, own_children(io, inherited, "here"), "here", worker_plans(what, folder),
+                    {{}, [&] { io.stop(); }}, plan);
     if (!workers.start()) return state.SkipWithError("python3 does not start");
     io.run();
     cpu += cpu_seconds() - before;
@@ -116,8 +117,8 @@ void start_and_reap(benchmark::State& state) {
       plan.argv = {"true"};
       plan.environment = {{"PATH", "/usr/bin:/bin"}};
     }
-    Workers workers(io, inherited, "here", plans, {{}, [&] { io.stop(); }},
-                    console_plan(io, STDOUT_FILENO));
+    Workers workers(io, own_children(io, inherited, "here"), "here", plans,
+                    {{}, [&] { io.stop(); }}, console_plan(io, STDOUT_FILENO));
     if (!workers.start()) return state.SkipWithError("true does not start");
     io.run();
   }
@@ -125,4 +126,4 @@ void start_and_reap(benchmark::State& state) {
 BENCHMARK(start_and_reap)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace toprun::output
+}  // namespace toprun::agent

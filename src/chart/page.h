@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -41,7 +40,7 @@ class Page {
   // With an arbitrary element of SVG, whose texts went through clean_text() and xml_text().
   template <class... T>
   void add(fmt::format_string<T...> format, T&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<T>(values)...);
+    out_ += fmt::format(format, std::forward<T>(values)...);
   }
   // A series' line and its markers; `points` is the "d" of a path.
   void series_line(std::size_t style, std::string_view points);

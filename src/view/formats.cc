@@ -54,8 +54,8 @@ void append_table(std::string& out, std::string_view title, const std::vector<Ro
     rank_width = std::max(rank_width, fmt::format_int(row.first_rank).size());
     name_width = std::max(name_width, row.node->name.size());
   }
-  fmt::format_to(std::back_inserter(out), "{}\n{:<{}}  {:<{}}  physical_host\n", title, rank,
-                 rank_width, hostname, name_width);
+  out += fmt::format("{}\n{:<{}}  {:<{}}  physical_host\n", title, rank, rank_width, hostname,
+                     name_width);
   constexpr std::size_t usual_place = 48;
   out.reserve(out.size() + rows.size() * (rank_width + name_width + usual_place));
   for (const auto& [node, first_rank] : rows) {

@@ -135,7 +135,7 @@ class AwsReader {
     std::string place = file_ + ": ";
     if (depth_ < list) return place + key_;
     const std::size_t count = instances.size();
-    fmt::format_to(std::back_inserter(place), "Instances[{}]", depth_ == list ? count : count - 1);
+    place += fmt::format("Instances[{}]", depth_ == list ? count : count - 1);
     if (depth_ > list) place += '.' + key_;
     return place;
   }
