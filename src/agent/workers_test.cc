@@ -231,12 +231,21 @@ TEST_P(WorkersTest, GetSessionsDescriptorsAndStdinOfTheirOwn) {
   EXPECT_EQ(out[4], "eof");
 }
 
+std::uint64_t ignored_signals() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == "SigIgn:" && status >> word) return std::stoull(word, nullptr, 16);
+  }
+  return 0;
+}
+
 TEST_P(WorkersTest, GetBackTheInheritedSignalsAndLimits) {
   rlimit before{};
   ::getrlimit(RLIMIT_CORE, &before);
   const rlimit changed{0, before.rlim_max};
   ::setrlimit(RLIMIT_CORE, &changed);
   const mode_t umask_before = ::umask(0);
+  const std::uint64_t ignored_before = ignored_signals();  // as nohup does with SIGHUP
   ::signal(SIGPIPE, SIG_IGN);
   sigset_t usr1;
   sigset_t mask_before;
@@ -259,7 +268,9 @@ TEST_P(WorkersTest, GetBackTheInheritedSignalsAndLimits) {
   ASSERT_TRUE(out.starts_with(start)) << out;
   // 32 and 33 are reserved by the C library: this process cannot set them, but its parent may have.
   constexpr std::uint64_t kReservedByLibc = 3ULL << 31;
-  EXPECT_EQ(std::stoull(out.substr(start.size()), nullptr, 16) & ~kReservedByLibc, 0U) << out;
+  EXPECT_EQ(std::stoull(out.substr(start.size()), nullptr, 16) & ~kReservedByLibc,
+            ignored_before & ~kReservedByLibc)
+      << out;
 }
 
 TEST_P(WorkersTest, StartAllOrNone) {
@@ -358,7 +369,7 @@ TEST_P(WorkersTest, LeaveNoDescendantBehind) {
 }
 
 TEST_P(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) {
-  constexpr auto limit = 2s;  // blocked_output_limit is 50 ms
+  constexpr auto limit = 20s;  // blocked_output_limit is 50 ms; without it, it would be for ever
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const Fd reader(ends[0]);
@@ -494,7 +505,7 @@ TEST_F(AnyWorkersTest, AreReportedWhereTheirErrorFilesHang) {
   };
   beat();
   start_and_run();
-  EXPECT_GE(beats, 10);
+  EXPECT_GT(beats, 1);
   EXPECT_EQ(exits_.size(), 8u);
   for (const auto& [rank, exit] : exits_) {
     EXPECT_EQ(exit.exit_code, 7);

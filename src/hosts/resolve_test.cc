@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr auto patience = 10s;  // for what answers at once, however loaded the machine
+constexpr auto patience = 60s;  // for what answers at once, however loaded the machine
 
 std::vector<std::string> texts(const Result<std::vector<Address>>& addresses) {
   std::vector<std::string> out;
@@ -148,7 +148,7 @@ TEST(Resolve, GivesUpAtTheDeadline) {
             Texts{"cannot resolve host name \"a.test\": no DNS server answered in time"});
   const auto taken = std::chrono::steady_clock::now() - start;
   EXPECT_GE(taken, 100ms);
-  EXPECT_LT(taken, 5s);  // c-ares' own limit is far above
+  EXPECT_LT(taken, 20s);  // c-ares' own limit is far above
 }
 
 TEST(Resolve, AsksGetentForWhatDnsDoesNotKnow) {

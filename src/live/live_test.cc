@@ -20,6 +20,8 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+constexpr auto patience = 60s;  // for what answers at once
+
 // A server on a thread of its own, at a socket in a folder of its own.
 class Live : public testing::Test {
  protected:
@@ -58,14 +60,14 @@ asio::awaitable<Answer> repeats(Question question) {
 TEST_F(Live, AnswersWhatItIsAsked) {
   serve(repeats);
   for (int i = 0; i < 20; ++i) {
-    const auto answer = ask(socket(), {"POST", "/stacks"}, 5s);
+    const auto answer = ask(socket(), {"POST", "/stacks"}, patience);
     ASSERT_TRUE(answer && *answer);
     EXPECT_EQ((*answer)->body, "POST /stacks");
   }
 }
 
 TEST_F(Live, NobodyListens) {
-  const auto answer = ask(socket(), {"GET", "/"}, 5s);
+  const auto answer = ask(socket(), {"GET", "/"}, patience);
   ASSERT_TRUE(answer);
   EXPECT_FALSE(*answer);
 }
@@ -90,24 +92,24 @@ TEST_F(Live, AnAnswerThatGoesOn) {
     };
     co_return answer;
   });
-  const auto body = follow(socket(), {"GET", "/"}, 5s);
+  const auto body = follow(socket(), {"GET", "/"}, patience);
   ASSERT_TRUE(body && *body);
   std::string text;
   for (char byte = 0; ::read((*body)->get(), &byte, 1) == 1;) text += byte;
   EXPECT_EQ(text, "0123");
-  EXPECT_FALSE(*follow(socket().string() + ".no", {"GET", "/"}, 5s));
+  EXPECT_FALSE(*follow(socket().string() + ".no", {"GET", "/"}, patience));
 }
 
 TEST_F(Live, AnAnswerThatDoesNotBegin) {
   serve([](Question) -> asio::awaitable<Answer> { co_return Answer{404, ""}; });
-  const auto refused = follow(socket(), {"GET", "/"}, 5s);
+  const auto refused = follow(socket(), {"GET", "/"}, patience);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().why, "HTTP/1.1 404 Not Found");
 }
 
 TEST_F(Live, AHeaderThatIsTooLong) {
   serve(repeats);
-  const auto answer = ask(socket(), {"GET", "/" + std::string(most_header_bytes, 'x')}, 5s);
+  const auto answer = ask(socket(), {"GET", "/" + std::string(most_header_bytes, 'x')}, patience);
   EXPECT_FALSE(answer);
 }
 

@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-constexpr auto slack = 700ms;  // for a busy machine
+constexpr auto slack = 60s;  // for a busy machine; without a deadline it would take for ever
 
 // Accepts one connection after another, reads its request and passes it to `respond`.
 class Server {
@@ -78,12 +78,12 @@ T result_of(asio::awaitable<T> task) {
     if (error) std::rethrow_exception(error);
     result.emplace(std::move(value));
   });
-  io.run_for(10s);
-  if (!result) throw std::runtime_error("no result within 10 s");
+  io.run_for(slack);
+  if (!result) throw std::runtime_error("no result in time");
   return *std::move(result);
 }
 
-std::string asked(const tcp::endpoint& server, std::chrono::milliseconds budget = 5s) {
+std::string asked(const tcp::endpoint& server, std::chrono::milliseconds budget = slack) {
   const auto answer = result_of(topology::ask(server, {"/a/b", {{"Key", "value"}}, false},
                                               std::chrono::steady_clock::now() + budget));
   if (!answer) return "error: " + answer.error().why;
@@ -131,7 +131,7 @@ TEST(Metadata, AsksInOneRequest) {
       requests.push_back(request);
       asio::write(socket, asio::buffer(std::string("HTTP/1.1 404 No\r\n\r\n")));
     });
-    const auto deadline = std::chrono::steady_clock::now() + 5s;
+    const auto deadline = std::chrono::steady_clock::now() + slack;
     EXPECT_TRUE(
         result_of(topology::ask(server.endpoint(), {"/a", {{"Key", "value"}}, false}, deadline)));
     EXPECT_TRUE(result_of(topology::ask(server.endpoint(), {"/b", {}, true}, deadline)));
@@ -180,7 +180,7 @@ TEST(Metadata, NobodyListens) {
 
 // The result for an answer of the cloud's server: the text, "none" or the error.
 std::string evidence_of(Cloud cloud, const Server& server) {
-  const auto deadline = std::chrono::steady_clock::now() + 5s;
+  const auto deadline = std::chrono::steady_clock::now() + slack;
   const CloudEvidence evidence = result_of(ask_cloud(cloud, server.endpoint(), deadline));
   EXPECT_EQ(evidence.cloud, name_of(cloud));
   if (!evidence.trouble.empty()) return "trouble: " + evidence.trouble;
