@@ -13,6 +13,8 @@
 #include <mutex>
 #include <optional>
 
+#include "process/tree.h"
+
 namespace toprun::process {
 namespace {
 
@@ -47,6 +49,13 @@ void end_to_start(std::optional<pid_t> pid) {
   if (--all.starting > 0) return;
   all.unknown.clear();
   all.changed.notify_all();
+}
+
+// Those that called no exec yet: it changes the command line.
+std::vector<pid_t> children_that_are_copies() {
+  std::vector<pid_t> children = children_of(::getpid());
+  std::erase_if(children, [](pid_t pid) { return !is_copy(pid, ::getpid()); });
+  return children;
 }
 
 }  // namespace
@@ -133,14 +142,26 @@ std::vector<pid_t> running_commands() {
 }
 
 StartsPaused::StartsPaused() {
-  Commands& all = commands();
+  constexpr std::chrono::milliseconds between_looks{1};
+  const auto deadline = std::chrono::steady_clock::now() + start_limit;
+  Commands& all = process::commands();
   std::unique_lock lock(all.mutex);
   ++all.pauses;
-  all.changed.wait_for(lock, start_limit, [&] { return all.starting == 0; });
+  while (all.starting > 0 && std::chrono::steady_clock::now() < deadline) {
+    starting_ = children_that_are_copies();
+    if (std::ssize(starting_) >= all.starting) return;
+    all.changed.wait_for(lock, between_looks);
+  }
+}
+
+std::vector<pid_t> StartsPaused::commands() const {
+  std::vector<pid_t> pids = running_commands();
+  pids.insert(pids.end(), starting_.begin(), starting_.end());
+  return pids;
 }
 
 StartsPaused::~StartsPaused() {
-  Commands& all = commands();
+  Commands& all = process::commands();
   const std::lock_guard lock(all.mutex);
   if (--all.pauses == 0) all.changed.notify_all();
 }

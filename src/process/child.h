@@ -44,17 +44,24 @@ void signal_command(pid_t pid, int signal);
 // The commands that have not ended.
 std::vector<pid_t> running_commands();
 
-inline constexpr std::chrono::milliseconds start_limit{20};
+// At most this long a start is waited for whose thread has not run since its program began.
+inline constexpr std::chrono::milliseconds start_limit{500};
 
 // For whoever tells this process's other children from its commands: while it lives, no command
-// begins to start, and running_commands() has all whose start had begun, but for one that took more
-// than start_limit, as a program on a file system that hangs.
+// begins to start.
 class StartsPaused {
  public:
   StartsPaused();
   ~StartsPaused();
   StartsPaused(const StartsPaused&) = delete;
   StartsPaused& operator=(const StartsPaused&) = delete;
+
+  // Those that have not ended, and children that have not become their program yet: one on a file
+  // system that hangs may take for ever.
+  std::vector<pid_t> commands() const;
+
+ private:
+  std::vector<pid_t> starting_;
 };
 
 // Reaps one ended child, for callers that reap all children; it keeps the status of commands for

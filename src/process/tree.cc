@@ -72,6 +72,11 @@ std::optional<pid_t> parent_of(pid_t pid) {
   return parent ? std::optional(static_cast<pid_t>(*parent)) : std::nullopt;
 }
 
+bool is_copy(pid_t pid, pid_t parent) {
+  const auto line = read_file(fmt::format("/proc/{}/cmdline", pid));
+  return line && !line->empty() && *line == read_file(fmt::format("/proc/{}/cmdline", parent));
+}
+
 std::vector<pid_t> children_of(pid_t pid, std::size_t most) {
   std::vector<pid_t> found;
   add_children()(pid, found);

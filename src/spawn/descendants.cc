@@ -14,16 +14,10 @@
 namespace toprun::spawn {
 namespace {
 
-// Whether the process was forked and never called exec, which would change its command line.
-bool is_copy(pid_t pid, pid_t parent) {
-  const auto line = read_file(fmt::format("/proc/{}/cmdline", pid));
-  return line && !line->empty() && *line == read_file(fmt::format("/proc/{}/cmdline", parent));
-}
-
 // Commands that this process runs for itself belong to no rank.
 std::vector<pid_t> descendants_but(pid_t spared) {
   const process::StartsPaused paused;
-  auto found = process::descendants_without(::getpid(), process::running_commands());
+  auto found = process::descendants_without(::getpid(), paused.commands());
   std::erase(found, spared);
   return found;
 }
@@ -42,7 +36,7 @@ void notify_groups(std::span<const pid_t> leaders, int signal) {
     const bool in_group = std::ranges::find(leaders, ::getpgid(pid)) != leaders.end();
     if (!in_group || !catches(pid, signal)) continue;
     const auto parent = process::parent_of(pid);
-    const bool by_parent = parent && signalled.contains(*parent) && is_copy(pid, *parent);
+    const bool by_parent = parent && signalled.contains(*parent) && process::is_copy(pid, *parent);
     if (!by_parent) process::signal_process(pid, signal);
     signalled.insert(pid);
   }
