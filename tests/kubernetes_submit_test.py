@@ -11,11 +11,11 @@ import types
 import unittest
 
 import support
+from crd_check import objections
 from kubelet import expanded
 
 IMAGE = ("--container", "docker://python:3.12")
 CRDS = pathlib.Path(__file__).resolve().parents[2] / "shared/data/crds"
-CHECK = pathlib.Path(__file__).with_name("crd_check.py")
 OPERATORS = ("pytorchjob", "trainjob", "jobset")
 # Lines whose objects together have every field that we write.
 LINES = [
@@ -102,19 +102,13 @@ class Objects(SubmitCase):
     def check(self, operator, lines):
         self.check_objects(operator, [self.written("--operator", operator, *line) for line in lines])
 
-    def refused(self, schema, objects):
-        return subprocess.run(["/usr/bin/python3", "-B", CHECK, schema], input=json.dumps(objects), capture_output=True,
-                              text=True, timeout=60)
-
     def check_objects(self, operator, objects):
         crd = CRDS / f"{operator}.yaml"
         if not crd.exists():
             self.skipTest(f"the CRD is not beside the repository: no {crd.name}")
-        fine = self.refused(crd, objects)
-        self.assertEqual((fine.returncode, fine.stdout, fine.stderr), (0, "", ""))
+        self.assertEqual(objections(crd, objects), [])
         objects[0]["spec"]["nodes"] = 1
-        wrong = self.refused(crd, objects)
-        self.assertIn("object 0: spec: Additional properties", wrong.stdout, wrong.stderr)
+        self.assertIn("object 0: spec: Additional properties", "\n".join(objections(crd, objects)))
 
     def test_pytorchjobs_fit_their_crd(self):
         self.check("pytorchjob", [*LINES, *EVERYWHERE, *ELSEWHERE, ELASTIC])
@@ -134,8 +128,7 @@ class Objects(SubmitCase):
     def test_jobsets_fit_their_schema(self):
         lines = [*LINES, *EVERYWHERE, *ELSEWHERE, ("-N", "2", "--max-restarts", "2", "--chdir", "/work"),
                  ("-N", "100000", "--job-name", LONGEST_NAME)]
-        fine = self.refused("jobset", [self.written("--operator", "jobset", *line) for line in lines])
-        self.assertEqual((fine.returncode, fine.stdout, fine.stderr), (0, "", ""))
+        self.assertEqual(objections("jobset", [self.written("--operator", "jobset", *line) for line in lines]), [])
 
     def test_the_schema_of_jobsets_can_fail(self):
         written = self.written("--operator", "jobset", "-N", "2", "--max-restarts", "1", "--pvc", "a:/a", "-c", "4",
@@ -149,11 +142,10 @@ class Objects(SubmitCase):
                                          pods=batch["template"]["spec"]))
             return whole
         mutants = [(changed(change), said) for change, said in MUTATIONS]
-        done = self.refused("jobset", [mutant for mutant, _ in mutants])
-        self.assertEqual(done.stderr, "")
+        said_of_all = "\n".join(objections("jobset", [mutant for mutant, _ in mutants]))
         for i, (_, said) in enumerate(mutants):
             with self.subTest(said):
-                self.assertRegex(done.stdout, rf"(?m)^object {i}: .*{said}")
+                self.assertRegex(said_of_all, rf"(?m)^object {i}: .*{said}")
 
     def test_variables_of_the_trainer_are_not_set(self):
         names = [one["name"] for one in self.written(*LINES[3], "--operator", "trainjob")["spec"]["trainer"]["env"]]

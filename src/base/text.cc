@@ -177,6 +177,13 @@ void append_printable(std::string& out, const Character& character) {
   }
 }
 
+// How many characters at the start of the text are printable ASCII: most of what is said is nothing
+// else.
+std::size_t plain_bytes(std::string_view text) {
+  const auto end = std::ranges::find_if(text, [](char c) { return c < ' ' || c > '~'; });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
 // The length of the colour sequence at the start of the text, as in "\033[1;31m"; 0: none.
 std::size_t colour_bytes(std::string_view text) {
   if (!text.starts_with("\033[")) return 0;
@@ -189,18 +196,25 @@ std::size_t colour_bytes(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
+  for (;;) {
+    const std::size_t plain = plain_bytes(text);
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) return out;
     const Character character = first_character(text);
     append_printable(out, character);
     text.remove_prefix(character.bytes.size());
   }
-  return out;
 }
 
 std::string printable_lines(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
+  for (;;) {
+    const std::size_t plain = plain_bytes(text);
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) return out;
     const Character character = first_character(text);
     const bool stays = character.bytes == "\n" || character.bytes == "\t";
     const std::size_t kept = stays ? 1 : colour_bytes(text);
@@ -211,7 +225,6 @@ std::string printable_lines(std::string_view text) {
     }
     text.remove_prefix(std::max(kept, character.bytes.size()));
   }
-  return out;
 }
 
 std::string shell_quote(std::span<const std::string> argv) {
