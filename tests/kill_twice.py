@@ -25,6 +25,7 @@ SECONDS = (("keeper", "SIGKILL"), ("agent", "SIGKILL"), ("agent", "SIGSTOP"), ("
            ("agent", "link down"), ("worker", "link down"), ("grandchild", "link down"))
 # What shows after a while, by a limit.
 SLOW = (*CUTS, "frozen", "nothing", "worker stopped")
+UNDONE = ("nothing", "worker stopped")  # it is continued in the end
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,9 +61,19 @@ def some_pairs(seed, count):
     return pairs[:count]
 
 
+def finds_nobody(pair):
+    """Whether the second strike is at a worker of the node whose workers ended before the first (Scene.ending)."""
+    first, second = pair.first, pair.second
+    at_worker = first.victim == "worker" and first.strike != "link down"
+    last = first.node if at_worker else 1 - first.node
+    return (first.phase == "ending" and second.victim == "worker" and second.strike != "link down"
+            and second.node != last)
+
+
 def codes(pair, node):
     """What the launcher of this node may end with."""
-    right = {0} if pair.first.effect == "nothing" and pair.second.effect == "nothing" else set()
+    comes_to_nothing = pair.second.effect in UNDONE or finds_nobody(pair)
+    right = {0} if pair.first.effect in UNDONE and comes_to_nothing else set()
     for case in (pair.first, pair.second):
         for outcome in kill_matrix.expected(case).outcomes:
             right |= outcome.codes[node]
