@@ -2,16 +2,21 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
+#include <future>
 #include <optional>
 #include <thread>
 
 #include <boost/asio/post.hpp>
 
 #include "agent/children.h"
+#include "agent/testing.h"
 #include "base/fd.h"
+#include "base/testing.h"
 #include "process/child.h"
 #include "process/command.h"
+#include "process/tree.h"
 
 namespace toprun::agent {
 namespace {
@@ -86,6 +91,29 @@ TEST_F(OwnChildrenTest, LeavesAloneWhatThisProcessIsStarting) {
   }
   commands.join();
   EXPECT_EQ(codes, std::vector<int>(200, 0));
+}
+
+// As --notify on a file system that is slow.
+TEST_F(OwnChildrenTest, LeavesAloneACommandWhoseProgramHangs) {
+  const TemporaryFolder folder;
+  const auto hanging = folder.path() / "hanging";
+  const Fd server = mount_hanging_folder(hanging);
+  if (!server) GTEST_SKIP() << "no file system can be mounted here";
+  auto command = std::async(
+      std::launch::async, [&] { return process::start(hanging / "program", {"program"}, {}, {}); });
+  const auto is_done = [&] {
+    return command.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  const auto waits_for_its_program = [](pid_t pid) { return process::is_copy(pid, ::getpid()); };
+  while (std::ranges::none_of(process::children_of(::getpid()), waits_for_its_program) &&
+         !is_done()) {
+    std::this_thread::yield();
+  }
+  for (int i = 0; i < 20; ++i) children_->signal_all(SIGKILL);
+  EXPECT_FALSE(is_done());
+  ::umount2(hanging.c_str(), MNT_FORCE);  // what waits for it fails
+  EXPECT_FALSE(command.get()) << "it was killed";
+  ::umount2(hanging.c_str(), MNT_DETACH);
 }
 
 // Runs `action` after `turns` turns of the loop. The SIGCHLD handler waits in the loop's queue, so

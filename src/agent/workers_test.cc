@@ -12,7 +12,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <future>
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -24,7 +23,6 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
-#include "process/child.h"
 #include "process/tree.h"
 #include "spawn/descendants.h"
 
@@ -477,33 +475,6 @@ TEST_P(WorkersTest, ReadTheErrorFile) {
   start_and_run();
   ASSERT_TRUE(exits_[0].error_file);
   EXPECT_EQ(exits_[0].error_file->message, "ValueError: boom");
-}
-
-// Mounts a file system without a server, for this thread and the threads that it starts.
-Fd mount_hanging_folder(const fs::path& folder) {
-  Fd server(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-  if (!server || ::unshare(CLONE_NEWNS) != 0) return {};
-  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-  fs::create_directory(folder);
-  const auto options = fmt::format("fd={},rootmode=40000,user_id=0,group_id=0", server.get());
-  if (::mount("nobody", folder.c_str(), "fuse", 0, options.c_str()) != 0) return {};
-  return server;
-}
-
-// As --notify on a file system that is slow, when ranks are killed.
-TEST_F(AnyWorkersTest, AreToldFromACommandWhoseProgramHangs) {
-  const fs::path hanging = root_ / "hanging";
-  const Fd server = mount_hanging_folder(hanging);
-  if (!server) GTEST_SKIP() << "no file system can be mounted here";
-  const auto children = own_children(io_, inherited_, "n1");
-  auto command = std::async(
-      std::launch::async, [&] { return process::start(hanging / "program", {"program"}, {}, {}); });
-  while (process::children_of(::getpid()).empty()) std::this_thread::yield();
-  for (int i = 0; i < 20; ++i) children->signal_all(SIGKILL);
-  EXPECT_FALSE(process::children_of(::getpid()).empty());
-  ::umount2(hanging.c_str(), MNT_FORCE);  // what waits for it fails
-  EXPECT_FALSE(command.get()) << "it was killed";
-  ::umount2(hanging.c_str(), MNT_DETACH);
 }
 
 TEST_F(AnyWorkersTest, AreReportedWhereTheirErrorFilesHang) {

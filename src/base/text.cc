@@ -177,11 +177,13 @@ void append_printable(std::string& out, const Character& character) {
   }
 }
 
-// How many characters at the start of the text are printable ASCII: most of what is said is nothing
+// Moves the printable ASCII at the start of the text to `out`: most of what is said is nothing
 // else.
-std::size_t plain_bytes(std::string_view text) {
+void move_plain(std::string_view& text, std::string& out) {
   const auto end = std::ranges::find_if(text, [](char c) { return c < ' ' || c > '~'; });
-  return static_cast<std::size_t>(end - text.begin());
+  const auto plain = static_cast<std::size_t>(end - text.begin());
+  out += text.substr(0, plain);
+  text.remove_prefix(plain);
 }
 
 // The length of the colour sequence at the start of the text, as in "\033[1;31m"; 0: none.
@@ -197,9 +199,7 @@ std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (;;) {
-    const std::size_t plain = plain_bytes(text);
-    out += text.substr(0, plain);
-    text.remove_prefix(plain);
+    move_plain(text, out);
     if (text.empty()) return out;
     const Character character = first_character(text);
     append_printable(out, character);
@@ -211,9 +211,7 @@ std::string printable_lines(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (;;) {
-    const std::size_t plain = plain_bytes(text);
-    out += text.substr(0, plain);
-    text.remove_prefix(plain);
+    move_plain(text, out);
     if (text.empty()) return out;
     const Character character = first_character(text);
     const bool stays = character.bytes == "\n" || character.bytes == "\t";

@@ -17,6 +17,7 @@
 #include "process/child.h"
 #include "process/program.h"
 #include "stacks/look.h"
+#include "stacks/testing.h"
 #include "stacks/usage.h"
 
 namespace toprun::stacks {
@@ -113,17 +114,6 @@ bool appears(const std::filesystem::path& file) {
   return false;
 }
 
-// A machine that stands still for a second lets an answer come after its limit: then it is asked
-// again.
-template <class Ask, class TooLate>
-auto in_time(const Ask& ask, const TooLate& too_late) {
-  auto answer = ask();
-  for (int i = 0; i < 100 && too_late(answer); ++i) {
-    std::this_thread::sleep_for(10ms);
-    answer = ask();
-  }
-  return answer;
-}
 std::optional<Usage> used_by(pid_t pid) {
   return in_time([&] { return usage(pid); }, [](const auto& used) { return !used; });
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "stacks/memory.h"
@@ -35,5 +37,17 @@ class FakeMemory : public Memory {
   std::vector<std::byte> bytes_;
   Address start_;
 };
+
+// A machine that stands still for a second lets an answer come after its limit: then it is asked
+// again.
+template <class Ask, class TooLate>
+auto in_time(const Ask& ask, const TooLate& too_late) {
+  auto answer = ask();
+  for (int i = 0; i < 100 && too_late(answer); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    answer = ask();
+  }
+  return answer;
+}
 
 }  // namespace toprun::stacks
