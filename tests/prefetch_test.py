@@ -95,20 +95,26 @@ class Records(Prefetch):
         self.assertTrue(any(kind.startswith("part") for kind in files.values()), "parts of libraries")
         self.assertNotIn(str(self.path / "waits.py"), files)
 
-        again = self.launch("-v", "--prefetch=odd", "plain.py")
+        # Parts have small holes that no import has read, and the kernel may have dropped something: one run may read.
+        for _ in range(5):
+            again = self.launch("-v", "--prefetch=odd", "plain.py")
+            if "nothing to read" in again.err:
+                break
         self.assertRegex(again.err, r"--prefetch on \S+ has nothing to read: all is in the page cache")
         self.assertEqual(self.records(), [path])
-        for name in files:
-            if os.path.isfile(name):
-                forget(name)
-        if cached_share(compiled) > 0.5:
-            self.skipTest("files of this folder are in memory")
         report = self.path / "report.json"
-        cold = self.launch("-v", "--prefetch=odd", "--report", report, "waits.py", path)
-        self.assert_ok(cold)
-        self.assertRegex(cold.err, r"--prefetch on \S+ read \d+ MiB of \d+ files? in \d+\.\d s")
-        # A page that was in use when it was to be forgotten may be forgotten later.
-        self.assertGreater(cached_share(compiled), 0.9, f"no rank has imported it: {cold}")
+        for _ in range(3):  # the kernel may drop at any time what a run has read
+            for name in filter(os.path.isfile, files):
+                forget(name)
+            if cached_share(compiled) > 0.5:
+                self.skipTest("files of this folder are in memory")
+            cold = self.launch("-v", "--prefetch=odd", "--report", report, "waits.py", path)
+            self.assert_ok(cold)
+            self.assertRegex(cold.err, r"--prefetch on \S+ read \d+ MiB of \d+ files? in \d+\.\d s")
+            # A page that was in use when it was to be forgotten may be forgotten later.
+            if (share := cached_share(compiled)) > 0.9:
+                break
+        self.assertGreater(share, 0.9, f"no rank has imported it: {cold}")
         attempt, = json.loads(report.read_text())["attempts"]
         self.assertEqual(attempt["slowest"]["prefetch"]["counted"], 1)
 
