@@ -2,6 +2,7 @@
 //   run_sim [--seeds N] [--first SEED] [--seed SEED] [--nodes MOST] [--faults N | --in-place]
 //   [--trace]
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
@@ -62,11 +63,20 @@ toprun::simulation::Scenario play(const Wanted& wanted, std::uint64_t seed) {
   return toprun::simulation::scenario(seed, wanted.nodes);
 }
 
+// A large run reads its 350 MB in no order: with pages of 2 MiB it takes a quarter less time. The C
+// library reads the wish for them when a program starts.
+void use_huge_pages(char** argv) {
+  if (std::getenv("GLIBC_TUNABLES") != nullptr) return;
+  ::setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 0);
+  ::execv("/proc/self/exe", argv);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace toprun::simulation;
   const Wanted what = wanted(argc, argv);
+  use_huge_pages(argv);
   std::uint64_t broken = 0;
   std::uint64_t steps = 0;
   for (std::uint64_t seed = what.first; seed < what.first + what.seeds; ++seed) {
