@@ -169,14 +169,14 @@ class Endpoint(support.TestCase):
 
     def test_nobody_joins(self):
         finished = self.join(f"localhost:{support.free_port()}", *JOIN)
-        self.assertRegex(finished.err, r"toprun: 1 of 2 joined within 3\.\d s; start the missing ones, "
+        self.assertRegex(finished.err, r"toprun: 1 of 2 joined within [3-9]\.\d s; start the missing ones, "
                                        "or raise join_timeout in --rdzv-conf\n")
 
     def test_a_name_that_does_not_resolve(self):
         finished = self.join("no-such-host.invalid:29400", *JOIN)
         self.assertRegex(finished.err, r"waiting for .*no-such-host\.invalid:29400: cannot resolve")
         self.assertRegex(finished.err.splitlines()[-1],
-                         r"cannot join .* within 3\.\d s: cannot resolve .*is_host=1 on one$")
+                         r"cannot join .* within [3-9]\.\d s: cannot resolve .*is_host=1 on one$")
 
     def dial(self, port, *options):
         """Node rank 1, which dials a root that is not there."""
@@ -191,7 +191,7 @@ class Endpoint(support.TestCase):
     def test_a_port_that_refuses(self):
         port = support.free_port()
         self.assertRegex(self.last_words(self.dial(port, *JOIN)),
-                         rf"cannot join .*127\.0\.0\.1:{port} within 3\.\d s: connection refused")
+                         rf"cannot join .*127\.0\.0\.1:{port} within [3-9]\.\d s: connection refused")
 
     def test_strangers(self):
         # Each is told apart from a root that starts late; the join time-out is not waited for.

@@ -13,6 +13,7 @@ import support
 SH = ["--no-python", "sh", "-c"]
 LAST_CALL_S = 1
 SILENCE_S = 3
+SPARE = "waiting as a spare"
 CONF = f"last_call_timeout={LAST_CALL_S},keep_alive_interval=1,keep_alive_max_attempt={SILENCE_S}"
 
 # Says who it is by the name of a file, then waits until it is told to fail or to end.
@@ -143,7 +144,7 @@ class Nodes(Elastic):
         self.expect(0, world_size=1, restarts=0)
         self.assertGreater(time.monotonic() - start, LAST_CALL_S)
         late = self.agent("1:2", "--max-restarts", 1)
-        time.sleep(0.5)
+        late.says(SPARE)
         self.fail_rank(0, 0, 3)
         self.expect(1, world_size=2, restarts=1)
         self.end(first, late)
@@ -152,7 +153,7 @@ class Nodes(Elastic):
         runs = [self.root_agent(2, "--max-restarts", 1), self.agent(2, "--max-restarts", 1)]
         self.expect(0, world_size=2, restarts=0)
         spare = self.agent(2, "--max-restarts", 1)
-        time.sleep(0.5)
+        spare.says(SPARE)
         self.kill_agent(runs.pop())
         self.expect(1, world_size=2, restarts=0)
         self.end(runs[0], spare)
@@ -237,7 +238,7 @@ class Nodes(Elastic):
         runs = [self.root_agent("1:2"), self.agent("1:2")]
         self.expect(0, world_size=2, restarts=0)
         spare = self.agent("1:2")
-        time.sleep(0.5)
+        spare.says(SPARE)
         spare.signal(signal.SIGTERM)
         finished = spare.wait(20)
         self.assertEqual(finished.code, 143, finished)

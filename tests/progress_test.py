@@ -69,7 +69,7 @@ class Progress(support.TestCase):
         return Terminal(self, *argv, cwd=self.here, env={**support.without_torch(), **(env or {})})
 
     def test_while_the_ranks_import(self):
-        terminal = self.start("--nproc-per-node", 2, script="import time; time.sleep(1.5)")
+        terminal = self.start("--nproc-per-node", 2, script="import time; time.sleep(3)")
         terminal.expect(rb"toprun: \d s, 2 ranks started, none has come to the store yet")
         self.assertEqual(terminal.code(), 0)
         self.assertEqual(left_on(terminal), "")
@@ -82,7 +82,7 @@ class Progress(support.TestCase):
         self.assertNotRegex(terminal.seen[terminal.seen.index(b"met"):], LINE)
 
     def test_output_and_own_lines_stand_alone(self):
-        terminal = self.start(script="import time; time.sleep(1.2); print('a\\nb', flush=True); time.sleep(1); 1 / 0")
+        terminal = self.start(script="import time; time.sleep(3); print('a\\nb', flush=True); time.sleep(1); 1 / 0")
         terminal.expect(LINE)
         self.assertEqual(terminal.code(), 1)
         text = left_on(terminal)
@@ -115,7 +115,7 @@ class Progress(support.TestCase):
         self.assertNotIn(b"\x1b", terminal.seen)
 
     def test_with_output_in_a_file(self):
-        terminal = self.start(script="import time; time.sleep(1.5); print('end')",
+        terminal = self.start(script="import time; time.sleep(3); print('end')",
                               argv=["sh", "-c", f"{support.binary()} script.py > out"])
         terminal.expect(LINE)
         terminal.code()

@@ -13,7 +13,7 @@ from ssh_cases import SshCase
 TOPRUN = support.TOPRUN
 HOSTS = [f"n{i}" for i in range(64)]
 ALL = "n[0-63]"
-CONNECT_TIME_OUT_S = 10.0  # a dead host is named within it, after the time that the logins take
+NAMED_WITHIN_S = 30.0  # after the time that the logins take: ssh gives a dead host up after 8 s, TCP after 127
 
 
 class Many(SshCase):
@@ -44,7 +44,7 @@ class Many(SshCase):
                     finished.err,
                     rf"\Atoprun: no agent on {self.dead}: connection timed out; .*\n"
                     r"toprun: 63 of 64 hosts answered: the job needs all of them; .*\n\Z")
-                self.assertLess(finished.seconds, CONNECT_TIME_OUT_S + whole.seconds)
+                self.assertLess(finished.seconds, NAMED_WITHIN_S + whole.seconds)
             with self.subTest(f"shrunk; TEST_SEED={self.seed}: {self.dead}"):
                 finished = self.launch("--nnodes", "60:64", *shows("RANK", "WORLD_SIZE",
                                                                    "TOPRUN_NODE_NAME"))

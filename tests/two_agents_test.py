@@ -135,15 +135,15 @@ class Failing(TwoAgents):
         stopped, other = self.kill_one(1, signal.SIGSTOP)
         self.assertEqual((stopped.code, other.code), (1, 1))
         self.assertRegex(other.err, rf"node {os.uname().nodename} was lost\n  reason +lost \S+: no "
-                                    r"word for 2\.\d s")
+                                    r"word for [2-9]\.\d s")
         self.assertLess(other.seconds, stopped.seconds)
-        self.assertRegex(stopped.err, rf"gave no sign of life for {STALL_LIMIT_S}\.\d s")
+        self.assertRegex(stopped.err, rf"gave no sign of life for [{STALL_LIMIT_S}-9]\.\d s")
 
     def test_a_stopped_root_is_noticed_by_the_member(self):
         # torchrun's default of 3 attempts
         stopped, other = self.kill_one(0, signal.SIGSTOP, conf="keep_alive_interval=1")
         self.assertEqual((stopped.code, other.code), (1, 1))
-        self.assertRegex(other.err, r"lost the root agent at \S+: no word for 3\.\d s")
+        self.assertRegex(other.err, r"lost the root agent at \S+: no word for [3-9]\.\d s")
 
     def test_interrupting_one_agent_stops_both(self):
         for node_rank, number, code in ((0, signal.SIGINT, 130), (1, signal.SIGTERM, 143)):
