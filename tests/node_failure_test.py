@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 400 LABELS cluster torch
+# ctest: TIMEOUT 600 LABELS cluster torch
 """What becomes of a submitted job when one of its nodes fails, on the virtual cluster's real Slurm."""
 
 import json
@@ -15,7 +15,7 @@ class NodeFailure(SubmitCase):
     """A node without power: Slurm's SlurmdTimeout is 10 s here, and so is toprun's patience."""
 
     UP = ("--hosts", "3", "--racks", "1", "--slurm")
-    LIMIT_S = 60
+    LIMIT_S = 150  # Slurm takes 55 s to put a job back whose first node is lost
 
     def setUp(self):
         """With a node still completing the test before, an elastic job would start on two of three. And
@@ -37,13 +37,8 @@ class NodeFailure(SubmitCase):
         self.addCleanup(self.cluster.power_on, host)
 
     def wait_for_ranks(self, id, folder, pattern, count):
-        try:
-            wait_for(lambda: len(list(folder.glob(pattern))) == count, f"{count} of {pattern}",
-                     self.LIMIT_S)
-        except AssertionError as error:
-            outputs = "".join(f"--- {path.name}\n{path.read_text()}"
-                              for path in sorted((folder / "logs").rglob("*.out")))
-            raise AssertionError(f"{error}\n{self.job(id)}\n{outputs}") from None
+        self.wait_for_job(id, lambda: len(list(folder.glob(pattern))) == count, f"{count} of {pattern}",
+                          self.LIMIT_S)
 
     def test_a_job_is_requeued_and_finds_its_checkpoint(self):
         folder = self.folder()

@@ -1,5 +1,6 @@
 """Cases that submit jobs to the virtual cluster's Slurm by toprun itself."""
 
+import pathlib
 import re
 import shlex
 import shutil
@@ -34,8 +35,17 @@ class SubmitCase(cluster.SlurmCase):
         return dict(re.findall(r"(\S+?)=(\S*)", self.login("scontrol", "show", "job", "-o", id).out))
 
     def wait_for_state(self, id, *states, limit=30):
-        return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
-                        f"job {id} is {' or '.join(states)}", limit)
+        return self.wait_for_job(id, lambda: (job := self.job(id)).get("JobState") in states and job,
+                                 f"job {id} is {' or '.join(states)}", limit)
+
+    def wait_for_job(self, id, condition, what, limit):
+        try:
+            return wait_for(condition, what, limit)
+        except AssertionError as error:
+            job = self.job(id)
+            outputs = "".join(f"--- {path.name}\n{path.read_text()}"
+                              for path in sorted(pathlib.Path(job.get("WorkDir", "/none")).glob("logs/**/*.out")))
+            raise AssertionError(f"{error}\n{job}\n{outputs}") from None
 
     def start_again(self, id):
         """Slurm keeps a requeued job back for two minutes from when its last node is free, which is

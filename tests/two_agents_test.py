@@ -112,8 +112,9 @@ class Failing(TwoAgents):
             self.assertEqual(end.code, 9, end)
         self.assertRegex(end.err, "oh dear")
 
-    def kill_one(self, node_rank, number, conf="keep_alive_interval=1,keep_alive_max_attempt=2"):
+    def kill_one(self, node_rank, number):
         """Signals one agent while all workers run; returns the end of both runs."""
+        conf = "keep_alive_interval=1,keep_alive_max_attempt=2"
         runs = [self.agent("--rdzv-conf", conf, *self.waiting(), node_rank=rank) for rank in (0, 1)]
         support.wait_for_files(self.ready, 4)
         os.kill(runs[node_rank].agent(), number)
@@ -141,7 +142,14 @@ class Failing(TwoAgents):
 
     def test_a_stopped_root_is_noticed_by_the_member(self):
         # torchrun's default of 3 attempts
-        stopped, other = self.kill_one(0, signal.SIGSTOP, conf="keep_alive_interval=1")
+        runs = [self.agent("--rdzv-conf", "keep_alive_interval=1", *self.waiting(), node_rank=rank) for rank in (0, 1)]
+        support.wait_for_files(self.ready, 4)
+        agent = runs[0].agent()
+        runs[0].signal(signal.SIGSTOP)  # its keeper, which would kill it, and close the connection
+        os.kill(agent, signal.SIGSTOP)
+        other = runs[1].wait(40)
+        runs[0].signal(signal.SIGCONT)
+        stopped, _ = self.ends(runs, 60)
         self.assertEqual((stopped.code, other.code), (1, 1))
         self.assertRegex(other.err, r"lost the root agent at \S+: no word for [3-9]\.\d s")
 

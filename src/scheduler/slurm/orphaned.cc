@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/console.h"
 #include "base/text.h"
@@ -29,10 +30,8 @@ std::chrono::seconds slurmd_timeout(const Environment& environment) {
   return told ? std::chrono::seconds(*told) : default_slurmd_timeout;
 }
 
-// The answer is ignored, because another node may have sent the command first.
+// The answer is ignored: another node may have sent the command first.
 void give_back(const std::string& job, bool may_run_again, const Environment& environment) {
-  say(fmt::format("Slurm has lost the node of job {}'s batch script: {}", job,
-                  may_run_again ? "the job goes back into the queue" : "the job ends"));
   const std::vector<std::string> command =
       may_run_again ? std::vector<std::string>{"scontrol", "requeue", job}
                     : std::vector<std::string>{"scancel", job};
@@ -58,6 +57,7 @@ void SlurmEngine::settle_orphaned(const Environment& environment, const Pause& p
   const auto index = slurm::number(environment, "SLURM_NODEID", 0, INT32_MAX);
   if (!job || !index || !*index || **index < 1 || **index > last_watcher) return;
   const auto deadline = steady_clock::now() + slurmd_timeout(environment) + slack;
+  bool said = false;
   do {
     const auto answer = process::output_of({"scontrol", "show", "job", "-o", *job}, environment,
                                            engine_answer_limit);
@@ -65,7 +65,12 @@ void SlurmEngine::settle_orphaned(const Environment& environment, const Pause& p
     const BatchScript script = batch_script_in(*answer);
     if (script == BatchScript::none) return;
     if (script == BatchScript::alive) continue;
-    return give_back(*job, slurm::Record(*answer).get("Requeue") == "1", environment);
+    const bool may_run_again = slurm::Record(*answer).get("Requeue") == "1";
+    if (!std::exchange(said, true)) {
+      say(fmt::format("Slurm has lost the node of job {}'s batch script: {}", *job,
+                      may_run_again ? "the job goes back into the queue" : "the job ends"));
+    }
+    give_back(*job, may_run_again, environment);  // and look whether that was done
   } while (pause(between_looks) && steady_clock::now() < deadline);
 }
 
