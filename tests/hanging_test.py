@@ -72,7 +72,7 @@ class FileSystems(support.TestCase):
         logs = self.folder()
         run = self.job("--max-restarts", "1", "--log-dir", logs, "--redirects", "3")
         self.hang(logs)
-        finished = self.end(run, 35, code=1)
+        finished = self.end(run, 60, code=1)
         self.assertRegex(finished.err, "the folders and files of its ranks: not there after 20 s; "
                                        "see which file system hangs: that of the program, of --log-dir")
 
@@ -85,7 +85,7 @@ class FileSystems(support.TestCase):
                          env={"ROOT": str(self.root)})
         support.wait_until((self.root / "began.0").exists, 20, "the first attempt runs")
         self.hang(folder)
-        finished = self.end(run, 35, code=1)
+        finished = self.end(run, 60, code=1)
         self.assertIn("the folders and files of its ranks: not there after 20 s", finished.err)
 
     def test_the_report_of_a_job_that_goes_on(self):
