@@ -6,7 +6,6 @@ import ctypes
 import os
 import shlex
 import sys
-import time
 import unittest
 
 import support

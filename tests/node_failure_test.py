@@ -3,7 +3,6 @@
 
 import json
 import re
-import time
 import unittest
 
 import support
@@ -15,7 +14,7 @@ class NodeFailure(SubmitCase):
     """A node without power: Slurm's SlurmdTimeout is 10 s here, and so is toprun's patience."""
 
     UP = ("--hosts", "3", "--racks", "1", "--slurm")
-    LIMIT_S = 150  # Slurm takes 55 s to put a job back whose first node is lost
+    LIMIT_S = 150  # 55 s until a job whose first node is lost is back in the queue, most of them Slurm's
 
     def setUp(self):
         """With a node still completing the test before, an elastic job would start on two of three. And
