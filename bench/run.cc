@@ -179,11 +179,11 @@ class Run {
       for (std::size_t i = 0; i < parts_.size(); ++i) {
         const rendezvous::Assignment& part = parts_[i].assignment();
         for (int rank = 0; rank < part.nproc; ++rank) {
-          run::WorkerEnded ended;
-          ended.exit.host = joins_[i].host;
-          ended.exit.rank = part.first_rank + rank;
-          ended.exit.local_rank = rank;
-          on(i, ended);
+          agent::WorkerExit exit;
+          exit.host = joins_[i].host;
+          exit.rank = part.first_rank + rank;
+          exit.local_rank = rank;
+          on(i, run::WorkerEnded{std::move(exit)});
         }
         on(i, run::WorkersGone{});
       }
@@ -220,9 +220,9 @@ class Run {
   }
 
   // … and an agent's.
-  void on(std::size_t agent, const run::PartEvent& event) {
+  void on(std::size_t agent, run::PartEvent event) {
     run::NodePart& part = parts_[agent];
-    part.on(event, now_.steady);
+    part.on(std::move(event), now_.steady);
     for (auto actions = part.take(); !actions.empty(); actions = part.take()) {
       for (run::PartAction& action : actions) {
         if (auto* report = std::get_if<run::Report>(&action)) {
@@ -230,7 +230,7 @@ class Run {
         } else if (std::holds_alternative<run::FindStore>(action)) {
           part.on(run::StoreFound{part.assignment().attempt, std::string("10.0.0.1")}, now_.steady);
         } else if (const auto* start = std::get_if<run::StartWorkers>(&action)) {
-          part.on(run::WorkersStarted{rendezvous::Started{start->assignment.first_rank, ""}},
+          part.on(run::WorkersStarted{rendezvous::Started{start->assignment->first_rank, ""}},
                   now_.steady);
         }
       }

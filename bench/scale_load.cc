@@ -96,7 +96,7 @@ class Agent {
   rendezvous::Join join() const;
 
  private:
-  void on(const run::PartEvent& event);
+  void on(run::PartEvent event);
   void act(const run::Report& report);
   void act(const run::FindStore& find);
   void act(const run::StartWorkers& start);
@@ -267,12 +267,12 @@ void Agent::begin(rendezvous::Joined joined) {
   load_.reached(::joined);
 }
 
-void Agent::on(const run::PartEvent& event) {
+void Agent::on(run::PartEvent event) {
   if (dead_ || over_) return;
   const auto* message = std::get_if<run::Told>(&event);
   const bool is_stop = message && std::holds_alternative<rendezvous::Stop>(message->message);
   if (is_stop && !std::exchange(told_, true)) load_.reached(::told);
-  part_->on(event, std::chrono::steady_clock::now());
+  part_->on(std::move(event), std::chrono::steady_clock::now());
   for (auto actions = part_->take(); !actions.empty(); actions = part_->take()) {
     for (const run::PartAction& action : actions) {
       std::visit([this](const auto& what) { act(what); }, action);
@@ -289,11 +289,11 @@ void Agent::act(const run::Report& report) {
 
 void Agent::act(const run::FindStore& find) {
   load_.reached(assigned);
-  if (find.assignment.store.agent == root_agent_) {  // as node/member.cc does
-    return on(run::StoreFound{find.assignment.attempt, "127.0.0.1"});
+  if (find.assignment->store->agent == root_agent_) {  // as node/member.cc does
+    return on(run::StoreFound{find.assignment->attempt, "127.0.0.1"});
   }
   load_.when_free([this, assignment = find.assignment] {
-    asio::co_spawn(load_.io, find_store(assignment.attempt, assignment.store), end_of_task);
+    asio::co_spawn(load_.io, find_store(assignment->attempt, *assignment->store), end_of_task);
   });
 }
 
@@ -306,7 +306,7 @@ asio::awaitable<void> Agent::find_store(int attempt, rendezvous::StoreAddress st
 
 void Agent::act(const run::StartWorkers& start) {
   runs_ = true;
-  on(run::WorkersStarted{rendezvous::Started{start.assignment.first_rank, ""}});
+  on(run::WorkersStarted{rendezvous::Started{start.assignment->first_rank, ""}});
   load_.reached(started);
 }
 

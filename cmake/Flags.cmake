@@ -49,8 +49,12 @@ if(TOPRUN_SANITIZE)
   add_link_options(-fsanitize=${TOPRUN_SANITIZE})
   if(TOPRUN_SANITIZE MATCHES undefined)
     # Half of all code would be checks of these before each access. A null pointer that is followed ends the
-    # program as well, and no format of ours is read but by memcpy.
+    # program as well, no format of ours is read but by memcpy, and what a wrong pointer or a dead object's
+    # table of functions leads to, AddressSanitizer sees.
     add_compile_options(-fno-sanitize=null,alignment)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      add_compile_options(-fno-sanitize=pointer-overflow,vptr)
+    endif()
   endif()
   if(TOPRUN_SANITIZE MATCHES thread)
     # g++ 12 warns about the fences in Asio, which ThreadSanitizer does not model.

@@ -63,11 +63,16 @@ toprun::simulation::Scenario play(const Wanted& wanted, std::uint64_t seed) {
   return toprun::simulation::scenario(seed, wanted.nodes);
 }
 
-// A large run reads its 350 MB in no order: with pages of 2 MiB it takes a tenth to a quarter less
-// time. The C library reads the wish for them when a program starts.
-void use_huge_pages(char** argv) {
+// A large run reads its 350 MB in no order, and frees millions of small values: with pages of 2
+// MiB, memory that is kept, and caches of freed values without a small limit it takes a fifth less
+// time. The C library reads these wishes when a program starts.
+constexpr const char* wishes =
+    "glibc.malloc.hugetlb=1:glibc.malloc.tcache_count=65535:"
+    "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296";
+
+void tune_memory(char** argv) {
   if (std::getenv("GLIBC_TUNABLES") != nullptr) return;
-  ::setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 0);
+  ::setenv("GLIBC_TUNABLES", wishes, 0);
   ::execv("/proc/self/exe", argv);
 }
 
@@ -76,7 +81,7 @@ void use_huge_pages(char** argv) {
 int main(int argc, char** argv) {
   using namespace toprun::simulation;
   const Wanted what = wanted(argc, argv);
-  use_huge_pages(argv);
+  tune_memory(argv);
   std::uint64_t broken = 0;
   std::uint64_t steps = 0;
   for (std::uint64_t seed = what.first; seed < what.first + what.seeds; ++seed) {

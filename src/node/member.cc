@@ -124,10 +124,10 @@ asio::awaitable<int> Member::run() {
   carry_out();
   while (!part_.over()) {
     const auto wake_at = part_.wake_at();
-    const auto event = co_await inbox_.next(wake_at);
+    auto event = co_await inbox_.next(wake_at);
     const auto now = std::chrono::steady_clock::now();
     if (event) {
-      part_.on(*event, now);
+      part_.on(*std::move(event), now);
     } else {
       part_.pass(now);
     }
@@ -171,13 +171,13 @@ void Member::act(const run::Report& report) {
 // The workers of the previous attempt are gone, and none of their clients may remain.
 void Member::act(const run::FindStore& find) {
   workers_.reset();
-  const bool here = find.assignment.store.agent == session_.identity.agent;
-  session_.renew_store(here, find.assignment.world_size,
-                       [this, assignment = find.assignment] { locate_store(assignment); });
+  const bool here = find.assignment->store->agent == session_.identity.agent;
+  session_.renew_store(here, find.assignment->world_size,
+                       [this, assignment = find.assignment] { locate_store(*assignment); });
 }
 
 void Member::locate_store(const rendezvous::Assignment& assignment) {
-  rendezvous::StoreAddress store = assignment.store;
+  rendezvous::StoreAddress store = *assignment.store;
   const bool here = store.agent == session_.identity.agent;
   const bool beside = session_.job.reach() == hosts::Reach::this_host;
   if (!store.exact.empty() || beside || (here && !session_.job.several_processes())) {
@@ -229,7 +229,7 @@ asio::awaitable<void> Member::await_workplace(int attempt) {
 
 // The root's own node has no copy.
 asio::awaitable<Result<void>> Member::await_copy(int attempt) {
-  const std::optional<rendezvous::StagePart> part = part_.assignment().stage;
+  const Rare<rendezvous::StagePart> part = part_.assignment().stage;
   if (!session_.staging || !part || part->sources.empty()) co_return Result<void>();
   const auto staged = co_await session_.staging->settled(*part);
   const bool is_current = part_.assignment().attempt == attempt;
@@ -260,13 +260,13 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
     report_prefetch();
   }
   if (watches) {
-    asio::co_spawn(session_.io, watch_network(wanted.assignment.attempt), end_of_task);
+    asio::co_spawn(session_.io, watch_network(wanted.assignment->attempt), end_of_task);
   }
   if (runs && session_.job.options.hang_timeout) {
-    asio::co_spawn(session_.io, watch_progress(wanted.assignment.attempt), end_of_task);
+    asio::co_spawn(session_.io, watch_progress(wanted.assignment->attempt), end_of_task);
   }
-  if (runs && wanted.assignment.store.agent == session_.identity.agent) {
-    asio::co_spawn(session_.io, watch_arrivals(wanted.assignment.attempt), end_of_task);
+  if (runs && wanted.assignment->store->agent == session_.identity.agent) {
+    asio::co_spawn(session_.io, watch_arrivals(wanted.assignment->attempt), end_of_task);
   }
 }
 
@@ -320,7 +320,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
     started = workers_->start();
   }
   if (!started) co_return std::unexpected(started.error());
-  if (!proof_.nccl_logs.empty()) count_network(wanted.assignment.attempt);
+  if (!proof_.nccl_logs.empty()) count_network(wanted.assignment->attempt);
   rendezvous::Started news;
   if (!plans_.empty()) news.first_rank = rank_told_to(plans_.front());
   // Each rank in place has a separate folder.

@@ -159,7 +159,7 @@ agent::WorkerFacts common_facts(const WorkRequest& request) {
   facts.role = job.options.role;
   facts.role_world_size = assignment.role_world_size;
   facts.master_addr = request.master_addr;
-  facts.master_port = assignment.store.port;
+  facts.master_port = assignment.store->port;
   facts.max_restarts = job.options.max_restarts;
   facts.restart_count = assignment.restarts;
   facts.run_id = assignment.run_id;

@@ -230,7 +230,7 @@ void to_json(nlohmann::json& json, const Assignment& a) {
   json["run_id"] = a.run_id;
   json["location"] = a.location;
   json["colours"] = a.colours;
-  json["store"] = a.store;
+  json["store"] = *a.store;
   if (a.stage) json["stage"] = {{"key", a.stage->key}, {"sources", a.stage->sources}};
 }
 
@@ -248,13 +248,14 @@ void from_json(const nlohmann::json& json, Assignment& a) {
   json.at("run_id").get_to(a.run_id);
   json.at("location").get_to(a.location);
   json.at("colours").get_to(a.colours);
-  json.at("store").get_to(a.store);
+  a.store = json.at("store").get<StoreAddress>();
   const auto stage = json.find("stage");
   if (stage == json.end()) return;
-  a.stage.emplace();
-  stage->at("key").get_to(a.stage->key);
-  stage->at("sources").get_to(a.stage->sources);
-  if (a.stage->sources.size() > most_stage_sources) throw OutOfRange("sources");
+  StagePart part;
+  stage->at("key").get_to(part.key);
+  stage->at("sources").get_to(part.sources);
+  if (part.sources.size() > most_stage_sources) throw OutOfRange("sources");
+  a.stage = std::move(part);
 }
 
 // Uses base64, because JSON holds UTF-8 only and workers may print any bytes.

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/rare.h"
+#include "base/shared.h"
 #include "doctor/resources.h"
 
 namespace toprun::rendezvous {
@@ -123,10 +123,10 @@ struct Assignment {
   int role_first_rank = 0;
   int role_world_size = 1;
   std::string run_id;
-  std::string location;  // "/cluster/rack", empty if unknown
-  bool colours = false;  // the root's terminal shows colours
-  StoreAddress store;
-  std::optional<StagePart> stage;
+  std::string location;        // "/cluster/rack", empty if unknown
+  bool colours = false;        // the root's terminal shows colours
+  Shared<StoreAddress> store;  // the same for all of an attempt
+  Rare<StagePart> stage;
 };
 
 // member → root, with --gather-output: its workers' output, byte for byte.

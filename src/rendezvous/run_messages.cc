@@ -415,6 +415,20 @@ constexpr const char* name_of(const Finish*) {
   return "finish";
 }
 
+template <class Message>
+constexpr const char* name_of(const Shared<Message>*) {
+  return name_of(static_cast<const Message*>(nullptr));
+}
+
+template <class Message>
+struct ContentOf {
+  using Type = Message;
+};
+template <class Message>
+struct ContentOf<Shared<Message>> {
+  using Type = Message;
+};
+
 template <class... Messages>
 json write_one_of(const std::variant<Messages...>& message) {
   return std::visit(
@@ -431,7 +445,7 @@ json write_one_of(const std::variant<Messages...>& message) {
 template <class Message, class Variant>
 bool read_if_named(const json& object, std::string_view type, std::optional<Variant>& found) {
   if (type != name_of(static_cast<const Message*>(nullptr))) return false;
-  Message message;
+  typename ContentOf<Message>::Type message;
   read_from(object, message);
   found.emplace(std::move(message));
   return true;

@@ -12,6 +12,7 @@
 
 #include "agent/exit.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "fabric/proof.h"
 #include "hang/alarm.h"
 #include "hang/standing.h"
@@ -147,8 +148,8 @@ struct Notice {
 // member → root. `attempt`: of the member's latest assignment; unset before the first one.
 struct ToRoot {
   std::optional<int> attempt;
-  std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone,
-               Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
+  std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, Shared<agent::WorkerExit>,
+               Gone, Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
                hang::Alarm, RanksSeen, RanksTold, RanksUse, Notice>
       what;
 };
@@ -198,8 +199,8 @@ struct Finish {
   std::string summary;  // the run's last line; empty: the run continues without this member
 };
 
-using ToNode = std::variant<WaitAsSpare, Assignment, Start, LookAtRanks, MeasureRanks, Taken, Stop,
-                            Interrupt, Notice, Finish>;
+using ToNode = std::variant<WaitAsSpare, Shared<Assignment>, Start, LookAtRanks, MeasureRanks,
+                            Taken, Stop, Interrupt, Notice, Finish>;
 
 // Limits for values in messages; a value beyond them makes a message malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};

@@ -116,9 +116,9 @@ void Coordinator::happened(Arranged& arranged) {
 }
 
 void Coordinator::assign() {
-  const rendezvous::StoreAddress store = store_address();
+  const Shared<rendezvous::StoreAddress> store = store_address();
   if (settings_.tells_orders && settings_.several_processes) {
-    tell_user(fmt::format("the store is on {}, port {}", store.host, store.port));
+    tell_user(fmt::format("the store is on {}, port {}", store->host, store->port));
   }
   std::vector<rendezvous::Assignment> parts = attempt_.arrangement.parts;
   if (!settings_.stage_key.empty()) plan_staging(parts);
@@ -265,8 +265,8 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     attempt_.prefetched.push_back({prefetched->took, std::nullopt, attempt_.hosts[part]});
   } else if (const auto* arrivals = std::get_if<Arrivals>(&message.what)) {
     if (part == attempt_.arrangement.store_host) arrived(*arrivals, now_.steady);
-  } else if (auto* exit = std::get_if<agent::WorkerExit>(&message.what)) {
-    exited(part, std::move(*exit));
+  } else if (const auto* exit = std::get_if<Shared<agent::WorkerExit>>(&message.what)) {
+    exited(part, *exit);
   } else if (const auto* was_last = std::get_if<Gone>(&message.what)) {
     gone(node, *was_last);
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {

@@ -284,7 +284,7 @@ TEST(Coordinator, TellsEachNodeFromWhomItTakesTheEnvironment) {
   for (const int node : {0, 1, 2}) run.come(node);
   std::map<std::string, std::vector<std::string>> sources;
   for (const Send& send : run.sent) {
-    const auto* const part = std::get_if<rendezvous::Assignment>(&send.message);
+    const auto* const part = std::get_if<Shared<rendezvous::Assignment>>(&send.message);
     if (part == nullptr) continue;
     ASSERT_TRUE(part->stage);
     EXPECT_EQ(part->stage->key, "00ff");

@@ -15,9 +15,9 @@ NodePart::NodePart(PartSettings settings) : settings_(std::move(settings)) {
   if (settings_.unfit) fail(Failing::taking_part, *settings_.unfit);
 }
 
-void NodePart::on(const PartEvent& event, SteadyTime now) {
+void NodePart::on(PartEvent event, SteadyTime now) {
   now_ = now;
-  std::visit([this](const auto& what) { happened(what); }, event);
+  std::visit([this](auto& what) { happened(what); }, event);
 }
 
 void NodePart::pass(SteadyTime now) {
@@ -60,10 +60,10 @@ void NodePart::on_message(const rendezvous::WaitAsSpare& message) {
   exit_code_ = settings_.unfit->exit_code;
 }
 
-void NodePart::on_message(const rendezvous::Assignment& assignment) {
+void NodePart::on_message(const Shared<rendezvous::Assignment>& assignment) {
   if (is_alive()) return;
   assignment_ = assignment;
-  attempt_ = assignment.attempt;
+  attempt_ = assignment->attempt;
   state_ = PartState::finding_store;
   actions_.emplace_back(FindStore{assignment_});
 }
@@ -103,7 +103,7 @@ void NodePart::on_message(const rendezvous::Start&) {
   actions_.emplace_back(StartWorkers{assignment_, master_addr_});
 }
 
-void NodePart::happened(const WorkersStarted& started) {
+void NodePart::happened(WorkersStarted& started) {
   if (state_ != PartState::starting) return;
   if (!started.outcome) {
     state_ = PartState::waiting;
@@ -112,7 +112,7 @@ void NodePart::happened(const WorkersStarted& started) {
     return;
   }
   state_ = PartState::running;
-  report(*started.outcome);
+  report(*std::move(started.outcome));
   if (stop_when_started_) stop(*stop_when_started_);
 }
 
@@ -125,8 +125,8 @@ void NodePart::happened(const NetworkRefused& refused) {
   fail(Failing::running, refused.error);
 }
 
-void NodePart::happened(const RanksArrived& arrived) {
-  if (is_alive() && arrived.attempt == attempt_) report(arrived.arrivals);
+void NodePart::happened(RanksArrived& arrived) {
+  if (is_alive() && arrived.attempt == attempt_) report(std::move(arrived.arrivals));
 }
 
 void NodePart::happened(const RankAlarmed& alarmed) {
@@ -152,19 +152,19 @@ void NodePart::on_message(const rendezvous::MeasureRanks&) {
   if (state_ == PartState::running) actions_.emplace_back(MeasureWorkers{*attempt_});
 }
 
-void NodePart::happened(const LookedAtWorkers& looked) {
-  if (looked.attempt == attempt_) report(looked.seen);
+void NodePart::happened(LookedAtWorkers& looked) {
+  if (looked.attempt == attempt_) report(std::move(looked.seen));
 }
 
-void NodePart::happened(const WorkersTold& recorders) {
-  if (recorders.attempt == attempt_) report(recorders.told);
+void NodePart::happened(WorkersTold& recorders) {
+  if (recorders.attempt == attempt_) report(std::move(recorders.told));
 }
 
-void NodePart::happened(const WorkersGone& gone) {
+void NodePart::happened(WorkersGone& gone) {
   state_ = PartState::waiting;
   kill_at_.reset();
   if (orphaned_) return report(rendezvous::Orphaned{*orphaned_});
-  report(gone.gone);
+  report(std::move(gone.gone));
 }
 
 void NodePart::on_message(const rendezvous::Taken& taken) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "hang/stillness.h"
 #include "rendezvous/link.h"
 #include "rendezvous/run_messages.h"
@@ -49,7 +50,7 @@ struct WorkersStarted {
   Result<rendezvous::Started> outcome;
 };
 struct WorkerEnded {
-  agent::WorkerExit exit;
+  Shared<agent::WorkerExit> exit;
 };
 // The running workers must not go on: their network is not the required one.
 struct NetworkRefused {
@@ -111,13 +112,13 @@ struct Report {
   rendezvous::ToRoot message;
 };
 struct FindStore {
-  rendezvous::Assignment assignment;
+  Shared<rendezvous::Assignment> assignment;
 };
 struct AwaitWorkplace {
   int attempt = 0;
 };
 struct StartWorkers {
-  rendezvous::Assignment assignment;
+  Shared<rendezvous::Assignment> assignment;
   std::string master_addr;
 };
 // Find out where the workers stand.
@@ -192,7 +193,7 @@ class NodePart {
  public:
   explicit NodePart(PartSettings settings);
 
-  void on(const PartEvent& event, SteadyTime now);
+  void on(PartEvent event, SteadyTime now);
   // Advances the time without an event.
   void pass(SteadyTime now);
   std::vector<PartAction> take() { return std::exchange(actions_, {}); }
@@ -209,21 +210,21 @@ class NodePart {
   void happened(const StoreFound& found);
   void happened(const CopySettled& settled);
   void happened(const WorkplaceReady& workplace);
-  void happened(const WorkersStarted& started);
+  void happened(WorkersStarted& started);
   void happened(const WorkerEnded& ended);
   void happened(const NetworkRefused& refused);
-  void happened(const RanksArrived& arrived);
+  void happened(RanksArrived& arrived);
   void happened(const RankAlarmed& alarmed);
   void happened(const StillnessChanged& changed);
-  void happened(const LookedAtWorkers& looked);
-  void happened(const WorkersTold& recorders);
-  void happened(const WorkersGone& gone);
+  void happened(LookedAtWorkers& looked);
+  void happened(WorkersTold& recorders);
+  void happened(WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);
   void happened(const KeeperLost& lost);
 
   void on_message(const rendezvous::WaitAsSpare& message);
-  void on_message(const rendezvous::Assignment& assignment);
+  void on_message(const Shared<rendezvous::Assignment>& assignment);
   void on_message(const rendezvous::Start&);
   void on_message(const rendezvous::LookAtRanks& look);
   void on_message(const rendezvous::MeasureRanks&);
@@ -244,7 +245,7 @@ class NodePart {
   PartState state_ = PartState::waiting;
   SteadyTime now_{};
   std::optional<int> attempt_;  // the latest assigned one
-  rendezvous::Assignment assignment_;
+  Shared<rendezvous::Assignment> assignment_;
   std::string master_addr_;
   // Set if they must be stopped as soon as they are started.
   std::optional<std::chrono::milliseconds> stop_when_started_;

@@ -26,11 +26,11 @@ void Coordinator::plan_staging(std::vector<rendezvous::Assignment>& parts) const
   }
   const auto upstreams = stage::upstreams_of(locations, source);
   for (std::size_t place = 0; place < order.size(); ++place) {
-    rendezvous::StagePart& stage = parts[order[place]].stage.emplace();
-    stage.key = settings_.stage_key;
+    rendezvous::StagePart stage{settings_.stage_key, {}};
     for (const std::size_t from : upstreams[place]) {
       stage.sources.push_back(address_of(order[from]));
     }
+    parts[order[place]].stage = std::move(stage);
   }
 }
 

@@ -43,7 +43,7 @@ std::optional<watch::Part> JobPicture::part_of(const std::string& agent) const {
 
 bool JobPicture::heard(const std::string& agent, const rendezvous::ToRoot& message) {
   const auto* const use = std::get_if<rendezvous::RanksUse>(&message.what);
-  const auto* const exit = std::get_if<agent::WorkerExit>(&message.what);
+  const auto* const exit = std::get_if<Shared<agent::WorkerExit>>(&message.what);
   const bool have_started = std::holds_alternative<rendezvous::Started>(message.what);
   if (use != nullptr && unanswered_ > 0 && --unanswered_ == 0) came_.cancel();
   const bool is_shown = use != nullptr || exit != nullptr || have_started;

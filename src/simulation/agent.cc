@@ -31,7 +31,7 @@ bool is_of_an_attempt(const rendezvous::ToRoot& message) {
                              std::holds_alternative<rendezvous::Started>(message.what) ||
                              std::holds_alternative<rendezvous::Arrivals>(message.what) ||
                              std::holds_alternative<rendezvous::Failed>(message.what) ||
-                             std::holds_alternative<agent::WorkerExit>(message.what));
+                             std::holds_alternative<Shared<agent::WorkerExit>>(message.what));
 }
 
 }  // namespace
@@ -77,13 +77,13 @@ void Agent::begin() {
 }
 
 void Agent::on(run::PartEvent&& event) {
-  if (!process_.is_stopped()) return process_.deliver([&] { happened(event); });
-  process_.deliver([this, event = std::move(event)] { happened(event); });
+  if (!process_.is_stopped()) return process_.deliver([&] { happened(std::move(event)); });
+  process_.deliver([this, event = std::move(event)]() mutable { happened(std::move(event)); });
 }
 
-void Agent::happened(const run::PartEvent& event) {
+void Agent::happened(run::PartEvent&& event) {
   if (part_->over()) return;
-  part_->on(event, world_.timeline().now());
+  part_->on(std::move(event), world_.timeline().now());
   carry_out();
 }
 
@@ -146,8 +146,8 @@ void Agent::act(const run::FindStore& find) {
       if (lives()) repeat_old_messages();
     });
   }
-  const int attempt = find.assignment.attempt;
-  const std::string store = find.assignment.store.agent;
+  const int attempt = find.assignment->attempt;
+  const std::string store = find.assignment->store->agent;
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
   world_.timeline().in(takes, [this, attempt, store] {
     if (world_.can_reach(store)) {
@@ -188,7 +188,7 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   }
   world_.workers_started(*this, attempt_, part.first_rank, part.nproc);
   on(run::WorkersStarted{std::move(started)});
-  if (part.store.agent == id_) ranks_come(attempt_, part.world_size);
+  if (part.store->agent == id_) ranks_come(attempt_, part.world_size);
 }
 
 // The store here hears of ranks, which some name by their keys, some by their process ids; a few
@@ -204,9 +204,10 @@ void Agent::ranks_come(int attempt, int world_size) {
     if (dice_.chance(10)) one.pid = pid_of(world_size + rank);
     arrivals.hosts.push_back({fmt::format("10.0.0.{}", rank), {one}});
   }
-  world_.timeline().in(dice_.time(1ms, 3s), [this, attempt, arrivals = std::move(arrivals)] {
-    on(run::RanksArrived{attempt, arrivals});
-  });
+  world_.timeline().in(dice_.time(1ms, 3s),
+                       [this, attempt, arrivals = std::move(arrivals)]() mutable {
+                         on(run::RanksArrived{attempt, std::move(arrivals)});
+                       });
 }
 
 int Agent::living_workers() const {
@@ -239,8 +240,9 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   if (own || (exit.failed() && !ours && exit.exception.empty())) world_.rank_failed(attempt, exit);
   world_.trace("{}: rank {} ends with {} signal {}{}", host_, exit.rank, code, signal,
                ours ? ", told to" : "");
-  on(run::WorkerEnded{exit});
-  if (exit.failed()) world_.peers_are_missed(attempt);
+  const bool failed = exit.failed();
+  on(run::WorkerEnded{std::move(exit)});
+  if (failed) world_.peers_are_missed(attempt);
   if (living_workers() == 0) on(run::WorkersGone{});
 }
 

@@ -75,7 +75,7 @@ class Agent {
   };
 
   void on(run::PartEvent&& event);
-  void happened(const run::PartEvent& event);
+  void happened(run::PartEvent&& event);
   void carry_out();
   void wait();
   void act(run::Report& report);

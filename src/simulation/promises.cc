@@ -14,7 +14,7 @@ void World::check_assignment(const std::string& to, const rendezvous::Assignment
   AssignedRanks& assigned = assigned_ranks_[assignment.attempt];
   if (assigned.given.empty())
     assigned.given.resize(static_cast<std::size_t>(assignment.world_size));
-  assigned.store = assignment.store.agent;
+  assigned.store = assignment.store->agent;
   expect(std::ssize(assigned.given) == assignment.world_size,
          "attempt {}: {} is told of another world size", assignment.attempt, to);
   for (int rank = assignment.first_rank; rank < assignment.first_rank + assignment.nproc; ++rank) {

@@ -21,14 +21,26 @@ void Instant::run_first() {
   std::destroy_at(event);
 }
 
+Instant& Timeline::instant(SteadyTime time) {
+  std::unique_ptr<Instant>& found = instants_[time];
+  if (!found) {
+    found = std::make_unique<Instant>();
+    next_.emplace(time, found.get());
+  }
+  return *found;
+}
+
 bool Timeline::step(SteadyTime limit) {
-  while (!queue_.empty() && queue_.begin()->second.empty()) queue_.erase(queue_.begin());
-  if (queue_.empty() || queue_.begin()->first > limit) return false;
-  auto& [time, due] = *queue_.begin();
+  while (!next_.empty() && next_.top().second->empty()) {
+    instants_.erase(next_.top().first);
+    next_.pop();
+  }
+  if (next_.empty() || next_.top().first > limit) return false;
+  const auto [time, due] = next_.top();
   if (time > now_) steps_before_ = steps_;
   now_ = time;
   ++steps_;
-  due.run_first();
+  due->run_first();
   return true;
 }
 

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
+#include <memory>
 #include <memory_resource>
 #include <new>
+#include <queue>
 #include <type_traits>
 #include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/clock.h"
 #include "run/events.h"
@@ -60,12 +65,18 @@ class Instant {
   Event* last_ = nullptr;
 };
 
+struct HashOfTime {
+  std::size_t operator()(SteadyTime time) const {
+    return std::hash<std::int64_t>()(time.time_since_epoch().count());
+  }
+};
+
 // Virtual time: future events in order. Events at equal times keep the order of their insertion.
 class Timeline {
  public:
   template <class What>
   void at(SteadyTime time, What&& what) {
-    queue_[std::max(time, now_)].add(std::forward<What>(what));
+    instant(std::max(time, now_)).add(std::forward<What>(what));
   }
   template <class What>
   void in(milliseconds time, What&& what) {
@@ -79,7 +90,12 @@ class Timeline {
   std::uint64_t steps_of_this_instant() const { return steps_ - steps_before_; }
 
  private:
-  std::map<SteadyTime, Instant> queue_;
+  Instant& instant(SteadyTime time);
+
+  // Many agents' events fall on few instants: to find one is more frequent than to add one.
+  boost::unordered_flat_map<SteadyTime, std::unique_ptr<Instant>, HashOfTime> instants_;
+  using Next = std::pair<SteadyTime, Instant*>;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> next_;
   SteadyTime now_ = SteadyTime() + std::chrono::hours(1);
   std::uint64_t steps_ = 0;
   std::uint64_t steps_before_ = 0;  // at the start of this instant

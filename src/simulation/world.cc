@@ -156,9 +156,9 @@ void World::wait() {
 
 void World::act(run::Send& send) {
   Agent* const to = agent(send.agent);
-  if (const auto* part = std::get_if<rendezvous::Assignment>(&send.message)) {
+  if (const auto* part = std::get_if<Shared<rendezvous::Assignment>>(&send.message)) {
     check_assignment(send.agent, *part);
-    if (store_is_to_die_) store_dies(part->store.agent);
+    if (store_is_to_die_) store_dies((*part)->store->agent);
   }
   if (to == nullptr || to->link() == nullptr) return;
   to->link()->send(Link::to_node, [to, message = std::move(send.message)]() mutable {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "base/rare.h"
+#include "base/shared.h"
 #include "topology/tree.h"
 
 namespace toprun::topology {

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace toprun {
+
+// A large value that is passed on more often than it is read. It takes two pointers, whatever the
+// size of the value; copies share the value, which is immutable. Must not be read after a move.
+template <class T>
+class Shared {
+ public:
+  Shared() : value_(default_value()) {}
+  Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+
+  operator const T&() const { return *value_; }
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+
+ private:
+  static const std::shared_ptr<const T>& default_value() {
+    static const auto value = std::make_shared<const T>();
+    return value;
+  }
+
+  std::shared_ptr<const T> value_;
+};
+
+// An optional value that most objects lack, shared like a Shared.
+template <class T>
+class Rare {
+ public:
+  Rare() = default;
+  Rare(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+  Rare(std::optional<T> value) {
+    if (value) value_ = std::make_shared<const T>(*std::move(value));
+  }
+
+  bool has_value() const { return value_ != nullptr; }
+  explicit operator bool() const { return has_value(); }
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+
+ private:
+  std::shared_ptr<const T> value_;
+};
+
+}  // namespace toprun
