@@ -93,8 +93,8 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
   Assignment assignment;
   assignment.run_id = "x";
   Assignment staged = assignment;
-  staged.stage = {"00ff",
-                  {{"a1", "n1", {"10.0.0.1", "fd::1"}, 29500, ""}, {"a0", "n0", {}, 1, ""}}};
+  staged.stage =
+      StagePart{"00ff", {{"a1", "n1", {"10.0.0.1", "fd::1"}, 29500, ""}, {"a0", "n0", {}, 1, ""}}};
   const std::vector<ToNode> messages = {WaitAsSpare{},
                                         WaitAsSpare{Until::somebody_asks},
                                         assignment,
@@ -212,9 +212,12 @@ TEST(RunMessages, AnAssignmentOfTooManyIsMalformed) {
   json written = to_wire(ToNode(assignment));
   written["nproc"] = 2'147'483'647;
   EXPECT_FALSE(to_node_in(written));
-  assignment.stage.emplace().sources.resize(most_stage_sources);
+  StagePart stage;
+  stage.sources.resize(most_stage_sources);
+  assignment.stage = stage;
   EXPECT_TRUE(to_node_in(to_wire(ToNode(assignment))));
-  assignment.stage->sources.emplace_back();
+  stage.sources.emplace_back();
+  assignment.stage = stage;
   EXPECT_FALSE(to_node_in(to_wire(ToNode(assignment))));
 }
 

@@ -112,7 +112,7 @@ TEST(Coordinator, WhoHasNoLinkWhenTheLastCallEndsWaitsAsASpare) {
   run.admit(1);
   run.after(5s);
   EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
-  EXPECT_EQ(run.count_sent<rendezvous::Assignment>(1), 0);
+  EXPECT_EQ(run.count_sent<Shared<rendezvous::Assignment>>(1), 0);
   run.on(Came{Simple::id(1), "10.0.0.9", ""});
   EXPECT_EQ(run.count_sent<rendezvous::WaitAsSpare>(1), 1);
 }
@@ -286,10 +286,10 @@ TEST(Coordinator, TellsEachNodeFromWhomItTakesTheEnvironment) {
   for (const Send& send : run.sent) {
     const auto* const part = std::get_if<Shared<rendezvous::Assignment>>(&send.message);
     if (part == nullptr) continue;
-    ASSERT_TRUE(part->stage);
-    EXPECT_EQ(part->stage->key, "00ff");
+    ASSERT_TRUE((*part)->stage);
+    EXPECT_EQ((*part)->stage->key, "00ff");
     std::vector<std::string>& hosts = sources[send.agent];
-    for (const rendezvous::StoreAddress& source : part->stage->sources)
+    for (const rendezvous::StoreAddress& source : (*part)->stage->sources)
       hosts.push_back(source.host);
   }
   const std::map<std::string, std::vector<std::string>> expected = {
