@@ -274,7 +274,7 @@ asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
   const plan::Job& job = session_.job;
   WorkRequest request{session_.shared_job,
                       workplace(),
-                      std::move(wanted.assignment),
+                      *wanted.assignment,
                       std::move(wanted.master_addr),
                       session_.route,
                       session_.network,

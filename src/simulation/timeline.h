@@ -65,12 +65,6 @@ class Instant {
   Event* last_ = nullptr;
 };
 
-struct HashOfTime {
-  std::size_t operator()(SteadyTime time) const {
-    return std::hash<std::int64_t>()(time.time_since_epoch().count());
-  }
-};
-
 // Virtual time: future events in order. Events at equal times keep the order of their insertion.
 class Timeline {
  public:
@@ -90,6 +84,12 @@ class Timeline {
   std::uint64_t steps_of_this_instant() const { return steps_ - steps_before_; }
 
  private:
+  struct HashOfTime {
+    std::size_t operator()(SteadyTime time) const {
+      return std::hash<std::int64_t>()(time.time_since_epoch().count());
+    }
+  };
+
   Instant& instant(SteadyTime time);
 
   // Many agents' events fall on few instants: to find one is more frequent than to add one.
