@@ -51,11 +51,6 @@ if(TOPRUN_SANITIZE)
     # Half of all code would be checks of these before each access. A null pointer that is followed ends the
     # program as well, and no format of ours is read but by memcpy.
     add_compile_options(-fno-sanitize=null,alignment)
-    if(NOT TOPRUN_FUZZ AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-      # A tenth of the time to compile. What a wrong pointer or a dead object's table of functions leads to,
-      # AddressSanitizer sees; but whether a parser compares pointers that have wrapped, fuzzers should see.
-      add_compile_options(-fno-sanitize=pointer-overflow,vptr)
-    endif()
   endif()
   if(TOPRUN_SANITIZE MATCHES thread)
     # g++ 12 warns about the fences in Asio, which ThreadSanitizer does not model.
