@@ -8,6 +8,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -103,6 +104,7 @@ class Cluster:
         done = self._vcluster("up", *self.words)
         if done.returncode != 0:
             raise AssertionError(f"vcluster up {' '.join(self.words)}: {done.stderr}")
+        self.state = state.load(self.name)
 
     def down(self):
         self._vcluster("down")
@@ -131,24 +133,17 @@ class Cluster:
                        env=namespaces.environment(now))
 
     def on(self, host, *command):
-        """The words that run a command on a host."""
-        return [*VCLUSTER, "exec", "--name", self.name, host, *command]
-
-
-class Quick(Cluster):
-    """Its commands are on their host at once: no `vcluster exec`, a Python program, comes first."""
-
-    def up(self):
-        super().up()
-        self.state = state.load(self.name)
-
-    def on(self, host, *command):
-        return [*namespaces.inside(self.state, host), "env", f"HOSTNAME={host}", *command]
+        """The words that run a command on a host, in the folder where they are run. As `vcluster exec`,
+        but without a Python that starts first: a thousand times in all tests."""
+        *enter, _, end = namespaces.inside(self.state, host)
+        ours = {"HOSTNAME": host, **namespaces.of_the_cluster(self.state)}
+        variables = shlex.join(f"{name}={value}" for name, value in ours.items())
+        return ["sh", "-c", f'exec {shlex.join(enter)} --wdns="$PWD" {end} env PATH="$PATH:/usr/sbin:/sbin" '
+                            f'{variables} "$@"', "sh", *command]
 
 
 class TestCase(support.TestCase):
     UP = ()
-    KIND = Cluster
 
     @classmethod
     def setUpClass(cls):
@@ -156,7 +151,7 @@ class TestCase(support.TestCase):
         reason = reason_not_possible(with_slurm="--slurm" in cls.UP)
         if reason:
             raise unittest.SkipTest(f"no virtual cluster: {reason}")
-        cls.cluster = cls.KIND(*cls.UP)
+        cls.cluster = Cluster(*cls.UP)
         cls.addClassCleanup(cls.cluster.down)
         cls.cluster.up()
 

@@ -340,7 +340,7 @@ def in_words(cause):
     return " ".join(str(word) for word in words if word)
 
 
-class Hosts(cluster.Quick):
+class Hosts(cluster.Cluster):
     """n0 and n1, with cables that can be pulled."""
 
     def __init__(self):

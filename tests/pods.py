@@ -159,7 +159,6 @@ KINDS = [pytorchjob_1_6, pytorchjob_1_7, pytorchjob_1_7_cpu, pytorchjob_elastic,
 
 
 class PodCase(cluster.TestCase):
-    KIND = cluster.Quick
     UP = ("--hosts", "4", "--racks", "1")
 
     @classmethod

@@ -10,7 +10,6 @@ import support
 
 
 class SshCase(cluster.TestCase):
-    KIND = cluster.Quick
     HOSTS = []  # those of UP
 
     @classmethod

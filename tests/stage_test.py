@@ -56,7 +56,6 @@ def made_environment(path, megabytes=1):
 
 class OnHosts(cluster.TestCase):
     UP = ("--hosts", "4", "--racks", "2")
-    KIND = cluster.Quick
     PORT = 29640
 
     def setUp(self):

@@ -60,7 +60,7 @@ class Semantics(Warm):
                 for file, text in script.files.items():
                     self.write(file, text)
                 modules = "torch" if script.torch else "fractions"
-                nproc = 2
+                nproc = 1 if script.torch else 2  # each rank imports it
                 cold = self.seen(script, self.path / "cold", nproc)
                 if cold[0] != 0:  # whoever fails first may have the other stopped before it prints
                     nproc = 1

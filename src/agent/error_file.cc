@@ -6,16 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace toprun::agent {
 
 Result<std::string> error_file_for_launcher(const std::string& text, const WorkerExit& exit) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json json = json_in(text);
   if (!json.is_object()) return fail("the error file is not a JSON object");
   if (json.contains("message") && json["message"].is_object()) {
     json["message"]["errorCode"] = exit.signal != 0 ? -exit.signal : exit.exit_code;
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(json);
 }
 
 Result<void> copy_error_file(const std::string& from, const WorkerExit& exit,

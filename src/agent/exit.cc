@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "output/tail.h"
 
@@ -239,7 +240,7 @@ int cause_code(const WorkerExit& cause) {
 
 std::optional<ErrorFile> parse_error_file(const std::string& text, const std::string& path,
                                           WallTime modified, SteadyTime started) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = json_in(text);
   if (!json.is_object() || !json.contains("message")) return std::nullopt;
   const auto& outer = json["message"];
   ErrorFile file{output::shown_line(path, longest_message_bytes), {}, std::nullopt};

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace toprun {
 
 JsonWriter& JsonWriter::text(std::string_view text) {
@@ -15,7 +17,7 @@ JsonWriter& JsonWriter::text(std::string_view text) {
     out_ += text;
     out_ += '"';
   } else {
-    out_ += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out_ += json_text(nlohmann::json(text));
   }
   return *this;
 }

@@ -3,7 +3,8 @@
 // toml++ 3.3 without two assumptions that malformed files violate: assertions (`[.a]` fails one,
 // and without it the parser reports the error), and branches of its Unicode tables that are marked
 // as unreachable although a letter such as ü outside of quotes reaches them. All files include this
-// in place of the library's own header, because its functions are inline.
+// in place of the library's own header. Its functions are compiled once, in toml.cc.
+#define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 
 #undef TOML_ASSERT

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "bench/figures.h"
 #include "bench/json_document.h"
@@ -197,7 +198,7 @@ std::string report_json(const Report& report) {
       {"average_bus_bandwidth", {{"bandwidth", sums.average_busbw}, {"okay", "unchecked"}}},
       {"errors", report.errors},
       {"end_time", report.end_time}};
-  return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 Result<Report> parse_report(std::string_view text, const std::string& file) {

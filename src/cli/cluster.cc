@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
+#include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/file_systems.h"
@@ -242,7 +243,7 @@ std::string json_of(const ClusterPage& page) {
                          {"queues", std::move(queues)},
                          {"compact", std::move(compact)},
                          {"file_systems", std::move(places)}};
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(document, 2) + '\n';
 }
 
 std::string text_of(const ClusterPage& page) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace toprun::doctor {
@@ -13,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(json) + '\n';
 }
 
 double seconds(WallTime time) {

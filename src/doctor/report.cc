@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "doctor/checks.h"
 #include "hosts/hostlist.h"
@@ -83,7 +84,7 @@ std::string findings_json(const std::vector<SharedFinding>& findings,
   }
   const json document = {
       {"schema", "toprun.doctor_hosts/1"}, {"hosts", hosts}, {"findings", std::move(list)}};
-  return document.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(document) + '\n';
 }
 
 }  // namespace toprun::doctor

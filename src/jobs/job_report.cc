@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json_members.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "view/phases.h"
 
@@ -103,7 +104,7 @@ JobReport::Attempt attempt_of(const json& attempt) {
 
 Result<JobReport> parse_report(std::string_view text) {
   JobReport report;
-  report.document = json::parse(text, nullptr, false);
+  report.document = json_in(text);
   if (text_at(report.document, "schema") != "toprun.report/1") {
     return fail("it is no report of toprun", "its schema is not toprun.report/1");
   }

@@ -51,7 +51,7 @@ asio::awaitable<void> exchange(std::shared_ptr<Stream> socket, std::string path,
     result.answer.body_limit(most_answer_bytes);
     const bool is_sent = co_await write_all(*socket, request, limit, each);
     result.error = asio::error::broken_pipe;
-    if (is_sent) result.error = co_await read_message<false>(*socket, result.answer);
+    if (is_sent) result.error = co_await read_http<false>(*socket, result.answer);
   }
   result.is_over = true;
 }

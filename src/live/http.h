@@ -8,17 +8,16 @@
 #include <string_view>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
+
+#include "base/http.h"
 
 // The HTTP/1.1 of those who serve it: one request for each connection.
 namespace toprun::live {
 
-// A Unix socket or one of TCP: both are read and written by the same code.
-using Stream = boost::asio::generic::stream_protocol::socket;
+using Stream = HttpStream;
 using Request = boost::beast::http::request<boost::beast::http::empty_body>;
 
 inline constexpr std::size_t most_header_bytes = 8 * 1024;
@@ -36,12 +35,6 @@ class Limit {
 
 // nullopt: no request came, or one that is too long or has a body.
 boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
-
-// Reads until the parser has a whole message, or the other end has no more. Beast's own way to do
-// this is 30 KB of templates for requests and as much for answers.
-template <bool is_request>
-boost::asio::awaitable<boost::system::error_code> read_message(
-    Stream& socket, boost::beast::http::basic_parser<is_request>& parser);
 
 // The lines before an answer's body, the empty one included; the connection ends with the answer.
 // `more` are further lines, each with "\r\n". Without `bytes` the body goes on until then.

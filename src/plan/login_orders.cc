@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "plan/orders.h"
@@ -59,19 +60,18 @@ Result<void> enter(const std::string& directory, Environment& environment) {
 }  // namespace
 
 std::string text_of(const LoginOrders& orders) {
-  const std::string body = json{
-      {"argv", orders.argv},
-      {"directory", orders.directory},
-      {"variables", orders.variables},
-      {"in_pod", orders.in_pod},
-      {"kept_as",
-       orders.kept_as}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  const json parts = {{"argv", orders.argv},
+                      {"directory", orders.directory},
+                      {"variables", orders.variables},
+                      {"in_pod", orders.in_pod},
+                      {"kept_as", orders.kept_as}};
+  const std::string body = json_text(parts);
   return fmt::format("{}{}\n{}", orders_word, body.size(), body);
 }
 
 Result<LoginOrders> parse_login_orders(std::string_view text) {
   try {
-    const json body = json::parse(text);
+    const json body = json_in(text);
     LoginOrders orders;
     body.at("argv").get_to(orders.argv);
     body.at("directory").get_to(orders.directory);

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/console.h"
+#include "base/json_text.h"
 #include "base/print.h"
 #include "jobs/follow.h"
 #include "plan/packed_words.h"
@@ -47,7 +48,7 @@ std::string fresh_mark(const std::string& name) {
 
 // For people, with what they may have to do before.
 std::string printed(const PodOptions& options, const nlohmann::ordered_json& object) {
-  if (options.as_json) return object.dump(indent) + '\n';
+  if (options.as_json) return json_text(object, indent) + '\n';
   std::string out;
   for (const std::string& line : kubernetes::node_access(options.job)) out += "# " + line + '\n';
   return out + kubernetes::yaml(object);
@@ -66,7 +67,7 @@ Result<void> fit_words(Operator which, kubernetes::Workload& job) {
 int create(const PodOptions& options, const nlohmann::ordered_json& object,
            const Environment& environment, std::chrono::milliseconds limit) {
   const bool is_trial = options.dry_run == DryRun::server;
-  const auto made = kubernetes::create(object.dump(), is_trial, environment, limit);
+  const auto made = kubernetes::create(json_text(object), is_trial, environment, limit);
   if (!made) return give_up(made.error());
   if (is_trial) {
     say("Kubernetes would take it");

@@ -1,5 +1,6 @@
 #include "recorder/dump.h"
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "recorder/pickle.h"
 
@@ -20,7 +21,7 @@ const Json& member(const Json& object, const char* name) {
 
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  return value.is_number_integer() ? value.dump() : "";
+  return value.is_number_integer() ? json_text(value) : "";
 }
 
 // The JSON form has some numbers as texts.
@@ -30,9 +31,7 @@ std::int64_t number_of(const Json& value, std::int64_t otherwise) {
 }
 
 std::string both(const Json& entry, const char* in, const char* out) {
-  const auto written = [&](const char* name) {
-    return member(entry, name).dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+  const auto written = [&](const char* name) { return json_text(member(entry, name)); };
   return written(in) + " -> " + written(out);
 }
 

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/json_text.h"
+
 namespace toprun::recorder {
 namespace {
 
@@ -248,7 +250,7 @@ class Machine {
       if (!key.is_string() && !key.is_number_integer()) error_ = "a key is neither text nor number";
       if (!error_.empty()) return;
       account(*dict, items[i + 1]);
-      dict->value[key.is_string() ? key.get<std::string>() : key.dump()] =
+      dict->value[key.is_string() ? key.get<std::string>() : json_text(key)] =
           std::move(items[i + 1].value);
     }
   }

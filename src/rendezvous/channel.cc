@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/quietly.h"
 #include "rendezvous/preamble.h"
 
@@ -139,7 +140,7 @@ void Channel::write_first(std::string line, const nlohmann::json& message) {
       &streams_->tx, reinterpret_cast<unsigned char*>(line.data() + before),
       streams_->tx_key.data());
   queue_ += line;
-  seal(message.dump(), false);
+  seal(json_text(message), false);
   flush();
 }
 
@@ -323,7 +324,7 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
   }
   if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) ended_ = true;
   if (plain.empty()) return nlohmann::json();
-  nlohmann::json message = nlohmann::json::parse(plain, nullptr, false);
+  nlohmann::json message = json_in(plain);
   if (message.is_discarded()) return fail("a message of the other agent is not JSON");
   return message;
 }
@@ -379,7 +380,7 @@ void Channel::pass(std::chrono::steady_clock::time_point now,
 
 void Channel::send(const nlohmann::json& message) {
   if (closing_ || closed_) return;
-  seal(message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), false);
+  seal(json_text(message), false);
   write_soon();
 }
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace toprun::setup {
@@ -184,7 +185,7 @@ std::vector<std::string> import_command(const Wanted& wanted) {
 Result<Imported> parse_imports(std::string_view output) {
   output = trim(output);
   const std::string_view last = output.substr(output.rfind('\n') + 1);
-  const json object = json::parse(last, nullptr, false);
+  const json object = json_in(last);
   if (!object.is_object() || !object.contains("python") || !object["python"].is_string()) {
     return fail("the test of its imports printed no result", printable(last.substr(0, 200)));
   }

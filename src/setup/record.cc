@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace toprun::setup {
@@ -74,11 +75,11 @@ std::string text_of(const Record& record) {
   object["packages"] = record.packages;
   if (!record.asked.empty()) object["asked"] = record.asked;
   object["imports"] = record.imports;
-  return object.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(object, 2) + '\n';
 }
 
 Result<Record> parse_record(std::string_view text, const std::string& label) {
-  const json object = json::parse(text, nullptr, false);
+  const json object = json_in(text);
   if (!object.is_object() || object.value("schema", json()) != schema) {
     return broken(label, fmt::format("is no record of toprun's ({})", schema));
   }

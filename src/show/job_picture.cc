@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "live/server.h"
 #include "show/follower.h"
 #include "show/record.h"
@@ -151,7 +152,7 @@ watch::Run JobPicture::run() const {
 }
 
 std::string JobPicture::notice(watch::Happening happening) const {
-  return watch::notice_json(happening, run(), std::chrono::system_clock::now()).dump();
+  return json_text(watch::notice_json(happening, run(), std::chrono::system_clock::now()));
 }
 
 std::vector<int> JobPicture::suspects() const {
@@ -169,9 +170,9 @@ asio::awaitable<std::optional<JobPicture::Parts>> JobPicture::parts() {
   const auto steady = steady_clock::now();
   std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(),
                                   is_last = is_over_, now, steady] {
-    return Parts{watch::job_json(run, now).dump(),
-                 watch::nodes_json(watch::nodes_of(run.record)).dump(),
-                 watch::figures_json(board, suspects, now, steady).dump(), is_last};
+    return Parts{json_text(watch::job_json(run, now)),
+                 json_text(watch::nodes_json(watch::nodes_of(run.record))),
+                 json_text(watch::figures_json(board, suspects, now, steady)), is_last};
   };
   co_return co_await pool_.answer<Parts>(std::move(write), live::answer_limit);
 }

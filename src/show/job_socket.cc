@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "live/folder.h"
 #include "show/follower.h"
 #include "show/record.h"
@@ -77,7 +78,7 @@ asio::awaitable<live::Answer> JobSocket::name() {
                       {"id", slurm.value_or(job_.place.job_id)},
                       {"program", job_.options.script},
                       {"started", rfc3339(coordinator_.course().started)}};
-  co_return live::Answer{200, names.dump()};
+  co_return live::Answer{200, json_text(names)};
 }
 
 // Its text is written on the pool: of many ranks it is megabytes.
@@ -85,7 +86,7 @@ asio::awaitable<live::Answer> JobSocket::report() {
   view::RunRecord record = record_of(job_, coordinator_.course());
   record.running_at = std::chrono::system_clock::now();
   std::function<live::Answer()> write = [record = std::move(record)] {
-    return live::Answer{200, view::report_json(record).dump()};
+    return live::Answer{200, json_text(view::report_json(record))};
   };
   const auto written = co_await pool_.answer<live::Answer>(std::move(write), live::answer_limit);
   co_return written.value_or(busy);
@@ -123,7 +124,7 @@ asio::awaitable<live::Answer> JobSocket::places() {
   questions_.erase(question);
   if (!*places) co_return busy;
   std::function<live::Answer()> write = [places] {
-    return live::Answer{200, view::places_json(**places).dump()};
+    return live::Answer{200, json_text(view::places_json(**places))};
   };
   const auto written = co_await pool_.answer<live::Answer>(std::move(write), live::answer_limit);
   co_return written.value_or(busy);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/quietly.h"
 #include "base/trust.h"
 
@@ -32,7 +33,7 @@ struct ReportFile::State {
 namespace {
 
 std::string text_of(const view::RunRecord& record) {
-  return view::report_json(record).dump(2) + '\n';
+  return json_text(view::report_json(record), 2) + '\n';
 }
 
 // A pipe or a device, which can only be written once.

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "view/columns.h"
 
@@ -279,7 +280,7 @@ ordered_json script_json(const NodeFabric& node) {
 }
 
 std::string dump(const ordered_json& document) {
-  return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+  return json_text(document, 1) + '\n';
 }
 
 }  // namespace

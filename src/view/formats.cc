@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "placement/groups.h"

@@ -58,13 +58,15 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PATH": os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"}
 
 
+def of_the_cluster(state: State) -> dict[str, str]:
+    """The token by which `down` knows a process, and where Slurm's configuration is."""
+    slurm = {"SLURM_CONF": str(state.slurm_conf)} if state.slurm_conf.exists() else {}
+    return {TOKEN_VARIABLE: state.token, **slurm}
+
+
 def environment(state: State) -> dict[str, str]:
-    """Of every process that we start: the token by which `down` knows it and where Slurm's
-    configuration is."""
-    ours = {**_environment(), TOKEN_VARIABLE: state.token}
-    if state.slurm_conf.exists():
-        ours["SLURM_CONF"] = str(state.slurm_conf)
-    return ours
+    """Of every process that we start."""
+    return {**_environment(), **of_the_cluster(state)}
 
 
 def run(state: State, *argv: str, text: str = "") -> str:

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "jobs/job_words.h"
 #include "scheduler/slurm/defaults.h"
@@ -85,8 +86,7 @@ std::vector<QueueSpans> queues_of(const Machines& machines) {
 
 // JSON's escapes are TOML's too.
 std::string quoted(const std::string& text) {
-  return nlohmann::json(printable(text))
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(nlohmann::json(printable(text)));
 }
 
 std::string list_of(const std::vector<std::string>& names) {

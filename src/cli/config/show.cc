@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -165,7 +166,7 @@ std::string json_of(const ShownConfig& shown) {
   const json document = {{"schema", "toprun.config/1"},   {"verb", shown.verb},
                          {"profile", std::move(profile)}, {"profiles", profiles_of(shown.config)},
                          {"options", std::move(options)}, {"files", std::move(files)}};
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(document, 2) + '\n';
 }
 
 std::string text_of(const ShownConfig& shown) {

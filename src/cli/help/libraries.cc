@@ -6,6 +6,7 @@
 #include <gnu/libc-version.h>
 #include <pcre2.h>
 #include <sodium.h>
+#include <toml++/impl/version.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,7 @@
 #include <boost/version.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/toml.h"
+#include "base/json_text.h"
 #include "base/version.h"
 #include "process/build_id.h"
 
@@ -135,7 +136,7 @@ std::string sbom(const std::vector<Library>& libraries, std::string_view toprun_
           {"licenses", {{{"expression", "Apache-2.0"}}}}}}}},
       {"components", std::move(components)},
       {"dependencies", {{{"ref", "toprun"}, {"dependsOn", std::move(names)}}}}};
-  return document.dump(2) + '\n';
+  return json_text(document, 2) + '\n';
 }
 
 std::string version_details() {

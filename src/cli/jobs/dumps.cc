@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "hang/verdict.h"
@@ -76,7 +77,7 @@ Result<int> show_dumps(const std::string& folder, bool as_json) {
     for (const Finding& finding : findings) all.push_back(json_of(finding));
     const json object = {
         {"schema", "toprun.dumps/1"}, {"ranks", dumps->size()}, {"findings", std::move(all)}};
-    return print_bytes(object.dump(2) + '\n');
+    return print_bytes(json_text(object, 2) + '\n');
   }
   std::string text;
   for (const Finding& finding : findings) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
+#include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/job_words.h"
@@ -76,7 +77,7 @@ Result<int> run_eta(const options::Call& call) {
   if (call.has(FlagId::json)) {
     const json document = {
         {"schema", "toprun.eta/1"}, {"engine", (*queue)->engine()}, {"jobs", std::move(list)}};
-    return print_bytes(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
+    return print_bytes(json_text(document, 2) + '\n');
   }
   if (text.empty()) say("no job of yours waits");
   return print(text);

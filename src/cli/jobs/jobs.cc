@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
+#include "base/json_text.h"
 #include "base/look.h"
 #include "base/print.h"
 #include "jobs/job_words.h"
@@ -23,7 +24,7 @@ std::string jobs_json(const scheduler::Queue& queue, const std::vector<scheduler
   for (const scheduler::Job& job : jobs) list.push_back(jobs::job_json(queue, job));
   const nlohmann::json document = {
       {"schema", "toprun.jobs/1"}, {"engine", queue.engine()}, {"jobs", std::move(list)}};
-  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return json_text(document, 2) + '\n';
 }
 
 Result<int> print_jobs(const Call& call) {
@@ -49,8 +50,7 @@ Result<int> print_recent(const Call& call) {
     nlohmann::json list = nlohmann::json::array();
     for (const jobs::EndedJob& job : *jobs) list.push_back(jobs::recent_json(job));
     const nlohmann::json document = {{"schema", "toprun.recent/1"}, {"jobs", std::move(list)}};
-    return print_bytes(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-                       '\n');
+    return print_bytes(json_text(document, 2) + '\n');
   }
   if (jobs->empty()) {
     say(queue ? "no job of yours has ended that Slurm remembers or that left its files here"

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/print.h"
 #include "jobs/known_job.h"
 #include "pods/kept_runs.h"
@@ -62,7 +63,7 @@ Result<json> find_report(const std::string& name, const Environment& environment
 }
 
 std::string dumped(const json& report, int indent) {
-  return report.dump(indent, ' ', false, json::error_handler_t::replace);
+  return json_text(report, indent);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/json_members.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
@@ -36,7 +37,7 @@ std::vector<RunningJob> jobs_here(const Environment& environment,
     // Nobody listens: its job was killed.
     if (answer && !*answer) ::unlink(socket.path.c_str());
     if (!answer || !*answer || (*answer)->status != 200) continue;
-    const json object = json::parse((*answer)->body, nullptr, false);
+    const json object = json_in((*answer)->body);
     if (!object.is_object()) continue;
     jobs.push_back({socket, text_at(object, "job"), text_at(object, "id"),
                     text_at(object, "program"), text_at(object, "started")});

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/complaint.h"
+#include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/jobs/dumps.h"
@@ -41,10 +42,9 @@ Result<int> show(const RunningJob& job, bool as_json) {
   const auto answer = live::ask(job.socket.path, {"GET", "/stacks"}, places_limit);
   if (!answer) return std::unexpected(answer.error());
   if (!*answer) return fail(cannot_tell(name_of(job)), "it has ended");
-  const json places =
-      (*answer)->status == 200 ? json::parse((*answer)->body, nullptr, false) : json();
+  const json places = (*answer)->status == 200 ? json_in((*answer)->body) : json();
   if (!places.is_object()) return fail(cannot_tell(name_of(job)), "it did not answer in time");
-  return as_json ? print_bytes(places.dump(2) + '\n') : print(text_of(places));
+  return as_json ? print_bytes(json_text(places, 2) + '\n') : print(text_of(places));
 }
 
 // The same verb on the node of the root agent, by the engine's own way.

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "base/look.h"
 #include "base/print.h"
 #include "base/text.h"
@@ -214,13 +215,13 @@ Error unknown(const scheduler::JobId& id, const jobs::FoundQueue& queue) {
           exit_failure};
 }
 
-std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
+std::string list_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
   json list = json::array();
   for (const jobs::KnownJob& known : all) list.push_back(json_of(queue, known));
   const json document = {{"schema", "toprun.status/1"},
                          {"engine", queue == nullptr ? json(nullptr) : json(queue->engine())},
                          {"jobs", std::move(list)}};
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(document, 2) + '\n';
 }
 
 // Of a run in the pods of a job, what its own report tells.
@@ -238,7 +239,7 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   const auto report = jobs::read_report(path);
   if (!report) return std::unexpected(report.error());
   if (!*report) return fail("cannot read " + path, "it has gone");
-  if (call.has(FlagId::json)) return print_bytes((*report)->document.dump(2) + '\n');
+  if (call.has(FlagId::json)) return print_bytes(json_text((*report)->document, 2) + '\n');
   std::string text = fmt::format("run of {}", path);
   if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
   return print(text + '\n' + report_rows(**report, false, jobs::id_word(path)));
@@ -261,7 +262,7 @@ Result<int> run_status(const options::Call& call) {
   if (!all) return std::unexpected(all.error());
   if (all->empty()) return std::unexpected(unknown(*id, queue));
   const Queue* const engine = queue ? queue->get() : nullptr;
-  if (call.has(FlagId::json)) return print_bytes(json_text(engine, *all));
+  if (call.has(FlagId::json)) return print_bytes(list_text(engine, *all));
   const Look look = look_of(STDOUT_FILENO, call.environment);
   std::string text;
   for (const jobs::KnownJob& known : *all) {

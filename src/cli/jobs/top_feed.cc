@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/complaint.h"
+#include "base/json_text.h"
 #include "base/quiet_thread.h"
 #include "base/text.h"
 #include "live/client.h"
@@ -212,7 +213,7 @@ Result<std::optional<Fd>> pictures_of(const RunningJob& job) {
 }
 
 Result<Picture> picture_of(const std::string& text) {
-  const json object = json::parse(text, nullptr, false);
+  const json object = json_in(text);
   if (object.is_discarded()) return fail("the picture of the job", "it is no JSON");
   return watch::picture_in(object);
 }

@@ -1,6 +1,7 @@
 #include "scheduler/kubernetes/json_object.h"
 
 #include "base/json_members.h"
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace toprun::scheduler::kubernetes {
@@ -14,7 +15,7 @@ constexpr std::size_t shown_of_nonsense = 80;
 }  // namespace
 
 Result<json> parse_object(std::string_view text) {
-  json value = json::parse(text, nullptr, false);
+  json value = json_in(text);
   if (value.is_object()) return value;
   return fail(
       "cannot ask Kubernetes",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace toprun::scheduler::kubernetes {
@@ -58,7 +59,7 @@ void write(YAML::Emitter& out, const Json& value) {
   } else if (value.is_string()) {
     write_text(out, value.get_ref<const std::string&>());
   } else {
-    out << value.dump();  // a number, true, false or null: written as in JSON
+    out << json_text(value);  // a number, true, false or null: written as in JSON
   }
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_members.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/pod_name.h"
@@ -71,7 +72,7 @@ void set_name(Job& job, std::string name) {
 }
 
 Result<json> parse(std::string_view text) {
-  json value = json::parse(text, nullptr, false);
+  json value = json_in(text);
   if (value.is_object()) return value;
   return not_understood(text, "JSON", list_fix);
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "scheduler/kubernetes/json_object.h"
 #include "scheduler/runai/table.h"
@@ -80,7 +81,7 @@ Result<std::vector<ClusterNode>> nodes_in_table(std::string_view text) {
 
 // The array in what v2 prints, whatever it is the value of.
 Result<json> list_in(std::string_view text) {
-  json value = json::parse(text, nullptr, false);
+  json value = json_in(text);
   if (value.is_array()) return value;
   if (!value.is_object()) return not_understood(text, "JSON", version_fix);
   for (const json& member : value) {

@@ -5,14 +5,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/message.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 
+#include "base/http.h"
 #include "base/quietly.h"
 #include "base/text.h"
 
@@ -25,9 +22,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr unsigned http_1_1 = 11;
-
-using HttpRequest = http::request<http::empty_body>;
 using Centiseconds = std::chrono::duration<std::int64_t, std::centi>;
 using HttpAnswer = http::response_parser<http::string_body>;
 
@@ -36,20 +30,19 @@ std::string text_of(const tcp::endpoint& server) {
   return server.port() == 80 ? address : fmt::format("{}:{}", address, server.port());
 }
 
-HttpRequest request_for(const Question& question, const tcp::endpoint& server) {
-  HttpRequest request(question.put ? http::verb::put : http::verb::get, question.path, http_1_1);
-  request.set(http::field::host, text_of(server));
-  for (const auto& [name, value] : question.headers) request.set(name, value);
-  request.keep_alive(false);
-  request.prepare_payload();  // adds Content-Length: 0 to a PUT without a body
-  return request;
+std::string request_text(const Question& question, const tcp::endpoint& server) {
+  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", question.put ? "PUT" : "GET",
+                                 question.path, text_of(server));
+  for (const auto& [name, value] : question.headers) text += name + ": " + value + "\r\n";
+  if (question.put) text += "Content-Length: 0\r\n";
+  return text + "Connection: close\r\n\r\n";
 }
 
 std::string text_of_error(const beast::error_code& error) {
   if (error == http::error::body_limit) {
     return fmt::format("the answer is longer than {} KiB", max_metadata_body_bytes >> 10);
   }
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+  if (error == http::error::header_limit) {
     return fmt::format("the answer's header is longer than {} KiB",
                        max_metadata_header_bytes >> 10);
   }
@@ -69,7 +62,7 @@ class Query {
   asio::awaitable<Result<std::optional<std::string>>> run() {
     if (steady_clock::now() >= deadline_) co_return failure("no time was left to ask");
     const auto executor = co_await asio::this_coro::executor;
-    const auto socket = std::make_shared<tcp::socket>(executor);
+    const auto socket = std::make_shared<HttpStream>(executor);
     asio::steady_timer limit(executor, deadline_);
     limit.async_wait([socket](const boost::system::error_code& error) {
       boost::system::error_code ignored;
@@ -86,19 +79,16 @@ class Query {
   }
 
  private:
-  asio::awaitable<beast::error_code> exchange(tcp::socket& socket, HttpAnswer& answer) {
-    const auto [refused] = co_await socket.async_connect(server_, quietly);
+  asio::awaitable<beast::error_code> exchange(HttpStream& socket, HttpAnswer& answer) {
+    const HttpStream::endpoint_type there = server_;
+    const auto [refused] = co_await socket.async_connect(there, quietly);
     if (refused) co_return refused;
-    HttpRequest request = request_for(question_, server_);
-    const auto [unsent, sent_bytes] = co_await http::async_write(socket, request, quietly);
+    const std::string request = request_text(question_, server_);
+    const auto [unsent, bytes] = co_await asio::async_write(socket, asio::buffer(request), quietly);
     if (unsent) co_return unsent;
     answer.header_limit(static_cast<std::uint32_t>(max_metadata_header_bytes));
     answer.body_limit(max_metadata_body_bytes);
-    // The buffer has space for the header and the data that arrives with it, so the limits above
-    // apply first.
-    beast::flat_buffer buffer(2 * max_metadata_header_bytes);
-    const auto [error, bytes] = co_await http::async_read(socket, buffer, answer, quietly);
-    co_return error;
+    co_return co_await read_http<false>(socket, answer);
   }
 
   Result<std::optional<std::string>> body_of(HttpAnswer& answer) const {

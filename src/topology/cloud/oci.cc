@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "topology/cloud/cloud.h"
 
@@ -20,7 +21,7 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
   if (text.size() > max_evidence_bytes) {
     return std::unexpected(fmt::format("it is longer than {} bytes", max_evidence_bytes));
   }
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = json_in(text);
   if (!json.is_object()) return std::unexpected(std::string("it is no JSON object"));
   OciPlace place;
   for (const auto& [key, value] : json.items()) {
