@@ -36,10 +36,9 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 
 test:  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
 	tools/setup build
-	cmake --preset release
+	@cmake --preset asan & sanitized=$$!; cmake --preset release && wait $$sanitized
 	@tools/setup clang cluster modules mpi draw old wheel container schema kubernetes --python & others=$$!; \
 	  cmake --build build/release; built=$$?; wait $$others && exit $$built
-	cmake --preset asan
 	python3 -B tests/run.py build/release build/asan:unit:unit_tests
 
 test-newer: release  ## tests with the Slurm and Apptainer of Debian's next release, or of NEWER_SUITE=trixie

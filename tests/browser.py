@@ -41,6 +41,7 @@ class Browser:
         self.read, self.write = read_ours, write_ours
         self.unread, self.last_id = b"", 0
         self.events = collections.deque()
+        self.pages = []
 
     def close(self):
         try:
@@ -80,12 +81,18 @@ class Browser:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
+        self.pages.append(page)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
         page.resize(width, height, scale)
         page.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         return page
+
+    def close_pages(self):
+        while self.pages:
+            self.pages[0].close()
+        self.events.clear()
 
 
 class Page:
@@ -100,6 +107,7 @@ class Page:
                   mobile=False)
 
     def close(self):
+        self.browser.pages.remove(self)
         self.call("Page.close")
 
     def open(self, url):

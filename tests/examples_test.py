@@ -89,7 +89,7 @@ class UnderTorchrun(Examples, support.TestCase):
 class UnderToprun(Examples, support.TestCase):
     def launch(self, ranks, *argv, env=None, **options):
         return self.toprun("--nproc-per-node", ranks, *argv,
-                           env={"PYTHON_EXEC": support.python(), **CPU_ONLY, **(env or {})},
+                           env={"PYTHON_EXEC": support.python(), **CPU_ONLY, **support.WARM, **(env or {})},
                            **options)
 
     def test_training_on_many_ranks_is_as_good_as_in_one_process(self):

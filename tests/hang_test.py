@@ -142,6 +142,7 @@ class Hangs(cluster.TestCase):
 
 class Hanging(cluster.TestCase):
     UP = ("--hosts", str(HOSTS))
+    START = {}  # how its ranks start
 
     def hang_of(self, script, *options):
         """The hang in the report of a job that ends for it."""
@@ -150,7 +151,7 @@ class Hanging(cluster.TestCase):
         report = self.program.with_name("report.json")
         words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
                  "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), "--on-hang", "abort", *options]
-        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1", **self.START}
         runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), self.program, env=env)
                 for i in range(HOSTS)]
         self.finished = [one.wait(120) for one in runs]
@@ -272,6 +273,8 @@ dist.recv(torch.ones(1), (rank + 1) % world)
 
 
 class Ras(Hanging):
+    START = support.WARM
+
     def hang_of(self, case):
         return super().hang_of(RAS.replace("ODD", case))
 

@@ -2,12 +2,16 @@
 """`toprun setup`: environments built by real pip from wheels made here, by hand and as jobs of the
 virtual cluster's real Slurm."""
 
+import functools
 import hashlib
 import http.server
 import json
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
+import tempfile
 import threading
 import unittest
 
@@ -19,6 +23,23 @@ from wheels import NO_INDEX, make_wheel
 
 LIMIT_S = 120  # venv and pip start many Pythons; on a loaded machine
 MODULES = pathlib.Path("/usr/share/modules")  # Environment Modules, as Debian has them
+
+
+@functools.cache
+def quick_python():
+    """A folder with a python3 that copies a bare environment, made by the real one, where it is asked for a
+    new one: its installation of pip is most of what a case here would take."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="toprun-test-"))
+    unittest.addModuleCleanup(shutil.rmtree, folder)
+    real = shutil.which("python3")
+    subprocess.run([real, "-m", "venv", folder / "bare"], check=True)
+    program = folder / "python3"
+    program.write_text(f"""#!/bin/sh
+if [ "$1 $2 $#" = "-m venv 3" ]; then mkdir -p "$3" && exec cp -a {folder}/bare/. "$3"; fi
+exec {real} "$@"
+""")
+    program.chmod(0o755)
+    return folder
 
 
 def shelf(folder):
@@ -33,7 +54,8 @@ def shelf(folder):
         "import os, pathlib, time\n"
         "pathlib.Path(os.environ['SLOW']).touch()\n"
         "time.sleep(300)\n")})
-    return {**NO_INDEX, "PIP_FIND_LINKS": str(wheels), "SLOW": str(folder / "slow")}
+    return {**NO_INDEX, "PIP_FIND_LINKS": str(wheels), "SLOW": str(folder / "slow"),
+            "PATH": f"{quick_python()}{os.pathsep}{os.environ['PATH']}"}
 
 
 def record_of(folder):
@@ -58,6 +80,7 @@ class Local(support.TestCase):
         self.assertRegex(finished.err.splitlines()[-1], rf"\Atoprun: {pattern}\Z", finished)
 
     def test_builds_what_run_then_uses(self):
+        del self.env["PATH"]
         (self.work / "requirements.txt").write_text("demo==1.2\n")
         finished = self.setup("--venv", "env", "-r", "requirements.txt")
         self.assert_ok(finished)
@@ -291,6 +314,7 @@ class AsJob(SubmitCase):
                            **options)
 
     def test_submit_waits_for_it(self):
+        del self.env["PATH"]
         dry = self.setup("--dry-run", "--venv", "env", "demo")
         self.assert_ok(dry)
         self.assertFalse((self.work / "env").exists())

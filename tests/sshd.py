@@ -39,6 +39,7 @@ Host *
   UserKnownHostsFile {self.known}
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
+  KexAlgorithms curve25519-sha256
   SendEnv {support.MARK}
 """
         odd = f"""

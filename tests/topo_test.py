@@ -77,9 +77,8 @@ class Order(cluster.SlurmCase):
         support.needs_program("mpirun")
         folder = self.folder()
         order, remote = folder / "order", folder / "remote"
-        remote.write_text('#!/bin/sh\nhost=$1; shift\n'
-                          f'exec {shlex.join(self.cluster.on("$host"))} sh -c "$*"\n'
-                          .replace("'$host'", '"$host"'))
+        on_host = shlex.join([*cluster.VCLUSTER, "exec", "--name", self.cluster.name])
+        remote.write_text(f'#!/bin/sh\nhost=$1; shift\nexec {on_host} "$host" sh -c "$*"\n')
         remote.chmod(0o755)
         places = folder / "places"
         places.write_text("".join(f"{node} /core/r{int(node[1:]) % 2}/{node}\n" for node in BY_NAME))

@@ -1,5 +1,8 @@
 """What the tests of a job's page share: a server with a picture, and a browser."""
 
+import shutil
+import tempfile
+
 import browser
 import support
 import web_pictures
@@ -17,10 +20,17 @@ class Case(support.TestCase):
 
 
 class Windows(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.mkdtemp(prefix="toprun-test-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.browser = browser.Browser(folder)
+        cls.addClassCleanup(cls.browser.close)
+
     def setUp(self):
         super().setUp()
-        self.browser = browser.Browser(self.folder())
-        self.addCleanup(self.browser.close)
+        self.addCleanup(self.browser.close_pages)
 
     def opened(self, player, **size):
         page = self.browser.page(**size)
