@@ -66,6 +66,7 @@ def hear_signals():
 def spare_processors():
     """Most of the tests' CPU time is spent by short-lived Pythons, many of which import torch."""
     os.environ["NO_GARBAGE_COLLECTION"] = "1"  # heard by build/venv (tools/setup)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what build/venv has not compiled is compiled once
     folder = os.path.dirname(sys.executable)  # a pyenv's `python3` would be a script that looks for one
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
