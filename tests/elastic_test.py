@@ -133,7 +133,8 @@ class Failures(Elastic):
         run = self.root_agent(1, "--max-restarts", 3)
         self.expect(0, world_size=1, restarts=0)
         run.signal(signal.SIGINT)
-        self.end(run, code=130)
+        self.assertEqual(run.wait(60).code, 130)
+        self.assert_nothing_left(run)
 
 
 class Nodes(Elastic):

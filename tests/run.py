@@ -24,7 +24,7 @@ FAILED = re.compile(r"^(?:FAIL: |\[  FAILED  \] \S+ \()", re.M)
 SKIPPED = re.compile(r"^SKIP: (.+)$", re.M)
 SKIPPED_BY_GTEST = re.compile(
     r"^\[ RUN      \] (\S+)\n(?:(?!\[).*\n)*?.*: Skipped\n(.*)\n(?:(?!\[).*\n)*?\[  SKIPPED \]", re.M)
-SLEEPERS = 2  # with one, a quarter of the processors' time is left over when the sanitizers' build has ended
+SLEEPERS = 1  # with two, two processors are busy all the time and nothing ends sooner
 WHOLE_OUTPUT = "100000000"  # bytes; ctest would cut what passed tests print
 
 
