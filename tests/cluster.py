@@ -138,8 +138,8 @@ class Cluster:
         *enter, _, end = namespaces.inside(self.state, host)
         ours = {"HOSTNAME": host, **namespaces.of_the_cluster(self.state)}
         variables = shlex.join(f"{name}={value}" for name, value in ours.items())
-        return ["sh", "-c", f'exec {shlex.join(enter)} --wdns="$PWD" {end} env PATH="$PATH:/usr/sbin:/sbin" '
-                            f'{variables} "$@"', "sh", *command]
+        return ["sh", "-c", f'exec {shlex.join(enter)} --wdns="$PWD" {end} '
+                            f'env PATH="$PATH{namespaces.OF_ADMINISTRATORS}" {variables} "$@"', "sh", *command]
 
 
 class TestCase(support.TestCase):

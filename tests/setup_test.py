@@ -127,6 +127,8 @@ class Local(support.TestCase):
         right = hashlib.sha256(wheel.read_bytes()).hexdigest()
         (self.work / "hashes.txt").write_text(f"demo==1.2 --hash=sha256:{'0' * 64}\n")
         for words, pattern in [
+            (["absent==7"], r"pip install absent==7 on host \S+: .*No matching distribution found for "
+                            r"absent==7; .*"),
             (["wants"], r"pip install wants on host \S+: Could not find a version that satisfies the "
                         r"requirement absent>=2 \(from wants\).*"),
             (["-r", "hashes.txt"], rf"pip install -r .*: .*DO NOT MATCH THE HASHES.* demo==1\.2 from "
@@ -160,6 +162,8 @@ class Local(support.TestCase):
                           r"134; last it said: .*")
         self.assert_fails(self.setup("--venv", "env", "--import", "json,nowhere", "sick"),
                           "importing in [^;]*: nowhere: ModuleNotFoundError: [^;]*; load what it needs .*")
+        self.assert_ok(self.setup("--venv", "env", "--import", "json,demo", "sick", "demo"))
+        self.assertEqual(record_of(self.work / "env")["imports"]["demo"], "1.2")
 
     def test_one_that_was_killed_is_incomplete(self):
         run = self.start("--venv", "env", "slow")

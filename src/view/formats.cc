@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/json_text.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "placement/groups.h"
@@ -104,7 +103,7 @@ void write_missing_levels(JsonWriter& json, const placement::Placement& placemen
   json.raw(", \"has_no\": ").texts(missing);
 }
 
-std::string json_text(const placement::Placement& placement) {
+std::string placement_json(const placement::Placement& placement) {
   constexpr std::string_view next_line = ",\n  ";
   JsonWriter json;
   json.raw("{\"schema\": \"toprun.topo_order/1\",\n \"source\": ").text(placement.source);
@@ -223,7 +222,7 @@ std::string dlrover_text(const placement::Placement& placement) {
 
 constexpr std::array all_formats = {
     Format{"table", "ranks, hosts and places, as given and as ordered", table_text},
-    Format{"json", "one object, toprun.topo_order/1", json_text},
+    Format{"json", "one object, toprun.topo_order/1", placement_json},
     Format{"hosts", "a node per line", hosts_text},
     Format{"hostfile", "for Open MPI's mpirun --hostfile: HOST slots=N", slots_text},
     Format{"rankfile", "for Open MPI's mpirun --rankfile: rank R=HOST slot=CORE", rankfile_text,

@@ -15,6 +15,7 @@ from .plan import SWITCHES, Host, Plan
 from .state import TOKEN_VARIABLE, State, save
 
 KILL_S = 10
+OF_ADMINISTRATORS = ":/usr/sbin:/sbin"  # their programs' folders, which a user's PATH lacks
 POLL_S = 0.02
 
 # Why each mount: the hosts file makes names resolve. A fresh sysfs shows the host's own
@@ -54,8 +55,7 @@ def netns_of(pid: int | str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """With the folders of administrators' programs, which a user's PATH lacks."""
-    return {**os.environ, "PATH": os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"}
+    return {**os.environ, "PATH": os.environ.get("PATH", "/usr/bin:/bin") + OF_ADMINISTRATORS}
 
 
 def of_the_cluster(state: State) -> dict[str, str]:

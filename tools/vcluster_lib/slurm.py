@@ -10,7 +10,7 @@ import shutil
 import time
 
 from .errors import VclusterError
-from .namespaces import inside, run
+from .namespaces import OF_ADMINISTRATORS, inside, run
 from .plan import LOGIN, Plan, main_address, topology_file
 from .state import State
 
@@ -71,7 +71,7 @@ def check_permitted(user_namespace: bool) -> None:
     if user_namespace:
         # slurmd drops its supplementary groups, which a user namespace of one user forbids.
         raise VclusterError("--slurm: slurmd needs root: run as root, or leave --slurm out")
-    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    path = os.environ.get("PATH", "") + OF_ADMINISTRATORS
     lacking = [package for name, package in _PROGRAMS.items() if not shutil.which(name, path=path)]
     if lacking:
         packages = " ".join([*lacking, "slurm-wlm-basic-plugins"])
