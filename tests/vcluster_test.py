@@ -76,13 +76,17 @@ class Cluster:
         return self.exec(host, sys.executable, "-c", program)
 
     def reaches(self, source: str, address: str, limit_s: int = 10) -> bool:
-        """Whether a packet to a closed port is refused, not lost: ask for no listener. The first ones may be
-        lost behind a cable that was just plugged in."""
+        """Whether a packet to a closed port is refused, not lost: ask for no listener. Behind a cable that
+        was just plugged in the first packets may be lost, and a question for the neighbour's hardware address
+        that was asked while the cable was out ends with "no route": so it is tried until the limit."""
         program = (
-            "import socket\n"
-            f"try: socket.create_connection(({address!r}, 9), timeout={limit_s})\n"
-            "except ConnectionRefusedError: print('refused')\n"
-            "except OSError as error: print('lost', error)\n"
+            "import socket, time\n"
+            f"end = time.monotonic() + {limit_s}\n"
+            "while (left := end - time.monotonic()) > 0:\n"
+            f"    try: socket.create_connection(({address!r}, 9), timeout=left)\n"
+            "    except ConnectionRefusedError: print('refused'); break\n"
+            "    except OSError: time.sleep(0.1)\n"
+            "else: print('lost')\n"
         )
         answer = self.python(source, program).stdout
         if not answer.startswith(("refused", "lost")):
