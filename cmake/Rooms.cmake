@@ -8,6 +8,8 @@
 # release build, too. SLOW_TESTS: its tests wait for a minute, so they begin first.
 set_property(GLOBAL PROPERTY TOPRUN_ROOMS "")
 add_custom_target(fuzzers)
+# What is tested is optimized; optimizing the tests would take a third of the whole build.
+set(OPTIONS_OF_TESTS $<$<CONFIG:Release>:-O0> $<$<CONFIG:Release>:-U_FORTIFY_SOURCE>)
 
 function(room name)
   cmake_parse_arguments(ARG "SMALL;RELEASE_TESTS;SLOW_TESTS" "" "USES;LIBRARIES" ${ARGN})
@@ -79,18 +81,16 @@ function(room name)
   set_property(GLOBAL PROPERTY TOPRUN_FILES_OF_${name} ${sources} ${tests})
   set_property(GLOBAL APPEND PROPERTY TOPRUN_LIBRARIES ${ARG_LIBRARIES})
   if(tests)
-    # What is tested is optimized; optimizing the tests would take a third of the whole build.
-    set(options_of_tests $<$<CONFIG:Release>:-O0> $<$<CONFIG:Release>:-U_FORTIFY_SOURCE>)
     add_executable(${name}_test EXCLUDE_FROM_ALL ${tests})
     target_link_libraries(${name}_test PRIVATE ${name} GTest::gtest_main)
     if(NOT TARGET test_headers)
       file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/nothing.cc CONTENT "")
       add_library(test_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/generated/nothing.cc)
       target_link_libraries(test_headers PRIVATE ${name} GTest::gtest)
-      target_compile_options(test_headers PRIVATE ${options_of_tests})
+      target_compile_options(test_headers PRIVATE ${OPTIONS_OF_TESTS})
       target_precompile_headers(test_headers PRIVATE ${CMAKE_SOURCE_DIR}/src/base/precompiled.h <gtest/gtest.h>)
     endif()
-    target_compile_options(${name}_test PRIVATE ${options_of_tests})
+    target_compile_options(${name}_test PRIVATE ${OPTIONS_OF_TESTS})
     target_precompile_headers(${name}_test REUSE_FROM test_headers)
     if(ARG_RELEASE_TESTS OR NOT CMAKE_BUILD_TYPE STREQUAL Release)
       if(TOPRUN_ONE_TEST_PROGRAM)
@@ -124,7 +124,7 @@ function(room name)
   endif()
 endfunction()
 
-# A file that includes the benchmarks and fuzzers of all rooms. They are built and run by hand; unit_tests
+# A file that includes the benchmarks and fuzzers of all rooms. They are built and run by hand; `make test`
 # compiles them, in one unit, so that none is left behind by a change.
 function(write_unit_of_what_runs_by_hand unit)
   get_property(files GLOBAL PROPERTY TOPRUN_BY_HAND)
@@ -139,17 +139,14 @@ function(write_unit_of_what_runs_by_hand unit)
   set_source_files_properties(${unit} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# The target unit_tests: all rooms' tests, and what runs by hand, compiled only. With TOPRUN_ONE_TEST_PROGRAM
-# it is a program `unit_tests ROOM`, in which several rooms and their tests are one translation unit: what each
-# room for itself makes of the libraries' templates is nearly half of what the compiler has to do. The rooms'
-# own test programs are there, too, by their names.
+# The target unit_tests: all rooms' tests. With TOPRUN_ONE_TEST_PROGRAM it is a program `unit_tests ROOM`, in
+# which several rooms and their tests are one translation unit: what each room for itself makes of the libraries'
+# templates is nearly half of what the compiler has to do. The rooms' own test programs are there, too, by their
+# names. In other configurations what runs by hand is compiled, too.
 function(unit_tests)
   get_property(rooms GLOBAL PROPERTY TOPRUN_ROOMS)
   get_property(libraries GLOBAL PROPERTY TOPRUN_LIBRARIES)
   list(REMOVE_DUPLICATES libraries)
-  list(APPEND libraries GTest::gtest benchmark::benchmark)
-  set(by_hand ${CMAKE_BINARY_DIR}/generated/runs_by_hand.cc)
-  write_unit_of_what_runs_by_hand(${by_hand})
   if(TOPRUN_ONE_TEST_PROGRAM)
     set(bytes_of_a_unit 500000)  # clang needs 2 GB for it
     set(all "")
@@ -168,18 +165,20 @@ function(unit_tests)
         set(bytes 0)
       endif()
     endforeach()
-    add_executable(unit_tests EXCLUDE_FROM_ALL unit_tests_main.cc ${by_hand} ${all})
+    add_executable(unit_tests EXCLUDE_FROM_ALL unit_tests_main.cc ${all})
     set_target_properties(unit_tests PROPERTIES UNITY_BUILD_MODE GROUP)
     target_include_directories(unit_tests PRIVATE ${CMAKE_SOURCE_DIR}/src)
-    target_link_libraries(unit_tests PRIVATE ${libraries})
+    target_link_libraries(unit_tests PRIVATE ${libraries} GTest::gtest)
     target_precompile_headers(unit_tests PRIVATE base/precompiled.h <gtest/gtest.h>)
   else()
-    add_library(runs_by_hand OBJECT EXCLUDE_FROM_ALL ${by_hand})
+    set(by_hand ${CMAKE_BINARY_DIR}/generated/runs_by_hand.cc)
+    write_unit_of_what_runs_by_hand(${by_hand})
+    add_library(runs_by_hand OBJECT ${by_hand})
     target_include_directories(runs_by_hand PRIVATE ${CMAKE_SOURCE_DIR}/src)
-    target_link_libraries(runs_by_hand PRIVATE ${libraries})
+    target_link_libraries(runs_by_hand PRIVATE ${libraries} GTest::gtest benchmark::benchmark)
+    target_compile_options(runs_by_hand PRIVATE ${OPTIONS_OF_TESTS})
     target_precompile_headers(runs_by_hand REUSE_FROM test_headers)
     add_custom_target(unit_tests)
-    add_dependencies(unit_tests runs_by_hand)
     foreach(room ${rooms})
       if(TARGET ${room}_test)
         add_dependencies(unit_tests ${room}_test)

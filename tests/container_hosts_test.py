@@ -29,7 +29,7 @@ class Hosts(containers.WithPodman, SubmitCase):
     def test_training_on_two_hosts(self):
         done = self.srun("-N2", TOPRUN, "--container", IMAGE, *self.torch(), "--nproc-per-node", "2",
                          EXAMPLES / "train_ddp.py", "--epochs", "1", "--output-dir",
-                         self.here / "out", cwd=self.here, env=self.env, limit=LIMIT_S)
+                         self.here / "out", cwd=self.here, env={**self.env, **support.WARM_DIGITS}, limit=LIMIT_S)
         self.assert_ok(done)
         self.assertRegex(done.out, r"held-out accuracy \d\.\d{4}")
         self.assertRegex(done.err, "4 ranks on 2 nodes, all ended with 0")

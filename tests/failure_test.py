@@ -87,7 +87,7 @@ class RootCause(support.TestCase):
         finished = self.toprun(
             "--nproc-per-node", 3, "--report", folder / "report.json", "--log-dir", folder / "logs",
             folder / "slow.py", limit=100, env={"PYTHON_EXEC": support.python(),
-                                                "OMP_NUM_THREADS": "1", "RECORD": record})
+                                                "OMP_NUM_THREADS": "1", "RECORD": record, **support.WARM})
         self.assertEqual(finished.code, 1, finished)
         self.assertRegex(finished.err, r"toprun: rank 1 on \S+ ended with exit code 1\n")
         self.assertRegex(finished.err, r"it said +ValueError: the step went wrong\n")
@@ -114,7 +114,7 @@ class Hang(support.TestCase):
         finished = self.toprun("--nproc-per-node", 4, "--report", folder / "report.json",
                                folder / "absent.py", limit=150,
                                env={"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1",
-                                    **SHORT_GRACE})
+                                    **support.WARM, **SHORT_GRACE})
         self.assertEqual(finished.code, 1, finished)
         self.assertRegex(finished.err, r"(?m)^toprun: rank 2 on \S+ did not come to a collective in "
                                        "which others timed out$")

@@ -258,7 +258,7 @@ class Elastic(KubernetesCase):
     """DistributedDataParallel on two to three pods, of which each attempt says how many it has."""
 
     TRAINS = """\
-import os, pathlib, sys, torch, torch.distributed as dist
+import os, pathlib, sys, time, torch, torch.distributed as dist
 place, rank = pathlib.Path(sys.argv[1]), os.environ["RANK"]
 dist.init_process_group("gloo")
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
@@ -271,6 +271,7 @@ while not over:
     (place / f"{os.environ['TOPRUN_ATTEMPT']}.{rank}-of-{dist.get_world_size()}").touch()
     over = torch.tensor([float((place / "end").exists())])
     dist.all_reduce(over)
+    time.sleep(0.1)
 print(f"rank {rank} of {dist.get_world_size()} has ended", flush=True)
 os._exit(0)
 """

@@ -43,7 +43,7 @@ class NodeFailure(SubmitCase):
         folder = self.folder()
         id = self.submitted("--nodes", "2", "--nodelist", "n0", support.EXAMPLES / "train_resume.py",
                             "--epochs", "300", cwd=folder, env={"PYTHON_EXEC": support.python(),
-                                                                "CUDA_VISIBLE_DEVICES": ""})
+                                                                "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"})
         checkpoint = folder / "last.pt"
         wait_for(checkpoint.exists, "a checkpoint", self.LIMIT_S)
         self.power_off("n0")  # the batch script's host, and the root's

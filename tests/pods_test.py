@@ -67,7 +67,7 @@ class Worlds(PodCase):
         script.write_text(SUMS)
         pods = [pytorchjob_1_7(2, i) for i in range(2)]
         for pod in pods:
-            pod.env["PYTHON_EXEC"] = support.python()
+            pod.env |= {"PYTHON_EXEC": support.python(), **support.WARM}
         finished = self.ends([self.start_pod(pod, i, script) for i, pod in enumerate(pods)], 60)
         for end in finished:
             self.assert_ok(end)

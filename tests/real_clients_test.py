@@ -98,7 +98,7 @@ class RealClients(support.TestCase):
         script.write_text(PROGRAM)
         port = support.free_port()
         runs = [self.begin(support.binary(), *two_nodes(port, rank), script,
-                           env={"PYTHON_EXEC": python, "OMP_NUM_THREADS": "1"}) for rank in (0, 1)]
+                           env={"PYTHON_EXEC": python, "OMP_NUM_THREADS": "1", **support.WARM}) for rank in (0, 1)]
         for node, run in enumerate(runs):
             finished = run.wait(140)
             self.assert_ok(finished)

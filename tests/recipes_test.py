@@ -86,6 +86,7 @@ class Recipes(recipes.RecipeCase):
             self.login("sbatch", "--parsable", "job.sh", cwd=self.work, env=self.env).out.strip())
 
     def check_topology_aware_slurm_0(self, block):
+        self.env.update(support.WARM)
         (self.work / "env/bin").mkdir(parents=True)
         (self.work / "env/bin/activate").write_text(f"export PYTHON_EXEC={support.python()}\n")
         (self.work / "job.sh").write_text(here(block))
@@ -93,6 +94,7 @@ class Recipes(recipes.RecipeCase):
             self.login("sbatch", "--parsable", "job.sh", cwd=self.work, env=self.env).out.strip())
 
     def check_topology_aware_slurm_1(self, block):
+        self.env.update(support.WARM)
         environment = pathlib.Path(support.python()).parent.parent
         block = block.replace("python3 -m venv env && env/bin/pip install torch",
                               f"ln -s {environment} env")

@@ -37,7 +37,8 @@ class Runs(RunaiCase):
                 claim = self.folder()
                 (claim / "sums.py").write_text(SUMS)
                 finished = self.submit("--nodes", "2", "--nproc-per-node", "2", "--pvc", f"scratch:{claim}", "--job-name",
-                                       f"sums-{version}", "-e", f"PYTHON_EXEC={support.python()}", "--follow",
+                                       f"sums-{version}", "-e", f"PYTHON_EXEC={support.python()}", "-e", "TOPRUN_WARM=torch",
+                                       "--follow",
                                        claim / "sums.py", limit=90)
                 self.assert_ok(finished)
                 self.assertTrue(finished.out.startswith(f"sums-{version}\n"), finished)

@@ -22,8 +22,8 @@ class Examples(SubmitCase):
                     "OMP_NUM_THREADS": "1"}
         self.here = self.folder()
 
-    def submit(self, *words, **options):
-        return super().submit(*words, cwd=self.here, env=self.env, limit=LIMIT_S, **options)
+    def submit(self, *words, env=support.WARM, **options):
+        return super().submit(*words, cwd=self.here, env={**self.env, **env}, limit=LIMIT_S, **options)
 
     def lines_of_host(self, output, host):
         """Without PyTorch's warnings about names."""
@@ -64,7 +64,7 @@ class Examples(SubmitCase):
 
     def test_a_training_and_what_comes_after_it(self):
         training = self.submitted("--nodes", "2", "--nproc-per-node", "2", EXAMPLES / "train_ddp.py",
-                                  "--output-dir", "out", "--epochs", "2")
+                                  "--output-dir", "out", "--epochs", "2", env=support.WARM_DIGITS)
         after = self.submit("--after", training, "--wait", "--no-python", "test", "-s", "out/digits.pt")
         self.assert_ok(after)
         followed = self.login(TOPRUN, "logs", training, cwd=self.here)

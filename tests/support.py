@@ -34,6 +34,9 @@ OBEDIENT = "while :; do sleep 0.1; done"
 # Each node imports torch once for all of its ranks and restarts: in the environment of cases whose
 # imports are not what is tried. Those that leave it out see the start that is the default.
 WARM = {"TOPRUN_WARM": "torch"}
+# … and the compiler, which PyTorch imports when an optimizer is made: a second of each rank; and the examples' data.
+WARM_TRAINING = {"TOPRUN_WARM": "torch,torch._dynamo"}
+WARM_DIGITS = {"TOPRUN_WARM": "torch,torch._dynamo,sklearn.datasets"}
 MARK = "TEST_RUN_MARK"  # in the environment of everything that one run() starts
 
 

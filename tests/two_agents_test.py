@@ -184,7 +184,7 @@ class Stopping(TwoAgents):
 class Recipes(TwoAgents):
     def setUp(self):
         super().setUp()
-        self.python = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        self.python = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1", **support.WARM}
 
     def test_the_flags_of_a_two_node_c10d_recipe(self):
         logs = self.folder()
