@@ -124,12 +124,12 @@ class Page:
         return self.run(f"document.getElementById({json.dumps(element)}).textContent")
 
     def until(self, script, limit=20):
-        """The first true value of the expression, asked every 10 ms."""
+        """The first true value of the expression, asked every 50 ms."""
         deadline = time.monotonic() + limit
         while not (value := self.run(script)):
             if time.monotonic() > deadline:
                 raise AssertionError(f"not within {limit} s: {script}")
-            time.sleep(0.01)
+            time.sleep(0.05)
         return value
 
     def press(self, key, text=None):

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster waits
+# ctest: SERIAL FIRST TIMEOUT 300 LABELS cluster
 """Thirty cases of the kill matrix; `make bench-failures` plays all 200. TOPRUN_SEED chooses them."""
 
 import os

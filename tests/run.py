@@ -1,9 +1,8 @@
 """Runs ctest in each build folder, then names every skipped test and counts all cases.
 
     run.py build/release build/asan:unit     everything in one, only the label `unit` in the other
-    run.py build/release build/asan:unit:unit_tests   … whose target `unit_tests` is built beside the
-                                             tests of the folder before it, and tested beside those of
-                                             them that have the label `waits`
+    run.py build/release build/asan:unit:unit_tests   … whose target `unit_tests` is built and then tested
+                                             beside the tests of the folder before it
 
 The last line is `N passed, N failed, N skipped`; the exit code is 0 if nothing failed.
 """
@@ -24,22 +23,21 @@ FAILED = re.compile(r"^(?:FAIL: |\[  FAILED  \] \S+ \()", re.M)
 SKIPPED = re.compile(r"^SKIP: (.+)$", re.M)
 SKIPPED_BY_GTEST = re.compile(
     r"^\[ RUN      \] (\S+)\n(?:(?!\[).*\n)*?.*: Skipped\n(.*)\n(?:(?!\[).*\n)*?\[  SKIPPED \]", re.M)
-SLEEPERS = 1  # with two, two processors are busy all the time and nothing ends sooner
+SLEEPERS = 2  # of the end-to-end tests, half of whose time is waiting
 WHOLE_OUTPUT = "100000000"  # bytes; ctest would cut what passed tests print
 
 
-def run_ctest(folder, *selection, log=None):
-    """Runs the tests and returns the cases of its report, one per test program. With a log, which is
-    printed at the end, other tests run beside it."""
+def run_ctest(folder, *selection, parallel=os.cpu_count() + SLEEPERS, log=None):
+    """Runs the tests and returns the cases of its report, one per test program. With a log other tests run
+    beside it."""
     report = pathlib.Path(folder, "tests.xml").resolve()
     report.unlink(missing_ok=True)
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error",
-               "--parallel", str(os.cpu_count() + (0 if log else SLEEPERS)), "--output-junit", report,
+               "--parallel", str(parallel), "--output-junit", report,
                "--test-output-size-passed", WHOLE_OUTPUT, "--test-output-size-failed", WHOLE_OUTPUT,
                *selection]
     if log:
         code = beside(command, log).wait()
-        print(log.read_text(errors="replace"), flush=True)
     else:
         code = subprocess.run(command).returncode
     if not report.exists():
@@ -72,22 +70,23 @@ def stop_beside():
 
 
 class Beside:
-    """The tests of a target that is built from now on, with what others leave of the processors."""
+    """The tests of a target: built with what others leave of the processors, then run one by one."""
 
     def __init__(self, folder, label, target):
         self.folder, self.label = pathlib.Path(folder), label
         self.what = f"target {target} in {folder}"
-        self.log = self.folder / "build.log"
+        self.log = self.folder / "build.log"  # of the build, then of the tests
         self.build = beside(["cmake", "--build", folder, "--target", target, "--parallel",
                              str(os.cpu_count())], self.log, give_way)
 
     def cases(self):
         """None if it could not be built."""
-        print(f"waiting for {self.what}: its log is {self.log}", flush=True)
         if self.build.wait() != 0:
-            print(f"{self.log.read_text(errors='replace')}\nrun.py: {self.what} could not be built", flush=True)
+            with self.log.open("a") as log:
+                log.write(f"run.py: {self.what} could not be built\n")
             return None
-        return run_ctest(self.folder, *selected(self.label), log=self.folder / "tests.log")
+        self.log = self.folder / "tests.log"
+        return run_ctest(self.folder, *selected(self.label), parallel=1, log=self.log)
 
 
 def selected(label):
@@ -105,22 +104,19 @@ def main():
 def results(parts):
     """Pairs of a folder and a test program's case; None for a folder that could not be built."""
     others = [Beside(*part) for part in parts if part[2]]
-    for folder, label, target in parts:
-        if target:
-            continue
-        if not others:
-            yield from ((folder, case) for case in run_ctest(folder, *selected(label)))
-            continue
-        yield from ((folder, case) for case in run_ctest(folder, *selected(label), "--label-exclude", "^waits$"))
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            try:
-                later = [(other.folder, pool.submit(other.cases)) for other in others]
-                yield from ((folder, case) for case in run_ctest(folder, *selected("waits")))
-                for other, cases in later:
-                    yield from ((other, case) for case in cases.result() or [None])
-            finally:
-                stop_beside()  # the pool waits for them
-        others = []
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        try:
+            later = [(other, pool.submit(other.cases)) for other in others]
+            for folder, label, target in parts:
+                if not target:
+                    yield from ((folder, case) for case in run_ctest(folder, *selected(label)))
+            for other, cases in later:
+                print(f"waiting for {other.what}: its log is {other.log}", flush=True)
+                found = cases.result() or [None]
+                print(other.log.read_text(errors="replace"), flush=True)
+                yield from ((other.folder, case) for case in found)
+        finally:
+            stop_beside()  # the pool waits for them
 
 
 def run(parts):

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 240 LABELS cluster waits
+# ctest: SERIAL FIRST TIMEOUT 240 LABELS cluster
 """toprun --hosts over a real sshd on each of 64 virtual hosts, one of which, drawn by TEST_SEED, is
 dead: it answers nothing and refuses nothing."""
 
