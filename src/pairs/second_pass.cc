@@ -80,12 +80,15 @@ class Planner {
     }
     std::vector<Round> rounds;
     for (const std::size_t partner : partners) rounds.push_back({pair_of(node, partner)});
+    while (subject == Subject::itself && !rounds.empty() && rounds.size() < node_rounds) {
+      rounds.push_back(rounds[rounds.size() - partners.size()]);
+    }
     check({finding, subject, {}, {}}, std::move(rounds), shared);
   }
 
   Nodes partners_of(std::size_t node, std::size_t shared, Trust trust) const {
     Nodes out;
-    for (std::size_t i = 0; i < good_.size() && out.size() < most_partners; ++i) {
+    for (std::size_t i = 0; i < good_.size() && out.size() < node_rounds; ++i) {
       if (i == node || !usable(i, trust) || domains_.shared(i, node) != shared) continue;
       const bool is_suspected =
           std::ranges::find(suspect_pairs_, pair_of(i, node)) != suspect_pairs_.end();
@@ -357,8 +360,14 @@ const Answer& about(const Answers& answers, Subject subject) {
   return answers[static_cast<std::size_t>(subject)];
 }
 
-// A pair's nodes come before the pair: a slow node makes the pair slow.
+// A pair's nodes come before the pair, because a slow node makes the pair slow. It does so each
+// time: what its nodes lacked in a round of their own was chance where the pair itself is not slow.
 void settle(const Finding& finding, const Answers& answers, Figure figure, Confirmed& out) {
+  const Answer& itself = about(answers, Subject::itself);
+  if (finding.kind == Kind::pair && itself.known && !itself.slow) {
+    out.cleared.push_back(finding);
+    return;
+  }
   bool node_is_slow = false;
   for (const Subject subject : {Subject::first_node, Subject::second_node}) {
     const Answer& answer = about(answers, subject);
@@ -370,7 +379,6 @@ void settle(const Finding& finding, const Answers& answers, Figure figure, Confi
     }
   }
   if (node_is_slow) return;
-  const Answer& itself = about(answers, Subject::itself);
   if (itself.slow && !finding.nodes.empty()) {
     if (finding.kind == Kind::node && names_node(out.bad, finding.nodes[0])) return;
     out.bad.push_back(finding);

@@ -8,8 +8,9 @@
 
 namespace toprun::pairs {
 
-// Partners that a suspect is measured with.
-inline constexpr std::size_t most_partners = 3;
+// Rounds of a suspect node, with as many partners where there are so many: one moment in which the
+// machine stood still must not make a node slow.
+inline constexpr std::size_t node_rounds = 3;
 // A pair has one result of the first pass; a host that was busy then must not make it slow.
 inline constexpr std::size_t pair_repeats = 5;
 
@@ -17,7 +18,8 @@ inline constexpr std::size_t pair_repeats = 5;
 // else on the network. A node is measured alone with up to three good ones; an uplink with all its
 // domain's good nodes at once, because one pair does not fill it. A pair is measured itself,
 // several times, and each of its nodes with good ones: in a leaf of two nodes the first pass cannot
-// tell them apart. Where no node is good, those of which only pairs look slow have to do.
+// tell them apart. They are slow only if the pair is, each time. Where no node is good, those of
+// which only pairs look slow have to do.
 struct SecondPass {
   enum class Subject { itself, first_node, second_node };
   // Rounds are indexes in `rounds`. Controls are as many good pairs at the same distance; none

@@ -217,6 +217,39 @@ TEST(SecondPass, ASlowNodeIsComparedWithNodesOfSlowPairsWhereNoOthersAre) {
   }
 }
 
+void expect_one_moment_names_nobody(Simulation& cluster, const Verdict& verdict) {
+  const SecondPass pass = second_pass(cluster.cluster, verdict);
+  for (const std::size_t length : {1u, 2u}) {
+    for (std::size_t first = 0; first + length <= pass.rounds.size(); ++first) {
+      std::vector<Measured> measured = cluster.measure(pass.rounds);
+      for (Measured& pair : measured) {
+        if (pair.round < first || pair.round >= first + length) continue;
+        pair.gbps_ab /= 2;
+        pair.gbps_ba /= 2;
+      }
+      const Confirmed confirmed = confirm(verdict, pass, measured);
+      EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "") << "rounds from " << first;
+    }
+  }
+}
+
+// The machine stands still while one round is measured, or while two that follow each other are.
+TEST(SecondPass, OneMomentMakesNobodySlow) {
+  Simulation cluster(4, 8, 1, 0.05, 1);
+  const auto pair = [](std::size_t a, std::size_t b) {
+    return Finding{Kind::pair, Way::both, {a, b}, {}, 0};
+  };
+  Verdict one_partner_in_a_leaf_of_two;
+  one_partner_in_a_leaf_of_two.findings = {{Kind::node, Way::both, {3}, {}, 1}, pair(0, 5)};
+  one_partner_in_a_leaf_of_two.doubted = {pair(4, 6)};
+  expect_one_moment_names_nobody(cluster, one_partner_in_a_leaf_of_two);
+
+  Verdict one_good_partner_is_left;
+  one_good_partner_is_left.findings = {pair(0, 3), pair(1, 6), pair(2, 7)};
+  one_good_partner_is_left.doubted = {pair(2, 4)};
+  expect_one_moment_names_nobody(cluster, one_good_partner_is_left);
+}
+
 TEST(SecondPass, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;
