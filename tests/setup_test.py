@@ -28,14 +28,15 @@ MODULES = pathlib.Path("/usr/share/modules")  # Environment Modules, as Debian h
 @functools.cache
 def quick_python():
     """A folder with a python3 that copies a bare environment, made by the real one, where it is asked for a
-    new one: its installation of pip is most of what a case here would take."""
+    new one: its installation of pip is most of what a case here would take. The copy's files are links: ext4
+    takes long to make a thousand files where as many were removed within the last seconds."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="toprun-test-"))
     unittest.addModuleCleanup(shutil.rmtree, folder)
     real = shutil.which("python3")
     subprocess.run([real, "-m", "venv", folder / "bare"], check=True)
     program = folder / "python3"
     program.write_text(f"""#!/bin/sh
-if [ "$1 $2 $#" = "-m venv 3" ]; then mkdir -p "$3" && exec cp -a {folder}/bare/. "$3"; fi
+if [ "$1 $2 $#" = "-m venv 3" ]; then mkdir -p "$3" && exec cp -al {folder}/bare/. "$3"; fi
 exec {real} "$@"
 """)
     program.chmod(0o755)
