@@ -17,7 +17,7 @@
 #include "measure/memory.h"
 #include "measure/pair_play.h"
 #include "measure/progress.h"
-#include "pairs/second_pass.h"
+#include "pairs/second_look.h"
 #include "pairs/verdict.h"
 #include "picture/picture_file.h"
 
@@ -159,6 +159,7 @@ struct Pass {
 };
 constexpr Pass all_pairs{"all pairs", std::chrono::milliseconds(20)};
 constexpr Pass suspects{"suspects", std::chrono::milliseconds(200)};
+constexpr Pass still_suspected{"what is still suspected", suspects.lasts};
 
 // Plays rounds that rank 0 names; the results come back there.
 Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs::Round> own,
@@ -179,6 +180,20 @@ Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs:
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
   }
   return all;
+}
+
+// Where nothing is suspected, as on all ranks but 0, the ranks play rank 0's rounds.
+Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
+                                        const pairs::Cluster& cluster,
+                                        const pairs::Verdict& verdict) {
+  pairs::SecondLook look(cluster, verdict);
+  for (std::size_t pass = 0; pass < pairs::SecondLook::most_passes; ++pass) {
+    const auto measured =
+        played(play, look.next(), is_root, pass == 0 ? suspects : still_suspected);
+    if (!measured) return std::unexpected(measured.error());
+    if (!look.next().empty()) look.tell(*measured);
+  }
+  return look.found();
 }
 
 }  // namespace
@@ -203,12 +218,10 @@ Result<int> run_pairs(const Call& call, Group& group) {
   if (!first) return std::unexpected(first.error());
   const auto verdict = pairs::judge(cluster, *first);
   if (!verdict) return std::unexpected(verdict.error());
-  const pairs::SecondPass pass = pairs::second_pass(cluster, *verdict);
-  const auto second = played(play, pass.rounds, is_root, suspects);
-  if (!second) return std::unexpected(second.error());
+  const auto confirmed = measured_again(play, is_root, cluster, *verdict);
+  if (!confirmed) return std::unexpected(confirmed.error());
   if (!is_root) return 0;
-  return tell(*wanted, cluster, said_by(cluster, pairs::confirm(*verdict, pass, *second)), *first,
-              call.environment);
+  return tell(*wanted, cluster, said_by(cluster, *confirmed), *first, call.environment);
 }
 
 }  // namespace toprun::benchmark

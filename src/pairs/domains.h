@@ -20,6 +20,7 @@ class Domains {
   explicit Domains(const Cluster& cluster);
 
   std::size_t size() const { return domains_.size(); }
+  std::size_t nodes() const { return of_.size(); }
   const Domain& operator[](std::size_t domain) const { return domains_[domain]; }
   // Of a node, outermost first.
   std::span<const std::size_t> of(std::size_t node) const { return of_[node]; }

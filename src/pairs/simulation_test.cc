@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
-#include "pairs/second_pass.h"
+#include "pairs/second_look.h"
 #include "pairs/testing.h"
 #include "pairs/verdict.h"
 
@@ -78,9 +78,24 @@ Simulation simulation(const Plan& plan, int run) {
   return {plan.racks, plan.hosts, plan.oversubscription, noise, static_cast<unsigned>(run)};
 }
 
+// `disturb`: changes what the rounds from `first` on gave; later passes' rounds follow.
+using Disturb = std::function<void(std::size_t first, std::vector<Measured>& measured)>;
+
+Confirmed look_again(
+    Simulation& cluster, const Verdict& verdict,
+    const Disturb& disturb = [](std::size_t, std::vector<Measured>&) {}) {
+  SecondLook look(cluster.cluster, verdict);
+  for (std::size_t first = 0; !look.next().empty();) {
+    std::vector<Measured> measured = cluster.measure(look.next());
+    disturb(first, measured);
+    first += look.next().size();
+    look.tell(measured);
+  }
+  return look.found();
+}
+
 void expect_confirmed(Simulation& cluster, const Verdict& verdict, const std::string& expected) {
-  const SecondPass pass = second_pass(cluster.cluster, verdict);
-  const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+  const Confirmed confirmed = look_again(cluster, verdict);
   EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), expected);
   EXPECT_TRUE(confirmed.cleared.empty());
   EXPECT_TRUE(confirmed.open.empty());
@@ -114,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(All, SimulatedFault,
 
 // Shared uplinks nearly hide a slow host from other racks, and a rack of two does not tell which
 // it is.
-TEST(SecondPass, TellsApartWhatTheFirstCannot) {
+TEST(SecondLook, TellsApartWhatTheFirstCannot) {
   int ambiguous = 0;
   for (unsigned seed = 0; seed < static_cast<unsigned>(tried(200)); ++seed) {
     Simulation cluster(4, 8, 2, 0.05, seed);
@@ -128,7 +143,7 @@ TEST(SecondPass, TellsApartWhatTheFirstCannot) {
 }
 
 // Two pairs share an uplink, so that a link of a third of its rate looks two thirds as fast.
-TEST(SecondPass, FindsALinkThatSharedUplinksNearlyHide) {
+TEST(SecondLook, FindsALinkThatSharedUplinksNearlyHide) {
   int doubted = 0;
   for (unsigned seed = 0; seed < static_cast<unsigned>(tried(500)); ++seed) {
     Simulation cluster(4, 8, 2, 0.08, seed);
@@ -139,8 +154,7 @@ TEST(SecondPass, FindsALinkThatSharedUplinksNearlyHide) {
     ASSERT_TRUE(verdict) << verdict.error().line();
     EXPECT_LE(verdict->doubted.size(), most_doubted_pairs);
     doubted += short_words(cluster.cluster, verdict->doubted).starts_with(expected) ? 1 : 0;
-    const SecondPass pass = second_pass(cluster.cluster, *verdict);
-    const Confirmed confirmed = confirm(*verdict, pass, cluster.measure(pass.rounds));
+    const Confirmed confirmed = look_again(cluster, *verdict);
     EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), expected) << seed;
   }
   EXPECT_GT(doubted, 0);
@@ -148,7 +162,7 @@ TEST(SecondPass, FindsALinkThatSharedUplinksNearlyHide) {
 
 // A leaf's only pair was slow by chance, and the leaf's uplink is slow: the two hosts are not taken
 // for slow because their uplink is.
-TEST(SecondPass, AnUplinkIsNotItsHosts) {
+TEST(SecondLook, AnUplinkIsNotItsHosts) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     Simulation cluster(4, 8, 1, 0.05, seed);
     cluster.faults.uplink[3] = cluster.faults.downlink[3] = Simulation::bad_share;
@@ -163,28 +177,26 @@ TEST(SecondPass, AnUplinkIsNotItsHosts) {
     Verdict verdict;
     verdict.findings = {{Kind::uplink, Way::both, {}, {cluster.cluster.places[pair.nodes[0]]}, 0},
                         pair};
-    const SecondPass pass = second_pass(cluster.cluster, verdict);
-    const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+    const Confirmed confirmed = look_again(cluster, verdict);
     EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "uplink both r3") << seed;
     EXPECT_EQ(confirmed.cleared.size(), 1u) << seed;
   }
 }
 
 // What is suspected between some domains does not make all their nodes useless for comparing.
-TEST(SecondPass, SuspectsBetweenAllDomainsLeavePairsToCompareWith) {
+TEST(SecondLook, SuspectsBetweenAllDomainsLeavePairsToCompareWith) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   cluster.faults.sends[5] = cluster.faults.receives[5] = Simulation::bad_share;
   Verdict verdict;
   verdict.findings = {{Kind::node, Way::both, {5}, {}, 0},
                       {Kind::between, Way::out, {}, {{"r0"}, {"r2"}}, 0},
                       {Kind::between, Way::out, {}, {{"r1"}, {"r3"}}, 0}};
-  const SecondPass pass = second_pass(cluster.cluster, verdict);
-  const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+  const Confirmed confirmed = look_again(cluster, verdict);
   EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "node both n5");
 }
 
 // So many suspects that no good pair is left: what was usual in the first pass tells them apart.
-TEST(SecondPass, NeedsNoGoodPairs) {
+TEST(SecondLook, NeedsNoGoodPairs) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   cluster.faults.link = Pair{0, 7};
   cluster.faults.link_ab = cluster.faults.link_ba = Simulation::bad_share;
@@ -193,14 +205,13 @@ TEST(SecondPass, NeedsNoGoodPairs) {
     Finding& pair = verdict.findings.emplace_back(Finding{Kind::pair, Way::both, {a, b}, {}, 0});
     pair.usual = Simulation::host_gbps;
   }
-  const SecondPass pass = second_pass(cluster.cluster, verdict);
-  const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+  const Confirmed confirmed = look_again(cluster, verdict);
   EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "pair both n0 n7");
   EXPECT_EQ(confirmed.cleared.size(), 3u);
 }
 
 // On busy hosts the pairs within all racks were slow by chance, beside a host that is slow.
-TEST(SecondPass, ASlowNodeIsComparedWithNodesOfSlowPairsWhereNoOthersAre) {
+TEST(SecondLook, ASlowNodeIsComparedWithNodesOfSlowPairsWhereNoOthersAre) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     Simulation cluster(4, 8, 1, 0.05, seed);
     cluster.faults.sends[1] = cluster.faults.receives[1] = Simulation::bad_share;
@@ -210,31 +221,71 @@ TEST(SecondPass, ASlowNodeIsComparedWithNodesOfSlowPairsWhereNoOthersAre) {
       Finding& pair = verdict.findings.emplace_back(Finding{Kind::pair, Way::out, {a, b}, {}, 1});
       pair.usual = Simulation::host_gbps;
     }
-    const SecondPass pass = second_pass(cluster.cluster, verdict);
-    const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+    const Confirmed confirmed = look_again(cluster, verdict);
     EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "node both n1") << seed;
     EXPECT_TRUE(confirmed.open.empty()) << seed;
   }
 }
 
+// The machine stands still in `length` rounds from `from` on.
+Disturb standstill(std::size_t from, std::size_t length) {
+  return [=](std::size_t first, std::vector<Measured>& measured) {
+    for (Measured& pair : measured) {
+      const std::size_t round = first + pair.round;
+      if (round < from || round >= from + length) continue;
+      pair.gbps_ab /= 2;
+      pair.gbps_ba /= 2;
+    }
+  };
+}
+
 void expect_one_moment_names_nobody(Simulation& cluster, const Verdict& verdict) {
-  const SecondPass pass = second_pass(cluster.cluster, verdict);
+  constexpr std::size_t more_than_all_rounds = 200;
   for (const std::size_t length : {1u, 2u}) {
-    for (std::size_t first = 0; first + length <= pass.rounds.size(); ++first) {
-      std::vector<Measured> measured = cluster.measure(pass.rounds);
-      for (Measured& pair : measured) {
-        if (pair.round < first || pair.round >= first + length) continue;
-        pair.gbps_ab /= 2;
-        pair.gbps_ba /= 2;
-      }
-      const Confirmed confirmed = confirm(verdict, pass, measured);
-      EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "") << "rounds from " << first;
+    for (std::size_t from = 0; from < more_than_all_rounds; ++from) {
+      const Confirmed confirmed = look_again(cluster, verdict, standstill(from, length));
+      EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "") << "rounds from " << from;
     }
   }
 }
 
+// Within a rack nobody uses its uplink, whatever is suspected of that.
+TEST(SecondLook, SuspectedUplinksDoNotMatterWithinRacks) {
+  for (const bool is_slow : {false, true}) {
+    Simulation cluster(4, 8, 1, 0.05, 1);
+    if (is_slow) cluster.faults.sends[1] = Simulation::bad_share;
+    Verdict verdict;
+    verdict.findings = {{Kind::node, Way::out, {1}, {}, 1},
+                        {Kind::uplink, Way::both, {}, {{"r1"}}, 0},
+                        {Kind::uplink, Way::both, {}, {{"r2"}}, 0},
+                        {Kind::uplink, Way::both, {}, {{"r3"}}, 0}};
+    SecondLook look(cluster.cluster, verdict);
+    look.tell(cluster.measure(look.next()));
+    const Confirmed confirmed = look.found();
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), is_slow ? "node out n1" : "");
+    EXPECT_EQ(confirmed.cleared.empty(), is_slow);
+  }
+}
+
+// Two uplinks were slow by chance, so that no good pair was left for the hosts of a third rack.
+TEST(SecondLook, WhatIsClearedServesToCompareWith) {
+  for (const bool is_slow : {false, true}) {
+    Simulation cluster(4, 8, 1, 0.05, 1);
+    if (is_slow) cluster.faults.sends[1] = Simulation::bad_share;
+    Verdict verdict;
+    verdict.findings = {{Kind::node, Way::out, {0}, {}, 1},
+                        {Kind::node, Way::out, {1}, {}, 1},
+                        {Kind::uplink, Way::both, {}, {{"r1"}}, 0},
+                        {Kind::uplink, Way::both, {}, {{"r2"}}, 0}};
+    for (Finding& finding : verdict.findings) finding.usual = Simulation::host_gbps;
+    const Confirmed confirmed = look_again(cluster, verdict);
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), is_slow ? "node out n1" : "");
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.open), "");
+  }
+}
+
 // The machine stands still while one round is measured, or while two that follow each other are.
-TEST(SecondPass, OneMomentMakesNobodySlow) {
+TEST(SecondLook, OneMomentMakesNobodySlow) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   const auto pair = [](std::size_t a, std::size_t b) {
     return Finding{Kind::pair, Way::both, {a, b}, {}, 0};
@@ -250,18 +301,20 @@ TEST(SecondPass, OneMomentMakesNobodySlow) {
   expect_one_moment_names_nobody(cluster, one_good_partner_is_left);
 }
 
-TEST(SecondPass, ClearsWhatIsHealthy) {
+TEST(SecondLook, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;
   verdict.findings = {{Kind::node, Way::both, {3}, {}, 1},
                       {Kind::uplink, Way::both, {}, {{"r2"}}, 0},
                       {Kind::between, Way::out, {}, {{"r0"}, {"r3"}}, 0},
                       {Kind::pair, Way::in, {0, 1}, {}, 1}};
-  const SecondPass pass = second_pass(cluster.cluster, verdict);
-  const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+  const Confirmed confirmed = look_again(cluster, verdict);
   EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "");
   EXPECT_EQ(confirmed.cleared.size() + confirmed.open.size(), 4u);
-  EXPECT_EQ(confirm(verdict, pass, {}).open.size(), 4u);
+  SecondLook unmeasured(cluster.cluster, verdict);
+  for (std::size_t pass = 0; pass < SecondLook::most_passes; ++pass) unmeasured.tell({});
+  EXPECT_TRUE(unmeasured.next().empty());
+  EXPECT_EQ(unmeasured.found().open.size(), 4u);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ struct Verdict {
 // What is slow or hangs in a first pass. Findings explain each other's pairs: the pairs of a bad
 // node do not count against its partners, nor those of a bad uplink against its nodes. Pairs
 // within a leaf decide before those across, because full uplinks hide slow nodes. Where a leaf has
-// but two nodes, or nearly all pairs are slow, the second pass (second_pass.h) decides.
+// but two nodes, or nearly all pairs are slow, the second look (second_look.h) decides.
 //
 // Errors: a pair of unknown or equal nodes, a figure that is no positive number, places that are
 // not one per node.
