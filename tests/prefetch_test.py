@@ -12,6 +12,7 @@ import unittest
 import support
 
 LIMIT_S = 120
+ON_A_DISK = "/var/tmp"  # what is in memory cannot be taken out of the page cache
 
 # Its ranks come to the store, and end when there is a record, or a file that says so.
 WAITS = """
@@ -52,7 +53,7 @@ def cached_share(path):
 
 class Prefetch(support.TestCase):
     def setUp(self):
-        self.path = self.folder()
+        self.path = self.folder(within=ON_A_DISK)
         self.cache = self.path / "cache"
         self.modules = self.path / "modules"
         self.modules.mkdir()

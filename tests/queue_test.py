@@ -490,7 +490,7 @@ class Cluster(Queue):
         self.assertEqual(by_use["$PROJECT"]["path"], "/")
         self.assertGreater(by_use["$PROJECT"]["total_bytes"], 0)
         self.login("scancel", job)
-        cluster.wait_for(lambda: "main* 4\n" in self.login("sinfo", "-h", "-t", "idle", "-o", "%P %D").out,
+        cluster.wait_for(lambda: "main* 4 idle\n" in self.login("sinfo", "-h", "-o", "%P %D %t").out,
                          "idle nodes")
         finished = self.toprun("cluster")
         self.assert_ok(finished)

@@ -426,7 +426,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         """On n3: a cache without space, /var/tmp mounted noexec, the rest neither."""
         cache = self.daemons.folder / "cache/n3"
         made = self.begin(*self.cluster.on("n3", "sh", "-c", f"""
-            mount --bind /tmp /tmp && mount -o remount,bind,noexec /tmp
+            mount --rbind /tmp /tmp && mount -o remount,bind,noexec /tmp
             mount -t tmpfs -o size=64k,mode=777 tmpfs {cache}
             mount -t tmpfs -o noexec,mode=1777 tmpfs /var/tmp
             mount -t tmpfs -o size=64k,mode=1777 tmpfs /dev/shm""")).wait(20)

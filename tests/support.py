@@ -253,9 +253,9 @@ class Run:
 class TestCase(unittest.TestCase):
     maxDiff = None
 
-    def folder(self):
-        """An empty folder that goes away with the case."""
-        path = tempfile.mkdtemp(prefix="toprun-test-")
+    def folder(self, within=None):
+        """An empty folder that goes away with the case; in memory under `make test`, or within another folder."""
+        path = tempfile.mkdtemp(prefix="toprun-test-", dir=within)
         self.addCleanup(shutil.rmtree, path, ignore_errors=True)
         return pathlib.Path(path)
 
