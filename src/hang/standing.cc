@@ -221,6 +221,11 @@ void Groups::add(Standing standing, std::span<const int> ranks) {
   }
 }
 
+bool Groups::some_communicate() const {
+  return std::ranges::any_of(
+      groups_, [](const Group& group) { return group.standing.doing == Doing::communicates; });
+}
+
 std::vector<Group> Groups::take() && {
   for (Group& group : groups_) std::ranges::sort(group.ranks);
   std::ranges::sort(groups_, [](const Group& a, const Group& b) {

@@ -61,6 +61,7 @@ struct Group {
 class Groups {
  public:
   void add(Standing standing, std::span<const int> ranks);
+  bool some_communicate() const;
   // The largest first; of equally large ones that with the lowest rank.
   std::vector<Group> take() &&;
 

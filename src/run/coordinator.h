@@ -78,6 +78,7 @@ class Coordinator {
     int number = 0;
     SteadyTime ends{};
     SteadyTime latest{};             // … if flight recorders are awaited
+    SteadyTime silent_until{};       // … if only nodes that have not answered may wait
     std::vector<char> has_answered;  // by part
     std::size_t missing = 0;         // members that have not
     std::vector<int> to_come;        // by part: so many RanksTold
@@ -190,6 +191,7 @@ class Coordinator {
   void alarmed(std::size_t part, hang::Alarm alarm);
   void seen(std::size_t part, rendezvous::RanksSeen& seen);
   void told(std::size_t part, rendezvous::RanksTold& told);
+  static bool only_the_silent_may_wait(const Look& look);
   void end_look_if_all_is_said();
   void end_look();
   void hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm);

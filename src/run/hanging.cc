@@ -45,11 +45,23 @@ std::optional<SteadyTime> Coordinator::hang_due() const {
 
 void Coordinator::look_for_a_hang() {
   if (attempt_.look) {
-    if (now_.steady >= attempt_.look->ends) end_look();
+    Look& look = *attempt_.look;
+    if (now_.steady < look.ends) return;
+    if (only_the_silent_may_wait(look) && now_.steady < look.silent_until) {
+      look.ends = look.silent_until;
+    } else {
+      end_look();
+    }
     return;
   }
   const auto due = hang_due();
   if (due && now_.steady >= *due) look_at_ranks(Cause::hang);
+}
+
+// A node that does not answer may be one whose agent stands still for a moment, and whose ranks
+// have ended like all others. Once a loss would have been noticed it is alive.
+bool Coordinator::only_the_silent_may_wait(const Look& look) {
+  return look.is_hang && !look.is_alarm && look.missing > 0 && !look.groups.some_communicate();
 }
 
 void Coordinator::look_at_ranks(Cause cause) {
@@ -58,6 +70,7 @@ void Coordinator::look_at_ranks(Cause cause) {
   look.is_hang = cause == Cause::hang;
   look.ends = now_.steady + look_limit;
   look.latest = now_.steady + recorded_limit;
+  look.silent_until = now_.steady + settings_.silence_limit;
   look.has_answered.resize(attempt_.members.size());
   look.to_come.resize(attempt_.members.size());
   for (std::size_t part = 0; part < attempt_.members.size(); ++part) {

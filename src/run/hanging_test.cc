@@ -253,6 +253,24 @@ TEST_F(Hanging, ANodeThatDoesNotAnswerIsNamed) {
   EXPECT_EQ(hang()->suspected, (std::vector<std::string>{"n1"}));
 }
 
+// Its agent may be stopped for a moment, after its ranks have ended like all others.
+TEST_F(Hanging, ASilentNodeForWhichNobodyWaitsHasTime) {
+  for (const bool comes_back : {true, false}) {
+    begin(OnHang::abort);
+    all_stand_still();
+    run->say(0, Gone{});
+    run->say(1, Gone{});
+    run->after(15s);
+    run->after(look_limit);
+    EXPECT_EQ(run->count_sent<LookAtRanks>(2), 1);
+    EXPECT_FALSE(hang());
+    if (comes_back) run->say(2, RanksMove{});
+    run->after(Settings().silence_limit);
+    EXPECT_EQ(hang().has_value(), !comes_back);
+    EXPECT_EQ(run->count_sent<Stop>(2), comes_back ? 0 : 1);
+  }
+}
+
 TEST_F(Hanging, EndsTheRun) {
   begin(OnHang::abort, 5);
   all_stand_still();
