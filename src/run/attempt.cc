@@ -329,6 +329,7 @@ void Coordinator::all_started() {
 }
 
 void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
+  attempt_.progress = now_.steady;
   if (exit.failed() && !exit.ours && !attempt_.first_failure) attempt_.first_failure = exit.ended;
   attempt_.conductor->exited(part, std::move(exit), now_.steady);
 }

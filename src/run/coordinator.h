@@ -113,6 +113,7 @@ class Coordinator {
     std::optional<Conductor> conductor;
     // By part: since when its ranks have made no progress.
     std::vector<std::optional<hang::Still>> still;
+    SteadyTime progress{};             // the last word of a rank that moved or ended
     bool hang_is_told = false;         // until a rank moves again
     std::optional<hang::Alarm> alarm;  // the first rank's word that it has given up waiting
     std::optional<Look> look;

@@ -25,7 +25,8 @@ std::optional<SteadyTime> Coordinator::wake_while_running() const {
 }
 
 // A hang is when no rank of any node has made progress for the time limit and one of them waits for
-// another: ranks that all sleep, say, wait for nobody. Nodes whose ranks have ended make none.
+// another: ranks that all sleep, say, wait for nobody. A rank that ends makes progress: the others'
+// words may still be on their way.
 std::optional<SteadyTime> Coordinator::hang_due() const {
   if (!settings_.hang_timeout || attempt_.hang_is_told || attempt_.conductor->is_stopping()) {
     return std::nullopt;
@@ -40,7 +41,7 @@ std::optional<SteadyTime> Coordinator::hang_due() const {
     some_communicate = some_communicate || still->some_communicate;
   }
   if (!since || !some_communicate) return std::nullopt;
-  return *since + *settings_.hang_timeout;
+  return std::max(*since, attempt_.progress) + *settings_.hang_timeout;
 }
 
 void Coordinator::look_for_a_hang() {
@@ -84,6 +85,7 @@ void Coordinator::look_at_ranks(Cause cause) {
 
 void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still> still) {
   attempt_.still[part] = still;
+  if (!still) attempt_.progress = now_.steady;
   if (still || !std::exchange(attempt_.hang_is_told, false)) return;
   if (attempt_.conductor->is_stopping()) return;
   course_now().hang->over = now_.wall;

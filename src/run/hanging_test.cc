@@ -75,6 +75,7 @@ TEST_F(Hanging, NamesWhoDoesNotCome) {
   EXPECT_FALSE(hang()->over);
   run->say(2, RanksMove{});
   EXPECT_TRUE(hang()->over);
+  run->after(15s);
   run->say(2, RanksStill{15s, true});
   run->after(15s);
   EXPECT_EQ(run->count_sent<LookAtRanks>(1), 2);
@@ -113,10 +114,34 @@ TEST_F(Hanging, IsSeenBesideNodesWhoseRanksHaveEnded) {
   begin(OnHang::report);
   run->say(0, RanksStill{15s, true});
   run->say(2, RanksStill{15s, true});
+  run->say(1, agent::WorkerExit{});
   run->say(1, Gone{});
-  run->after(15s);
+  run->after(29s);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
+  run->after(1s);
   EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
   EXPECT_EQ(run->count_sent<LookAtRanks>(1), 0);
+}
+
+// The others have ended as well, but their words are on their way, and so are their last answers.
+TEST_F(Hanging, IsNoneIfARankEndsWhileItIsLookedAt) {
+  begin(OnHang::abort);
+  all_stand_still();
+  run->after(15s);
+  run->say(1, agent::WorkerExit{});
+  all_are_seen();
+  EXPECT_FALSE(hang());
+  EXPECT_EQ(run->count_sent<Stop>(0), 0);
+}
+
+TEST_F(Hanging, IsNoneWhereARankHasMovedAndItsNodeIsGone) {
+  begin(OnHang::abort);
+  all_stand_still();
+  run->after(14s);
+  run->say(1, RanksMove{});
+  run->say(1, Gone{});
+  run->after(1s);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
 }
 
 TEST_F(Hanging, ARanksOwnWordIsFollowedAtOnce) {
@@ -144,6 +169,7 @@ TEST_F(Hanging, OneLookAnAttemptFollowsARanksWord) {
   run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 1});
   EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
   // The next hang is noticed by the time again.
+  run->after(15s);
   all_stand_still();
   run->after(15s);
   all_are_seen(1);

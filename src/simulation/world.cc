@@ -294,6 +294,7 @@ void World::ranks_hang(const Fault& fault) {
 void World::ranks_go_on(int attempt) {
   AssignedRanks& ranks = assigned_ranks_[attempt];
   ranks.hangs = false;
+  ranks.went_on = timeline_.now();
   for (const auto& each : agents_) each->ranks_go_on(attempt);
   if (!std::exchange(ranks.is_late, false) || ranks.disturbed) return;
   for (const auto& each : agents_) each->work_is_done(attempt);
@@ -302,7 +303,9 @@ void World::ranks_go_on(int attempt) {
 void World::act(const run::TellHang&) {
   const run::AttemptCourse& attempt = coordinator_->course().attempts.back();
   trace("root: {}", attempt.hang->verdict.what);
-  expect(assigned_ranks_[attempt.number].hangs, "attempt {} is said to hang", attempt.number);
+  const AssignedRanks& ranks = assigned_ranks_[attempt.number];
+  const bool words_are_on_their_way = ranks.went_on == timeline_.now();
+  expect(ranks.hangs || words_are_on_their_way, "attempt {} is said to hang", attempt.number);
 }
 
 void World::inject(const Fault& fault) {

@@ -71,6 +71,7 @@ class World {
     int started = 0;
     bool disturbed = false;
     bool hangs = false;
+    SteadyTime went_on{};  // after the last hang
     bool is_late = false;  // its work would be done if it did not hang
   };
   // The end of a rank that failed by itself.
