@@ -78,6 +78,11 @@ class Doctor(support.TestCase):
         self.assertIn("\nmodprobe ib_uverbs\n", finished.out)
         self.assertTrue(all(line.startswith("# ") or "`" not in line for line in finished.out.splitlines()))
 
+    def test_fix_without_a_command_says_so(self):
+        finished = self.there(net_test.empty, "--fix")
+        self.assertEqual(finished.out, "")
+        self.assertIn("nothing was found that needs a command", finished.err)
+
     def test_all_shows_every_check(self):
         self.assertEqual(self.there(net_test.empty, "--all").out.count("\nok  "), 25)
 

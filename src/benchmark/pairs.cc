@@ -11,13 +11,16 @@
 #include "base/json_writer.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "bench/statistics.h"
 #include "benchmark/plot.h"
 #include "benchmark/request.h"
+#include "hosts/hostlist.h"
 #include "measure/cells.h"
 #include "measure/memory.h"
 #include "measure/pair_play.h"
 #include "measure/progress.h"
 #include "pairs/second_look.h"
+#include "pairs/speed_groups.h"
 #include "pairs/verdict.h"
 #include "picture/picture_file.h"
 
@@ -98,6 +101,34 @@ std::vector<pairs::Round> first_pass(const pairs::Cluster& cluster, std::size_t 
   return rounds;
 }
 
+// Of nodes whose places nobody knows, those that are faster among themselves count as a rack's:
+// else healthy nodes would be slow beside a pair that shares a switch.
+void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>& measured) {
+  constexpr std::size_t most_named = 4;
+  if (!std::ranges::all_of(cluster.places, &pairs::Place::empty)) return;
+  const auto groups = pairs::speed_groups(cluster.names.size(), measured);
+  if (groups.empty()) return;
+  cluster.places = pairs::places_of(cluster, groups);
+  cluster.levels = {"group of"};
+  std::vector<std::string> named;
+  std::vector<double> inside;
+  std::vector<double> outside;
+  for (const pairs::SpeedGroup& group : groups) {
+    inside.push_back(group.inside);
+    outside.push_back(group.outside);
+    std::vector<std::string> names;
+    for (const std::size_t node : group.nodes) names.push_back(cluster.names[node]);
+    if (named.size() < most_named) named.push_back(hosts::compress_hostlist(names));
+  }
+  if (groups.size() > named.size()) {
+    named.push_back(fmt::format("and {} more", groups.size() - named.size()));
+  }
+  say(
+      fmt::format("no racks are known (--topology FILE names them), so nodes that are faster among "
+                  "themselves are taken for racks: {}; {:.2g} Gbps inside, {:.2g} between",
+                  join(named, ", "), bench::median(inside), bench::median(outside)));
+}
+
 // What both passes say: lines, and hosts to leave out.
 struct Said {
   std::vector<std::string> lines;
@@ -150,7 +181,9 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
     auto written = picture::write_picture(*wanted.plot, *svg, environment);
     if (!written) return std::unexpected(written.error());
   }
-  return said.lines.empty() ? 0 : exit_failure;
+  if (said.lines.empty()) return 0;
+  say("exit code 1 says that something was found; nothing has failed");
+  return exit_failure;
 }
 
 struct Pass {
@@ -209,13 +242,14 @@ Result<int> run_pairs(const Call& call, Group& group) {
   if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
   auto fits = measure::check_memory(2 * wanted->terms.bytes, group.ranks_here());
   if (!fits) return std::unexpected(fits.error());
-  const pairs::Cluster cluster = cluster_of(group);
+  pairs::Cluster cluster = cluster_of(group);
   const bool is_root = group.self.rank == 0;
   measure::PairPlay play(group, wanted->terms);
   const auto first =
       played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
              is_root, all_pairs);
   if (!first) return std::unexpected(first.error());
+  if (is_root) take_speed_for_places(cluster, *first);
   const auto verdict = pairs::judge(cluster, *first);
   if (!verdict) return std::unexpected(verdict.error());
   const auto confirmed = measured_again(play, is_root, cluster, *verdict);

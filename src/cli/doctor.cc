@@ -80,11 +80,24 @@ doctor::HostReport examine_this_host(const options::Call& call) {
   return {own.host, doctor::examine(facts), doctor::traits_of(facts)};
 }
 
+int print_fixes(const std::string& commands, bool is_empty) {
+  if (commands.empty()) {
+    say(is_empty ? "nothing was found that needs a command"
+                 : "no command mends what was found: toprun doctor says what to do");
+  }
+  return print_bytes(commands);
+}
+
 int print_report(const options::Call& call, const doctor::HostReport& report) {
   const WallTime now = std::chrono::system_clock::now();
   if (call.has(FlagId::json_lines)) return print_bytes(doctor::json_lines_of(report, now));
   if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
-  if (call.has(FlagId::fix)) return print_bytes(doctor::fixes_text(report.findings));
+  if (call.has(FlagId::fix)) {
+    const bool is_empty = std::ranges::all_of(report.findings, [](const doctor::Finding& finding) {
+      return finding.severity == doctor::Severity::ok;
+    });
+    return print_fixes(doctor::fixes_text(report.findings), is_empty);
+  }
   return print(doctor::findings_text(report.findings, call.has(FlagId::all)));
 }
 
@@ -122,7 +135,7 @@ int print_comparison(const options::Call& call, const std::vector<doctor::HostRe
   if (call.has(FlagId::json)) {
     printed = print_bytes(doctor::findings_json(findings, answered));
   } else if (call.has(FlagId::fix)) {
-    printed = print_bytes(doctor::fixes_text(findings));
+    printed = print_fixes(doctor::fixes_text(findings), findings.empty());
   } else {
     printed = print(doctor::findings_text(findings, answered.size()));
   }

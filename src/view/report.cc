@@ -211,8 +211,8 @@ std::string advice(const Cause& cause, bool has_logs) {
   }
   if (message_contains(cause, "No module named 'torch'")) {
     return cause.program +
-           " has no PyTorch: name a Python that has it by --venv DIR, in a container with a --bind "
-           "of it, or take another image";
+           " has no PyTorch: name a Python that has it by --venv DIR or PYTHON_EXEC=PATH; in a "
+           "container by --venv and a --bind of DIR, or take an image that has it";
   }
   if (has_logs) return {};
   return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"

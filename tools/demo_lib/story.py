@@ -173,7 +173,7 @@ def method(reduce_rounds: int) -> str:
 def what_next(stage, launchers: stages.Launchers) -> str:
     toprun = shown(launchers.toprun)
     here = f"{toprun} --nproc-per-node 2 examples/train_ddp.py"
-    lines = ["What to type next", f"    export PYTHON_EXEC={shown(launchers.python)}"]
+    lines = ["What to type next", f"    export PYTHON_EXEC={from_anywhere(launchers.python)}"]
     lines += ["  on this machine:", f"    {here}"]
     if stage.has_network:
         up = "tools/vcluster up --hosts 8 --racks 4 --uplink 400mbit"
@@ -186,6 +186,11 @@ def what_next(stage, launchers: stages.Launchers) -> str:
         lines.append("    tools/vcluster down")
     lines += ["  on a real one, in a Slurm job:", "    toprun train.py"]
     return "\n".join(lines)
+
+
+def from_anywhere(path: str) -> str:
+    """As a reader in the repository would type it, for a value that is used in other folders too."""
+    return path if shown(path) == path else f"$PWD/{shown(path)}"
 
 
 def shown(path: str) -> str:
