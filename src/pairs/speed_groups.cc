@@ -27,7 +27,7 @@ class Sets {
     return node;
   }
   void join(std::size_t a, std::size_t b) {
-    const auto [low, high] = std::minmax(of(a), of(b));
+    const auto [low, high] = std::minmax({of(a), of(b)});
     parent_[high] = low;
   }
 
