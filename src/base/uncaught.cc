@@ -1,5 +1,6 @@
 #include "base/uncaught.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -48,12 +49,18 @@ void explain(const std::exception_ptr& uncaught) {
   }
 }
 
+bool takes_output(int fd) {
+  pollfd output{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLOUT) != 0;
+}
+
 [[noreturn]] void end() {
   const std::exception_ptr uncaught = std::current_exception();
   if (!uncaught) std::abort();  // no exception: the core dump says more
-  // This thread may have failed inside the voice, so stop using the voice. If a terminal accepts no
-  // output, exit without a message, because writing would block.
-  if (flush_said()) {
+  // This thread may have failed inside the voice, so stop using the voice; it may be the one that
+  // writes, so that what is to be written never will be. If a terminal accepts no output, exit
+  // without a message, because writing would block.
+  if (flush_said() || takes_output(STDERR_FILENO)) {
     say_through(nullptr);
     explain(uncaught);
   }

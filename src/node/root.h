@@ -3,10 +3,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "node/session.h"
 #include "probes/presence_watch.h"
@@ -71,7 +71,7 @@ class Root {
   show::JobSocket socket_;
   std::unique_ptr<show::JobPage> page_;  // null: nobody wants it, or it could not be opened
   show::LaunchLine launch_line_;
-  std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
+  boost::unordered_flat_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   boost::asio::steady_timer timer_;
   std::optional<SteadyTime> waits_until_;  // timer_
   boost::asio::steady_timer stage_;        // its end wakes run() and farewell()

@@ -1,5 +1,6 @@
 #include "node/session.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -49,6 +50,8 @@ Session::Session(const plan::Job& run, int heartbeat_fd)
       terminal(std::make_shared<output::Terminal>(io, output::ConsoleDescriptors{},
                                                   wants_colours(run.environment))),
       unfit(run.unfit),
+      store_ready_(io),
+      store_due_(io),
       kept_(heartbeat_fd >= 0),
       parent_(::getppid()),
       signals_(io, [this](const auto& received) { take(received); }),
@@ -104,17 +107,39 @@ Result<void> Session::listen(bool root, bool beside_root) {
   port = hosts::port_of(*listener);
   store::Limits limits;
   limits.undecided = store::undecided_among(open_files);
-  auto server =
-      store::Server::start(std::move(*listener), store::Clients::refused, limits,
-                           [this](Fd connection, std::string first_bytes) {
-                             const auto shared = std::make_shared<Fd>(std::move(connection));
-                             boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
-                               door.visit(std::move(*shared), bytes);
-                             });
-                           });
+  auto server = store::Server::without_thread(
+      std::move(*listener), limits, [this](Fd connection, std::string first_bytes) {
+        const auto shared = std::make_shared<Fd>(std::move(connection));
+        boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
+          door.visit(std::move(*shared), bytes);
+        });
+      });
   if (!server) return std::unexpected(server.error());
   store = std::move(*server);
+  Fd readiness(::fcntl(store->readiness(), F_DUPFD_CLOEXEC, 0));
+  if (!readiness) return fail_errno("the store cannot start: fcntl");
+  store_ready_.assign(readiness.release());
+  watch_store();
   return {};
+}
+
+// Until the store serves clients, and has a thread for them.
+void Session::watch_store() {
+  store_ready_.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [this](const boost::system::error_code& error) {
+                            if (error || store->has_thread()) return;
+                            take_turn_of_store();
+                            watch_store();
+                          });
+}
+
+void Session::take_turn_of_store() {
+  const auto due = store->take_turn();
+  if (!due) return;
+  store_due_.expires_after(*due);
+  store_due_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && !store->has_thread()) take_turn_of_store();
+  });
 }
 
 void Session::renew_store(bool here, int ranks, std::function<void()> renewed) {
@@ -131,6 +156,7 @@ void Session::renew_store(bool here, int ranks, std::function<void()> renewed) {
   store->next_attempt(here ? store::Clients::served : store::Clients::refused,
                       {here ? static_cast<std::size_t>(ranks) : 0, arrived, alarmed},
                       [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
+  if (store->has_thread()) store_ready_.close();
 }
 
 void Session::show_life() {

@@ -107,6 +107,8 @@ class Session {
   std::function<void()> on_resize;
 
  private:
+  void watch_store();
+  void take_turn_of_store();
   void beat(int heartbeat_fd);
   void take(const ReceivedSignals::Received& received);
   void pause(bool asked);
@@ -116,6 +118,8 @@ class Session {
   void lose_launcher();
   void orphan(std::string words, std::chrono::milliseconds grace);
 
+  boost::asio::posix::stream_descriptor store_ready_;  // while the store has no thread
+  boost::asio::steady_timer store_due_;
   const bool kept_;
   const pid_t parent_;
   ReceivedSignals signals_;

@@ -350,11 +350,14 @@ void Channel::flush() {
   will_write_ = false;
   if (closed_ || queue_.empty()) return;
   last_write_ = std::chrono::steady_clock::now();
-  const ssize_t sent = ::send(socket_.get(), queue_.data() + written_, queue_.size() - written_,
-                              MSG_NOSIGNAL | MSG_DONTWAIT);
+  // The last frame waits for the end of the connection and shares its packet.
+  const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (closing_ ? MSG_MORE : 0);
+  const ssize_t sent =
+      ::send(socket_.get(), queue_.data() + written_, queue_.size() - written_, flags);
   if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return broken(errno);
   if (sent > 0) written_ += static_cast<std::size_t>(sent);
   if (written_ > queue_.size() / 2) drop(queue_, written_);
+  if (closing_ && queue_.empty()) ::shutdown(socket_.get(), SHUT_WR);
   watch();
 }
 

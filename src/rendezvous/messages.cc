@@ -17,6 +17,16 @@ void take(const nlohmann::json& json, const char* name, Optional<T>& value) {
   if (json.contains(name)) value = json.at(name).get<T>();
 }
 
+template <class T>
+void put_unless(const T& usual, nlohmann::json& json, const char* name, const T& value) {
+  if (value != usual) json[name] = value;
+}
+
+int number_or(int usual, const nlohmann::json& json, const char* name, int most) {
+  if (!json.contains(name)) return usual;
+  return static_cast<int>(whole_number(json, name, 0, most));
+}
+
 void take_number(const nlohmann::json& json, const char* name, int least, int most, int& value) {
   value = static_cast<int>(whole_number(json, name, least, most));
 }
@@ -214,40 +224,40 @@ void from_json(const nlohmann::json& json, StoreAddress& store) {
   json.at("exact").get_to(store.exact);
 }
 
-// Key by key: from a list of pairs it takes three times as long, and the root writes one of these
-// for every node.
+// The root writes one of these for every node: so only what is not as usual, and key by key, since
+// a list of pairs takes three times as long.
 void to_json(nlohmann::json& json, const Assignment& a) {
   json["attempt"] = a.attempt;
-  json["restarts"] = a.restarts;
+  put_unless(0, json, "restarts", a.restarts);
   json["group_rank"] = a.group_rank;
   json["group_world_size"] = a.group_world_size;
   json["first_rank"] = a.first_rank;
   json["nproc"] = a.nproc;
   json["world_size"] = a.world_size;
-  json["local_world_size"] = a.local_world_size;
-  json["role_first_rank"] = a.role_first_rank;
-  json["role_world_size"] = a.role_world_size;
+  put_unless(a.nproc, json, "local_world_size", a.local_world_size);
+  put_unless(a.first_rank, json, "role_first_rank", a.role_first_rank);
+  put_unless(a.world_size, json, "role_world_size", a.role_world_size);
   json["run_id"] = a.run_id;
-  json["location"] = a.location;
-  json["colours"] = a.colours;
+  if (!a.location.empty()) json["location"] = a.location;
+  put_unless(false, json, "colours", a.colours);
   json["store"] = *a.store;
   if (a.stage) json["stage"] = {{"key", a.stage->key}, {"sources", a.stage->sources}};
 }
 
 void from_json(const nlohmann::json& json, Assignment& a) {
   take_number(json, "attempt", 0, most_attempts, a.attempt);
-  take_number(json, "restarts", 0, most_attempts, a.restarts);
+  a.restarts = number_or(0, json, "restarts", most_attempts);
   take_number(json, "group_rank", 0, most_nodes, a.group_rank);
   take_number(json, "group_world_size", 1, most_nodes, a.group_world_size);
   take_number(json, "first_rank", 0, most_ranks, a.first_rank);
   take_number(json, "nproc", 0, most_slots, a.nproc);
   take_number(json, "world_size", 0, most_ranks, a.world_size);
-  take_number(json, "local_world_size", 0, most_slots, a.local_world_size);
-  take_number(json, "role_first_rank", 0, most_ranks, a.role_first_rank);
-  take_number(json, "role_world_size", 0, most_ranks, a.role_world_size);
+  a.local_world_size = number_or(a.nproc, json, "local_world_size", most_slots);
+  a.role_first_rank = number_or(a.first_rank, json, "role_first_rank", most_ranks);
+  a.role_world_size = number_or(a.world_size, json, "role_world_size", most_ranks);
   json.at("run_id").get_to(a.run_id);
-  json.at("location").get_to(a.location);
-  json.at("colours").get_to(a.colours);
+  a.location = json.value("location", "");
+  a.colours = json.value("colours", false);
   a.store = json.at("store").get<StoreAddress>();
   const auto stage = json.find("stage");
   if (stage == json.end()) return;

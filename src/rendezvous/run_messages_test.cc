@@ -95,9 +95,21 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
   Assignment staged = assignment;
   staged.stage =
       StagePart{"00ff", {{"a1", "n1", {"10.0.0.1", "fd::1"}, 29500, ""}, {"a0", "n0", {}, 1, ""}}};
+  // Values that are as usual are left out.
+  Assignment unusual = assignment;
+  unusual.restarts = 2;
+  unusual.nproc = 1;
+  unusual.local_world_size = 8;
+  unusual.first_rank = 5;
+  unusual.role_first_rank = 3;
+  unusual.world_size = 16;
+  unusual.role_world_size = 4;
+  unusual.location = "/a/b";
+  unusual.colours = true;
   const std::vector<ToNode> messages = {WaitAsSpare{},
                                         WaitAsSpare{Until::somebody_asks},
                                         assignment,
+                                        unusual,
                                         staged,
                                         Start{},
                                         LookAtRanks{7},
@@ -115,6 +127,23 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
     ASSERT_TRUE(read && *read) << written;
     EXPECT_EQ(to_wire(**read), written);
   }
+}
+
+TEST(RunMessages, WhatAnAssignmentLeavesOutIsAsUsual) {
+  Assignment assignment;
+  assignment.first_rank = assignment.role_first_rank = 6;
+  assignment.nproc = assignment.local_world_size = 2;
+  assignment.world_size = assignment.role_world_size = 8;
+  const json written = to_wire(ToNode(assignment));
+  EXPECT_FALSE(written.contains("role_world_size")) << written;
+  const auto read = to_node_in(written);
+  ASSERT_TRUE(read && *read) << written;
+  const Assignment& again = *std::get<Shared<Assignment>>(**read);
+  EXPECT_EQ(again.local_world_size, 2);
+  EXPECT_EQ(again.role_first_rank, 6);
+  EXPECT_EQ(again.role_world_size, 8);
+  EXPECT_EQ(again.restarts, 0);
+  EXPECT_EQ(again.location, "");
 }
 
 TEST(RunMessages, OfALaterVersionArePassedOver) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 
 #include "base/console.h"
+#include "base/quiet_thread.h"
 #include "hosts/address.h"
 
 namespace toprun::store {
@@ -86,10 +88,11 @@ struct Server::Loop::Connection final : Session {
   std::size_t index = 0;           // in connections_
   std::optional<std::list<Connection*>::iterator> undecided;
   std::optional<std::size_t> arrival;  // in arrivals_, if it is a rank's first connection
-  bool readable = false;               // by the last signal and what was read since
-  bool ended = false;   // the client has closed its side, or the connection is broken
-  bool paused = false;  // it has requests to be executed without reading more
-  bool due = false;     // stands in due_
+  bool watched = false;
+  bool readable = false;  // by the last signal and what was read since
+  bool ended = false;     // the client has closed its side, or the connection is broken
+  bool paused = false;    // it has requests to be executed without reading more
+  bool due = false;       // stands in due_
   bool gone = false;
 };
 
@@ -108,9 +111,21 @@ Server::Loop::Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limit
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.get(), &wanted);
 }
 
+void Server::Loop::start() {
+  auto thread = quiet_thread([this] {
+    ::pthread_setname_np(::pthread_self(), thread_name);
+    run();
+  });
+  if (thread) thread_ = std::move(*thread);
+}
+
 Server::Loop::~Loop() {
   command([this] { stopping_ = true; });
-  if (thread_.joinable()) thread_.join();  // the system may have given none
+  if (has_thread()) {
+    thread_.join();
+  } else {
+    run_commands();
+  }
   while (!connections_.empty()) close(*connections_.back());
   work_off_due();
 }
@@ -126,30 +141,34 @@ void Server::Loop::tell_owner(const std::function<void()>& what) {
 }
 
 void Server::Loop::run() {
-  std::vector<epoll_event> events(turn_events);
-  while (!stopping_) {
-    turn_sent_ = 0;
-    const int count = ::epoll_wait(epoll_.get(), events.data(), turn_events, wait_timeout_ms());
-    for (int i = 0; i < count; ++i) {
-      const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (event.data.ptr == &acceptor_) {
-        accept_batch();
-      } else if (event.data.ptr != &event_) {
-        handle(*static_cast<Connection*>(event.data.ptr), event.events);
-      }
-    }
-    send_answers();
-    if (!listening_ && std::chrono::steady_clock::now() >= resume_listening_) set_listening(true);
-    work_off_due();
-    closed_.clear();
-    run_commands();
-    untidy_ = tidy();
-  }
+  while (!stopping_) turn(next_turn());
 }
 
-int Server::Loop::wait_timeout_ms() const {
-  if (!due_.empty() || untidy_) return 0;
-  return listening_ ? -1 : static_cast<int>(Acceptor::rest.count());
+void Server::Loop::turn(std::optional<std::chrono::milliseconds> limit) {
+  std::array<epoll_event, turn_events> events;
+  turn_sent_ = 0;
+  const int timeout = limit ? static_cast<int>(limit->count()) : -1;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), turn_events, timeout);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.ptr == &acceptor_) {
+      accept_batch();
+    } else if (event.data.ptr != &event_) {
+      handle(*static_cast<Connection*>(event.data.ptr), event.events);
+    }
+  }
+  send_answers();
+  if (!listening_ && std::chrono::steady_clock::now() >= resume_listening_) set_listening(true);
+  work_off_due();
+  closed_.clear();
+  run_commands();
+  untidy_ = tidy();
+}
+
+std::optional<std::chrono::milliseconds> Server::Loop::next_turn() const {
+  if (!due_.empty() || untidy_) return std::chrono::milliseconds(0);
+  if (!listening_) return Acceptor::rest;
+  return std::nullopt;
 }
 
 void Server::Loop::set_listening(bool listening) {
@@ -167,13 +186,21 @@ void Server::Loop::accept_batch() {
 
 void Server::Loop::welcome(Fd fd) {
   if (connections_.size() >= limits_.connections) return complain(fd.get(), Refusal::connections);
-  auto connection = std::make_unique<Connection>(*this, std::move(fd), service_.attempt());
-  epoll_event wanted{.events = connection_events, .data = {.ptr = connection.get()}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection->fd.get(), &wanted) != 0) return;
-  connection->index = connections_.size();
-  connection->undecided = undecided_.insert(undecided_.end(), connection.get());
-  connections_.push_back(std::move(connection));
+  connections_.push_back(std::make_unique<Connection>(*this, std::move(fd), service_.attempt()));
+  Connection& connection = *connections_.back();
+  connection.index = connections_.size() - 1;
+  connection.undecided = undecided_.insert(undecided_.end(), &connection);
   if (undecided_.size() > limits_.undecided) close(*undecided_.front());
+  // All speak first, and most have spoken by now: a visitor's socket is then never watched here.
+  connection.readable = true;
+  read(connection);
+  if (!connection.gone) watch(connection);
+}
+
+void Server::Loop::watch(Connection& connection) {
+  epoll_event wanted{.events = connection_events, .data = {.ptr = &connection}};
+  connection.watched = ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.fd.get(), &wanted) == 0;
+  if (!connection.watched) close(connection);
 }
 
 void Server::Loop::decided(Connection& connection) {
@@ -271,7 +298,9 @@ void Server::Loop::finish(Connection& connection, Answer& answer) {
 
 void Server::Loop::hand_over(Connection& connection) {
   std::string opening = Service::opening(connection);
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd.get(), nullptr);
+  if (connection.watched) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd.get(), nullptr);
+  }
   Fd fd = std::move(connection.fd);
   close(connection);
   if (visitor_) tell_owner([&] { visitor_(std::move(fd), std::move(opening)); });
@@ -454,6 +483,7 @@ void Server::Loop::next_attempt(Clients clients, Expected expected, std::functio
     alarmed_ = expected.alarmed;
     tell_owner(begun);
   });
+  if (clients == Clients::served && !has_thread()) start();
 }
 
 // Runs the action on the loop's thread later.

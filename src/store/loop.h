@@ -1,8 +1,7 @@
 #pragma once
 
-#include <pthread.h>
-
 #include <array>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <list>
@@ -21,7 +20,7 @@
 
 namespace toprun::store {
 
-// The server's thread: one epoll set; for each request one read and one write.
+// The server's work: one epoll set; for each request one read and one write.
 //
 // A connection whose socket takes no more replies keeps the rest as its `output`; nothing more is
 // read from it and none of its requests executed until the socket has taken all of that. One with
@@ -34,12 +33,14 @@ class Server::Loop {
   Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits, Visitor visitor);
   ~Loop();
 
-  void start() {
-    thread_ = std::thread([this] {
-      ::pthread_setname_np(::pthread_self(), thread_name);
-      run();
-    });
-  }
+  // Starts the thread; without effect if the system gives none.
+  void start();
+  bool has_thread() const { return thread_.joinable(); }
+  int readiness() const { return epoll_.get(); }
+  // Waits for events; no limit: until one comes. Only in the thread, once there is one.
+  void turn(std::optional<std::chrono::milliseconds> limit);
+  // The time after which there is work without any event.
+  std::optional<std::chrono::milliseconds> next_turn() const;
   void abandon();
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   Activity activity() const;
@@ -56,9 +57,9 @@ class Server::Loop {
   };
 
   void run();
-  int wait_timeout_ms() const;
   void accept_batch();
   void welcome(Fd fd);
+  void watch(Connection& connection);
   void decided(Connection& connection);
   void handle(Connection& connection, std::uint32_t events);
   void serve(Connection& connection);

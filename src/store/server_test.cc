@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -32,6 +33,15 @@ constexpr std::clock_t healthy_answer = 2 * CLOCKS_PER_SEC;
 
 const hosts::Address loopback = *hosts::Address::parse("127.0.0.1");
 
+// A socket that has said nothing yet.
+Fd dial_at(int port) {
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_storage target = loopback.with_port(port);
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), loopback.length()),
+            0);
+  return socket;
+}
+
 struct Fixture {
   explicit Fixture(const Limits& limits = {}, Server::Visitor visitor = {},
                    Clients clients = Clients::served) {
@@ -46,14 +56,7 @@ struct Fixture {
     EXPECT_TRUE(client) << client.error().line();
     return std::move(*client);
   }
-  // A socket that has said nothing yet.
-  Fd dial() const {
-    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_storage target = loopback.with_port(port);
-    EXPECT_EQ(
-        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), loopback.length()), 0);
-    return socket;
-  }
+  Fd dial() const { return dial_at(port); }
 
   void next_attempt(Clients clients, Server::Expected expected = {}) const {
     std::promise<void> begun;
@@ -199,6 +202,46 @@ TEST(Server, HandsVisitorsOverWithWhatTheySaid) {
   send(visitors[0].first, "welcome");
   visitors.clear();
   EXPECT_EQ(receive_all(visitor), "welcome");
+}
+
+TEST(Server, HasNoThreadUntilItServesClients) {
+  std::vector<std::string> said;  // by visitors: no other thread is there to disturb
+  auto listener = hosts::listen_on(0);
+  ASSERT_TRUE(listener);
+  const int port = hosts::port_of(*listener);
+  const auto server = *Server::without_thread(
+      std::move(*listener), {}, [&](const Fd&, std::string words) { said.push_back(words); });
+  std::optional<std::chrono::milliseconds> due;
+  const auto take_turns_until = [&](const auto& done) {
+    while (!done()) {
+      pollfd ready{.fd = server->readiness(), .events = POLLIN, .revents = 0};
+      const auto limit = due.value_or(patience);
+      ASSERT_TRUE(::poll(&ready, 1, static_cast<int>(limit.count())) == 1 || due);
+      due = server->take_turn();
+    }
+  };
+  const Fd visitor = dial_at(port);
+  send(visitor, "toprun/1 hello");
+  take_turns_until([&] { return !said.empty(); });
+  EXPECT_EQ(said, std::vector<std::string>{"toprun/1 hello"});
+
+  bool begun = false;
+  server->next_attempt(Clients::refused, {}, [&] { begun = true; });
+  EXPECT_FALSE(begun) << "before a turn";
+  take_turns_until([&] { return begun; });
+  EXPECT_FALSE(server->has_thread());
+
+  std::promise<void> serves;
+  server->next_attempt(Clients::served, {}, [&] { serves.set_value(); });
+  EXPECT_TRUE(server->has_thread());
+  serves.get_future().wait();
+  EXPECT_TRUE(Client::connect(loopback, port, patience)->ping());
+}
+
+TEST(Server, WithoutAThreadItEndsAsWell) {
+  const auto visit = [](const Fd&, const std::string&) {};
+  const auto server = *Server::without_thread(std::move(*hosts::listen_on(0)), {}, visit);
+  server->next_attempt(Clients::refused, {}, [] {});
 }
 
 TEST(Server, ClosesClientsUntilItServes) {
