@@ -100,6 +100,7 @@ asio::awaitable<rendezvous::Join> introduce(Session& session, Look& look) {
     const auto why = fabric::why_no_rdma(*session.network);
     if (why) session.unfit = probes::no_rdma(*why);
   }
+  join.prepares = session.unfit || session.container || session.warm || session.staging;
   join.kube = std::move(seen.kube);
   join.ports = std::move(seen.ports);
   join.evidence = std::move(seen.evidence);

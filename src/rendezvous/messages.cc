@@ -158,6 +158,7 @@ void to_json(nlohmann::json& json, const Join& join) {
   json = {{"type", "join"},    {"agent", join.agent},         {"host", join.host},
           {"pid", join.pid},   {"nnodes", join.nnodes},       {"slots", join.slots},
           {"role", join.role}, {"addresses", join.addresses}, {"store_port", join.store_port}};
+  put_unless(false, json, "prepares", join.prepares);
   put(json, "node_rank", join.node_rank);
   put(json, "node_index", join.node_index);
   put(json, "local_rank", join.local_rank);
@@ -181,6 +182,7 @@ void from_json(const nlohmann::json& json, Join& join) {
   json.at("role").get_to(join.role);
   json.at("addresses").get_to(join.addresses);
   take_number(json, "store_port", 0, 65'535, join.store_port);
+  join.prepares = json.value("prepares", false);
   take_number(json, "node_rank", most_nodes, join.node_rank);
   take_number(json, "node_index", most_nodes, join.node_index);
   take_number(json, "local_rank", most_slots, join.local_rank);
@@ -240,6 +242,7 @@ void to_json(nlohmann::json& json, const Assignment& a) {
   json["run_id"] = a.run_id;
   if (!a.location.empty()) json["location"] = a.location;
   put_unless(false, json, "colours", a.colours);
+  put_unless(false, json, "start", a.start);
   json["store"] = *a.store;
   if (a.stage) json["stage"] = {{"key", a.stage->key}, {"sources", a.stage->sources}};
 }
@@ -258,6 +261,7 @@ void from_json(const nlohmann::json& json, Assignment& a) {
   json.at("run_id").get_to(a.run_id);
   a.location = json.value("location", "");
   a.colours = json.value("colours", false);
+  a.start = json.value("start", false);
   a.store = json.at("store").get<StoreAddress>();
   const auto stage = json.find("stage");
   if (stage == json.end()) return;

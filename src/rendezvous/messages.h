@@ -76,6 +76,8 @@ struct Join {
   std::optional<int> max_restarts;     // from its options; unset in older toprun versions
   std::vector<std::string> addresses;  // at which peers may reach it, best first
   int store_port = 0;
+  bool prepares =
+      false;  // something before its workers, or it is unfit: it will say when it is ready
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   Rare<CloudPlace> cloud;
@@ -125,6 +127,7 @@ struct Assignment {
   std::string run_id;
   std::string location;        // "/cluster/rack", empty if unknown
   bool colours = false;        // the root's terminal shows colours
+  bool start = false;          // the workers, once the store is found: no Ready, no Start
   Shared<StoreAddress> store;  // the same for all of an attempt
   Rare<StagePart> stage;
 };

@@ -34,7 +34,7 @@ struct Staged {
   std::string why_not;      // why it has no copy; empty: it has one
 };
 
-// member → root: the store is found, the container runs.
+// member → root: the store is found, the container runs, and it waits for Start.
 struct Ready {};
 
 // member → root: the workers run.
@@ -163,7 +163,7 @@ struct WaitAsSpare {
   Until until = Until::a_place_is_free;
 };
 
-// root → member: start the workers of the assigned attempt.
+// root → member: start the workers of the assigned attempt, unless its assignment said so already.
 struct Start {};
 
 // root → member: report where your ranks stand.

@@ -122,6 +122,7 @@ void Coordinator::assign() {
   }
   std::vector<rendezvous::Assignment> parts = attempt_.arrangement.parts;
   if (!settings_.stage_key.empty()) plan_staging(parts);
+  const bool others_start_at_once = others_need_no_preparation();
   for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
     rendezvous::Assignment& part = parts[i];
     part.attempt = course_now().number;
@@ -130,12 +131,24 @@ void Coordinator::assign() {
     part.colours = settings_.colours;
     part.run_id = settings_.run_id;
     Node& node = *roster_.find(attempt_.members[i]);
+    part.start = others_start_at_once && !node.is_own();
+    if (part.start) continue;
     node.state = NodeState::preparing;
+    ++attempt_.late;
     send(node, std::move(part));
   }
-  attempt_.late = attempt_.members.size();
+  if (others_start_at_once) attempt_.held = std::move(parts);
   stage_ = Stage::preparing;
   deadline_ = now_.steady + settings_.prepare_limit;
+}
+
+// With the store on the root's node, which they have reached already.
+bool Coordinator::others_need_no_preparation() const {
+  const auto is_own = [this](const std::string& agent) { return roster_.find(agent)->is_own(); };
+  return is_own(attempt_.members[attempt_.arrangement.store_host]) &&
+         std::ranges::all_of(attempt_.members, [&](const std::string& agent) {
+           return is_own(agent) || !roster_.find(agent)->join.prepares;
+         });
 }
 
 // At which the others reach a member.
@@ -224,12 +237,16 @@ Verdict Coordinator::nobody_is_ready() const {
 void Coordinator::start() {
   tell_staging();
   std::vector<int> ranks;
-  for (const std::string& agent : attempt_.members) {
-    Node& node = *roster_.find(agent);
-    node.state = NodeState::running;
+  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
+    Node& node = *roster_.find(attempt_.members[i]);
     ranks.push_back(node.join.slots);
-    send(node, rendezvous::Start{});
+    if (std::exchange(node.state, NodeState::running) == NodeState::ready) {
+      send(node, rendezvous::Start{});
+    } else {
+      send(node, std::move(attempt_.held[i]));
+    }
   }
+  attempt_.held = {};
   attempt_.conductor.emplace(attempt_.hosts, std::move(ranks), settings_.grace,
                              settings_.ended_well, settings_.grow);
   attempt_.start_sent = now_.steady;

@@ -94,7 +94,10 @@ class Coordinator {
     std::vector<std::string> members;  // by part
     std::vector<std::string> hosts;    // by part
     Arrangement arrangement;
-    std::size_t late = 0;     // members that are not ready
+    std::size_t late = 0;  // members that are preparing
+    // By part: what the others get when the root's own node, with the store, is ready. Empty: all
+    // have theirs.
+    std::vector<rendezvous::Assignment> held;
     std::size_t started = 0;  // members whose workers run
     SteadyTime start_sent{};
     std::vector<view::Share> staged;  // by node that has its copy of the environment
@@ -152,6 +155,7 @@ class Coordinator {
   // Within an attempt (attempt.cc).
   void arrange();
   void assign();
+  bool others_need_no_preparation() const;
   rendezvous::StoreAddress address_of(std::size_t part) const;
   rendezvous::StoreAddress store_address() const;
   void on_report_while_preparing(Node& node, const rendezvous::ToRoot& message);

@@ -92,12 +92,16 @@ void NodePart::happened(const WorkplaceReady& workplace) {
 }
 
 void NodePart::ready() {
+  if (assignment_->start && !settings_.unfit) return start_workers();
   state_ = PartState::ready;
   report(rendezvous::Ready{});
 }
 
 void NodePart::on_message(const rendezvous::Start&) {
-  if (state_ != PartState::ready) return;
+  if (state_ == PartState::ready) start_workers();
+}
+
+void NodePart::start_workers() {
   state_ = PartState::starting;
   stop_when_started_.reset();
   actions_.emplace_back(StartWorkers{assignment_, master_addr_});

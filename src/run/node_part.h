@@ -186,6 +186,7 @@ struct PartSettings {
 //
 //   waiting --assign--> finding_store --found--> preparing, ready
 //   preparing --workplace ready--> ready --start--> starting --started--> running
+//   (ready is left out if the assignment says to start)
 //   running --all gone--> waiting
 //   waiting --spare--> spare --assign--> finding_store
 //   any --finish, root lost, orphaned--> over once no worker lives
@@ -236,6 +237,7 @@ class NodePart {
 
   bool is_alive() const { return state_ == PartState::starting || state_ == PartState::running; }
   void ready();
+  void start_workers();
   void stop(std::chrono::milliseconds grace);
   void report(decltype(rendezvous::ToRoot::what) what);
   void fail(rendezvous::Failing doing, const Error& error);

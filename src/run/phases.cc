@@ -136,13 +136,13 @@ view::Launch Coordinator::launch(SteadyTime now) const {
   return launch;
 }
 
-// Of this attempt: who is not ready, or has not started its ranks.
+// Of this attempt: who is still preparing, or has not started its ranks.
 std::vector<std::string> Coordinator::awaited_members() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
     const Node* const node = roster_.find(attempt_.members[i]);
     const bool is_through = stage_ == Stage::preparing
-                                ? node != nullptr && node->state == NodeState::ready
+                                ? node != nullptr && node->state != NodeState::preparing
                                 : attempt_.started_at[i] != SteadyTime{};
     if (!is_through) names.push_back(attempt_.hosts[i]);
   }

@@ -31,6 +31,7 @@ struct Size {
 //
 //   admitted --its link is there--> waiting, or spare if no seat is free
 //   waiting --assigned--> preparing --ready--> ready --all are--> running --no worker left--> gone
+//   waiting --told to start with its assignment--> running
 //   spare, preparing … gone --the next attempt's gathering--> waiting
 //   any with a link --link lost--> lost;  --Finish sent--> leaving
 //   lost and leaving ones are finally forgotten

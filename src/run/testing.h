@@ -30,6 +30,7 @@ struct Simple {
     join.agent = id(node);
     join.host = "n" + std::to_string(node);
     join.max_restarts = max_restarts;
+    join.prepares = prepare;
     EXPECT_FALSE(coordinator.admit(join));
   }
   void come(int node) {
@@ -70,6 +71,7 @@ struct Simple {
       plan.parts.push_back(part);
       plan.nodes.push_back(i);
     }
+    plan.store_host = store_host;
     coordinator.on(Arranged{arrange.attempt, std::move(plan), {}}, now);
   }
   void all_start(int nodes) {
@@ -84,6 +86,8 @@ struct Simple {
   }
   const Verdict& verdict() const { return coordinator.course().verdict; }
 
+  bool prepare = true;         // newcomers wait for Start
+  std::size_t store_host = 0;  // by part
   Moment now{SteadyTime() + 1h, WallTime() + 1h};
   Coordinator coordinator;
   std::vector<Send> sent;

@@ -55,6 +55,7 @@ rendezvous::Join Agent::join() const {
   join.agent = id_;
   join.host = host_;
   join.slots = scenario.slots;
+  join.prepares = scenario.container || scenario.seed % 2 == 0;  // or it just says so
   join.nnodes = scenario.settings.ranks_in_place ? 0 : scenario.settings.size.most;
   if (scenario.settings.ranks_in_place) {
     join.node_index = index_;

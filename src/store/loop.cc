@@ -153,7 +153,11 @@ void Server::Loop::turn(std::optional<std::chrono::milliseconds> limit) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     if (event.data.ptr == &acceptor_) {
       accept_batch();
-    } else if (event.data.ptr != &event_) {
+    } else if (event.data.ptr == &event_) {
+      // Here, since a command may be taken in the turn before the one that it wakes.
+      std::uint64_t commands = 0;
+      [[maybe_unused]] const ssize_t n = ::read(event_.get(), &commands, sizeof commands);
+    } else {
       handle(*static_cast<Connection*>(event.data.ptr), event.events);
     }
   }
@@ -503,8 +507,6 @@ void Server::Loop::run_commands() {
     if (commands_.empty()) return;
     commands.swap(commands_);
   }
-  std::uint64_t count;
-  [[maybe_unused]] const ssize_t n = ::read(event_.get(), &count, sizeof count);
   for (const std::function<void()>& command : commands) command();
 }
 

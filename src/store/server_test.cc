@@ -254,6 +254,21 @@ TEST(Server, ClosesClientsUntilItServes) {
   EXPECT_TRUE(fixture.connect().ping());
 }
 
+// Its thread may take a command before it was woken for it.
+TEST(Server, RestsWhenItHasTakenAllCommands) {
+  const Fixture fixture;
+  std::clock_t used = 0;
+  constexpr int rounds = 200;
+  for (int i = 0; i < rounds; ++i) {
+    for (int j = 0; j < 20; ++j) fixture.server->next_attempt(Clients::served, {}, [] {});
+    std::this_thread::sleep_for(1ms);
+    const std::clock_t before = std::clock();
+    std::this_thread::sleep_for(2ms);
+    used += std::clock() - before;
+  }
+  EXPECT_LT(used, CLOCKS_PER_SEC / 10) << "of " << rounds * 2 << " ms";
+}
+
 TEST(Server, TheNextAttemptBeginsWithoutClientsAndKeys) {
   const Fixture fixture;
   const Fd silent = fixture.dial();
