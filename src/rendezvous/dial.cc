@@ -1,7 +1,10 @@
 #include "rendezvous/dial.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sodium.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
@@ -37,6 +40,13 @@ tcp::endpoint endpoint_of(const hosts::Address& address, int port) {
   return endpoint;
 }
 
+// The first packets of a connection are acknowledged each by a packet of its own, unless the kernel
+// is told that an answer follows.
+void let_answers_acknowledge(const Fd& socket) {
+  const int off = 0;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
+}
+
 using Connection = std::shared_ptr<Channel>;
 
 asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hosts::Address address,
@@ -56,6 +66,7 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
   socket->set_option(tcp::no_delay(true), failed);
   Fd connection(socket->release(failed));
   if (failed) co_return std::nullopt;
+  let_answers_acknowledge(connection);
   co_return std::make_shared<Channel>(Channels::of(io), std::move(connection), patience);
 }
 
