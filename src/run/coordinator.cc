@@ -438,9 +438,12 @@ void Coordinator::report_missing() {
   }
   const std::vector<std::string> absent = roster_.missing(settings_.node_names);
   const int most = roster_.size().most;
-  tell_user(fmt::format("waiting for {} of {} {}{}", most - roster_.present(), most,
+  const auto waited = settings_.join_timeout - (deadline_ - now_.steady);
+  tell_user(fmt::format("waiting for {} of {} {}{} (for {} now, at most {})",
+                        most - roster_.present(), most,
                         settings_.ranks_in_place ? "ranks" : "nodes",
-                        absent.empty() ? "" : ": " + hosts::compress_hostlist(absent)));
+                        absent.empty() ? "" : ": " + hosts::compress_hostlist(absent),
+                        duration_text(waited), duration_text(settings_.join_timeout)));
 }
 
 void Coordinator::send(const Node& node, rendezvous::ToNode message) {

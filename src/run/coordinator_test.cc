@@ -30,7 +30,7 @@ TEST(Coordinator, SaysWhenAnElasticJobBegins) {
   Simple elastic(settings);
   elastic.come(0);
   elastic.after(10s);
-  EXPECT_EQ(elastic.said.back(), "waiting for 2 of 3 nodes");
+  EXPECT_EQ(elastic.said.back(), "waiting for 2 of 3 nodes (for 10.0 s now, at most 10 min 00 s)");
   elastic.come(1);
   elastic.after(10s);
   EXPECT_EQ(elastic.said.back(),

@@ -128,10 +128,14 @@ void Coordinator::told(std::size_t part, rendezvous::RanksTold& told) {
   end_look_if_all_is_said();
 }
 
+// A root that was stopped has the words of ranks that went on meanwhile behind an answer in its
+// sockets: a hang is not told before they were heard.
 void Coordinator::end_look_if_all_is_said() {
-  const Look& look = *attempt_.look;
+  Look& look = *attempt_.look;
   const bool none_to_come = std::ranges::all_of(look.to_come, [](int count) { return count == 0; });
-  if (look.missing == 0 && none_to_come) end_look();
+  if (look.missing > 0 || !none_to_come) return;
+  if (!look.is_hang || look.is_alarm) return end_look();
+  look.ends = std::min(look.ends, now_.steady + last_objections);
 }
 
 std::vector<int> Coordinator::ranks_unseen_by(const Look& look) const {

@@ -48,6 +48,7 @@ class Hanging : public ::testing::Test {
     run->say(0, seen(look, 0, hang::Doing::communicates));
     run->say(1, seen(look, 1, hang::Doing::waits));
     run->say(2, seen(look, 2, hang::Doing::communicates));
+    run->after(last_objections);
   }
   const std::optional<view::Hang>& hang() const {
     return run->coordinator.course().attempts.front().hang;
@@ -159,6 +160,18 @@ TEST_F(Hanging, ARanksOwnWordIsFollowedAtOnce) {
   EXPECT_EQ(run->count_sent<Stop>(0), 1);
 }
 
+// As a root hears it that was stopped: all that came meanwhile, one after the other.
+TEST_F(Hanging, IsNoneIfARankMovesRightBehindTheLastAnswer) {
+  begin(OnHang::abort);
+  all_stand_still();
+  run->after(15s);
+  for (const int node : {0, 1, 2}) run->say(node, seen(0, node, hang::Doing::communicates));
+  run->say(1, RanksMove{});
+  run->after(last_objections);
+  EXPECT_FALSE(hang());
+  EXPECT_EQ(run->count_sent<Stop>(0), 0);
+}
+
 TEST_F(Hanging, OneLookAnAttemptFollowsARanksWord) {
   begin(OnHang::report);
   run->say(0, hang::Alarm{hang::Alarm::Kind::remote_error, 7});
@@ -200,7 +213,9 @@ TEST_F(Hanging, RecordersNameWhomStacksDoNot) {
     RanksSeen all = seen(0, node, hang::Doing::communicates);
     all.more = 1;
     run->say(node, all);
+    EXPECT_FALSE(hang());
     run->say(node, recorded(0, node));
+    run->after(last_objections);
     EXPECT_EQ(hang().has_value(), node == 2);
   }
   EXPECT_EQ(hang()->verdict.suspects, (std::vector{1}));

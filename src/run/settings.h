@@ -34,6 +34,8 @@ inline constexpr std::chrono::milliseconds look_limit{2'000};
 // … and those whose ranks' flight recorders listen, in all: PyTorch's watchdog looks at its pipe
 // once a second, and then writes.
 inline constexpr std::chrono::milliseconds recorded_limit{5'000};
+// From the last answer to the verdict that ranks hang.
+inline constexpr std::chrono::milliseconds last_objections{100};
 // Of it for the recorders themselves.
 inline constexpr std::chrono::milliseconds recorders_limit{3'500};
 

@@ -336,16 +336,19 @@ void Agent::ranks_go_on(int attempt) {
 
 void Agent::act(const run::LookAtWorkers& look) {
   const milliseconds takes = dice_.chance(5) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
-  world_.timeline().in(takes, [this, look] {
-    hang::Groups groups;
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      hang::Standing standing;
-      const bool waits = guilty_ != static_cast<int>(i);
-      standing.doing = waits ? hang::Doing::communicates : hang::Doing::waits;
-      groups.add(standing, std::array{workers_[i].rank});
-    }
-    on(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups).take()}});
-  });
+  world_.timeline().in(
+      takes, [this, look] { process_.deliver([this, look] { looked_at_workers(look); }); });
+}
+
+void Agent::looked_at_workers(const run::LookAtWorkers& look) {
+  hang::Groups groups;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    hang::Standing standing;
+    const bool waits = guilty_ != static_cast<int>(i);
+    standing.doing = waits ? hang::Doing::communicates : hang::Doing::waits;
+    groups.add(standing, std::array{workers_[i].rank});
+  }
+  happened(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups).take()}});
 }
 
 void Agent::workers_die() {

@@ -214,7 +214,7 @@ void choose_switches(JobRequest& job, const SlurmFacts& facts) {
   const int switches = least_switches(facts.leaf_nodes, nodes);
   if (switches == 0 || switches >= std::ssize(facts.leaf_nodes)) return;  // nothing to choose from
   add(job, "--switches", fmt::format("{}@{}", switches, switches_wait),
-      fmt::format("topology/tree: {} can hold {} nodes; worth waiting {} minutes for",
+      fmt::format("topology/tree: {} can hold {} nodes; worth waiting {} (min:s) for",
                   counted(switches, "leaf switch"), nodes, switches_wait));
 }
 
