@@ -259,6 +259,7 @@ TEST_F(Hanging, NcclNamesWhomNobodyElseDoes) {
                         {},
                         {{Kind::behind, "0x7", 2, {1}, 1, "called AllReduce 4 times"},
                          {Kind::missing, "0x9", 3, {2}, 1, "does not answer"}}});
+  run->after(last_objections);
   ASSERT_TRUE(hang());
   EXPECT_EQ(hang()->verdict.suspects, (std::vector{2})) << "0x7 is not of all ranks";
   ASSERT_EQ(hang()->verdict.evidence.size(), 2u);
