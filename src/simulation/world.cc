@@ -193,6 +193,8 @@ void World::act(const run::Arrange& request) {
   for (rendezvous::Assignment& part : plan.parts) part.world_size = first;
   plan.store_host =
       static_cast<std::size_t>(dice_.number(0, static_cast<int>(plan.parts.size()) - 1));
+  // Where nodes start with their assignment if it is on the root's.
+  if (!request.members.front().prepares && plan.store_host % 4 != 0) plan.store_host = 0;
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
   timeline_.in(takes, [this, answer = std::move(answer)]() mutable {
     root().process().deliver(
