@@ -157,10 +157,12 @@ class Slurm(cluster.SlurmCase):
                                    ("kill -KILL $$", 137, "SIGKILL")]:
             with self.subTest(ending):
                 report.unlink(missing_ok=True)
+                started = self.folder()  # a node that is stopped before it has started verifies nothing
                 finished = self.srun(
                     "-N4", TOPRUN, "--nproc-per-node", "2", "--report", report,
-                    *shows("RANK", then=f"if test $RANK = 5; then echo a last word >&2; {ending}; "
-                                        "fi; exec sleep 50"))
+                    *shows("RANK", then=f"touch {started}/$RANK; if test $RANK = 5; then "
+                                        f"until test $(ls {started} | wc -l) = 8; do sleep .1; done; "
+                                        f"echo a last word >&2; {ending}; fi; exec sleep 50"))
                 self.assert_failed(finished, code, "rank 5 on n1", said, "a last word")
                 self.assertLess(finished.seconds, 30)
                 written = json.loads(report.read_text())
