@@ -450,7 +450,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         for words, said in [
             (["--hostfile", twice], f"{twice}:3: host n0 again: it stands at {twice}:1 already"),
             (["--hosts", "n0,n[0-1]"], "--hosts, item 2: host n0 again"),
-            (["--hosts", "n0", "--hostfile", twice], "--hosts and --hostfile: either names"),
+            (["--hosts", "n0", "--hostfile", twice], "--hosts and --hostfile: both name"),
             (["--hostfile", "/nonexistent"], "cannot read /nonexistent"),
             (["--hosts", "n[0-1]", "--nnodes", "3"], "--nnodes 3: --hosts names 2 hosts"),
             (["--hosts", "n0", "--node-rank", "0"], "--node-rank with --hosts"),

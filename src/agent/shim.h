@@ -16,13 +16,27 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //
 // Orders (agent/shim_wire.h) and their answers:
 //   {order: "program", argv, environment, affinity} with its stdin, stdout, stderr; kept until
-//   {order: "start", host: for messages}      → {pids: […], cold: why none was forked} or {failed:
-//   […]} {order: "look", paths: […]}               → {seen: [bits of Seen]} {order: "enter",
-//   folder}                  → {entered: true} or {failed: […]} {order: "warm_up", argv,
-//   environment, modules, host}, then, until settled, {order: "warmth"}                         →
-//   {warmth: [settled, why not, ms, imported]} or {failed: […]} {order: "describe"} → {left: […]}
-//   {order: "signal", pids: […], signal, only_handlers}   to these process groups {order:
-//   "signal_all", signal}
+//
+//   {order: "start", host: for messages}
+//     → {pids: […], cold: why none was forked} or {failed: […]}
+//
+//   {order: "look", paths: […]}
+//     → {seen: [bits of Seen]}
+//
+//   {order: "enter", folder}
+//     → {entered: true} or {failed: […]}
+//
+//   {order: "warm_up", argv, environment, modules, host}
+//     then, until settled, {order: "warmth"}
+//     → {warmth: [settled, why not, ms, imported]} or {failed: […]}
+//
+//   {order: "describe"}
+//     → {left: […]}
+//
+//   {order: "signal", pids: […], signal, only_handlers}: to these process groups
+//
+//   {order: "signal_all", signal}
+//
 // Unasked, it sends {ended: [[pid, status]…], childless}.
 //
 // The exit code of the process: 0, or 1 if it could not reach the agent.

@@ -264,7 +264,7 @@ TEST(Config, ErrorsNameTheFilesLine) {
       {"tee = 9", "f:1: tee = 9: must be 0 (none)"},
       {"\nnnodes = 0", "f:2: nnodes = 0: must be a number of nodes"},
       {"hosts = ''", "f:1: hosts = '': must not be empty"},
-      {"hosts = 'a'\nhostfile = '/h'", "f:1 and f:2: either names the hosts"},
+      {"hosts = 'a'\nhostfile = '/h'", "f:1 and f:2: both name the hosts"},
       {"env = ['1A']", "f:1: env = 1A: '1A' is no name of a variable"},
       {"modules = 'a,,b'", "f:1: modules = a,,b: '' is no name of a module"},
       {"nnodes = 2\nstandalone = true", "f:2 is for one node, but f:1 says 2; drop f:2"},

@@ -90,7 +90,7 @@ constexpr std::array bench_flags = {
                                        "A pair hangs if no byte arrives for so long", "10")),
     only(of(Command::bench_pairs),
          own(FlagId::exclude_bad, "--exclude-bad", 0, "FILE",
-             "Write the bad hosts there, one per line: sbatch --exclude=FILE reads it")),
+             "Write the bad hosts there, one per line: sbatch --exclude=./FILE reads it")),
     only(of(Command::bench_pairs),
          own(FlagId::save, "--save", 'J', "FILE", "Keep all pairs in this file, as JSON")),
     only(of(Command::bench_compare, Command::bench_import),

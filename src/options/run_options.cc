@@ -106,11 +106,11 @@ Result<void> settle_plan(Options& options, const PlanOptions& given) {
   const bool by_topology =
       options.order == plan::Order::automatic || options.order == plan::Order::topology;
   if (*plan && !by_topology) {
-    return usage("--order and --parallel", "either decides where the nodes stand",
+    return usage("--order and --parallel", "both decide where the nodes stand",
                  "leave one of them out, or say --order topology");
   }
   if (*plan && options.segment > 1) {
-    return usage("--segment and --parallel", "either decides which nodes stand together",
+    return usage("--segment and --parallel", "both decide which nodes stand together",
                  "leave one of them out");
   }
   options.plan = *std::move(plan);
@@ -156,7 +156,7 @@ Result<void> settle_hosts(Options& options) {
   const bool file_is_meant = options.host_file.source.starts_with('-');
   if (options.hosts.source.starts_with('-') == file_is_meant) {
     return usage(fmt::format("{} and {}", options.hosts.source, options.host_file.source),
-                 "either names the hosts", "give only one of them");
+                 "both name the hosts", "give only one of them");
   }
   const Setting<std::string> unset;  // named, because g++ 12 leaves the members of `= {}` empty
   (file_is_meant ? options.hosts : options.host_file) = unset;
@@ -175,7 +175,7 @@ Result<void> settle_launcher(Options& options) {
                  "let the engine requeue the job, or drop --launcher");
   }
   if (options.via.value.empty()) return {};
-  return usage("--via and --launcher", "either starts what runs on the nodes",
+  return usage("--via and --launcher", "both start what runs on the nodes",
                "give only one of them");
 }
 

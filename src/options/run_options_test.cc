@@ -160,10 +160,10 @@ TEST(RunOptions, WhatTheOrderIsToServe) {
             "tp=8,pp=4 or leave it out");
   EXPECT_TRUE(good_options("toprun --order topology --parallel tp=2 s").plan.has_value());
   EXPECT_EQ(error_of("toprun --order name --parallel tp=2 s"),
-            "--order and --parallel: either decides where the nodes stand; leave one of them out, "
+            "--order and --parallel: both decide where the nodes stand; leave one of them out, "
             "or say --order topology");
   EXPECT_EQ(error_of("toprun --parallel tp=2 --segment 2 s"),
-            "--segment and --parallel: either decides which nodes stand together; leave one of "
+            "--segment and --parallel: both decide which nodes stand together; leave one of "
             "them out");
 }
 
@@ -260,9 +260,9 @@ TEST(RunOptions, Hosts) {
     EXPECT_EQ(shown(options.host_file), file) << line;
   }
   EXPECT_EQ(error_of("toprun --hosts a --hostfile f s"),
-            "--hosts and --hostfile: either names the hosts; give only one of them");
+            "--hosts and --hostfile: both name the hosts; give only one of them");
   EXPECT_EQ(error_of("toprun s", both),
-            "TOPRUN_HOSTS and TOPRUN_HOSTFILE: either names the hosts; give only one of them");
+            "TOPRUN_HOSTS and TOPRUN_HOSTFILE: both name the hosts; give only one of them");
   EXPECT_EQ(error_of("toprun --hosts= s"), "--hosts '': must not be empty");
 }
 

@@ -83,7 +83,7 @@ TEST(Groups, SaysWhatIsAssumedAndWhatCannotBe) {
             "the nodes run different numbers of processes: only those that run equally many can "
             "change places");
   EXPECT_EQ(place(job.hosts, job.map, {.segment = 2, .plan = assumed}).error().line(),
-            "--segment and --parallel: either decides which nodes stand together; leave one of "
+            "--segment and --parallel: both decide which nodes stand together; leave one of "
             "them out");
   job.hosts = {{"n0", 0}};
   EXPECT_EQ(warnings_of(job, "tp=1").front(),

@@ -382,7 +382,7 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const
   switch (wishes.order) {
     case Order::topology:
       if (wishes.plan && wishes.segment > 1) {
-        return usage("--segment and --parallel", "either decides which nodes stand together",
+        return usage("--segment and --parallel", "both decide which nodes stand together",
                      "leave one of them out");
       }
       if (wishes.plan && wishes.before.empty()) {

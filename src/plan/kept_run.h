@@ -25,8 +25,10 @@ inline constexpr std::string_view kept_code = "code";
 // Makes the run's folder and goes on in a process of its own, in a session without a terminal. The
 // caller's process holds the login until all agents of the run are about to join:
 //
-//   starting --leave_login() of the new process--> kept (login_kept is said) --"go"--> the login
-//   ends with 0; either --the launcher's end or signal--> the new process is ended
+//   starting --leave_login() of the new process--> kept --"go"--> the login ends with 0
+//   starting, kept --the launcher's end or a signal--> the new process is ended
+//
+// It says login_kept when it is kept.
 //
 // Reads the secret that comes on stdin behind the orders first, and hands it and the report's place
 // on in the environment. Returns the run's folder, in the new process. Error: either process's.

@@ -189,7 +189,7 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"order", "--topology", good, "--parallel", "tp=2"},
        "--parallel tp=2,cp=1,pp=1: its 2 ranks do not divide the job's 1"},
       {{"order", "--topology", good, "--parallel", "tp=1", "--segment", "2"},
-       "--segment and --parallel: either decides"},
+       "--segment and --parallel: both decide"},
       {{"score", "--topology", good, "--parallel", "xx=1"}, "no such kind of parallelism"},
       {{"score", "--topology", good, "--parallel", "tp=1", "--link", "leaf=1"},
        "--link leaf: the network has no such level; there are cluster, rack, host"},

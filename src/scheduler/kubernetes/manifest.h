@@ -11,7 +11,7 @@ namespace toprun::scheduler::kubernetes {
 // pods restarts ranks by itself, and with restarts a pod that was lost is made again. The pods of a
 // TrainJob restart as its runtime has it, which it cannot change.
 //   PyTorchJob  kubeflow.org/v1, training-operator 1.9: pytorch_types.go, common_types.go
-//   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.0: its CRD
+//   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.2: its CRD
 //   JobSet      jobset.x-k8s.io/v1alpha2, v0.8: jobset_types.go
 nlohmann::ordered_json manifest(Operator which, const Workload& job);
 nlohmann::ordered_json pytorchjob(const Workload& job);
