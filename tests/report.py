@@ -10,6 +10,7 @@
 import importlib
 import os
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -18,20 +19,41 @@ import unittest
 NOTHING_RAN = 77  # exit code: ctest then shows the whole file as skipped
 
 
+def cases_of(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from cases_of(test)
+        else:
+            yield test
+
+
 class Result(unittest.TestResult):
     """Of the cases in one module."""
 
-    def __init__(self, module):
+    def __init__(self, module, suite):
         super().__init__()
         self.module = module
+        self.cases = list(cases_of(suite))
         self.passed = 0
+        self.finished = set()  # names of cases
 
     def startTest(self, test):
         super().startTest(test)
         self.started = time.monotonic()
 
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.finished.add(test.id())
+
     def say(self, kind, test, text):
         print(f"{kind}: {test.id().removeprefix(self.module + '.')}{text}", flush=True)
+
+    def stands_for(self, test):
+        """Itself; the cases that will not be run where it is the setUpClass() or setUpModule() of a class
+        or module: `setUpClass (file.Class)`."""
+        where = re.fullmatch(r"setUp(?:Class|Module) \((.*)\)", test.id())
+        return [case for case in self.cases if where and case.id() not in self.finished
+                and f"{case.id()}.".startswith(f"{where[1]}.")] or [test]
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -40,7 +62,8 @@ class Result(unittest.TestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self.say("SKIP", test, f": {reason}")
+        for case in self.stands_for(test):
+            self.say("SKIP", case, f": {reason}")
 
     def addFailure(self, test, error):
         super().addFailure(test, error)
@@ -48,7 +71,10 @@ class Result(unittest.TestResult):
 
     def addError(self, test, error):
         super().addError(test, error)
-        self.say("FAIL", test, f"\n{self.errors[-1][1]}")
+        first, *others = self.stands_for(test)
+        self.say("FAIL", first, f"\n{self.errors[-1][1]}")
+        for case in others:
+            self.say("FAIL", case, ": as the one before")
 
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
@@ -77,11 +103,10 @@ def main():
     path = pathlib.Path(sys.argv[1])
     sys.path.insert(0, str(path.parent))
     module, loader = importlib.import_module(path.stem), unittest.defaultTestLoader
-    result = Result(path.stem)
-    if sys.argv[2:]:
-        loader.loadTestsFromNames(sys.argv[2:], module).run(result)
-    else:
-        loader.loadTestsFromModule(module).run(result)
+    suite = (loader.loadTestsFromNames(sys.argv[2:], module) if sys.argv[2:]
+             else loader.loadTestsFromModule(module))
+    result = Result(path.stem, suite)
+    suite.run(result)
     if not result.wasSuccessful():
         sys.exit(1)
     sys.exit(NOTHING_RAN if result.skipped and not result.passed else 0)

@@ -4,12 +4,15 @@
     run.py build/release build/asan:unit:unit_tests   … whose target `unit_tests` is built and then tested
                                              beside the tests of the folder before it
 
-The last line is `N passed, N failed, N skipped`; the exit code is 0 if nothing failed.
+The last line is `N passed, N failed, N skipped`; the exit code is 0 if nothing failed. A test program that
+cannot be started, or that reports no case, is one that failed, and so is a ctest that ends otherwise than its
+report lets expect.
 """
 
 import concurrent.futures
 import contextlib
 import ctypes
+import dataclasses
 import os
 import pathlib
 import re
@@ -29,8 +32,39 @@ SLEEPERS = 2  # of the end-to-end tests, half of whose time is waiting
 WHOLE_OUTPUT = "100000000"  # bytes; ctest would cut what passed tests print
 
 
+@dataclasses.dataclass
+class Judged:
+    """What a test program, or what runs them, came to."""
+    passed: int = 0
+    skips: list = dataclasses.field(default_factory=list)  # of each skipped case: which, and why
+    failures: list = dataclasses.field(default_factory=list)  # of each failed case: which
+    what_else: str = ""  # failed though no case says so
+
+    @property
+    def failed(self):
+        return len(self.failures) + bool(self.what_else)
+
+
+def judged(case):
+    """Of a test program's part of ctest's report."""
+    output = case.findtext("system-out") or ""
+    found = Judged(len(PASSED.findall(output)), [
+        *SKIPPED.findall(output), *(f"{name}: {why}" for name, why in SKIPPED_BY_GTEST.findall(output))],
+        FAILED.findall(output))
+    skipped = case.find("skipped")
+    if found.failures:
+        return found
+    if case.find("failure") is not None:
+        found.what_else = "its program failed"  # it may have crashed before a case could say so
+    elif skipped is not None and not found.skips:
+        found.what_else = skipped.get("message") or "it was not run"
+    elif not found.passed and not found.skips:
+        found.what_else = "it reported no case"
+    return found
+
+
 def run_ctest(folder, *selection, parallel=os.cpu_count() + SLEEPERS, log=None):
-    """Runs the tests and returns the cases of its report, one per test program. With a log other tests run
+    """Runs the tests and returns a pair of name and Judged for each test program. With a log other tests run
     beside it."""
     report = pathlib.Path(folder, "tests.xml").resolve()
     report.unlink(missing_ok=True)
@@ -43,8 +77,11 @@ def run_ctest(folder, *selection, parallel=os.cpu_count() + SLEEPERS, log=None):
     else:
         code = subprocess.run(command).returncode
     if not report.exists():
-        sys.exit(f"run.py: ctest in {folder} ended with {code} and wrote no report")
-    return list(xml.parse(report).getroot().iter("testcase"))
+        return [("ctest", Judged(what_else=f"it ended with {code} and wrote no report"))]
+    found = [(case.get("name"), judged(case)) for case in xml.parse(report).getroot().iter("testcase")]
+    if code != 0 and not any(each.failed for _, each in found):
+        found.append(("ctest", Judged(what_else=f"it ended with {code}, though no test failed")))
+    return found
 
 
 def give_way():
@@ -81,12 +118,9 @@ class Beside:
         self.build = beside(["cmake", "--build", folder, "--target", target, "--parallel",
                              str(os.cpu_count())], self.log, give_way)
 
-    def cases(self):
-        """None if it could not be built."""
+    def judged(self):
         if self.build.wait() != 0:
-            with self.log.open("a") as log:
-                log.write(f"run.py: {self.what} could not be built\n")
-            return None
+            return [("build", Judged(what_else=f"{self.what} could not be built"))]
         self.log = self.folder / "tests.log"
         return run_ctest(self.folder, *selected(self.label), parallel=1, log=self.log)
 
@@ -128,42 +162,36 @@ def main():
 
 
 def results(parts):
-    """Pairs of a folder and a test program's case; None for a folder that could not be built."""
+    """A folder, a test program's name and Judged, of each."""
     others = [Beside(*part) for part in parts if part[2]]
     with concurrent.futures.ThreadPoolExecutor() as pool:
         try:
-            later = [(other, pool.submit(other.cases)) for other in others]
+            later = [(other, pool.submit(other.judged)) for other in others]
             for folder, label, target in parts:
                 if not target:
-                    yield from ((folder, case) for case in run_ctest(folder, *selected(label)))
-            for other, cases in later:
+                    yield from ((folder, *found) for found in run_ctest(folder, *selected(label)))
+            for other, found in later:
                 print(f"waiting for {other.what}: its log is {other.log}", flush=True)
-                found = cases.result() or [None]
+                found = found.result()
                 print(other.log.read_text(errors="replace"), flush=True)
-                yield from ((other.folder, case) for case in found)
+                yield from ((other.folder, *each) for each in found)
         finally:
             stop_beside()  # the pool waits for them
 
 
 def run(parts):
     passed = failed = 0
-    skips = []
-    for folder, case in results(parts):
-        if case is None:
-            failed += 1
-            continue
-        output = case.findtext("system-out") or ""
-        where = f"{folder} {case.get('name')}"
-        passed += len(PASSED.findall(output))
-        failures = len(FAILED.findall(output))
-        if case.find("failure") is not None:
-            failures = max(failures, 1)  # it may have crashed before it could say so
-        failed += failures
-        skips += [f"{where}: {text}" for text in SKIPPED.findall(output)]
-        skips += [f"{where}: {name}: {why}" for name, why in SKIPPED_BY_GTEST.findall(output)]
+    skips, others = [], []
+    for folder, name, found in results(parts):
+        passed += found.passed
+        failed += found.failed
+        skips += [f"{folder} {name}: {skip}" for skip in found.skips]
+        others += [f"{folder} {name}: {found.what_else}"] if found.what_else else []
     print()
     for skip in skips:
         print(f"skipped: {skip}")
+    for other in others:
+        print(f"failed: {other}")
     print(f"{passed} passed, {failed} failed, {len(skips)} skipped")
     sys.exit(failed > 0)
 

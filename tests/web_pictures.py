@@ -17,7 +17,7 @@ RACKS_PER_ROW = 32
 def player_program():
     path = pathlib.Path(support.TOPRUN).parent / "tests/web_player"
     if not os.access(path, os.X_OK):
-        raise support.unittest.SkipTest(f"{path} is not built: run `make`")
+        raise AssertionError(f"{path} is not built: cmake --build {path.parent.parent} --target web_player")
     return str(path)
 
 
