@@ -416,10 +416,12 @@ class Report(web_cases.Windows):
     def test_what_is_no_report(self):
         folder = self.folder()
         (folder / "x.json").write_text("{}")
-        for name in (folder / "x.json", folder / "none.json"):
-            finished = self.toprun("report", name, "--html")
-            self.assertNotEqual(finished.code, 0)
-            self.assertEqual(finished.out, "")
+        for name, code, why in (("x.json", 1, f"cannot read the report {folder}/x.json: its schema is not toprun.report/1"),
+                                ("none.json", 2, f"job id {folder}/none.json: there is no such file, .*")):
+            with self.subTest(name):
+                finished = self.toprun("report", folder / name, "--html")
+                self.assertEqual((finished.code, finished.out), (code, ""), finished)
+                self.assert_one_line(finished, why)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,9 @@ Result<Said> show(const std::vector<std::string>& words, const Environment& envi
 
 std::optional<Result<RunId>> parse_run_id(std::string_view text) {
   const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
+  const bool is_path = slash == 0 || text.starts_with('.') || text.ends_with(".json") ||
+                       text.find('/') != text.rfind('/');
+  if (slash == std::string_view::npos || is_path) return std::nullopt;
   RunId id{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
   const bool good = !id.job.empty() && id.run.size() <= longest_run &&
                     id.run.find_first_not_of("0123456789abcdef") == std::string::npos;

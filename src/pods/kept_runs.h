@@ -15,7 +15,7 @@ struct RunId {
   std::string job;
   std::string run;  // empty: the newest
 };
-// nullopt: no such id, since it has no slash.
+// nullopt: no such id, since it has no slash or is a path.
 std::optional<Result<RunId>> parse_run_id(std::string_view text);
 
 // Prints what the run has printed; `follow`: also what comes until its end. Returns the run's exit
