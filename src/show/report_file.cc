@@ -44,8 +44,13 @@ bool is_special(const std::string& path) {
 
 Result<void> write_last(const std::string& path, const view::RunRecord& record) {
   const std::string text = text_of(record);
-  if (!is_special(path) && replace_file(path, text)) return {};
-  return write_through(path, text);
+  if (is_special(path)) return write_through(path, text);
+  const auto replaced = replace_file(path, text);
+  if (replaced) return {};
+  std::error_code error;
+  if (std::filesystem::exists(path, error))
+    return write_through(path, text);  // in a folder that takes no new file
+  return fail("cannot write " + path, replaced.error().why);
 }
 
 }  // namespace
