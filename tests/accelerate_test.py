@@ -182,7 +182,7 @@ class AFileThatNobodyApplies(Accelerate):
     def setUp(self):
         super().setUp()
         self.default = self.file("hf/accelerate/default_config.yaml", MULTI_CPU)
-        self.script = self.file("train.py", "if 0:\n    from accelerate import Accelerator\n")
+        self.script = self.file("train.py", "if 0:\n    from accelerate import Accelerator\nprint('ran')\n")
 
     def test_is_said_once(self):
         finished = self.run_it("--nproc-per-node", 2, self.script)
@@ -190,13 +190,15 @@ class AFileThatNobodyApplies(Accelerate):
         self.assertRegex(finished.err, f"{self.default} on \\S+; toprun --accelerate-config {self.default} does")
 
     def test_is_not_said_where_it_does_not_matter(self):
-        other = self.file("other.py", "import os\n")
+        other = self.file("other.py", "print('ran')\n")
         for argv, env in (([other], {}), ([self.script], {"ACCELERATE_MIXED_PRECISION": "no"}),
                           (["--accelerate-config", self.default, self.script], {}),
                           (["--no-preflight", self.script], {}),
                           ([self.script], {"HF_HOME": str(self.here)})):
             with self.subTest(argv=argv, env=env):
-                self.assertNotIn(self.WARNING, self.run_it(*argv, env=env).err)
+                finished = self.run_it("--nproc-per-node", 1, *argv, env=env)
+                self.assertEqual(finished.out, "ran\n")
+                self.assertNotIn(self.WARNING, finished.err)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,8 @@ class Command(support.TestCase):
     def test_no_variable_of_the_environment_can_give_one(self):
         (self.here / "toprun.toml").unlink()
         finished = self.run_here(env={"TOPRUN_BEFORE": "source ./site.sh"})
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "[]\n")
         self.assertFalse((self.here / "ran").exists(), finished)
 
 

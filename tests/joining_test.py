@@ -159,8 +159,11 @@ class ByHand(cluster.TestCase):
     def test_two_of_one_host(self):
         runs = [self.start("n0", TOPRUN, "--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint",
                            "n0:29400", "--node-rank", "0", *cluster.shows("RANK")) for _ in range(2)]
-        for run in runs:
-            self.assert_ok(run.wait(SOON_S))
+        ended = [run.wait(SOON_S) for run in runs]
+        for finished in ended:
+            self.assert_ok(finished)
+        rows = cluster.shown("".join(finished.out for finished in ended))
+        self.assertEqual(cluster.column(rows, "RANK"), ["0", "1"])
 
     def test_two_static_roots_find_each_other(self):
         first, second = self.both("--master-addr", "n0", "--master-port", "29500")

@@ -168,8 +168,9 @@ class OpenFiles(support.TestCase):
         self.assertEqual(finished.out, "1500 served\n")
 
     def test_more_ranks_than_the_shell_s_limit(self):
-        finished = self.limited("--nproc-per-node", 500, "--no-python", "true", limit=60)
+        finished = self.limited("--nproc-per-node", 500, "--no-python", "sh", "-c", "echo $RANK", limit=60)
         self.assert_ok(finished)
+        self.assertEqual(sorted(map(int, finished.out.split())), list(range(500)))
 
 
 class Streams(support.TestCase):

@@ -100,8 +100,8 @@ class Sizes(support.TestCase):
                    for i in range(ENVIRONMENT_BYTES // STRING_BYTES + 1)}
         finished = self.toprun("--nproc-per-node", 2, *SH, "env | wc -c", env=strings)
         self.assert_ok(finished)
-        for size in finished.out.split():
-            self.assertGreater(int(size), ENVIRONMENT_BYTES)
+        sizes = [int(size) for size in finished.out.split()]
+        self.assertEqual([size > ENVIRONMENT_BYTES for size in sizes], [True, True], sizes)
 
 
 class LogFolder(support.TestCase):

@@ -24,11 +24,12 @@ MIB = 1 << 20
 # What a rank sees: from which file system it imports, and that of the folder for copies.
 SHOWS = """\
 import json, os, sys
+imported_before = "staged_module" in sys.modules
 import staged_module
 environment = sys.argv[1]
 seen = {"rank": int(os.environ["RANK"]), "node": os.environ["TOPRUN_NODE_NAME"], "said": staged_module.SAYS,
         "file": staged_module.__file__, "device": os.stat(staged_module.__file__).st_dev, "prefix": sys.prefix,
-        "copies": os.stat("/run/copies").st_dev, "user": os.geteuid(), "folder": os.getcwd(),
+        "copies": os.stat("/run/copies").st_dev, "user": os.geteuid(), "folder": os.getcwd(), "warm": imported_before,
         "here": sum(1 for _ in os.scandir(environment))}
 try:
     open(environment + "/written", "w").close()
@@ -89,7 +90,9 @@ class OnHosts(cluster.TestCase):
             self.assert_ok(one)
         return finished
 
-    def assert_staged(self, ranks, on=HOSTS[1:]):
+    def assert_staged(self, ranks, on=HOSTS[1:], ranks_on=HOSTS):
+        """`ranks_on`: the node of each rank that has to be there."""
+        self.assertEqual(sorted(rank["node"] for rank in ranks), sorted(ranks_on), ranks)
         for rank in ranks:
             same = rank["device"] == rank["copies"]
             self.assertEqual(same, rank["node"] in on, rank)
@@ -138,9 +141,10 @@ class Copies(OnHosts):
         self.assertEqual(len(versions), 1, versions)
 
     def test_a_warm_parent_imports_from_the_copy(self):
-        finished = self.launch("--warm=json")
+        finished = self.launch("--warm=staged_module")
         self.assertNotIn("--warm is left out", finished[1].err)
         self.assert_staged(seen_by(finished))
+        self.assertEqual([rank["warm"] for rank in seen_by(finished)], [True] * 4)
 
     def test_one_file(self):
         image = self.path / "image.sqsh"
@@ -192,7 +196,8 @@ class Copies(OnHosts):
         finished = [run.wait(90) for run in both]
         for one in finished:
             self.assert_ok(one)
-        self.assert_staged(seen_by(finished))
+        self.assert_staged(seen_by(finished[:4]))
+        self.assert_staged(seen_by(finished[4:]), ranks_on=["n0", "n3", "n2"])
 
     def test_a_late_node(self):
         begun = self.path / "begun"
@@ -208,8 +213,7 @@ class Copies(OnHosts):
         finished = [run.wait(90) for run in early + late]
         for one in finished:
             self.assert_ok(one)
-        self.assert_staged(seen_by(finished))
-        self.assertEqual(len(seen_by(finished)), 3 + 4)
+        self.assert_staged(seen_by(finished), ranks_on=[*HOSTS[:3], *HOSTS])
         self.assertEqual(re.findall(r"the environment is on (.*?),", finished[0].err), ["2 more nodes", "1 more node"])
 
 
@@ -292,8 +296,7 @@ class BrokenChain(OnHosts):
         finished = [run.wait(90) for run in (runs[0], *runs[2:])]
         for one in finished:
             self.assert_ok(one)
-        self.assert_staged(seen_by(finished))
-        self.assertEqual([rank["node"] for rank in seen_by(finished)], ["n0", "n2", "n3"])
+        self.assert_staged(seen_by(finished), ranks_on=["n0", "n2", "n3"])
 
     def test_ctrl_c_while_the_environment_is_copied_and_the_next_run_goes_on(self):
         (self.environment / "large.bin").write_bytes(os.urandom(30 * MIB))

@@ -193,7 +193,7 @@ for _ in tqdm.tqdm(range(3), disable=None, dynamic_ncols=True,
 
     def test_no_terminal_is_left(self):
         before = set(os.listdir("/dev/pts"))
-        self.places("--nproc-per-node", 2)
+        self.assertEqual(len(self.places("--nproc-per-node", 2)), 2)
         self.assertLessEqual(len(set(os.listdir("/dev/pts")) - before), 1, "but the test's own")
 
 

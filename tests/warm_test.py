@@ -77,14 +77,15 @@ class Semantics(Warm):
                             self.seen(script, self.path / "warm", 1, "--warm=fractions"))
 
     def test_ranks_draw_numbers_of_their_own(self):
+        # The seed of the hashes is what forks of one parent have in common.
         self.write("script.py", "import random, numpy, torch\n"
-                                "print(random.random(), numpy.random.random(), torch.rand(1).item(), torch.initial_seed())")
+                                "print(hash('text'), random.random(), numpy.random.random(), torch.rand(1).item(), torch.initial_seed())")
         finished = self.launch("--warm", "script.py", nproc=3, python=support.python())
         self.assert_ok(finished)
         self.assertNotIn("left out", finished.err)
-        drawn = [line.split() for line in finished.out.splitlines()]
-        for column in zip(*drawn):
-            self.assertEqual(len(set(column)), 3, drawn)
+        seeds, *drawn = zip(*(line.split() for line in finished.out.splitlines()), strict=True)
+        self.assertEqual((len(seeds), len(set(seeds))), (3, 1), finished)
+        self.assertEqual([len(set(column)) for column in drawn], [3] * 4, finished)
 
 
 # Each attempt's ranks print the seed of their hashes, which forks of one parent have in common.
