@@ -17,7 +17,7 @@ SH = ["--no-python", "sh", "-c"]
 FIND_RANKS_CHILDREN = "grep -lzs ^TORCHELASTIC_RUN_ID= /proc/[0-9]*/environ"
 GRACE_S = 2
 SHORT_GRACE = {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(GRACE_S)}
-SAME_SIGNAL_S = 2  # signals of this span count as one
+SAME_SIGNAL_S = 1  # signals of this span count as one
 SLACK_S = 8  # for a loaded machine, on top of a grace
 
 # Rank 1 fails first, but its interpreter takes 2 s to exit; its peers sit in a collective and fail

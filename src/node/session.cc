@@ -200,9 +200,16 @@ void Session::take(const ReceivedSignals::Received& received) {
     if (kept_) return;
     if (is_notice(signal, job.options) && scheduler::signals_every_process(job.environment)) return;
   }
+  const bool by_keeper = kept_ && received.sender == parent_;
+  hand_on(signal, false, by_keeper ? EndSignals::Way::keeper : EndSignals::Way::itself);
+}
+
+void Session::hand_on(int signal, bool for_all, EndSignals::Way way) {
+  const bool ends = !is_notice(signal, job.options) && !asks_to_grow(signal, job.options);
+  if (ends && !end_signals_.count(way, std::chrono::steady_clock::now())) return;
   if (on_signal) {
-    on_signal(signal, false);
-  } else if (ended_with) {
+    on_signal(signal, for_all);
+  } else if (ended_with && way != EndSignals::Way::launcher) {
     leave(*ended_with);
   }
 }
@@ -265,8 +272,8 @@ void Session::obey(std::string_view line) {
   if ((parts.size() != 2 && !for_all) || parts[0] != "signal") return;
   const auto number = parse_int(parts[1]);
   if (number == SIGTSTP || number == SIGCONT) return pause(*number == SIGTSTP);
-  if (!number || *number <= 0 || *number >= NSIG || !on_signal) return;
-  on_signal(static_cast<int>(*number), for_all);
+  if (!number || *number <= 0 || *number >= NSIG) return;
+  hand_on(static_cast<int>(*number), for_all, EndSignals::Way::launcher);
 }
 
 }  // namespace toprun::node

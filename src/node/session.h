@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "fabric/settings.h"
 #include "hosts/address.h"
+#include "node/end_signals.h"
 #include "node/node_container.h"
 #include "node/received_signals.h"
 #include "output/console.h"
@@ -86,8 +87,9 @@ class Session {
   std::unique_ptr<workplace::Prefetch> prefetch;
   // Why this node cannot take part.
   std::optional<Error> unfit;
-  // The handler of signals to this process and of those that our launcher forwards; `for_all`: the
-  // launcher sent it to this agent only, and it is meant for the whole run.
+  // The handler of signals to this process and of those that our launcher forwards, each wish to
+  // end once (EndSignals); `for_all`: the launcher sent it to this agent only, and it is meant for
+  // the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
   // Set when the run is over and reported: a signal without a handler then ends this process.
   std::optional<int> ended_with;
@@ -111,6 +113,7 @@ class Session {
   void take_turn_of_store();
   void beat(int heartbeat_fd);
   void take(const ReceivedSignals::Received& received);
+  void hand_on(int signal, bool for_all, EndSignals::Way way);
   void pause(bool asked);
   void read_launcher();
   void obey(std::string_view line);
@@ -123,6 +126,7 @@ class Session {
   const bool kept_;
   const pid_t parent_;
   ReceivedSignals signals_;
+  EndSignals end_signals_;
   boost::asio::steady_timer heartbeat_;
   const int heartbeat_fd_;
   boost::asio::posix::stream_descriptor launcher_;

@@ -29,6 +29,8 @@ class Impatience {
     if (counted_ && now - *counted_ < impatient_after) return Signal::delivery;
     return std::exchange(counted_, now) ? Signal::repeat : Signal::first;
   }
+  // The first, or a repeat.
+  bool is_wish(SteadyTime now) { return arrived(now) != Signal::delivery; }
 
  private:
   std::optional<SteadyTime> counted_;  // the latest that was not merely another delivery

@@ -31,6 +31,7 @@
 #include "plan/spares.h"
 #include "process/build_id.h"
 #include "process/child.h"
+#include "process/impatience.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/login/exec.h"
 #include "scheduler/login/ssh.h"
@@ -48,7 +49,6 @@ constexpr std::array passed_on = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
                                   SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
-constexpr int cuts_after = 3;  // that many signals end the connections themselves
 constexpr std::chrono::seconds farewell_slack{5};
 constexpr std::chrono::seconds kill_after{2};
 
@@ -123,7 +123,8 @@ class LoginStep {
   std::optional<SteadyTime> root_ended_;
   std::string kept_as_;
   bool let_go_ = false;  // agents that outlive their logins have been told to
-  int seen_ = 0;         // signals that end the run
+  process::Impatience impatience_;
+  int wishes_ = 0;  // to end the run
 };
 
 LoginStep::LoginStep(const plan::Job& job, LoginCommands commands)
@@ -360,11 +361,12 @@ asio::awaitable<void> LoginStep::end_all() {
 }
 
 void LoginStep::pass_on(int number) {
-  tell_all(fmt::format("signal {}\n", number));
-  if (number == SIGTSTP) ::raise(SIGSTOP);
   const bool ends = number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP &&
                     number != SIGCONT && number != run::grow_signal;
-  if (!ends || ++seen_ < cuts_after) return;
+  if (ends && !impatience_.is_wish(steady_clock::now())) return;
+  tell_all(fmt::format("signal {}\n", number));
+  if (number == SIGTSTP) ::raise(SIGSTOP);
+  if (!ends || ++wishes_ < cuts_after) return;
   for (const auto& login : logins_) login->abandon();
 }
 

@@ -24,6 +24,7 @@
 #include "plan/login_orders.h"
 #include "plan/spares.h"
 #include "process/child.h"
+#include "process/impatience.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/mpi/mpirun.h"
 #include "scheduler/mpi/mpirun_output.h"
@@ -41,7 +42,6 @@ constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lo
 constexpr int look_again_ms = 500;
 constexpr int look_for_room_ms = 20;
 constexpr int unfinished_after_ms = 50;  // of a line; the agent has held it back already
-constexpr int impatient_after = 3;       // that many signals end the engine's command itself
 
 // The variables that agents read, for an engine that forwards only listed variables.
 std::vector<std::string> variables_for_agents(const plan::Job& job) {
@@ -200,7 +200,8 @@ struct Heard {
 // Waits for the command's end.
 int follow(pid_t pid, const Fd& signals, Heard& heard,
            const std::function<void(pid_t, int)>& pass_on) {
-  int seen = 0;
+  process::Impatience impatience;
+  int wishes = 0;
   bool abandoned = false;
   for (;;) {
     const bool has_room = heard.has_room();
@@ -235,9 +236,10 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
       if (abandoned) return exit_failure;
       return process::exit_code(status);
     }
-    pass_on(pid, signal);
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
-    if (ends && ++seen >= impatient_after) process::signal_process(pid, SIGTERM);
+    if (ends && !impatience.is_wish(std::chrono::steady_clock::now())) continue;
+    pass_on(pid, signal);
+    if (ends && ++wishes >= cuts_after) process::signal_process(pid, SIGTERM);
   }
 }
 

@@ -25,9 +25,12 @@ int run_step(const plan::Job& job);
 // (scheduler/mpirun_output.h), which are shown as whole lines.
 enum class Written { plain, tagged };
 
+// A launcher passes on each wish to end (process/impatience.h), and with the third ends the
+// engine's command, or the connections, itself.
+inline constexpr int cuts_after = 3;
+
 // Runs a command of an engine's to its end, with `stdin_fd` for its standard input; returns its
-// exit code. A signal to this process goes to `pass_on`, with the command's process id; the third
-// that ends a run ends the command itself.
+// exit code. A signal to this process goes to `pass_on`, with the command's process id.
 int run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
                 Written written, const std::function<void(pid_t, int)>& pass_on);
 
