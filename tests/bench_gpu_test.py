@@ -75,6 +75,7 @@ class Nccl(support.TestCase):
     def test_a_barrier(self):
         done = self.bench("barrier", "-n", "4")
         self.assert_ok(done)
+        self.assertRegex(done.out, r"^barrier over nccl, 2 ranks on 1 node, .*\n(.*\n){2} +0 B .* -\n\Z")
 
     def test_what_is_told_of_library_and_gpus(self):
         done = self.bench("all_reduce", "-b", "64K", "--format", "json")
@@ -110,6 +111,7 @@ class Nccl(support.TestCase):
         done = self.bench("all_reduce", "-b", "64K", libraries=self.libraries(cuda="cuda"),
                           VIRTUAL_ENV=environment)
         self.assert_ok(done)
+        self.assertRegex(done.out, r"^all_reduce over nccl, 2 ranks ")
 
     def test_no_library(self):
         here = self.libraries(cuda="cuda")

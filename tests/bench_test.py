@@ -179,6 +179,7 @@ class Here(support.TestCase):
     def test_one_rank(self):
         done = self.bench("all_reduce", "-b", "1M", "-n", "2")
         self.assert_ok(done)
+        self.assertRegex(done.out, r"^all_reduce over tcp, 1 rank on 1 node, .*\n(.*\n){2} +1 MiB .* 0\n\Z")
 
 
 class Files(support.TestCase):

@@ -2,6 +2,7 @@
 """The binary itself: one static file, and nothing else."""
 
 import os
+import pathlib
 import platform
 import re
 import shutil
@@ -23,6 +24,7 @@ def readelf(*options):
 
 class TheFile(support.TestCase):
     def test_it_is_small(self):
+        self.assertEqual(pathlib.Path(support.binary()).read_bytes()[:4], b"\x7fELF")
         self.assertLessEqual(os.path.getsize(support.binary()), MAX_BYTES)
 
     def test_it_is_static_and_position_independent(self):

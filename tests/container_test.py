@@ -33,8 +33,9 @@ class Ranks(containers.PodmanCase):
     def test_all_ranks_of_a_node_share_one_container(self):
         done = self.contained("--nproc-per-node", "4", "--writable", "--no-python", "sh", "-c",
                               "echo $RANK >>/data/ranks; until test $(grep -c . /data/ranks) = 4; "
-                              "do sleep 0.05; done")
+                              "do sleep 0.05; done; echo $RANK")
         self.assert_ok(done)
+        self.assertEqual(sorted(done.out.split()), ["0", "1", "2", "3"])
 
     def test_files_of_the_host_are_there_only_if_bound(self):
         outside = self.folder() / "data"
@@ -298,6 +299,7 @@ class Training(containers.PodmanCase):
             REPOSITORY / "examples/train_ddp.py", "--epochs", "1", "--output-dir", folder / "out",
             cwd=folder, limit=120)
         self.assert_ok(done)
+        self.assertRegex(done.out, r"(?m)^held-out accuracy 0\.\d+$")
 
 
 if __name__ == "__main__":

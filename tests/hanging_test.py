@@ -140,12 +140,14 @@ class Names(support.TestCase):
 
     def test_their_own_and_local_addresses(self):
         agents = [[support.binary(), "--nnodes", 2, "--node-rank", rank, "--master-addr", "127.0.0.1",
-                   "--master-port", 29500, "--local-addr", NAMELESS, "--rdzv-conf", HASTE, *SH, "true"]
+                   "--master-port", 29500, "--local-addr", NAMELESS, "--rdzv-conf", HASTE,
+                   *SH, "echo rank $RANK of $WORLD_SIZE"]
                   for rank in (0, 1)]
         root, member = (shlex.join(map(str, words)) for words in agents)
         script = f"{member} & {root}; code=$?; wait $! && exit $code"
         finished = self.run_to_end(*self.alone("sh", "-c", script), limit=40)
         self.assert_ok(finished)
+        self.assertEqual(sorted(finished.out.splitlines()), ["rank 0 of 2", "rank 1 of 2"])
         self.assertNotIn(NO_LIFE, finished.err)
 
     def test_the_root_s(self):

@@ -120,7 +120,10 @@ class Network(OneNodeCase):
         self.assertEqual((address, reached), ("::1", {"::1"}))
 
     def test_ranks_that_need_no_network_run_without_any(self):
-        self.assert_ok(self.run_to_end(*self.within("true"), support.binary(), "--no-python", "true"))
+        finished = self.run_to_end(*self.within("true"), support.binary(), "--nproc-per-node", 2, "--no-python",
+                                   "sh", "-c", "echo $RANK")
+        self.assert_ok(finished)
+        self.assertEqual(sorted(finished.out.split()), ["0", "1"])
 
 
 if __name__ == "__main__":

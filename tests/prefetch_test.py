@@ -201,6 +201,7 @@ class BadInput(Prefetch):
         run = self.begin(*words.pop("argv"), **words)
         finished = run.wait(LIMIT_S)
         self.assert_ok(finished)
+        self.assertTrue(there.exists(), "the record was begun")
         self.assertNotIn("prefetch", finished.err)
         self.assertEqual(self.records(), [])
         self.assert_nothing_left(run)

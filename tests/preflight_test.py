@@ -25,9 +25,13 @@ class OneNode(support.TestCase):
         lines = [line for line in finished.err.splitlines() if line.startswith("toprun: warning: ")]
         return finished, lines
 
+    def assert_trained(self, finished):
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "trained\n" * 2)
+
     def test_a_sound_one_warns_of_nothing(self):
         finished, lines = self.warnings(":", self.script())
-        self.assert_ok(finished)
+        self.assert_trained(finished)
         self.assertEqual(lines, [])
 
     def test_few_open_files(self):
@@ -38,7 +42,7 @@ class OneNode(support.TestCase):
 
     def test_turned_off(self):
         finished, lines = self.warnings("ulimit -Sn 200", self.script(), options=["--no-preflight"])
-        self.assert_ok(finished)
+        self.assert_trained(finished)
         self.assertEqual(lines, [])
 
     def test_a_tiny_shared_memory(self):
@@ -85,6 +89,7 @@ class TwoNodes(support.TestCase):
         finished = [run.wait(60) for run in runs]
         for end in finished:
             self.assert_ok(end)
+            self.assertEqual(len(end.out.splitlines()), 1, end)
         self.assertNotRegex(finished[1].err, WARNING, "only the root compares")
         return finished[0].err
 

@@ -105,6 +105,7 @@ class TheTable(Torchrun):
 
     def test_null_is_the_event_log_handler_that_is_taken(self):
         self.assert_ok(self.call("--event-log-handler", "null", "./show"))
+        self.assertTrue((self.here / "shown.0").exists(), "the rank ran")
 
 
 # What torch.distributed.run makes of command lines: for each its words, an empty list if it refuses
