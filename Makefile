@@ -12,7 +12,7 @@ PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -48,12 +48,18 @@ test-newer: release  ## tests with the Slurm and Apptainer of Debian's next rele
 	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
 	done; exit $$missed
 
-bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's; the heart
+bench-tests: release  ## the tests tested: cases that a program which only exits would pass; options that none misses
+	tools/setup cluster modules mpi draw old wheel container schema kubernetes --python
+	cmake --build build/release
+	@missed=0; python3 -B tests/dummies.py || missed=1; \
+	  python3 -B tests/dropped_options.py record && python3 -B tests/dropped_options.py drop || missed=1; exit $$missed
+
+bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's; the heart; bench-tests
 	tools/setup mpi --python
 	cmake --build build/release --target bench_run
 	python3 -B bench/launch.py
 	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; \
-	  build/release/bench/run || missed=1; exit $$missed
+	  build/release/bench/run || missed=1; $(MAKE) bench-tests || missed=1; exit $$missed
 
 bench-failures: release  ## what happens when something breaks, beside torchrun; the kill matrices, with one strike and with two
 	tools/setup cluster --python
