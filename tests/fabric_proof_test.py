@@ -18,6 +18,10 @@ h:7:40 [0] NCCL INFO Channel 01/0 : 8[0] -> 0[0] [receive] via NET/IB/1/GDRDMA""
 h:7:40 [0] NCCL INFO Using network Socket
 h:7:40 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0""",
 }
+# No plugin is installed, as with NCCL of a wheel; it says so in every job, healthy or not.
+NO_PLUGIN = "h:7:40 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin.\n"
+LINES["IB without a plugin"] = NO_PLUGIN + LINES["IB"]
+LINES["Socket without a plugin"] = NO_PLUGIN + LINES["Socket"]
 LINES["old"] = LINES["IB"].replace("2.27.3", "2.21.5")
 WRITES = """test -z "$NCCL_DEBUG_FILE" || printf '%s\\n' "$(eval echo \\"\\$LINES_$GROUP_RANK\\")" >"$NCCL_DEBUG_FILE"
 sh -c "$THEN"
@@ -55,6 +59,16 @@ class Proof(support.TestCase):
         self.assertIn("network: 4 ranks on 2 nodes communicated by IB, Socket, partly with GPUDirect", finished.err)
         self.assertRegex(finished.err, r"warning: \S+: NCCL said: NET/IB : No device found\.")
         self.assertEqual(sum(one["networks"] == ["Socket"] for one in network), 1)
+
+    def test_an_absent_plugin_is_no_warning(self):
+        finished, _ = self.run_two("--fabric-proof", "on", lines=("IB without a plugin",) * 2)
+        self.assertIn("network: 4 ranks on 2 nodes communicated by IB with GPUDirect", finished.err)
+        self.assertNotIn("warning: ", finished.err)
+
+    def test_of_several_lines_the_one_that_explains_is_said(self):
+        finished, _ = self.run_two("--fabric-proof", "on", lines=("IB without a plugin", "Socket without a plugin"))
+        self.assertRegex(finished.err, r"warning: \S+: NCCL said: NET/IB : No device found\.")
+        self.assertNotIn("NET/Plugin", finished.err)
 
     def test_a_users_own_debugging_stays(self):
         finished, network = self.run_two("--fabric-proof", "on", env={"NCCL_DEBUG": "WARN"})
@@ -99,7 +113,7 @@ class Required(support.TestCase):
 
     WRITES_AND_TRAINS = WRITES + "; test -z \"$SLEEPS\" || exec sleep $SLEEPS"
 
-    def run_nodes(self, *options, nodes=(0, 1), lines="IB", env=None, sleeps=""):
+    def run_nodes(self, *options, nodes=(0, 1), lines="IB", env=None, sleeps="", required=True):
         """What the root's agent said; a root that is unfit ends before the others need to come."""
         program = self.folder() / "program.sh"
         program.write_text("#!/bin/sh\n" + self.WRITES_AND_TRAINS)
@@ -108,7 +122,7 @@ class Required(support.TestCase):
                        "SLEEPS": sleeps, **(env or {})}
         port = str(free_port())
         runs = [self.begin(support.binary(), "--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port,
-                           "--require-rdma", *options, "--node-rank", str(node), "--no-python", program,
+                           *(["--require-rdma"] if required else []), *options, "--node-rank", str(node), "--no-python", program,
                            env=environment)
                 for node in nodes]
         finished = [run.wait(60) for run in runs]
@@ -130,7 +144,16 @@ class Required(support.TestCase):
         self.assertRegex(finished.err, r"--require-rdma: NCCL_NET=Socket \(set by you\)")
 
     def test_rdma_in_use_goes_on(self):
-        self.assert_ok(self.run_nodes("--fabric", "aws-efa", sleeps="2.5"))
+        """It is watched, which takes NCCL's lines; without the option nothing is kept on a machine without GPUs."""
+        finished = self.run_nodes("--fabric", "aws-efa", sleeps="2.5")
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "INFO INIT,NET\n")
+        self.assertIn("network: 2 ranks on 2 nodes communicated by IB", finished.err)
+
+    def test_without_the_option_plain_sockets_go_on(self):
+        finished = self.run_nodes("--fabric", "aws-efa", "--fabric-proof", "on", lines="Socket", required=False)
+        self.assert_ok(finished)
+        self.assertIn("network: 2 ranks on 2 nodes communicated by IB, Socket", finished.err)
 
     def test_fabric_off_is_no_way_around(self):
         if support.has_rdma():
@@ -150,6 +173,12 @@ class Required(support.TestCase):
         self.assertLess(finished.seconds, 10)
         self.assertRegex(finished.err, r"--require-rdma: NCCL communicates with other nodes over plain sockets; it "
                                        r"said: NET/IB : No device found\.")
+
+    def test_it_quotes_the_line_that_explains(self):
+        """Where a plugin is the fast way, its absence explains the sockets; that it is missing elsewhere does not."""
+        finished = self.run_nodes("--fabric", "aws-efa", lines="Socket without a plugin", sleeps="100")
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, r"--require-rdma: .* it said: NET/Plugin: Could not find: libnccl-net\.so")
 
 
 if __name__ == "__main__":

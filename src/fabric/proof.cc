@@ -20,19 +20,49 @@ constexpr std::uint64_t idle_share = 20;  // a port with 1/20 of the busiest por
 bool is_gpu_direct(const NcclLog& log) {
   return std::ranges::all_of(log.transports, [](const auto& entry) {
     const auto& [name, transport] = entry;
-    return !name.starts_with("NET/") || transport.with_gpu_direct == transport.channels;
+    return !name.starts_with("NET/") || transport.is_gpu_direct();
   });
 }
 
-void add_sockets(const NodeFabric& node, NetworkUse& use) {
-  if (!use.networks.contains(std::string(plain_sockets)) || !node.choice.uses_rdma()) return;
-  use.troubles.push_back(fmt::format("NCCL used plain sockets beside {}", summary_of(node)));
+bool has_own_transport(const NodeFabric& node) {
+  return node.profile != nullptr && node.profile->has_own_transport;
 }
 
-void add_complaints(std::span<const NcclLog> logs, NetworkUse& use) {
+// NCCL used its own transport although the network's vendor has a plugin for it.
+bool left_the_plugin_out(const NcclLog& log, const NodeFabric& node) {
+  return has_own_transport(node) && log.transports.contains("NET/IB");
+}
+
+void add_other_ways(std::span<const NcclLog> logs, const NodeFabric& node, NetworkUse& use) {
+  const bool by_sockets = std::ranges::any_of(logs, uses_plain_sockets);
+  if (by_sockets && has_own_transport(node)) {
+    use.troubles.push_back(
+        fmt::format("NCCL used plain sockets in place of the plugin for {}", node.profile->title));
+  } else if (by_sockets && node.choice.uses_rdma()) {
+    use.troubles.push_back(fmt::format("NCCL used plain sockets beside {}", summary_of(node)));
+  }
+  if (std::ranges::any_of(logs,
+                          [&](const NcclLog& log) { return left_the_plugin_out(log, node); })) {
+    use.troubles.push_back(
+        fmt::format("NCCL used its own InfiniBand transport in place of the plugin for {}",
+                    node.profile->title));
+  }
+}
+
+// NCCL's own words: what failed, and why the traffic went another way than the fabric's. What it
+// says besides, as that there is no plugin, it says in healthy jobs too.
+void add_complaints(std::span<const NcclLog> logs, const NodeFabric& node, NetworkUse& use) {
   std::set<std::string> said;
-  for (const NcclLog& log : logs) said.insert(log.complaints.begin(), log.complaints.end());
-  for (const std::string& complaint : said) use.troubles.push_back("NCCL said: " + complaint);
+  for (const NcclLog& log : logs) {
+    for (const Complaint& complaint : log.complaints) {
+      if (complaint.cause == Cause::failure) said.insert(complaint.text);
+    }
+    if (uses_plain_sockets(log) || left_the_plugin_out(log, node)) {
+      said.insert(why_not(fast_path(node), log));
+    }
+  }
+  said.erase("");
+  for (const std::string& text : said) use.troubles.push_back("NCCL said: " + text);
 }
 
 void add_gpu_direct(NetworkUse& use) {
@@ -116,6 +146,10 @@ std::string summary_line(std::span<const NetworkByHost> nodes) {
 
 }  // namespace
 
+FastPath fast_path(const NodeFabric& node) {
+  return has_own_transport(node) ? FastPath::plugin : FastPath::verbs;
+}
+
 NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> growth,
                  const NodeFabric& node) {
   NetworkUse use;
@@ -126,8 +160,8 @@ NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> gr
     use.networks.insert(log.networks.begin(), log.networks.end());
     if (log.version && use.nccl.size() < max_networks) use.nccl.insert(text_of(*log.version));
   }
-  add_sockets(node, use);
-  add_complaints(logs, use);
+  add_other_ways(logs, node, use);
+  add_complaints(logs, node, use);
   add_gpu_direct(use);
   add_idle_ports(growth, node, use);
   add_errors(growth, use);

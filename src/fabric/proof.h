@@ -25,6 +25,9 @@ struct NetworkUse {
   std::set<std::string> nccl{};       // versions: "2.27.3"
 };
 
+// By which transport NCCL reaches other nodes on this node's network.
+FastPath fast_path(const NodeFabric& node);
+
 // From what NCCL wrote in each of the node's ranks and how the counters of its RDMA ports grew.
 NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> growth,
                  const NodeFabric& node);

@@ -51,7 +51,7 @@ TEST(Proof, RdmaWithGpuDirectIsOneLine) {
 TEST(Proof, SaysWhatIsWrongAndWhere) {
   const NodeFabric node = node_with_two_ports();
   NcclLog sockets = log_of("Socket", 2, 0);
-  sockets.complaints = {"NET/IB : No device found."};
+  sockets.complaints = {{Cause::verbs, "NET/IB : No device found."}};
   const NetworkUse slow = judge(std::vector{sockets}, {}, node);
   const NetworkUse good = judge(std::vector{log_of("IB", 2, 2)}, {}, node);
   EXPECT_EQ(proof_told({{"n0", good}, {"n2", slow}, {"n1", slow}}),

@@ -50,7 +50,8 @@ void Member::count_network(int attempt) {
 }
 
 asio::awaitable<void> Member::watch_network(int attempt) {
-  const auto watch = std::make_shared<probes::NetworkWatch>(proof_.nccl_logs);
+  const auto watch = std::make_shared<probes::NetworkWatch>(proof_.nccl_logs,
+                                                            fabric::fast_path(*session_.network));
   asio::steady_timer pause(session_.io);
   while (true) {
     pause.expires_after(between_network_looks);

@@ -8,12 +8,12 @@
 #include <array>
 
 #include "base/fd.h"
-#include "base/text.h"
 #include "probes/network_proof.h"
 
 namespace toprun::probes {
 
-NetworkWatch::NetworkWatch(const std::vector<std::string>& logs) {
+NetworkWatch::NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path)
+    : path_(path) {
   for (const std::string& path : logs) logs_.push_back({path, 0, {}});
 }
 
@@ -23,7 +23,9 @@ std::optional<std::string> NetworkWatch::look() {
     const fabric::NcclLog& seen = log.reader.log();
     if (!fabric::uses_plain_sockets(seen)) continue;
     std::string why = "NCCL communicates with other nodes over plain sockets";
-    if (!seen.complaints.empty()) why += "; it said: " + printable(seen.complaints.front());
+    if (const std::string said = fabric::why_not(path_, seen); !said.empty()) {
+      why += "; it said: " + said;
+    }
     return why;
   }
   return std::nullopt;

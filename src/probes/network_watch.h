@@ -13,8 +13,8 @@ namespace toprun::probes {
 // communicates with other nodes over plain sockets.
 class NetworkWatch {
  public:
-  // The logs of the workers, which need not exist yet.
-  explicit NetworkWatch(const std::vector<std::string>& logs);
+  // The logs of the workers, which need not exist yet, and what they are to use.
+  NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path);
 
   // Reads what was added since the last look, at most max_log_bytes of each log in all. Returns why
   // the workers must not go on; nullopt: no reason so far. Blocks.
@@ -31,6 +31,7 @@ class NetworkWatch {
     fabric::NcclLogReader reader;
   };
   std::vector<Log> logs_;
+  fabric::FastPath path_;
 };
 
 }  // namespace toprun::probes
