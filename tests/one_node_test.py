@@ -2,6 +2,7 @@
 """A job on one node: where its store listens, and that it takes no port that others expect."""
 
 import os
+import shlex
 import re
 import socket
 import subprocess
@@ -124,6 +125,20 @@ class Network(OneNodeCase):
                                    "sh", "-c", "echo $RANK")
         self.assert_ok(finished)
         self.assertEqual(sorted(finished.out.split()), ["0", "1"])
+
+    def test_several_agents_of_a_host_with_nothing_but_loopback(self):
+        meet = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:29400", "--rdzv-conf", "last_call_timeout=1"]
+        in_place = ["RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=127.0.0.1",
+                    "MASTER_PORT=29500"]
+        for agents, env, options in ((1, [], ["--nnodes", "1:2", *meet]), (2, [], ["--nnodes", "2", *meet]),
+                                     (1, in_place, ["--ranks-in-place"])):
+            with self.subTest(options):
+                words = shlex.join(["env", *env, support.binary(), *options, "--no-python", "sh", "-c",
+                                    "echo $RANK of $WORLD_SIZE"])
+                script = " & ".join([words] * agents) + "; code=$?; wait; exit $code"
+                finished = self.run_to_end(*self.within("ip link set lo up"), "sh", "-c", script, limit=30)
+                self.assert_ok(finished)
+                self.assertEqual(sorted(finished.out.splitlines()), [f"{rank} of {agents}" for rank in range(agents)])
 
 
 if __name__ == "__main__":

@@ -73,6 +73,8 @@ asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
   if (const auto own = hosts::local_addresses()) {
     for (const hosts::LocalAddress& local : *own) add(local.address);
   }
+  // A host without a network has agents and ranks of its own alone.
+  if (texts.empty()) texts.push_back(hosts::loopback().text());
   co_return texts;
 }
 
