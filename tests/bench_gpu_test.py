@@ -46,9 +46,13 @@ class Nccl(support.TestCase):
         for kind, op in (("int8", "sum"), ("double", "prod"), ("uint64", "max"), ("int32", "min"),
                          ("float", "avg")):
             with self.subTest(f"{kind} {op}"):
-                done = self.bench("reduce_scatter", "-b", "64K", "-d", kind, "-o", op, ranks=4,
+                done = self.bench("reduce_scatter", "-b", "64K", "-d", kind, "-o", op, "--format", "json", ranks=4,
                                   FAKE_CUDA_GPUS=4)
                 self.assert_ok(done)
+                result, = json.loads(done.out)["results"]
+                self.assertEqual((result["type"], result["redop"]), (kind, op))
+                width = {"int8": 1, "double": 8, "uint64": 8, "int32": 4, "float": 4}[kind]
+                self.assertEqual(result["size"], result["count"] * width * 4)
 
     def test_several_operations_at_once(self):
         for name in ("all_reduce", "alltoall"):

@@ -15,6 +15,18 @@ SCHEMAS = support.REPOSITORY / "docs/schemas"
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
                "sendrecv", "gather", "scatter"]
 # nccl-tests' row: size, count, type, redop, root, then time, algbw, busbw, #wrong of two placements.
+# What nccl-tests prints, in our figures.
+PERF = """\
+# nThread 1 nGpus 1 minBytes 8 maxBytes 16777216 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1
+# Using devices
+#  Rank  0 Group  0 Pid   6899 on   n1 device  0 [0x1b] NVIDIA H100 80GB HBM3
+#  Rank  1 Group  0 Pid   6733 on   n2 device  0 [0x1b] NVIDIA H100 80GB HBM3
+#
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    12.90    0.00    0.00      0    12.87    0.00    0.00      0
+    16777216       4194304     float     sum      -1   262.90   63.82   63.82      0   261.90   64.06   64.06      0
+"""
 NCCL_ROW = re.compile(r"^ +(\d+) +(\d+) +(\w+) +(\w+) +(-?\d+)"
                       + r" +(\S+) +(\S+) +(\S+) +(\S+)" * 2 + r"$", re.MULTILINE)
 
@@ -167,9 +179,14 @@ class Here(support.TestCase):
                 self.assertIn(said, done.err)
 
     def test_ranks_that_are_left_out_wait_for_the_others(self):
-        done = self.bench("all_reduce", "--nproc-per-node", "4", "--ranks", "2", "--until-cv", "50",
-                          "-b", "64K")
+        """They cannot know how often the others repeat a size: until a spread that is never reached, as often as
+        toprun goes on at most."""
+        done = self.bench("all_reduce", "--nproc-per-node", "4", "--ranks", "2", "--until-cv", "0.000001",
+                          "-b", "64K", "-n", "4", "--format", "json")
         self.assert_ok(done)
+        result, = json.loads(done.out)["results"]
+        self.assertEqual(result["ranks"], 2)
+        self.assertGreater(result["out_of_place"]["samples"], 4)
 
     def test_pairs_that_do_not_fit_into_memory(self):
         done = self.bench("pairs", "--nproc-per-node", "2", "-b", "90000G")
@@ -237,10 +254,82 @@ class Files(support.TestCase):
         text = self.folder() / "all_reduce_perf.log"
         done = self.toprun("bench", "all_reduce", "--nproc-per-node", "2", "-b", "1M", "-n", "3",
                            "--format", "nccl-tests")
+        self.assert_ok(done)
+        row, = NCCL_ROW.findall(done.out)
+        self.assertEqual(row[0], str(1 << 20))
         text.write_text(done.out)
         again = self.toprun("bench", "import", str(text), "--format", "nccl-tests")
         self.assert_ok(again)
-        self.assertEqual(NCCL_ROW.findall(again.out), NCCL_ROW.findall(done.out))
+        self.assertEqual(NCCL_ROW.findall(again.out), [row])
+
+    def imported(self, text, *words):
+        file = self.folder() / "all_reduce_perf.log"
+        file.write_text(text)
+        return self.toprun("bench", "import", str(file), *words)
+
+    def test_a_log_as_a_launcher_marks_it(self):
+        """pdsh, mpirun, kubectl logs --prefix --timestamps, docker compose; a terminal's colours and line ends."""
+        plain = self.imported(PERF)
+        self.assert_ok(plain)
+        self.assertIn("all_reduce over nccl, 2 ranks on 2 nodes\n", plain.out)
+        prefixes = ("10.3.35.83: ", "gpu-node-1: ", "[pod/x-0/main] 2026-05-16T16:39:SS.218Z ", "worker-0  | ",
+                    "Fri May 16 10:12:SS 2026[1,0]<stdout>:", "\x1b[36mn1\x1b[0m: ")
+        for number, prefix in enumerate(prefixes):
+            with self.subTest(prefix=prefix):
+                end = "\r\n" if number % 2 else "\n"
+                text = "".join(prefix.replace("SS", str(10 + i)) + line + end
+                               for i, line in enumerate(PERF.splitlines()))
+                done = self.imported(text)
+                self.assert_ok(done)
+                self.assertEqual((done.out, done.err), (plain.out, ""))
+
+    def test_a_torn_row_is_passed_over_and_said(self):
+        done = self.imported(PERF + PERF.splitlines()[-1][:40] + "n1:77:77 [0] NCCL INFO x\n")
+        self.assert_ok(done)
+        self.assertEqual(done.out, self.imported(PERF).out)
+        self.assertRegex(done.err, r"^toprun: warning: \S+all_reduce_perf\.log: passed over what is not a whole row "
+                                   rf"\(line {len(PERF.splitlines()) + 1}: .*\)\n\Z")
+
+    def test_operations_can_be_told_apart_and_are_compared_one_by_one(self):
+        heading, rows = PERF.splitlines()[:-2], PERF.splitlines()[-2:]
+        blocks = {op: [row.replace("sum", op) for row in rows] for op in ("sum", "prod", "max", "min")}
+        before, after = self.folder() / "before.log", self.folder() / "after.log"
+        before.write_text("\n".join(heading + [row for block in blocks.values() for row in block]) + "\n")
+        twice = [re.sub(r"262\.90|261\.90", "525.80", row) for row in blocks["max"]]
+        after.write_text("\n".join(heading + twice + blocks["min"] + blocks["sum"] + blocks["prod"]) + "\n")
+        table = self.imported(before.read_text())
+        self.assertRegex(table.out, r"\n +size  redop +time ")
+        self.assertEqual(len(re.findall(r"MiB  (sum|prod|max|min) ", table.out)), 4, table)
+        done = self.toprun("bench", "compare", before, after)
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(sorted(re.findall(r"MiB  (\S+) +\S+ +\S+ +(\S+)", done.out)),
+                         [("max", "0.500"), ("min", "1.000"), ("prod", "1.000"), ("sum", "1.000")])
+        self.assertRegex(done.err, r"^toprun: warning: nothing could be judged: .*--fail-below")
+        for ratio, code in (("0.4", 0), ("0.5", 0), ("0.9", 1)):
+            done = self.toprun("bench", "compare", before, after, "--fail-below", ratio)
+            self.assertEqual(done.code, code, done)
+            self.assertRegex(done.err, r"^toprun: 16 MiB max of all_reduce nccl, .* has 50\.0 % of its speed before")
+        self.assertEqual(self.toprun("bench", "compare", before, after, "--fail-below", "-1").code, 2)
+
+    def test_the_help_has_the_exit_codes_of_compare(self):
+        done = self.toprun("help", "bench", "compare")
+        self.assertRegex(done.out, r"(?s)\n +1 +something became slower.*--fail-below")
+
+    def test_what_an_imported_file_does_not_tell_is_null(self):
+        file = self.folder() / "superbench.json"
+        for text in ("nccl-bw/allreduce_8388608_algbw:0=12.5\n" * 3,
+                     PERF[PERF.index("#       size"):]):
+            done = self.imported(text, "--format", "json")
+            self.assert_ok(done)
+            file.write_text(done.out)
+            self.assert_valid("bench.json", file)
+            results = json.loads(done.out)["results"]
+            for result in results:
+                self.assertIsNone(result["nodes"])
+                for name in ("min", "median", "p99", "cv"):
+                    self.assertIsNone(result["out_of_place"][name])
+        done = self.imported("nccl-bw/allreduce_8_busbw:0=1\n" * 3)
+        self.assertEqual(re.findall("result . of 3", done.out), [f"result {i} of 3" for i in (1, 2, 3)])
 
     def test_the_expected_bandwidth(self):
         words = ["bench", "all_reduce", "--nproc-per-node", "2", "-b", "1M", "-n", "3"]

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import time
 import unittest
 
 import cluster
@@ -14,6 +15,7 @@ TOPRUN = support.TOPRUN
 PORT = "29543"
 RANKS = 4
 LIMIT_S = 60
+INTERVALS_S = 3.5  # figures are taken every second at most
 # Four GPUs, each with figures of its own, for the only question that toprun asks.
 UUIDS = [f"GPU-{letter * 8}-0000-4000-8000-00000000000{i}" for i, letter in enumerate("abcd")]
 BUSY = [10, 21, 32, 43]
@@ -161,9 +163,14 @@ class Nvidia(Case):
         self.ends(run)
 
     def test_nobody_asks_it_while_nobody_looks(self):
+        """Not for several of the intervals in which it would be asked; then at the first look."""
         mark = self.here / "asked"
-        self.ends(self.running(env=self.driver(f"#!/bin/sh\ntouch {mark}\n")))
+        run = self.running(env=self.driver(f"#!/bin/sh\ntouch {mark}\n"))
+        time.sleep(INTERVALS_S)
         self.assertFalse(mark.exists())
+        live_socket.picture(self.here)
+        support.wait_until(mark.exists, LIMIT_S, "it is asked")
+        self.ends(run)
 
 
 class Amd(Case):

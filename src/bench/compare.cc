@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
 
 #include "base/counted.h"
 #include "base/text.h"
@@ -24,12 +27,12 @@ bool agree(std::size_t a, std::size_t b) {
 
 bool may_match(const Series& a, const Series& b) {
   return a.collective == b.collective && agree(a.backend, b.backend) && agree(a.order, b.order) &&
-         agree(a.ranks, b.ranks) && agree(a.nodes, b.nodes);
+         agree(a.ranks, b.ranks) && agree(a.nodes, b.nodes) && agree(a.source, b.source);
 }
 
 bool is_same(const Series& a, const Series& b) {
   return a.collective == b.collective && a.backend == b.backend && a.order == b.order &&
-         a.ranks == b.ranks && a.nodes == b.nodes && a.fabric == b.fabric;
+         a.ranks == b.ranks && a.nodes == b.nodes && a.fabric == b.fabric && a.source == b.source;
 }
 
 using Match = bool (*)(const Series&, const Series&);
@@ -55,8 +58,8 @@ std::string name_of(const Series& series) {
   for (const std::string* part : {&series.backend, &series.fabric, &series.order}) {
     if (!part->empty()) out += " " + printable(*part);
   }
-  if (series.ranks > 0) out += ", " + counted(series.ranks, "rank");
-  if (series.nodes > 0) out += " on " + counted(series.nodes, "node");
+  out += ranks_text(series);
+  if (!series.source.empty()) out += ", " + printable(series.source);
   return out;
 }
 
@@ -88,35 +91,60 @@ Series without_rows(const Series& series) {
   return out;
 }
 
+Row without_figures(const Row& row) {
+  return {row.bytes, row.count, row.type, row.redop, row.root, {}, {}};
+}
+
 std::optional<Compared> compare_row(const Series& series, const Row& before, const Row& after) {
   const auto [first, second] = sides_of(before, after);
   if (first == nullptr || second == nullptr) return std::nullopt;
-  Compared out{without_rows(series), before.bytes, *first, *second, {}, {}, Change::unknown};
+  Compared out{without_rows(series), without_figures(before), *first, *second, {}, {},
+               Change::unknown};
   out.ratio = ratio_of(*first, *second);
   out.interval = unpaired_ratio(first->times, second->times);
   out.change = change_of(out.interval);
   return out;
 }
 
-std::string size_name(const Series& series, const Row& row) {
-  return fmt::format("{} of {}", size_text(row.bytes), name_of(series));
+std::string size_name(const Series& series, const Row& row, const Kinds& kinds) {
+  const std::string kind = kind_text(row, kinds);
+  return fmt::format("{}{}{} of {}", size_text(row.bytes), kind.empty() ? "" : " ", kind,
+                     name_of(series));
 }
 
-bool has_size(const Series& series, std::uint64_t bytes) {
-  return std::ranges::find(series.rows, bytes, &Row::bytes) != series.rows.end();
+// For each row before, the row after that is its partner; null: none.
+std::vector<const Row*> partners(const Series& before, const Series& after) {
+  std::vector<const Row*> out(before.rows.size());
+  std::map<std::uint64_t, std::deque<const Row*>> left;  // by size
+  for (const Row& row : after.rows) left[row.bytes].push_back(&row);
+  const auto pair_up = [&](const auto& match) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (out[i] != nullptr) continue;
+      auto& candidates = left[before.rows[i].bytes];
+      const auto next = std::ranges::find_if(
+          candidates, [&](const Row* row) { return match(before.rows[i], *row); });
+      if (next == candidates.end()) continue;
+      out[i] = *next;
+      candidates.erase(next);
+    }
+  };
+  pair_up(is_same_kind);
+  pair_up([&](const Row& a, const Row& b) { return may_be_same_kind(before.collective, a, b); });
+  return out;
 }
 
 void compare_series(const Series& before, const Series& after, Comparison& out) {
-  for (const Row& row : before.rows) {
-    const auto other = std::ranges::find(after.rows, row.bytes, &Row::bytes);
-    if (other == after.rows.end()) {
-      out.only_before.push_back(size_name(before, row));
-    } else if (auto compared = compare_row(before, row, *other)) {
+  const auto partner = partners(before, after);
+  for (std::size_t i = 0; i < partner.size(); ++i) {
+    if (partner[i] == nullptr) {
+      out.only_before.push_back(size_name(before, before.rows[i], out.kinds));
+    } else if (auto compared = compare_row(before, before.rows[i], *partner[i])) {
       out.rows.push_back(std::move(*compared));
     }
   }
+  const std::set<const Row*> paired(partner.begin(), partner.end());
   for (const Row& row : after.rows) {
-    if (!has_size(before, row.bytes)) out.only_after.push_back(size_name(after, row));
+    if (!paired.contains(&row)) out.only_after.push_back(size_name(after, row, out.kinds));
   }
 }
 
@@ -134,15 +162,16 @@ std::string_view change_text(Change change) {
   return {};
 }
 
-// size, busbw before and after, ratio, interval, change
-constexpr auto change_columns = "{:>9}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
+// size, kinds, busbw before and after, ratio, interval, change
+constexpr auto change_columns = "{:>9}{}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
 
-std::string row_text(const Compared& row) {
+std::string row_text(const Compared& row, const Kinds& kinds) {
   const std::string ratio = row.ratio ? fmt::format("{:.3f}", *row.ratio) : "-";
   const std::string interval =
       row.interval ? fmt::format("{:.3f} to {:.3f}", row.interval->low, row.interval->high) : "-";
-  return fmt::format(change_columns, size_text(row.bytes), rate_text(row.before.busbw),
-                     rate_text(row.after.busbw), ratio, interval, change_text(row.change));
+  return fmt::format(change_columns, size_text(row.row.bytes), kind_columns(row.row, kinds),
+                     rate_text(row.before.busbw), rate_text(row.after.busbw), ratio, interval,
+                     change_text(row.change));
 }
 
 std::uint64_t wrong_in(const Report& report) {
@@ -186,6 +215,9 @@ std::string share_text(const Reached& reached) {
 
 Comparison compare(const Report& before, const Report& after) {
   Comparison out;
+  std::vector<Series> all = before.series;
+  all.insert(all.end(), after.series.begin(), after.series.end());
+  out.kinds = kinds_in(all);
   const auto partner = partners(before, after);
   for (std::size_t i = 0; i < partner.size(); ++i) {
     if (partner[i] == nullptr) {
@@ -209,13 +241,39 @@ std::string comparison_text(const Comparison& comparison) {
     if (std::string name = name_of(row.series); name != series) {
       series = std::move(name);
       out += series + "\n";
-      out += fmt::format(change_columns, "size", "before", "after", "ratio", "95 %", "change");
+      out += fmt::format(change_columns, "size", kind_heading(comparison.kinds), "before", "after",
+                         "ratio", "95 %", "change");
     }
-    out += row_text(row);
+    out += row_text(row, comparison.kinds);
   }
   for (const std::string& name : comparison.only_before) out += "only before: " + name + "\n";
   for (const std::string& name : comparison.only_after) out += "only after: " + name + "\n";
   return out;
+}
+
+std::optional<std::string> what_could_not_be_judged(const Comparison& comparison) {
+  const auto unknown = std::ranges::count(comparison.rows, Change::unknown, &Compared::change);
+  if (unknown == 0) return std::nullopt;
+  const auto all = static_cast<std::ptrdiff_t>(comparison.rows.size());
+  const std::string which =
+      unknown == all ? "nothing could be judged"
+                     : fmt::format("{} of {} could not be judged", unknown, counted(all, "row"));
+  return which +
+         ": these results do not tell how much their iterations vary, so that a difference may be "
+         "chance; --fail-below judges by the ratio alone";
+}
+
+Verdict gate(const Comparison& comparison, double fail_below) {
+  const Compared* worst = nullptr;
+  for (const Compared& row : comparison.rows) {
+    if (row.ratio && (worst == nullptr || *row.ratio < *worst->ratio)) worst = &row;
+  }
+  if (worst == nullptr) return {false, "no figure of the two can be compared"};
+  const bool is_passed = *worst->ratio >= fail_below;
+  return {is_passed,
+          fmt::format("{} has {:.1f} % of its speed before, {} {:g} %",
+                      size_name(worst->series, worst->row, comparison.kinds), 100 * *worst->ratio,
+                      is_passed ? "not below" : "below", 100 * fail_below)};
 }
 
 Verdict gate(const Report& report, const Expectation& expectation) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/kinds.h"
 #include "bench/measurement.h"
 #include "bench/statistics.h"
 
@@ -20,7 +21,7 @@ enum class Change {
 // and in place, else what each has.
 struct Compared {
   Series series;  // the first report's, without rows
-  std::uint64_t bytes = 0;
+  Row row;        // the first report's, without figures
   Side before, after;
   // after's speed over before's: above 1 is faster. Unset: neither time nor busbw is known of both.
   std::optional<double> ratio;
@@ -30,17 +31,22 @@ struct Compared {
 
 struct Comparison {
   std::vector<Compared> rows;
+  Kinds kinds;  // of the rows of both
   // Series and sizes that one report lacks, as a person would name them.
   std::vector<std::string> only_before, only_after;
 };
 
 // Series match that agree in collective, backend, ranks, nodes and order, where a value that one
 // report does not know agrees with any; one that also has the same fabric and knows all comes
-// first. Each series is matched once.
+// first. Each series is matched once, and so is each row: with one of its size, type, operation and
+// root, of several the next.
 Comparison compare(const Report& before, const Report& after);
 
 // A line per matched row (busbw in GB/s), then what is in one report only.
 std::string comparison_text(const Comparison& comparison);
+
+// Whether a difference could be told from chance in every row; otherwise what to say of it.
+std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
 // What a report must reach for a script to go on.
 struct Expectation {
@@ -53,6 +59,10 @@ struct Verdict {
   bool is_passed = false;
   std::string sentence;  // without a full stop
 };
+
+// Whether each row has at least this share of its speed before. Fails also where no row has a
+// ratio.
+Verdict gate(const Comparison& comparison, double fail_below);
 
 // Fails also for a report without figures, with errors, or with wrong elements, and where nothing
 // is usual for its GPUs. Barriers, which have no busbw, are left out. The sentence is about the

@@ -138,6 +138,83 @@ TEST(Compare, Text) {
             "only after: all_gather nccl rdma topology, 8 ranks on 2 nodes\n");
 }
 
+Row row_of(std::uint64_t bytes, const char* type, const char* redop, int root, double mean_us) {
+  Row result = row(bytes, side(mean_us, 1000 / mean_us, 0, 0));
+  result.type = type;
+  result.redop = redop;
+  result.root = root;
+  return result;
+}
+
+// What `-o all` and `-d all` print: each size once for each operation and type.
+TEST(Compare, RowsOfTheSameKindArePaired) {
+  const Report before =
+      report_of({series_of({row_of(8, "float", "sum", -1, 10), row_of(8, "float", "max", -1, 10),
+                            row_of(8, "half", "max", -1, 10)})});
+  const Report after = report_of(
+      {series_of({row_of(8, "half", "max", -1, 10), row_of(8, "float", "max", -1, 20),
+                  row_of(8, "float", "sum", -1, 10), row_of(8, "float", "min", -1, 10)})});
+  EXPECT_EQ(
+      comparison_text(compare(before, after)),
+      "all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
+      "     size  type      redop    before     after   ratio           95 %  change\n"
+      "      8 B  float     sum      100.00    100.00   1.000              -  spread not known\n"
+      "      8 B  float     max      100.00     50.00   0.500              -  spread not known\n"
+      "      8 B  half      max      100.00    100.00   1.000              -  spread not known\n"
+      "only after: 8 B float min of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n");
+}
+
+TEST(Compare, RootsAndWhatIsNotKnown) {
+  Series rooted = series_of({row_of(8, "float", "none", 0, 10), row_of(8, "float", "none", 1, 20)});
+  rooted.collective = Collective::broadcast;
+  Series turned = rooted;
+  std::ranges::reverse(turned.rows);
+  for (const Compared& compared : compare(report_of({rooted}), report_of({turned})).rows) {
+    EXPECT_DOUBLE_EQ(*compared.ratio, 1);
+  }
+  // A file that tells no type, operation and root agrees with any; each row is paired once.
+  Series unknown = series_of({row_of(8, "", "", -1, 10), row_of(8, "", "", -1, 20)});
+  unknown.collective = Collective::broadcast;
+  const Comparison comparison = compare(report_of({rooted}), report_of({unknown}));
+  ASSERT_EQ(comparison.rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(*comparison.rows[1].ratio, 1);
+  // The same size measured again and again: one after the other.
+  const Series cycles =
+      series_of({row_of(8, "float", "sum", -1, 10), row_of(8, "float", "sum", -1, 20),
+                 row_of(8, "float", "sum", -1, 30)});
+  for (const Compared& compared : compare(report_of({cycles}), report_of({cycles})).rows) {
+    EXPECT_DOUBLE_EQ(*compared.ratio, 1);
+  }
+}
+
+TEST(Compare, SaysWhatCouldNotBeJudged) {
+  const auto compared = [](std::vector<Row> rows) {
+    const Report report = report_of({series_of(std::move(rows))});
+    return compare(report, report);
+  };
+  const Row known = row(8, side(10, 1, 0.01, 20));
+  const Row unknown = row(16, side(10, 1, 0, 0));
+  EXPECT_FALSE(what_could_not_be_judged(compared({known})));
+  EXPECT_TRUE(
+      what_could_not_be_judged(compared({unknown}))->starts_with("nothing could be judged"));
+  EXPECT_TRUE(
+      what_could_not_be_judged(compared({known, unknown}))->starts_with("1 of 2 rows could not"));
+}
+
+TEST(Gate, OfAComparison) {
+  const Report before = report_of(
+      {series_of({row_of(8, "float", "sum", -1, 10), row_of(1 << 20, "float", "sum", -1, 100)})});
+  const Report after = report_of(
+      {series_of({row_of(8, "float", "sum", -1, 10), row_of(1 << 20, "float", "sum", -1, 125)})});
+  const Verdict failed = gate(compare(before, after), 0.9);
+  EXPECT_FALSE(failed.is_passed);
+  EXPECT_EQ(failed.sentence,
+            "1 MiB of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 80.0 % of its speed "
+            "before, below 90 %");
+  EXPECT_TRUE(gate(compare(before, after), 0.8).is_passed);
+  EXPECT_FALSE(gate(compare(before, {}), 0.1).is_passed);
+}
+
 TEST(Gate, SlowestSeriesDecides) {
   Series slow = series_of({row(8, side(1, 1, 0, 2)), row(1024, side(1, 85.15, 0, 2))});
   slow.order = "worst";

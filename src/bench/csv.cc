@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/figures.h"
 #include "bench/tables.h"
 
@@ -8,7 +10,7 @@ namespace {
 
 constexpr std::string_view column_names =
     "collective,backend,order,fabric,nodes,ranks,bytes,count,type,redop,root,placement,samples,"
-    "mean_us,min_us,median_us,p99_us,cv,algbw_gigabytes,busbw_gigabytes,wire_floor_gbps,wrong\n";
+    "mean_us,min_us,median_us,p99_us,cv,algbw_gigabytes,busbw_gigabytes,wire_floor_gbps,wrong";
 
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -17,9 +19,14 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
+std::string known(std::uint64_t count) {
+  return count == 0 ? "" : fmt::format("{}", count);
+}
+
 std::string series_fields(const Series& series) {
   return fmt::format("{},{},{},{},{},{},", facts_of(series.collective).name, quoted(series.backend),
-                     quoted(series.order), quoted(series.fabric), series.nodes, series.ranks);
+                     quoted(series.order), quoted(series.fabric), known(series.nodes),
+                     known(series.ranks));
 }
 
 // An imported table has only means.
@@ -31,27 +38,41 @@ std::string spread_fields(const Times& times) {
 
 std::string side_fields(const Series& series, const Side& side) {
   const double floor = wire_floor(series.collective, side.algbw, series.nodes, series.ranks);
-  return fmt::format("{}{:.9g},{:.9g},{:.9g},{}\n", spread_fields(side.times), side.algbw,
-                     side.busbw, gbps_of(floor), side.wrong ? fmt::format("{}", *side.wrong) : "");
+  const bool has_floor = series.nodes > 0 && series.ranks > 0;
+  return fmt::format("{}{:.9g},{:.9g},{},{}", spread_fields(side.times), side.algbw, side.busbw,
+                     has_floor ? fmt::format("{:.9g}", gbps_of(floor)) : "",
+                     side.wrong ? fmt::format("{}", *side.wrong) : "");
 }
 
-std::string lines_of(const Series& series, const Row& row) {
+bool has_sources(std::span<const Report> reports) {
+  return std::ranges::any_of(reports, [](const Report& report) {
+    return std::ranges::any_of(report.series,
+                               [](const Series& series) { return !series.source.empty(); });
+  });
+}
+
+// `end` closes each line.
+std::string lines_of(const Series& series, const Row& row, const std::string& end) {
   const std::string start =
-      series_fields(series) + fmt::format("{},{},{},{},{},", row.bytes, row.count, quoted(row.type),
+      series_fields(series) + fmt::format("{},{},{},{},{},", row.bytes,
+                                          row.bytes == 0 ? "0" : known(row.count), quoted(row.type),
                                           quoted(row.redop), row.root);
   std::string out;
-  if (row.out_of_place) out += start + "out_of_place," + side_fields(series, *row.out_of_place);
-  if (row.in_place) out += start + "in_place," + side_fields(series, *row.in_place);
+  if (row.out_of_place)
+    out += start + "out_of_place," + side_fields(series, *row.out_of_place) + end;
+  if (row.in_place) out += start + "in_place," + side_fields(series, *row.in_place) + end;
   return out;
 }
 
 }  // namespace
 
 std::string csv(std::span<const Report> reports) {
-  std::string out(column_names);
+  const bool with_source = has_sources(reports);
+  std::string out = std::string(column_names) + (with_source ? ",source\n" : "\n");
   for (const Report& report : reports) {
     for (const Series& series : report.series) {
-      for (const Row& row : series.rows) out += lines_of(series, row);
+      const std::string end = with_source ? "," + quoted(series.source) + "\n" : "\n";
+      for (const Row& row : series.rows) out += lines_of(series, row, end);
     }
   }
   return out;

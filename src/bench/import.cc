@@ -6,12 +6,11 @@
 
 #include "base/text.h"
 #include "bench/import_formats.h"
+#include "bench/import_nccl_row.h"
 #include "bench/json.h"
 
 namespace toprun::bench {
 namespace {
-
-constexpr int most_prefixes = 3;  // one per launcher inside another
 
 bool has_all(std::string_view line, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
@@ -21,7 +20,7 @@ bool has_all(std::string_view line, std::initializer_list<std::string_view> word
 }
 
 std::optional<Format> format_of_line(std::string_view line) {
-  if (has_all(line, {"#", "size", "count", "type", "time", "algbw"})) return Format::nccl_text;
+  if (find_heading(line)) return Format::nccl_text;
   if (has_all(line, {"|", "payload", "busbw", "algbw"})) return Format::all_reduce_bench;
   if (has_all(line, {"bandwidth of all_reduce with a"})) return Format::all_reduce_bench;
   for (const std::string_view figure : {"_busbw", "_algbw"}) {
@@ -37,20 +36,6 @@ std::optional<Format> format_of_json(std::string_view text) {
   if (text.find("\"toprun.bench/") != std::string_view::npos) return Format::toprun_json;
   if (has_all(text, {"\"results\"", "\"out_of_place\""})) return Format::nccl_json;
   return std::nullopt;
-}
-
-std::string_view without_one_prefix(std::string_view line) {
-  const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
-  if (line.substr(start).starts_with('[')) {
-    const std::size_t colon = line.find("]:");
-    if (colon != std::string_view::npos) return line.substr(colon + 2);
-    const std::size_t tag = line.find("]<std");
-    const std::size_t end = tag == std::string_view::npos ? tag : line.find(">:", tag);
-    return end == std::string_view::npos ? line : line.substr(end + 2);
-  }
-  const std::size_t end = line.find_first_not_of(decimal_digits, start);
-  if (end == std::string_view::npos || end == start || line[end] != ':') return line;
-  return line.substr(end + 1);
 }
 
 Result<Report> import_as(Format format, std::string_view text, const ImportTerms& terms) {
@@ -82,8 +67,9 @@ std::optional<Format> format_of(std::string_view text) {
   if (trim(text).starts_with('{')) {
     if (const auto format = format_of_json(text)) return format;
   }
+  std::string buffer;
   for (const std::string_view line : split(text, '\n')) {
-    if (const auto format = format_of_line(line)) return format;
+    if (const auto format = format_of_line(shown_text(line, buffer))) return format;
   }
   return std::nullopt;
 }
@@ -109,15 +95,6 @@ Result<Report> import_report(std::string_view text, const ImportTerms& terms) {
 std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, std::string why,
                                   std::string fix) {
   return usage(fmt::format("{}:{}", printable(terms.file), line), std::move(why), std::move(fix));
-}
-
-std::string_view without_rank_prefix(std::string_view line) {
-  for (int i = 0; i < most_prefixes; ++i) {
-    const std::string_view rest = without_one_prefix(line);
-    if (rest.size() == line.size()) break;
-    line = rest;
-  }
-  return line;
 }
 
 std::optional<Collective> collective_of_program(std::string_view line) {

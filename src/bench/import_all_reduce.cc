@@ -106,10 +106,15 @@ class AllReduceReader {
     const auto cells = cells_of(line);
     if (!cells.empty()) return read_cells(cells, number);
     columns_.clear();
-    return read_figure(trim(line), number);
+    for (const std::string_view name : {"algbw:", "busbw:"}) {
+      if (const std::size_t at = line.find(name); at != std::string_view::npos) {
+        return read_figure(line.substr(at), number);
+      }
+    }
+    return {};
   }
 
-  Report take() && { return std::move(report_); }
+  Result<Report> take() && { return std::move(report_); }
 
  private:
   // Also opens the older print, whose title holds the payload.
@@ -126,13 +131,18 @@ class AllReduceReader {
     return {};
   }
 
-  Result<void> read_cells(const std::vector<std::string_view>& cells, std::size_t number) {
-    if (cells[0] == "payload") {
-      columns_.assign(cells.begin(), cells.end());
+  Result<void> read_cells(std::vector<std::string_view> cells, std::size_t number) {
+    if (const auto first = std::ranges::find(cells, "payload"); first != cells.end()) {
+      columns_.assign(first, cells.end());
       add_series();
       return {};
     }
-    if (columns_.empty() || is_rule(cells)) return {};
+    if (columns_.empty()) return {};
+    // What a launcher puts before a line may have a bar, too.
+    if (cells.size() > columns_.size()) {
+      cells.erase(cells.begin(), cells.end() - static_cast<std::ptrdiff_t>(columns_.size()));
+    }
+    if (is_rule(cells)) return {};
     const auto payload = payload_of(cells[0]);
     const auto algbw = bandwidth_of(cell(cells, "algbw"));
     const auto busbw = bandwidth_of(cell(cells, "busbw"));

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "bench/import.h"
+#include "bench/log_line.h"
 
 namespace toprun::bench {
 
@@ -23,16 +24,14 @@ Result<Report> import_superbench(std::string_view text, const ImportTerms& terms
 std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, std::string why,
                                   std::string fix = {});
 
-// A log's line without what launchers put before it: "[1,0]<stdout>:" of mpirun, "[host:0]:" and
-// "[default0]:" of torchrun, "  0: " of srun.
-std::string_view without_rank_prefix(std::string_view line);
-
-// Gives each line and its number, from 1 on, to a reader's read(), and returns its take().
+// Gives each line as a terminal shows it, and its number from 1 on, to a reader's read(), and
+// returns its take().
 template <class Reader>
 Result<Report> read_lines(std::string_view text, Reader reader) {
   std::size_t number = 0;
+  std::string buffer;
   for (const std::string_view line : split(text, '\n')) {
-    if (auto read = reader.read(without_rank_prefix(line), ++number); !read) {
+    if (auto read = reader.read(shown_text(line, buffer), ++number); !read) {
       return std::unexpected(read.error());
     }
   }

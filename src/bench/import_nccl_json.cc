@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "bench/import_formats.h"
 #include "bench/json_document.h"
+#include "bench/listed_ranks.h"
 
 namespace toprun::bench {
 namespace {
@@ -61,6 +62,26 @@ std::size_t ranks_of(JsonFields& config, const std::vector<Device>& devices) {
   return lists_all ? devices.size() : devices.size() * per_process;
 }
 
+// Without a list of devices the figures tell what they can.
+void settle_by_figures(JsonFields& config, const std::vector<Device>& devices, Series& series) {
+  constexpr double rounding =
+      0.005;  // the text of a number is not known here: two decimals or more
+  RankBounds bounds;
+  RanksByCount by_count;
+  for (const Row& row : series.rows) {
+    by_count.add(series.collective, row);
+    for (const auto& side : {row.out_of_place, row.in_place}) {
+      if (side) bounds.narrow(series.collective, {side->algbw, rounding}, {side->busbw, rounding});
+    }
+  }
+  settle_ranks({}, bounds, by_count, series);
+  const std::size_t listed = ranks_of(config, devices);
+  if (listed == 0 || !bounds.allow(listed)) return;
+  series.ranks = listed;
+  series.nodes = nodes_of(devices);
+  series.least_ranks = 0;
+}
+
 void read_conditions(JsonFields& fields, Report& report) {
   report.version = "nccl-tests";
   report.start_time = fields.text_or("start_time");
@@ -90,8 +111,6 @@ Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms)
               [&](JsonFields& device) { report.devices.push_back(read_nccl_device(device)); });
   Series& series = report.series.emplace_back();
   series.backend = "nccl";
-  series.ranks = ranks_of(config, report.devices);
-  series.nodes = nodes_of(report.devices);
   fields.each("results", [&](JsonFields& result) { series.rows.push_back(read_nccl_row(result)); });
   if (!wrong.empty()) return usage("cannot read " + printable(terms.file), printable(wrong));
   const auto named = report.args.empty() ? std::nullopt : collective_of_program(report.args[0]);
@@ -101,6 +120,8 @@ Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms)
                  "name the collective");
   }
   series.collective = *collective;
+  settle_by_figures(config, report.devices, series);
+  if (!wrong.empty()) return usage("cannot read " + printable(terms.file), printable(wrong));
   return report;
 }
 

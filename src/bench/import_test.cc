@@ -96,14 +96,14 @@ TEST(Import, NcclTextOfOldVersions) {
       "#   Rank  0 Pid 112372 on localhost device  0 [0x00] A100-SXM4-40GB\n"
       "#   Rank  1 Pid 112372 on localhost device  1 [0x00] A100-SXM4-40GB\n"
       "#       size   count    type   time   algbw   busbw  error   time   algbw   busbw  error\n"
-      "      0      0   float    34.27    0.00    0.00    N/A    33.57    0.00    0.00    N/A\n"
-      "8388608 262144   float    123.5   67.94   59.44  1e-07    120.7   69.51   60.82    N/A\n");
+      "      0       0   float    34.27    0.00    0.00    N/A    33.57    0.00    0.00    N/A\n"
+      "8388608 1048576   float    123.5   67.94   33.97  1e-07    120.7   69.51   34.76    N/A\n");
   ASSERT_EQ(report.series.size(), 1u);
   EXPECT_EQ(report.series[0].collective, Collective::all_gather);
   EXPECT_EQ(report.series[0].nodes, 1u);
   ASSERT_EQ(report.series[0].rows.size(), 2u);
   const Row& row = report.series[0].rows[1];
-  EXPECT_DOUBLE_EQ(row.in_place->busbw, 60.82);
+  EXPECT_DOUBLE_EQ(row.in_place->busbw, 34.76);
   EXPECT_FALSE(row.out_of_place->wrong);
   EXPECT_EQ(row.redop, "none");
 }
@@ -272,9 +272,8 @@ TEST(Import, SaysWhatItCannotRead) {
       {"{}",
        "a.log:1: neither a report of toprun bench nor a result of nccl-tests, all_reduce_bench.py "
        "or SuperBench"},
-      {text_heading + "\nsegmentation fault\n", "a.log:4: the file ends without a row of figures"},
-      {text_heading + "8 2 float sum -1 1 1\n",
-       "a.log:2: the row has 7 columns, its heading 13"},
+      {text_heading + "\nsegmentation fault\n", "a.log:1: no row of figures follows this heading"},
+      {text_heading + "8 2 float sum -1 1 1\n", "a.log:2: the row has 7 columns, its heading 13"},
       {text_heading + "8 2 float sum -1 1 nan 1 0 1 1 1 0\n", "a.log:2: \"nan\" is no algbw"},
       {text_heading + "8 -2 float sum -1 1 1 1 0 1 1 1 0\n", "a.log:2: \"-2\" is no count"},
       {text_heading + "8 2 float sum x 1 1 1 0 1 1 1 0\n", "a.log:2: \"x\" is no root"},

@@ -15,8 +15,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// From this algbw in GB/s on, a busbw that was printed as 0 was not measured.
+constexpr double least_told_gigabytes = 0.1;
+
 ordered_json optional_json(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+// Null for a value of which 0, or an empty text, says that it is not known.
+template <class Value>
+ordered_json known_json(const Value& value) {
+  return value == Value() ? ordered_json(nullptr) : ordered_json(value);
 }
 
 std::string truth(bool value) {
@@ -30,40 +39,52 @@ ordered_json device_json(const Device& device) {
           {"device_info", device.name}};
 }
 
-ordered_json side_json(const std::optional<Side>& side) {
+ordered_json side_json(const Series& series, const std::optional<Side>& side) {
   if (!side) return nullptr;
   const Times& times = side->times;
-  return {{"time", times.mean_us},
-          {"alg_bw", side->algbw},
-          {"bus_bw", side->busbw},
+  // A rounded 0 is a figure; without any algbw, or beside one that is not small, it is none.
+  const bool has_algbw = side->algbw > 0 || times.mean_us > 0;
+  const bool has_busbw = side->busbw > 0 || side->algbw < least_told_gigabytes || series.ranks == 1;
+  return {{"time", known_json(times.mean_us)},
+          {"alg_bw", has_algbw ? ordered_json(side->algbw) : ordered_json(nullptr)},
+          {"bus_bw", has_busbw ? ordered_json(side->busbw) : ordered_json(nullptr)},
           {"nwrong", side->wrong ? ordered_json(*side->wrong) : ordered_json(nullptr)},
-          {"min", times.min_us},
-          {"median", times.median_us},
-          {"p99", times.p99_us},
-          {"cv", times.cv},
+          {"min", known_json(times.min_us)},
+          {"median", known_json(times.median_us)},
+          {"p99", known_json(times.p99_us)},
+          {"cv", times.samples > 0 ? ordered_json(times.cv) : ordered_json(nullptr)},
           {"samples", times.samples}};
+}
+
+// Null: the ranks or nodes that it depends on are not known.
+ordered_json wire_floor_json(const Series& series, double algbw) {
+  if (series.nodes == 0 || series.ranks == 0) return nullptr;
+  return gbps_of(wire_floor(series.collective, algbw, series.nodes, series.ranks));
 }
 
 ordered_json result_json(const Series& series, const Row& row) {
   const Side* const side = side_of(row);
   const double algbw = side != nullptr ? side->algbw : 0;
-  return {{"size", row.bytes},
-          {"count", row.count},
-          {"type", row.type},
-          {"redop", row.redop},
-          {"root", fmt::format("{:6}", row.root)},
-          {"out_of_place", side_json(row.out_of_place)},
-          {"in_place", side_json(row.in_place)},
-          {"collective", std::string(facts_of(series.collective).name)},
-          {"backend", series.backend},
-          {"nodes", series.nodes},
-          {"ranks", series.ranks},
-          {"order", series.order},
-          {"fabric", series.fabric},
-          {"line_gbps", optional_json(series.line_gbps)},
-          {"limit_gbps", optional_json(series.limit_gbps)},
-          {"wire_floor_gbps",
-           gbps_of(wire_floor(series.collective, algbw, series.nodes, series.ranks))}};
+  const bool has_count = row.count > 0 || row.bytes == 0;
+  ordered_json result = {{"size", row.bytes},
+                         {"count", has_count ? ordered_json(row.count) : ordered_json(nullptr)},
+                         {"type", known_json(row.type)},
+                         {"redop", known_json(row.redop)},
+                         {"root", fmt::format("{:6}", row.root)},
+                         {"out_of_place", side_json(series, row.out_of_place)},
+                         {"in_place", side_json(series, row.in_place)},
+                         {"collective", std::string(facts_of(series.collective).name)},
+                         {"backend", series.backend},
+                         {"nodes", known_json(series.nodes)},
+                         {"ranks", known_json(series.ranks)},
+                         {"order", series.order},
+                         {"fabric", series.fabric},
+                         {"line_gbps", optional_json(series.line_gbps)},
+                         {"limit_gbps", optional_json(series.limit_gbps)},
+                         {"wire_floor_gbps", wire_floor_json(series, algbw)}};
+  if (series.least_ranks > 0) result["least_ranks"] = series.least_ranks;
+  if (!series.source.empty()) result["source"] = series.source;
+  return result;
 }
 
 // NCCL's own number of a version: 2.30.7 is 23007. Null: another library.
@@ -96,7 +117,8 @@ Sums sums_of(const Report& report) {
 bool is_same_series(const Series& a, const Series& b) {
   return a.collective == b.collective && a.backend == b.backend && a.order == b.order &&
          a.fabric == b.fabric && a.ranks == b.ranks && a.nodes == b.nodes &&
-         a.line_gbps == b.line_gbps && a.limit_gbps == b.limit_gbps;
+         a.least_ranks == b.least_ranks && a.source == b.source && a.line_gbps == b.line_gbps &&
+         a.limit_gbps == b.limit_gbps;
 }
 
 std::optional<double> optional_number(JsonFields& fields, const char* key) {
@@ -117,14 +139,14 @@ std::optional<Side> read_side(JsonFields& result, const char* key) {
   if (!result.has(key)) return std::nullopt;
   JsonFields fields = result.object(key);
   Side side;
-  side.times.mean_us = fields.number("time");
-  side.times.min_us = fields.number("min");
-  side.times.median_us = fields.number("median");
-  side.times.p99_us = fields.number("p99");
-  side.times.cv = fields.number("cv");
+  side.times.mean_us = fields.number_or("time", 0);
+  side.times.min_us = fields.number_or("min", 0);
+  side.times.median_us = fields.number_or("median", 0);
+  side.times.p99_us = fields.number_or("p99", 0);
+  side.times.cv = fields.number_or("cv", 0);
   side.times.samples = fields.count("samples");
-  side.algbw = fields.number("alg_bw");
-  side.busbw = fields.number("bus_bw");
+  side.algbw = fields.number_or("alg_bw", 0);
+  side.busbw = fields.number_or("bus_bw", 0);
   if (fields.has("nwrong")) side.wrong = fields.count("nwrong");
   return side;
 }
@@ -139,16 +161,18 @@ Series read_series(JsonFields& fields) {
   series.backend = fields.text("backend");
   series.order = fields.text("order");
   series.fabric = fields.text("fabric");
-  series.ranks = fields.count("ranks");
-  series.nodes = fields.count("nodes");
+  series.ranks = fields.count_or("ranks", 0);
+  series.nodes = fields.count_or("nodes", 0);
+  series.least_ranks = fields.count_or("least_ranks", 0);
+  series.source = fields.text_or("source");
   series.line_gbps = optional_number(fields, "line_gbps");
   series.limit_gbps = optional_number(fields, "limit_gbps");
   return series;
 }
 
 Row read_row(JsonFields& fields) {
-  return {fields.count("size"),         fields.count("count"),
-          fields.text("type"),          fields.text("redop"),
+  return {fields.count("size"),         fields.count_or("count", 0),
+          fields.text_or("type"),       fields.text_or("redop"),
           fields.whole<int>("root"),    read_side(fields, "out_of_place"),
           read_side(fields, "in_place")};
 }

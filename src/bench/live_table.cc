@@ -12,8 +12,8 @@
 namespace toprun::bench {
 namespace {
 
-// size, time, algbw, busbw, wire, wrong
-constexpr auto live_columns = "{:>9}  {:>11}  {:>8}  {:>8}  {:>5}  {:>6}\n";
+// size, kinds, time, algbw, busbw, wire, wrong
+constexpr auto live_columns = "{:>9}{}  {:>11}  {:>8}  {:>8}  {:>5}  {:>6}\n";
 
 std::string wrong_text(const Row& row) {
   std::optional<std::uint64_t> sum;
@@ -29,22 +29,37 @@ std::string share_text(std::optional<double> share) {
 
 }  // namespace
 
-std::string live_heading(const Series& series) {
+std::string ranks_text(const Series& series) {
+  std::string out;
+  if (series.ranks > 0) {
+    out += ", " + counted(series.ranks, "rank");
+  } else if (series.least_ranks > 0) {
+    out += ", at least " + counted(series.least_ranks, "rank");
+  }
+  if (series.nodes > 0) out += (out.empty() ? ", on " : " on ") + counted(series.nodes, "node");
+  return out;
+}
+
+std::string live_heading(const Series& series, const Kinds& kinds) {
   std::string out = std::string(facts_of(series.collective).name);
   for (const std::string& part : {series.backend, series.fabric}) {
     if (!part.empty()) out += " over " + printable(part);
   }
-  out += fmt::format(", {} on {}", counted(series.ranks, "rank"), counted(series.nodes, "node"));
+  out += ranks_text(series);
   if (!series.order.empty()) out += ", order " + printable(series.order);
-  return out + "\n" + fmt::format(live_columns, "size", "time", "algbw", "busbw", "wire", "wrong") +
-         fmt::format(live_columns, "", "", "GB/s", "GB/s", "", "");
+  if (!series.source.empty()) out += ", " + printable(series.source);
+  return out + "\n" +
+         fmt::format(live_columns, "size", kind_heading(kinds), "time", "algbw", "busbw", "wire",
+                     "wrong") +
+         fmt::format(live_columns, "", kind_blanks(kinds), "", "GB/s", "GB/s", "", "");
 }
 
-std::string live_row(const Series& series, const Row& row) {
+std::string live_row(const Series& series, const Row& row, const Kinds& kinds) {
   const Side* const side = side_of(row);
-  if (side == nullptr)
-    return fmt::format(live_columns, size_text(row.bytes), "-", "-", "-", "-", "-");
-  return fmt::format(live_columns, size_text(row.bytes), time_text(side->times.mean_us),
+  const std::string size = size_text(row.bytes);
+  const std::string kind = kind_columns(row, kinds);
+  if (side == nullptr) return fmt::format(live_columns, size, kind, "-", "-", "-", "-", "-");
+  return fmt::format(live_columns, size, kind, time_text(side->times.mean_us),
                      rate_text(side->algbw), rate_text(side->busbw),
                      share_text(wire_share(series, *side)), wrong_text(row));
 }

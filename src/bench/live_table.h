@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "bench/kinds.h"
 #include "bench/measurement.h"
 
 namespace toprun::bench {
@@ -10,9 +11,12 @@ namespace toprun::bench {
 // Of a row's placements it shows the one that side_of() names. Bandwidths are in GB/s; "wire" is
 // the wire floor's share of the line rate, "-" where that is not known; "wrong" counts both
 // placements,
-// "-" where nothing was checked.
-std::string live_heading(const Series& series);
-std::string live_row(const Series& series, const Row& row);
+// "-" where nothing was checked. `kinds` adds columns.
+std::string live_heading(const Series& series, const Kinds& kinds = {});
+std::string live_row(const Series& series, const Row& row, const Kinds& kinds = {});
+
+// ", 8 ranks on 2 nodes", ", at least 72 ranks": what is known of them; empty: nothing.
+std::string ranks_text(const Series& series);
 
 // A time in µs with its unit: "12.50 µs", "3.20 ms".
 std::string time_text(double microseconds);

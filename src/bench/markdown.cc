@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "bench/figures.h"
+#include "bench/kinds.h"
 #include "bench/tables.h"
 
 namespace toprun::bench {
@@ -12,17 +13,27 @@ namespace {
 
 using SeriesList = std::vector<const Series*>;
 
-SeriesList series_of(std::span<const Report> reports, Collective collective) {
-  SeriesList out;
+// Each with rows of one kind.
+std::vector<Series> all_series(std::span<const Report> reports) {
+  std::vector<Series> all;
   for (const Report& report : reports) {
+    const Kinds kinds = kinds_in(report.series);
     for (const Series& series : report.series) {
-      if (series.collective == collective && plateau_of(series)) out.push_back(&series);
+      for (Series& part : by_kind(series, kinds)) all.push_back(std::move(part));
     }
+  }
+  return all;
+}
+
+SeriesList series_of(std::span<const Series> all, Collective collective) {
+  SeriesList out;
+  for (const Series& series : all) {
+    if (series.collective == collective && plateau_of(series)) out.push_back(&series);
   }
   return out;
 }
 
-bool differ(const SeriesList& list, std::string Series::*name) {
+bool differ(const SeriesList& list, std::string Series::* name) {
   return std::ranges::any_of(
       list, [&](const Series* series) { return series->*name != list.front()->*name; });
 }
@@ -32,7 +43,7 @@ bool differ(const SeriesList& list, std::string Series::*name) {
 class Columns {
  public:
   explicit Columns(const SeriesList& list) {
-    for (const auto name : {&Series::fabric, &Series::backend, &Series::order}) {
+    for (const auto name : {&Series::source, &Series::fabric, &Series::backend, &Series::order}) {
       if (differ(list, name)) varying_.push_back(name);
     }
     for (const Series* series : list) {
@@ -103,8 +114,9 @@ std::string table(const SeriesList& list) {
 
 std::string markdown(std::span<const Report> reports) {
   std::string out;
+  const std::vector<Series> all = all_series(reports);
   for (const CollectiveFacts& facts : collectives()) {
-    const SeriesList list = series_of(reports, facts.collective);
+    const SeriesList list = series_of(all, facts.collective);
     if (list.empty()) continue;
     out += fmt::format("{}{}, Gbps\n\n{}", out.empty() ? "" : "\n", facts.name, table(list));
   }

@@ -30,10 +30,10 @@ struct Side {
 // One size. `bytes` and `count` as nccl-tests prints them.
 struct Row {
   std::uint64_t bytes = 0;
-  std::uint64_t count = 0;  // elements
-  std::string type = "float";
-  std::string redop = "none";
-  int root = -1;
+  std::uint64_t count = 0;     // elements
+  std::string type = "float";  // empty: not known (an imported table)
+  std::string redop = "none";  // empty: not known
+  int root = -1;               // -1: none, or not known
   std::optional<Side> out_of_place;
   std::optional<Side> in_place;
 };
@@ -46,6 +46,11 @@ struct Series {
   std::string fabric;   // "rdma", "tcp"; empty: not known
   std::size_t ranks = 0;
   std::size_t nodes = 1;  // of these and ranks 0: not known (an imported table)
+  // Of ranks that are not known: there are at least so many. 0: not even that is known.
+  std::size_t least_ranks = 0;
+  // What else tells it from the others of an imported file: a node, the process that wrote it, or
+  // "result 2 of 3". Empty: nothing.
+  std::string source;
   // One direction of one node's network; unset: not known.
   std::optional<double> line_gbps;
   // What the slowest link on the way of this order allows as busbw; unset: not known.
@@ -73,6 +78,8 @@ struct Report {
   std::vector<Device> devices;
   std::vector<Series> series;
   std::vector<std::string> errors;
+  // What the reader of a foreign file passed over; whole sentences without a full stop.
+  std::vector<std::string> notes;
 };
 
 }  // namespace toprun::bench

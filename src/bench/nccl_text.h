@@ -1,10 +1,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "bench/measurement.h"
 
 namespace toprun::bench {
+
+// Stands for a type or an operation that is not known.
+inline constexpr std::string_view no_name = "-";
 
 // The tables of nccl-tests 2.19, byte for byte in header, rows and the two summary lines, so that
 // whatever reads its output reads ours. The comment lines above the table name toprun instead, and

@@ -8,12 +8,14 @@
 namespace toprun::bench {
 
 // A Markdown table per collective: a row for each number of nodes and ranks, and busbw and algbw in
-// Gbps, of each series' largest size, for each fabric, backend or order in which the series differ.
+// Gbps, of each series' largest size, for each fabric, backend, order, source, type, operation or
+// root in which the series differ.
 // "-" where a combination was not measured; of two series for one cell the later stands. 0 nodes or
 // ranks: "-" (not known).
 std::string markdown(std::span<const Report> reports);
 
-// One line per row and placement under a line of names (RFC 4180, LF). Empty fields: not known.
+// One line per row and placement under a line of names (RFC 4180, LF). Empty fields: not known. The
+// last column, `source`, is there only if a series has one.
 std::string csv(std::span<const Report> reports);
 
 }  // namespace toprun::bench

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/console.h"
 #include "base/files.h"
 #include "base/print.h"
 #include "bench/compare.h"
@@ -11,6 +12,7 @@
 #include "bench/nccl_text.h"
 #include "bench/tables.h"
 #include "benchmark/plot.h"
+#include "benchmark/request.h"
 #include "picture/picture_file.h"
 
 namespace toprun::benchmark {
@@ -30,15 +32,29 @@ Result<bench::Report> read_report(const Call& call, std::size_t operand) {
     if (!name) return std::unexpected(name.error());
     terms.collective = bench::find_collective(*name);
   }
-  return bench::import_report(*text, terms);
+  auto report = bench::import_report(*text, terms);
+  if (report) {
+    for (const std::string& note : report->notes) say("warning: " + note);
+  }
+  return report;
+}
+
+// What AFTER must reach of BEFORE's speed; nullopt: nothing is asked.
+Result<std::optional<double>> share_to_reach(const Call& call) {
+  const auto given = call.given(FlagId::fail_below);
+  if (!given) return std::nullopt;
+  const auto share = positive(*given);
+  if (!share) return std::unexpected(share.error());
+  return *share;
 }
 
 std::string tables(const bench::Report& report) {
   std::string out;
+  const bench::Kinds kinds = bench::kinds_in(report.series);
   for (const bench::Series& series : report.series) {
     if (!out.empty()) out += '\n';
-    out += bench::live_heading(series);
-    for (const bench::Row& row : series.rows) out += bench::live_row(series, row);
+    out += bench::live_heading(series, kinds);
+    for (const bench::Row& row : series.rows) out += bench::live_row(series, row, kinds);
   }
   return out;
 }
@@ -58,8 +74,18 @@ Result<int> run_bench_compare(const Call& call) {
   if (!before) return std::unexpected(before.error());
   const auto after = read_report(call, 1);
   if (!after) return std::unexpected(after.error());
+  const auto share = share_to_reach(call);
+  if (!share) return std::unexpected(share.error());
   const bench::Comparison comparison = bench::compare(*before, *after);
   const int code = print(bench::comparison_text(comparison));
+  if (*share) {
+    const bench::Verdict verdict = bench::gate(comparison, **share);
+    say(verdict.sentence);
+    return code == 0 && !verdict.is_passed ? exit_failure : code;
+  }
+  if (const auto unjudged = bench::what_could_not_be_judged(comparison)) {
+    say("warning: " + *unjudged);
+  }
   const bool is_slower = std::ranges::any_of(comparison.rows, [](const bench::Compared& row) {
     return row.change == bench::Change::slower;
   });

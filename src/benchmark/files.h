@@ -9,7 +9,8 @@
 namespace toprun::benchmark {
 
 // `toprun bench compare BEFORE AFTER`: what became slower or faster. Exit code: failure if
-// something became slower by more than its own spread.
+// something became slower by more than its own spread; with --fail-below, if something has a
+// smaller share of its speed before, whatever the spread.
 Result<int> run_bench_compare(const options::Call& call);
 // `toprun bench import FILE`: what another program measured, in one of our formats.
 Result<int> run_bench_import(const options::Call& call);

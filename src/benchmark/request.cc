@@ -23,12 +23,6 @@ using options::Given;
 // The value of --expect-busbw that stands for what others measured.
 constexpr std::string_view usual_busbw = "usual";
 
-Result<double> positive(const Given& given) {
-  const auto value = parse_double(given.value);
-  if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
-  return usage(given.label(), "it must be a number above 0");
-}
-
 Result<std::optional<double>> expected_busbw(const Given& given) {
   if (given.value == usual_busbw) return std::optional<double>();
   const auto value = positive(given);
@@ -61,7 +55,7 @@ Result<std::vector<std::string>> words_of(const Given& given,
 
 // A word of a table such as bench::collectives().
 template <class Rows, class Value, class Row>
-Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
+Result<Value> named(const Given& given, const Rows& rows, Value Row::* value) {
   std::vector<std::string_view> names;
   for (const auto& row : rows) names.push_back(row.name);
   const auto chosen = options::parse_choice(given, names);
@@ -103,6 +97,12 @@ Result<void> check(const Request& request) {
 }
 
 }  // namespace
+
+Result<double> positive(const Given& given) {
+  const auto value = parse_double(given.value);
+  if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
+  return usage(given.label(), "it must be a number above 0");
+}
 
 Result<BenchRequest> bench_request(const Call& call) {
   BenchRequest request;

@@ -67,6 +67,8 @@ struct BenchRequest {
   measure::Rates rates;
 };
 
+Result<double> positive(const options::Given& given);  // a number above 0
+
 // Error (exit_usage): a value that is not possible, said before anything is started.
 Result<BenchRequest> bench_request(const options::Call& call);
 

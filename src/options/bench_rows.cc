@@ -93,6 +93,11 @@ constexpr std::array bench_flags = {
              "Write the bad hosts there, one per line: sbatch --exclude=./FILE reads it")),
     only(of(Command::bench_pairs),
          own(FlagId::save, "--save", 'J', "FILE", "Keep all pairs in this file, as JSON")),
+    only(
+        of(Command::bench_compare),
+        own(FlagId::fail_below, "--fail-below", 0, "RATIO",
+            "Judge by this share of the speed before, as in 0.9, also where no spread is known: if "
+            "a figure has less of it, the exit code is 1")),
     only(of(Command::bench_compare, Command::bench_import),
          own(FlagId::collective, "--collective", 0,
              "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|"

@@ -287,10 +287,11 @@ const std::vector<CommandLine>& lines_about_networks() {
         "--hosts"}},
       {Command::bench_compare,
        "bench compare",
-       "Which figures differ between two files by more than their own spread. The exit code is 1 "
-       "if "
-       "something became slower.",
-       {{"toprun bench compare before.json after.json", ""}},
+       "Which figures differ between two files by more than their own spread. Rows are compared "
+       "that agree in size, type, operation and root. What nccl-tests prints has no spread: then a "
+       "line says that nothing could be judged, and --fail-below judges by the ratio.",
+       {{"toprun bench compare before.json after.json", ""},
+        {"toprun bench compare before.log after.log --fail-below 0.9", "of nccl-tests' output"}},
        {{"BEFORE", Count::one, "FILE", "What bench import reads"},
         {"AFTER", Count::one, "FILE", "Of the same collectives"}}},
       {Command::bench_import,

@@ -75,6 +75,17 @@ const std::vector<ExitCode>& codes_of_others() {
   return codes;
 }
 
+const std::vector<ExitCode>& codes_of_compare() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "nothing became slower, or nothing could be judged, which a line on stderr says"},
+      {code_text(exit_failure),
+       "something became slower by more than its spread, or with --fail-below by more than that "
+       "allows"},
+      {code_text(exit_usage), "the command line or a file that it names is wrong"},
+  };
+  return codes;
+}
+
 const std::vector<ExitCode>& codes_of_doctor() {
   static const std::vector<ExitCode> codes = {
       {"0", "nothing worse than a note was found"},
@@ -111,6 +122,8 @@ std::span<const ExitCode> exit_codes(options::Command command) {
       return codes_of_shell();
     case Command::setup:
       return codes_of_setup();
+    case Command::bench_compare:
+      return codes_of_compare();
     case Command::doctor:
       return codes_of_doctor();
     case Command::logs:
