@@ -228,6 +228,34 @@ class RemoteCopy(SharedFolder):
         self.assertEqual(stat.S_IMODE(folders[1].stat().st_mode), 0o700)
 
 
+class Socket(support.TestCase):
+    """Where no runtime folder is, the folder of a job's socket lies in /tmp."""
+
+    def in_a_tmp_of_its_own(self, *words):
+        """With a folder in it that mallory made before."""
+        place = self.folder(within="/var/tmp")
+        program, tmp = place / "toprun", place / "tmp"
+        shutil.copy(support.binary(), program)
+        (tmp / f"toprun-{ADA}").mkdir(parents=True)
+        os.chown(tmp / f"toprun-{ADA}", MALLORY, MALLORY)
+        for folder in (place, tmp):
+            folder.chmod(0o755)
+        tmp.chmod(0o1777)
+        return self.run_to_end("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /tmp && exec "$@"', tmp, "setpriv",
+                               f"--reuid={ADA}", f"--regid={ADA}", "--clear-groups", program, *words,
+                               env={"TMPDIR": "/var/tmp", "HOME": "/", "XDG_RUNTIME_DIR": ""}, cwd="/")
+
+    def test_somebody_else_has_its_folder(self):
+        support.needs_root()
+        support.needs_program("setpriv")
+        why = (f"no folder for the sockets by which jobs can be asked: /tmp/toprun-{ADA}: it belongs to user {MALLORY}, "
+               "not to you; have it removed, or set XDG_RUNTIME_DIR to a folder of yours")
+        finished = self.in_a_tmp_of_its_own("--standalone", *QUIET, "echo rank")
+        self.assert_ok(finished)
+        self.assertEqual((finished.out, finished.err.count(why)), ("rank\n", 1), finished.err)
+        self.assert_one_line(self.in_a_tmp_of_its_own("stacks"), why)
+
+
 class Terminal(support.TestCase):
     EVIL = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202eevil"
 

@@ -1,6 +1,9 @@
 #include "jobs/job_report.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -8,10 +11,12 @@
 #include <ranges>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/json_members.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "view/phases.h"
 
 namespace toprun::jobs {
@@ -109,6 +114,8 @@ Result<JobReport> parse_report(std::string_view text) {
     return fail("it is no report of toprun", "its schema is not toprun.report/1");
   }
   report.exit_code = number_at(report.document, "exit_code");
+  report.job = text_at(report.document, "job");
+  report.started = text_at(report.document, "started");
   report.updated = text_at(report.document, "updated");
   const json& root = member(report.document, "root");
   report.root_host = text_at(root, "host");
@@ -117,6 +124,28 @@ Result<JobReport> parse_report(std::string_view text) {
   const json& attempts = member(report.document, "attempts");
   if (!attempts.is_array()) return report;
   for (const json& attempt : attempts) report.attempts.push_back(attempt_of(attempt));
+  return report;
+}
+
+Result<JobReport> read_report_to_follow(const std::string& path, const std::string& what) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return fail_errno("cannot read " + path);
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return fail_errno("cannot read " + path);
+  if (!S_ISREG(status.st_mode)) return fail(what, "the report is not a plain file");
+  if (const std::string why = distrust(status, ::geteuid()); !why.empty()) {
+    return fail(what, "the report says where to ask, and " + why,
+                "ask as the user whose job it is");
+  }
+  const auto text = read_open_file(file, path, max_report_bytes);
+  if (!text) return std::unexpected(text.error());
+  auto report = parse_report(*text);
+  if (!report) return fail("cannot read the report " + path, report.error().why);
+  if (report->root_pid == 0 || report->root_host.empty()) {
+    return fail(what, "the report does not say where the job's root agent is",
+                "give the file that --report names");
+  }
+  if (report->exit_code) return fail(what, "the job has ended");
   return report;
 }
 

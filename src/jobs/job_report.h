@@ -42,6 +42,8 @@ struct JobReport {
     std::optional<Hang> hang = {};
   };
   std::optional<int> exit_code;  // unset: the run goes on, or was killed together with its keeper
+  std::string job;               // its name
+  std::string started;           // RFC 3339; empty: unknown
   std::string updated;           // RFC 3339; empty: unknown
   std::string root_host;         // the root agent's host; empty: unknown
   int root_pid = 0;              // its process there; 0: unknown
@@ -53,6 +55,9 @@ struct JobReport {
 
 // Error: it is no such report.
 Result<JobReport> parse_report(std::string_view text);
+// The report of a job that is to be asked or signalled, where it says. Error: the file could have
+// been written by another user, or its job has ended.
+Result<JobReport> read_report_to_follow(const std::string& path, const std::string& what);
 // nullopt: there is no such file. Refuses links and pipes, because another user may have made them.
 Result<std::optional<JobReport>> read_report(const std::string& path);
 

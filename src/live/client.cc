@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -32,8 +33,20 @@ std::string request_text(const Question& question) {
   return fmt::format("{} {} HTTP/1.1\r\nHost: toprun\r\n\r\n", question.method, question.target);
 }
 
+// The process that listens, by the kernel.
+Result<pid_t> listener(int socket, const std::filesystem::path& path) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return no_answer(path, errno_text(errno));
+  }
+  if (peer.uid == ::geteuid()) return peer.pid;
+  return no_answer(path, fmt::format("a program of user {} listens there", peer.uid));
+}
+
 struct Exchange {
   bool connected = false;
+  Result<pid_t> pid = 0;
   bool is_over = false;
   boost::system::error_code error;
   http::response_parser<http::string_body> answer;
@@ -46,6 +59,11 @@ asio::awaitable<void> exchange(std::shared_ptr<Stream> socket, std::string path,
   result.error = refused;
   result.connected = !refused;
   if (!refused) {
+    result.pid = listener(socket->native_handle(), path);
+    if (!result.pid) {
+      result.is_over = true;
+      co_return;
+    }
     Limit limit(socket, each);
     const std::string request = request_text(question);
     result.answer.body_limit(most_answer_bytes);
@@ -82,8 +100,8 @@ std::string head_from(const Fd& socket) {
 
 }  // namespace
 
-Result<std::optional<Answer>> ask(const std::filesystem::path& path, const Question& question,
-                                  std::chrono::milliseconds limit) {
+Result<std::optional<Reply>> ask(const std::filesystem::path& path, const Question& question,
+                                 std::chrono::milliseconds limit) {
   asio::io_context io;
   const auto socket = std::make_shared<Stream>(io);
   Exchange result;
@@ -94,15 +112,17 @@ Result<std::optional<Answer>> ask(const std::filesystem::path& path, const Quest
     return no_answer(path, "after " + duration_text(limit));
   }
   if (!result.connected) return std::nullopt;
+  if (!result.pid) return std::unexpected(result.pid.error());
   if (result.error) return no_answer(path, result.error.message());
   auto& response = result.answer.get();
-  return Answer{response.result_int(), std::move(response.body())};
+  return Reply{response.result_int(), std::move(response.body()), *result.pid};
 }
 
 Result<std::optional<Fd>> follow(const std::filesystem::path& path, const Question& question,
                                  std::chrono::milliseconds limit) {
   std::optional<Fd> socket = connected(path, limit);
   if (!socket) return std::nullopt;
+  if (const auto pid = listener(socket->get(), path); !pid) return std::unexpected(pid.error());
   const std::string request = request_text(question);
   const ssize_t sent = ::send(socket->get(), request.data(), request.size(), MSG_NOSIGNAL);
   const std::string head = head_from(*socket);

@@ -1,6 +1,9 @@
 #include "live/folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +12,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 namespace toprun::live {
@@ -19,12 +23,21 @@ namespace fs = std::filesystem;
 constexpr std::string_view suffix = ".sock";
 constexpr mode_t only_the_user = 0700;
 // What the kernel takes as a socket's path (unix(7)), without the end and the longest name.
-constexpr std::size_t longest_folder = sizeof(sockaddr_un::sun_path) - sizeof "/4194304.sock";
+constexpr std::size_t longest_folder = sizeof(sockaddr_un::sun_path) - sizeof "/4194304-16.sock";
+
+// Why sockets must not be in this folder; empty: they may. `alone`: nobody else may look into it.
+std::string objection(const fs::path& folder, bool alone) {
+  struct stat found{};
+  if (::lstat(folder.c_str(), &found) != 0) return errno_text(errno);
+  if (!S_ISDIR(found.st_mode)) return "it is not a folder";
+  if (found.st_uid != ::geteuid()) {
+    return fmt::format("it belongs to user {}, not to you", found.st_uid);
+  }
+  return alone && (found.st_mode & 077) != 0 ? "it is open to others" : "";
+}
 
 bool is_ours(const fs::path& folder, bool alone) {
-  struct stat found {};
-  if (::lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return false;
-  return found.st_uid == ::geteuid() && (!alone || (found.st_mode & 077) == 0);
+  return objection(folder, alone).empty();
 }
 
 // The user's runtime folder by the standard's variable and place, which a batch system may not have
@@ -43,15 +56,38 @@ std::vector<fs::path> folders(const Environment& environment) {
 
 }  // namespace
 
-Result<fs::path> new_socket(const Environment& environment) {
-  int error = 0;
+Result<fs::path> socket_folder(const Environment& environment) {
+  fs::path last;
+  std::string why;
   for (const fs::path& folder : folders(environment)) {
-    if (::mkdir(folder.c_str(), only_the_user) != 0 && errno != EEXIST) error = errno;
-    if (is_ours(folder, true)) return folder / fmt::format("{}{}", ::getpid(), suffix);
+    const bool is_refused = ::mkdir(folder.c_str(), only_the_user) != 0 && errno != EEXIST;
+    why = is_refused ? errno_text(errno) : objection(folder, true);
+    if (why.empty()) return folder;
+    last = folder;
   }
-  return fail("no folder for the socket by which this job can be asked",
-              error != 0 ? std::generic_category().message(error)
-                         : "each is another user's, or open to others");
+  return fail("no folder for the sockets by which jobs can be asked",
+              fmt::format("{}: {}", last.string(), why),
+              "have it removed, or set XDG_RUNTIME_DIR to a folder of yours");
+}
+
+fs::path socket_in(const fs::path& folder, pid_t pid, int number) {
+  return folder / (number == 1 ? fmt::format("{}{}", pid, suffix)
+                               : fmt::format("{}-{}{}", pid, number, suffix));
+}
+
+bool remove_if_dead(const fs::path& socket) {
+  // One process at a time: between its look and its unlink another one's job may take the name.
+  const Fd folder(::open(socket.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  sockaddr_un there{};
+  there.sun_family = AF_UNIX;
+  if (socket.native().size() >= sizeof there.sun_path) return false;
+  socket.native().copy(there.sun_path, sizeof there.sun_path - 1);
+  const Fd caller(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const bool listens =
+      ::connect(caller.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 ||
+      errno != ECONNREFUSED;
+  return !listens && ::unlink(socket.c_str()) == 0;
 }
 
 std::vector<Socket> sockets(const Environment& environment) {
@@ -62,11 +98,12 @@ std::vector<Socket> sockets(const Environment& environment) {
     for (const auto& entry : fs::directory_iterator(folder, error)) {
       const std::string name = entry.path().filename();
       if (!name.ends_with(suffix)) continue;
-      const auto pid = parse_int(std::string_view(name).substr(0, name.size() - suffix.size()));
-      if (pid) found.push_back({static_cast<pid_t>(*pid), entry.path()});
+      const std::string stem = name.substr(0, name.size() - suffix.size());
+      const auto pid = parse_int(std::string_view(stem).substr(0, stem.find('-')));
+      if (pid) found.push_back({static_cast<pid_t>(*pid), stem, entry.path()});
     }
   }
-  std::ranges::sort(found, {}, &Socket::pid);
+  std::ranges::sort(found, natural_less, &Socket::name);
   return found;
 }
 

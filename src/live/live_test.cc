@@ -1,13 +1,19 @@
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "base/fd.h"
 #include "live/client.h"
 #include "live/folder.h"
 #include "live/http.h"
@@ -39,12 +45,18 @@ class Live : public testing::Test {
     fs::remove_all(folder_);
   }
   void serve(Server::Handler handler) {
-    auto server = Server::listen(io_, socket(), std::move(handler));
-    ASSERT_TRUE(server) << server.error().line();
-    server_ = *std::move(server);
+    server_ = listen(std::move(handler));
     thread_ = std::thread([this] { io_.run(); });
   }
-  fs::path socket() const { return folder_ / "17.sock"; }
+  std::unique_ptr<Server> listen(Server::Handler handler) {
+    auto server = Server::listen(io_, folder_, std::move(handler));
+    EXPECT_TRUE(server) << server.error().line();
+    return server ? *std::move(server) : nullptr;
+  }
+  fs::path socket(int number = 1) const { return socket_in(folder_, ::getpid(), number); }
+  std::set<fs::path> names() const {
+    return {fs::directory_iterator(folder_), fs::directory_iterator()};
+  }
 
   fs::path folder_;
   asio::io_context io_;
@@ -116,23 +128,98 @@ TEST_F(Live, AHeaderThatIsTooLong) {
 TEST_F(Live, ItsFolderIsTheUsersAlone) {
   Environment environment;
   environment.set("XDG_RUNTIME_DIR", folder_);
-  const auto path = new_socket(environment);
-  ASSERT_TRUE(path);
-  EXPECT_EQ(*path, folder_ / "toprun" / (std::to_string(::getpid()) + ".sock"));
+  const auto folder = socket_folder(environment);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(*folder, folder_ / "toprun");
+  const fs::path path = socket_in(*folder, ::getpid(), 1);
   {
-    std::unique_ptr<Server> server = Server::listen(io_, *path, repeats).value();
+    const std::unique_ptr<Server> server = Server::listen(io_, *folder, repeats).value();
     const std::vector<Socket> found = sockets(environment);
-    EXPECT_TRUE(std::ranges::any_of(found, [&](const Socket& one) { return one.path == *path; }));
+    EXPECT_TRUE(std::ranges::any_of(found, [&](const Socket& one) { return one.path == path; }));
   }
   const std::vector<Socket> left = sockets(environment);  // other jobs' in /tmp may be there
-  EXPECT_TRUE(std::ranges::none_of(left, [&](const Socket& one) { return one.path == *path; }));
+  EXPECT_TRUE(std::ranges::none_of(left, [&](const Socket& one) { return one.path == path; }));
   // Too long for a socket's path, or open to others: it is not used.
   const fs::path deep = folder_ / std::string(100, 'd');
   fs::create_directory(deep);
-  EXPECT_NE(new_socket({{"XDG_RUNTIME_DIR", deep}})->parent_path(), deep / "toprun");
+  EXPECT_NE(socket_folder({{"XDG_RUNTIME_DIR", deep}}), deep / "toprun");
   ::chmod((folder_ / "toprun").c_str(), 0755);
-  const auto elsewhere = new_socket(environment);
-  EXPECT_TRUE(!elsewhere || elsewhere->parent_path() != folder_ / "toprun");
+  const auto elsewhere = socket_folder(environment);
+  EXPECT_TRUE(!elsewhere || elsewhere != folder_ / "toprun");
+}
+
+// Containers that share the folder have process ids of their own.
+TEST_F(Live, JobsOfOneProcessIdHaveNamesOfTheirOwn) {
+  auto first = listen(repeats);
+  auto second = listen(repeats);
+  EXPECT_EQ(second->path(), socket(2));
+  first.reset();
+  EXPECT_EQ(names(), std::set{socket(2)});
+  const auto third = listen(repeats);
+  EXPECT_EQ(third->path(), socket());
+  second.reset();
+  EXPECT_EQ(names(), std::set{socket()});
+}
+
+TEST_F(Live, AKilledJobsNameIsTakenAgain) {
+  const Fd left(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const asio::local::stream_protocol::endpoint there(socket().string());
+  ASSERT_EQ(::bind(left.get(), there.data(), static_cast<socklen_t>(there.size())), 0);
+  EXPECT_EQ(listen(repeats)->path(), socket());
+  EXPECT_TRUE(names().empty());
+}
+
+TEST_F(Live, NamesEnd) {
+  std::vector<std::unique_ptr<Server>> servers;
+  for (int i = 0; i < most_of_one_pid; ++i) servers.push_back(listen(repeats));
+  EXPECT_FALSE(Server::listen(io_, folder_, repeats));
+  EXPECT_EQ(names().size(), servers.size());
+}
+
+// A visitor comes while no descriptor is left: those after it are answered.
+TEST_F(Live, ItHearsAgainWhenThereAreDescriptors) {
+  server_ = listen(repeats);
+  const Fd visitor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const asio::local::stream_protocol::endpoint there(socket().string());
+  ASSERT_EQ(::connect(visitor.get(), there.data(), static_cast<socklen_t>(there.size())), 0);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  io_.poll();  // its coming is seen, and it cannot be taken in
+  io_.poll();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  thread_ = std::thread([this] { io_.run(); });
+  const auto answer = ask(socket(), {"GET", "/"}, patience);
+  EXPECT_TRUE(answer && *answer);
+}
+
+// What listens at a name of ours is asked only if it is ours.
+TEST_F(Live, AnotherUsersProgramIsNotBelieved) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  ::chmod(folder_.c_str(), 0777);
+  const fs::path path = socket();
+  const pid_t other = ::fork();
+  if (other == 0) {
+    if (::setuid(65'534) != 0) ::_exit(1);
+    const int listens = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    const asio::local::stream_protocol::endpoint there(path.string());
+    if (::bind(listens, there.data(), static_cast<socklen_t>(there.size())) != 0) ::_exit(1);
+    ::listen(listens, 16);
+    for (;;) ::pause();
+  }
+  const auto is_asked = [&] {
+    const auto answer = ask(path, {"GET", "/"}, patience);
+    return answer && !*answer;  // nothing listens there yet
+  };
+  while (is_asked() && ::waitpid(other, nullptr, WNOHANG) == 0) std::this_thread::yield();
+  const auto asked = ask(path, {"GET", "/"}, patience);
+  const auto followed = follow(path, {"GET", "/"}, patience);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().why, "a program of user 65534 listens there");
+  EXPECT_FALSE(followed);
 }
 
 }  // namespace

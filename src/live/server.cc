@@ -1,32 +1,42 @@
 #include "live/server.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/quietly.h"
+#include "base/random_name.h"
+#include "live/folder.h"
 #include "live/http.h"
 
 namespace toprun::live {
 namespace asio = boost::asio;
+namespace fs = std::filesystem;
 using Unix = asio::local::stream_protocol;
 
 struct Server::State {
-  State(asio::io_context& context, std::filesystem::path at, Handler answers)
-      : io(context), path(std::move(at)), handler(std::move(answers)), acceptor(context) {}
+  State(asio::io_context& context, Handler answers)
+      : io(context), handler(std::move(answers)), acceptor(context), pause(context) {}
 
   asio::io_context& io;
-  const std::filesystem::path path;
+  fs::path path;
   Handler handler;  // empty: the server is gone
   Unix::acceptor acceptor;
   std::size_t visitors = 0;
+  asio::steady_timer pause;
 };
 
 namespace {
+
+constexpr std::size_t random_letters = 4;  // of a name that is there for a moment
 
 bool may_ask(Stream& socket) {
   ucred peer{};
@@ -56,7 +66,12 @@ asio::awaitable<void> receive(std::shared_ptr<Server::State> state) {
   while (state->handler) {
     auto socket = std::make_shared<Stream>(state->io);
     const auto [refused] = co_await state->acceptor.async_accept(*socket, quietly);
-    if (refused || !state->handler) co_return;
+    if (!state->handler || !state->acceptor.is_open()) co_return;
+    if (refused) {
+      state->pause.expires_after(before_next_visitor);
+      co_await state->pause.async_wait(quietly);
+      continue;
+    }
     if (state->visitors == most_visitors || !may_ask(*socket)) continue;
     ++state->visitors;
     asio::co_spawn(state->io, serve(state, socket),
@@ -64,26 +79,51 @@ asio::awaitable<void> receive(std::shared_ptr<Server::State> state) {
   }
 }
 
+std::unexpected<Error> cannot_listen(const fs::path& folder, std::string why) {
+  return fail("cannot listen in " + folder.string(), std::move(why));
+}
+
+// A socket gets its name when it listens: one that does not is of a job that was killed.
+Result<fs::path> name_it(const fs::path& unnamed, const fs::path& folder) {
+  for (int number = 1; number <= most_of_one_pid; ++number) {
+    fs::path path = socket_in(folder, ::getpid(), number);
+    const auto take = [&] { return ::link(unnamed.c_str(), path.c_str()) == 0; };
+    if (take() || (errno == EEXIST && remove_if_dead(path) && take())) return path;
+    if (errno != EEXIST) return cannot_listen(folder, errno_text(errno));
+  }
+  return cannot_listen(folder, fmt::format("{} jobs of process id {} have their sockets there",
+                                           most_of_one_pid, ::getpid()));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::listen(asio::io_context& io, std::filesystem::path path,
+Result<std::unique_ptr<Server>> Server::listen(asio::io_context& io, const fs::path& folder,
                                                Handler handler) {
-  const auto state = std::make_shared<State>(io, std::move(path), std::move(handler));
-  ::unlink(state->path.c_str());
+  const auto state = std::make_shared<State>(io, std::move(handler));
+  const fs::path unnamed = folder / fmt::format("{}.{}", ::getpid(), random_name(random_letters));
   boost::system::error_code error;
   state->acceptor.open(Unix(), error);
-  if (!error) state->acceptor.bind(Unix::endpoint(state->path.string()), error);
+  if (!error) state->acceptor.bind(Unix::endpoint(unnamed.string()), error);
   if (!error) state->acceptor.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return fail("cannot listen at " + state->path.string(), error.message());
+  if (error) return cannot_listen(folder, error.message());
+  auto path = name_it(unnamed, folder);
+  ::unlink(unnamed.c_str());
+  if (!path) return std::unexpected(std::move(path.error()));
+  state->path = *std::move(path);
   asio::co_spawn(io, receive(state), asio::detached);
   return std::unique_ptr<Server>(new Server(state));
+}
+
+const fs::path& Server::path() const {
+  return state_->path;
 }
 
 Server::~Server() {
   state_->handler = {};
   boost::system::error_code ignored;
+  ::unlink(state_->path.c_str());  // as long as it listens nobody else takes the name
   state_->acceptor.close(ignored);
-  ::unlink(state_->path.c_str());
+  state_->pause.cancel();
 }
 
 }  // namespace toprun::live

@@ -35,6 +35,8 @@ inline constexpr std::chrono::seconds question_limit{5};
 inline constexpr std::chrono::seconds answer_limit{15};
 // For the next part of an answer that goes on.
 inline constexpr std::chrono::seconds part_limit{120};
+// After a visitor that could not be taken in: no descriptor was left.
+inline constexpr std::chrono::seconds before_next_visitor{1};
 
 // Answers questions by HTTP/1.1 on a Unix socket, one for each connection; only this user and root
 // may ask. What takes time belongs on a pool: the handler runs on the event loop.
@@ -42,12 +44,16 @@ class Server {
  public:
   using Handler = std::function<boost::asio::awaitable<Answer>(Question)>;
 
-  // Replaces a socket that is there already. The handler is not called after the server is gone.
+  // At the first free name of this process in the folder (live/folder.h). The handler is not called
+  // after the server is gone.
   static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io,
-                                                std::filesystem::path path, Handler handler);
+                                                const std::filesystem::path& folder,
+                                                Handler handler);
   ~Server();  // removes the socket
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+
+  const std::filesystem::path& path() const;
 
   struct State;
 

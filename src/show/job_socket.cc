@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/console.h"
 #include "base/json_text.h"
 #include "live/folder.h"
 #include "show/follower.h"
@@ -45,11 +46,17 @@ JobSocket::JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& c
       coordinator_(coordinator),
       picture_(picture),
       ask_places_(std::move(ask_places)) {
-  const auto path = live::new_socket(job.environment);
-  if (!path) return;
+  if (const auto listens = listen(); !listens) say(listens.error().line());
+}
+
+Result<void> JobSocket::listen() {
+  const auto folder = live::socket_folder(job_.environment);
+  if (!folder) return std::unexpected(folder.error());
   auto server = live::Server::listen(
-      pool.io(), *path, [this](live::Question question) { return answer(std::move(question)); });
-  if (server) server_ = *std::move(server);
+      pool_.io(), *folder, [this](live::Question question) { return answer(std::move(question)); });
+  if (!server) return std::unexpected(std::move(server.error()));
+  server_ = *std::move(server);
+  return {};
 }
 
 JobSocket::~JobSocket() {

@@ -30,6 +30,7 @@ class JobSocket {
   void tell(const std::vector<int>& questions, const view::Places& places);
 
  private:
+  Result<void> listen();
   boost::asio::awaitable<live::Answer> answer(live::Question question);
   boost::asio::awaitable<live::Answer> name();
   boost::asio::awaitable<live::Answer> report();

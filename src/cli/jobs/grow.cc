@@ -9,6 +9,7 @@
 
 #include "base/console.h"
 #include "base/text.h"
+#include "cli/jobs/running_jobs.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
@@ -43,26 +44,24 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
               now ? "" : "asking takes --grow on-signal");
 }
 
-Result<void> grow_by_report(const std::string& path) {
-  const auto report = jobs::read_report(path);
+Result<void> grow_by_report(const std::string& path, const Environment& environment) {
+  const auto report = jobs::read_report_to_follow(path, what_cannot(path));
   if (!report) return std::unexpected(report.error());
-  if (!*report || (*report)->root_pid == 0) {
-    return fail(what_cannot(path), "it does not say where the job's root agent is",
-                "give the file that --report names");
-  }
-  if ((*report)->exit_code) return fail(what_cannot(path), "the job has ended");
-  if ((*report)->root_host != hosts::host_name()) {
-    return fail(what_cannot(path),
-                fmt::format("the job's root agent is on {}, this is {}", (*report)->root_host,
-                            hosts::host_name()),
-                fmt::format("run the same on {}", (*report)->root_host));
-  }
-  if (auto checked = check_that_it_grows_when_asked(what_cannot(path), **report); !checked) {
+  if (auto checked = check_that_it_grows_when_asked(what_cannot(path), *report); !checked) {
     return checked;
   }
-  if (process::signal_process((*report)->root_pid, run::grow_signal)) return {};
-  if (errno == ESRCH) return fail(what_cannot(path), "the job has ended");
-  return fail_errno(fmt::format("cannot signal process {} of {}", (*report)->root_pid, path));
+  const auto job = job_of_report(path, what_cannot(path), environment);
+  if (!job) return std::unexpected(job.error());
+  if (!*job) {
+    return fail(what_cannot(path),
+                fmt::format("the job's root agent is on {}, this is {}", report->root_host,
+                            hosts::host_name()),
+                fmt::format("run the same on {}", report->root_host));
+  }
+  const pid_t root = (*job)->pid;
+  if (root != 0 && process::signal_process(root, run::grow_signal)) return {};
+  if (root == 0 || errno == ESRCH) return fail(what_cannot(path), "the job has ended");
+  return fail_errno(fmt::format("cannot signal process {} of {}", root, path));
 }
 
 Result<void> grow_by_id(const std::string& text, const Environment& environment) {
@@ -97,8 +96,8 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
 Result<int> run_grow(const options::Call& call) {
   const std::string job = call.operand();
   std::error_code error;
-  const auto done =
-      std::filesystem::exists(job, error) ? grow_by_report(job) : grow_by_id(job, call.environment);
+  const auto done = std::filesystem::exists(job, error) ? grow_by_report(job, call.environment)
+                                                        : grow_by_id(job, call.environment);
   if (!done) return std::unexpected(done.error());
   say(fmt::format("asked {} to take in the nodes that wait", job));
   return 0;

@@ -1,11 +1,11 @@
 #include "cli/jobs/running_jobs.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -27,22 +27,47 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds name_limit{3};  // for a job to say its name
 
-// `root`: only the one with this root agent.
-std::vector<RunningJob> jobs_here(const Environment& environment,
-                                  std::optional<std::int64_t> root = {}) {
+std::vector<RunningJob> jobs_here(const Environment& environment) {
   std::vector<RunningJob> jobs;
   for (const live::Socket& socket : live::sockets(environment)) {
-    if (root && socket.pid != *root) continue;
     const auto answer = live::ask(socket.path, {"GET", "/job"}, name_limit);
-    // Nobody listens: its job was killed.
-    if (answer && !*answer) ::unlink(socket.path.c_str());
+    if (answer && !*answer) live::remove_if_dead(socket.path);
     if (!answer || !*answer || (*answer)->status != 200) continue;
     const json object = json_in((*answer)->body);
     if (!object.is_object()) continue;
-    jobs.push_back({socket, text_at(object, "job"), text_at(object, "id"),
+    jobs.push_back({socket, (*answer)->pid, text_at(object, "job"), text_at(object, "id"),
                     text_at(object, "program"), text_at(object, "started")});
   }
   return jobs;
+}
+
+// A root agent by its process id and the start of its job: the kernel gives ids again.
+struct Root {
+  int pid = 0;
+  WallTime started{};
+
+  bool is_of(const RunningJob& job) const {
+    return job.socket.pid == pid && time_in(job.started) == started;
+  }
+  std::string word() const { return fmt::format("{}@{}", pid, rfc3339(started)); }
+};
+
+std::optional<Root> parse_root(std::string_view word) {
+  const std::size_t end = word.find('@');
+  if (end == word.npos) return std::nullopt;
+  const auto pid = parse_int(word.substr(0, end));
+  const auto started = time_in(word.substr(end + 1));
+  if (!pid || !started || *pid <= 0 || *pid > std::numeric_limits<int>::max()) return std::nullopt;
+  return Root{static_cast<int>(*pid), *started};
+}
+
+Result<RunningJob> job_of_root(const Root& root, const std::string& what,
+                               const Environment& environment) {
+  for (RunningJob& job : jobs_here(environment)) {
+    if (root.is_of(job)) return std::move(job);
+  }
+  return fail(what, fmt::format("the job has ended: process {} of {} does not lead it", root.pid,
+                                hosts::host_name()));
 }
 
 // "10227 (train.py, for 2 min 05 s)"; a path's last part has to do.
@@ -63,50 +88,56 @@ std::string names_of(const std::vector<RunningJob>& jobs) {
 }
 
 bool is_named(const RunningJob& job, const std::string& name) {
-  return job.id == name || job.name == name || fmt::to_string(job.socket.pid) == name;
+  return job.id == name || job.name == name || job.socket.name == name;
+}
+
+std::string cannot_ask(const std::string& path) {
+  return "cannot ask the job of " + path;
 }
 
 // By the file of --report, which names the root agent.
-Result<jobs::JobReport> report_at(const std::string& path) {
-  const auto report = jobs::read_report(path);
+struct Followed {
+  std::string host;
+  Root root;
+};
+
+Result<Followed> follow_report(const std::string& path, const std::string& what) {
+  const auto report = jobs::read_report_to_follow(path, what);
   if (!report) return std::unexpected(report.error());
-  const std::string what = "cannot ask the job of " + path;
-  if (!*report || (*report)->root_pid == 0) {
-    return fail(what, "it does not say where the job's root agent is",
-                "give the file that --report names");
-  }
-  if ((*report)->exit_code) return fail(what, "the job has ended");
-  return **report;
+  const auto started = time_in(report->started);
+  if (!started) return fail(what, "the report does not say when the job started");
+  return Followed{report->root_host, {report->root_pid, *started}};
 }
 
-Result<std::optional<RunningJob>> job_of_report(const std::string& path,
-                                                const Environment& environment) {
-  const auto report = report_at(path);
-  if (!report) return std::unexpected(report.error());
-  if (report->root_host != hosts::host_name()) return std::nullopt;
-  const std::vector<RunningJob> jobs = jobs_here(environment, report->root_pid);
-  if (jobs.empty()) return fail("cannot ask the job of " + path, "the job has ended");
-  return jobs.front();
-}
+// Runs the root agent's own program with its runtime folder: neither needs to be anywhere else.
+// Only if this user's process has the id still, and listens at a job's socket: both are checked in
+// its folder of /proc, which does not become another process's.
+constexpr std::string_view script_beside_root =
+    "refuse() {{ echo \"$1\" >&2; exit 1; }}; "
+    "cd /proc/{0} 2>/dev/null || refuse \"the job has ended: there is no process {0}\"; "
+    "test -O . || refuse \"the job has ended: process {0} is of another user\"; "
+    "is_root() {{ for i in $(sed -n \"s:.* \\([0-9][0-9]*\\) "
+    ".*/toprun[^/]*/{0}\\.[a-z0-9]*$:\\1:p\" "
+    "net/unix); do ls -l fd | grep -q \"socket:\\[$i\\]\" && return; done; false; }}; "
+    "is_root || refuse \"the job has ended: process {0} does not lead it\"; "
+    "d=$(tr \"\\0\" \"\\n\" <environ | sed -n s/^XDG_RUNTIME_DIR=//p); "
+    "XDG_RUNTIME_DIR=${{d:-$XDG_RUNTIME_DIR}} exec ./exe {1} {2}";
 
-// By ssh, with the root agent's own program and runtime folder: neither needs to be anywhere else.
-std::vector<std::string> ssh_command(const jobs::JobReport& report, const Environment& environment,
+std::vector<std::string> ssh_command(const Followed& followed, const Environment& environment,
                                      const std::vector<std::string>& words) {
-  const std::string root = fmt::format("/proc/{}", report.root_pid);
-  std::string script = fmt::format(
-      "test -d {0} || {{ echo \"the job has ended\" >&2; exit 1; }}; "
-      "d=$(tr \"\\0\" \"\\n\" <{0}/environ | sed -n s/^XDG_RUNTIME_DIR=//p); "
-      "XDG_RUNTIME_DIR=${{d:-$XDG_RUNTIME_DIR}} exec {0}/exe",
-      root);
-  for (const std::string& word : words) script += ' ' + word;
-  return scheduler::ssh_command(environment, report.root_host,
-                                fmt::format("exec sh -c '{} {}'", script, report.root_pid));
+  const std::string script =
+      fmt::format(script_beside_root, followed.root.pid, join(words, " "), followed.root.word());
+  return scheduler::ssh_command(environment, followed.host, fmt::format("exec sh -c '{}'", script));
 }
 
-Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::string& verb) {
+Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::string& verb,
+                                const Environment& environment) {
   if (jobs.size() == 1) return jobs.front();
   const std::string fix = fmt::format("toprun {} JOB", verb);
   if (jobs.empty()) {
+    if (const auto folder = live::socket_folder(environment); !folder) {
+      return std::unexpected(folder.error());
+    }
     return fail(
         "no job of yours runs here",
         fmt::format("toprun {} without a job asks the one whose root agent is on this host", verb),
@@ -119,7 +150,15 @@ Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::
 }  // namespace
 
 std::string name_of(const RunningJob& job) {
-  return job.id.empty() ? fmt::to_string(job.socket.pid) : job.id;
+  return job.id.empty() ? job.socket.name : job.id;
+}
+
+Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
+                                                const Environment& environment) {
+  const auto followed = follow_report(path, what);
+  if (!followed) return std::unexpected(followed.error());
+  if (followed->host != hosts::host_name()) return std::nullopt;
+  return job_of_root(followed->root, what, environment);
 }
 
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
@@ -127,17 +166,18 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
                                                    const Asking& asking) {
   std::error_code error;
   if (!word.empty() && fs::is_regular_file(word, error)) {
-    return job_of_report(word, environment);
+    return job_of_report(word, cannot_ask(word), environment);
   }
-  if (const auto root = parse_int(word)) {
-    const std::vector<RunningJob> job = jobs_here(environment, *root);
-    if (!job.empty()) return job.front();
-  }
+  if (const auto root = parse_root(word)) return job_of_root(*root, asking.what, environment);
   const std::vector<RunningJob> jobs = jobs_here(environment);
-  if (word.empty()) return the_only_job(jobs, asking.verb);
+  if (word.empty()) return the_only_job(jobs, asking.verb, environment);
   const auto job =
       std::ranges::find_if(jobs, [&](const RunningJob& one) { return is_named(one, word); });
   if (job != jobs.end()) return *job;
+  // Of a job with process ids of its own, ours is another one than its own.
+  const auto process = std::ranges::find_if(
+      jobs, [&](const RunningJob& one) { return fmt::to_string(one.pid) == word; });
+  if (process != jobs.end()) return *process;
   const bool is_inside = environment.non_empty("SLURM_JOB_ID") == word;
   if (is_inside) {
     return fail(fmt::format("job {} cannot be asked", word), "its root agent is not on this node");
@@ -151,9 +191,9 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const std::vector<std::string>& words) {
   std::error_code error;
   if (fs::is_regular_file(id, error)) {
-    const auto report = report_at(id);
-    if (!report) return std::unexpected(report.error());
-    return ssh_command(*report, environment, words);
+    const auto followed = follow_report(id, cannot_ask(id));
+    if (!followed) return std::unexpected(followed.error());
+    return ssh_command(*followed, environment, words);
   }
   const auto queue = jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());

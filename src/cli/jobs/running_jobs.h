@@ -13,6 +13,7 @@ namespace toprun::cli {
 // A job of this user that runs with its root agent on this host.
 struct RunningJob {
   live::Socket socket;
+  pid_t pid = 0;  // of the root agent; 0: its process ids are not ours
   std::string name;
   std::string id;       // the engine's; empty: it has none
   std::string program;  // the script, module or program
@@ -30,6 +31,9 @@ struct Asking {
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
                                                    const Environment& environment,
                                                    const Asking& asking);
+// The same by the file of --report alone.
+Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
+                                                const Environment& environment);
 // So many lines of what that command complains of are shown.
 inline constexpr std::size_t most_complaints = 2;
 // The command that runs toprun with these words and the job's name on the host of the job's root,
