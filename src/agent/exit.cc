@@ -97,6 +97,10 @@ const WorkerExit* earliest(const std::vector<WorkerExit>& exits,
   return best;
 }
 
+void cut(std::string& text, std::size_t most) {
+  if (text.size() > most) text.resize(most);
+}
+
 // What has its default value is not on the wire: nearly all ranks end with nothing to tell.
 template <class T>
 void put(nlohmann::json& json, const char* name, const T& value) {
@@ -182,9 +186,19 @@ void from_json(const nlohmann::json& json, WorkerExit& exit) {
   take(json, "exception", exit.exception);
   take(json, "last_output", exit.last_output);
   take(json, "kernel_evidence", exit.kernel_evidence);
+  cut(exit.host, longest_text_bytes);
+  cut(exit.program, longest_text_bytes);
+  cut(exit.exception, longest_text_bytes);
+  cut(exit.kernel_evidence, longest_text_bytes);
+  if (exit.last_output.size() > last_output_lines) exit.last_output.resize(last_output_lines);
+  for (std::string& line : exit.last_output) cut(line, last_output_line_bytes);
+  exit.exit_code = std::clamp(exit.exit_code, 0, highest_exit_code);
+  exit.signal = std::clamp(exit.signal, 0, NSIG - 1);
   const auto file = json.find("error_file");
   if (file == json.end()) return;
   exit.error_file = ErrorFile{file->at("path"), file->at("message"), std::nullopt};
+  cut(exit.error_file->path, longest_text_bytes);
+  cut(exit.error_file->message, longest_text_bytes);
   if (file->contains("age_ms")) exit.error_file->raised = time(file->at("age_ms"));
 }
 

@@ -45,10 +45,14 @@ struct WorkerExit {
 
 inline constexpr std::size_t last_output_lines = 20;
 inline constexpr std::size_t last_output_line_bytes = 2000;
+// Of any text of an exit that another host tells; a root keeps one of each rank.
+inline constexpr std::size_t longest_text_bytes = 1u << 20;
+inline constexpr int highest_exit_code = 255;
 
 // Both functions read the steady clock to convert times to ages and back.
 void to_json(nlohmann::json& json, const WorkerExit& exit);
-void from_json(const nlohmann::json& json, WorkerExit& exit);  // throws nlohmann::json::exception
+// Throws nlohmann::json::exception. What is longer, or larger, than it can be is cut.
+void from_json(const nlohmann::json& json, WorkerExit& exit);
 
 // True if the worker's last words only report the loss of a peer or of the store: then it is a
 // victim of a failure elsewhere, not the cause. Its error file's message decides; without one its

@@ -176,6 +176,22 @@ TEST(Exit, TravelsAsJson) {
                nlohmann::json::exception);
 }
 
+TEST(Exit, OfAnotherHostHasItsBounds) {
+  WorkerExit sent;
+  sent.exit_code = 70'000;
+  sent.signal = -3;
+  sent.exception.assign(2u << 20, 'x');
+  sent.last_output.assign(1'000, std::string(10'000, 'y'));
+  sent.error_file = ErrorFile{"p", std::string(2u << 20, 'z'), std::nullopt};
+  const auto received = nlohmann::json::parse(nlohmann::json(sent).dump()).get<WorkerExit>();
+  EXPECT_EQ(received.exit_code, 255);
+  EXPECT_EQ(received.signal, 0);
+  EXPECT_EQ(received.exception.size(), longest_text_bytes);
+  EXPECT_EQ(received.error_file->message.size(), longest_text_bytes);
+  ASSERT_EQ(received.last_output.size(), last_output_lines);
+  EXPECT_EQ(received.last_output.front().size(), last_output_line_bytes);
+}
+
 TEST(Exit, ReadsErrorFiles) {
   const auto now = std::chrono::system_clock::now();
   const auto second = std::chrono::floor<std::chrono::seconds>(now - std::chrono::seconds(5));

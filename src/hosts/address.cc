@@ -209,6 +209,18 @@ socklen_t Address::length() const {
   return v4_ ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
 }
 
+std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most) {
+  std::vector<Address> chosen;
+  for (const bool on_loopback : {false, true}) {
+    for (const LocalAddress& local : all) {
+      const bool is_useful = !local.address.is_loopback() && !local.address.is_link_local();
+      if (!is_useful || (local.interface == "lo") != on_loopback) continue;
+      if (chosen.size() < most) chosen.push_back(local.address);
+    }
+  }
+  return chosen;
+}
+
 Result<std::vector<LocalAddress>> local_addresses() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return fail_errno("cannot list this host's addresses");

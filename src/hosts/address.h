@@ -44,6 +44,9 @@ struct LocalAddress {
 };
 // All addresses of interfaces that are up, including loopback addresses.
 Result<std::vector<LocalAddress>> local_addresses();
+// Those at which other hosts may reach this one, at most `most`: addresses of the loopback
+// interface last, for a load balancer has its services' there, by the thousand.
+std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
 
 // gethostname(2).
 std::string host_name();

@@ -90,6 +90,23 @@ TEST(LocalAddresses, HoldTheLoopback) {
   }));
 }
 
+TEST(LocalAddresses, OfALoadBalancerLeaveItsServicesOut) {
+  const auto at = [](const char* text, const char* interface) {
+    return LocalAddress{*Address::parse(text), interface};
+  };
+  std::vector<LocalAddress> all = {at("127.0.0.1", "lo")};
+  for (int i = 1; i < 250; ++i) {
+    all.push_back(at(("10.9.0." + std::to_string(i)).c_str(), "lo"));
+  }
+  all.push_back(at("10.0.0.7", "eth0"));
+  all.push_back(at("fe80::1", "eth0"));
+  all.push_back(at("fd00::7", "eth0"));
+  const auto chosen = reachable_among(all, 4);
+  std::vector<std::string> texts;
+  for (const Address& address : chosen) texts.push_back(address.text());
+  EXPECT_EQ(texts, (std::vector<std::string>{"10.0.0.7", "fd00::7", "10.9.0.1", "10.9.0.2"}));
+}
+
 TEST(Host, HasAName) {
   EXPECT_FALSE(host_name().empty());
 }

@@ -63,6 +63,7 @@ asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
   std::vector<std::string> texts;
   const auto add = [&](const hosts::Address& address) {
     if (address.is_loopback() || address.is_link_local()) return;
+    if (texts.size() == rendezvous::most_addresses) return;
     if (std::ranges::find(texts, address.text()) == texts.end()) texts.push_back(address.text());
   };
   const auto& named = session.job.options.local_addr;
@@ -71,7 +72,7 @@ asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
     if (found) std::ranges::for_each(*found, add);
   }
   if (const auto own = hosts::local_addresses()) {
-    for (const hosts::LocalAddress& local : *own) add(local.address);
+    std::ranges::for_each(hosts::reachable_among(*own, rendezvous::most_addresses), add);
   }
   // A host without a network has agents and ranks of its own alone.
   if (texts.empty()) texts.push_back(hosts::loopback().text());

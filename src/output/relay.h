@@ -42,6 +42,8 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   static std::shared_ptr<Relay> create(boost::asio::io_context& io, Deliver deliver, bool colours,
                                        std::size_t credit_bytes = default_credit_bytes);
 
+  // The credit from now on; what is under way stays so.
+  void set_credit(std::size_t bytes) { credit_bytes_ = bytes; }
   // The other side has taken `bytes` of the delivered lines.
   void sent(std::size_t bytes);
   // The connection to the other side has ended.

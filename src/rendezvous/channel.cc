@@ -1,5 +1,6 @@
 #include "rendezvous/channel.h"
 
+#include <fmt/format.h>
 #include <sodium.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -129,7 +130,7 @@ void Channel::read_first(OnFrame on_frame) {
 // Goes on with bytes that have arrived already.
 void Channel::await(Awaits what) {
   awaits_ = what;
-  if (closed_) return fail_reading("the connection was closed");
+  if (closed_) return fail_reading(why_closed_);
   process();
 }
 
@@ -140,7 +141,7 @@ void Channel::write_first(std::string line, const nlohmann::json& message) {
       &streams_->tx, reinterpret_cast<unsigned char*>(line.data() + before),
       streams_->tx_key.data());
   queue_ += line;
-  seal(json_text(message), false);
+  seal(json_text(message), false, max_first_frame_bytes);
   flush();
 }
 
@@ -170,6 +171,11 @@ Fd Channel::give_away() {
 }
 
 void Channel::start() {
+  if (closed_ && on_lost && !closing_) {
+    asio::post(channels_.io(), [tell = std::exchange(on_lost, nullptr), why = why_closed_] {
+      tell({Loss::Kind::closed, why});
+    });
+  }
   last_read_ = std::chrono::steady_clock::now();
   awaits_ = Awaits::messages;
   watch();
@@ -329,9 +335,15 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
   return message;
 }
 
-// Puts a frame into the queue.
-void Channel::seal(std::string_view plaintext, bool last) {
+// Puts a frame into the queue. What the other end would not take is not sent: it could only close
+// the connection without a word.
+void Channel::seal(std::string_view plaintext, bool last, std::size_t most) {
   const auto length = static_cast<std::uint32_t>(plaintext.size() + overhead);
+  if (plaintext.size() + overhead > most) {
+    return lose(
+        {Loss::Kind::malformed, fmt::format("a message to it has {} bytes, at most {} are allowed",
+                                            plaintext.size(), most - overhead)});
+  }
   if (queue_.size() - written_ + length > max_queue_bytes) {
     return lose({Loss::Kind::closed, "it does not read what is sent to it"});
   }
@@ -404,6 +416,7 @@ void Channel::write_soon() {
 void Channel::broken(int error) {
   if (awaits_ == Awaits::messages) return lose({Loss::Kind::closed, reason_of(error)});
   was_closed_without_data_ = is_closed(error) && unused().empty();
+  why_closed_ = reason_of(error);
   fail_reading(reason_of(error));
   shut();
 }
@@ -419,6 +432,7 @@ void Channel::fail_reading(std::string why) {
 
 void Channel::lose(Loss loss) {
   if (closed_) return;
+  why_closed_ = loss.words;
   const auto tell = std::move(on_lost);
   if (!closing_) on_closed = nullptr;
   shut();

@@ -72,7 +72,8 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   // close with unread bytes into a reset, which may lose the answer.
   void close_after_answer(std::function<void()> on_end);
 
-  // Starts heartbeats and callbacks; from then on send() may be used.
+  // Starts heartbeats and callbacks; from then on send() may be used. A channel that is closed by
+  // then tells its loss.
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
@@ -108,7 +109,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   bool take_message();
   std::string_view unused() const { return std::string_view(buffer_).substr(used_); }
   std::optional<Result<nlohmann::json>> next_frame();
-  void seal(std::string_view plaintext, bool last);
+  void seal(std::string_view plaintext, bool last, std::size_t most = max_frame_bytes);
   void write_soon();
   void broken(int error);
   void fail_reading(std::string why);
@@ -127,6 +128,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   std::size_t used_ = 0;     // … and used
   std::string queue_;        // to be written
   std::size_t written_ = 0;  // … and written
+  std::string why_closed_ = "the connection was closed";
   OnLine on_line_;
   OnFrame on_frame_;
   std::function<void()> on_end_;

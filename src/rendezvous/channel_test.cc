@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <stdexcept>
@@ -92,6 +93,45 @@ TEST(Channel, AMessageThatCannotBeHandledIsALoss) {
   pair.ends[0]->send({{"n", 1}});
   run_until(pair.io, [&] { return pair.lost.has_value(); });
   EXPECT_EQ(pair.lost->kind, Loss::Kind::malformed);
+}
+
+TEST(Channel, AMessageThatTheOtherEndWouldNotTakeIsNotSent) {
+  Pair pair;
+  std::optional<Loss> told;
+  pair.ends[0]->on_lost = [&](const Loss& loss) { told = loss; };
+  pair.ends[0]->send({{"text", std::string(max_frame_bytes, 'x')}});
+  run_until(pair.io, [&] { return told && pair.lost; });
+  EXPECT_EQ(told->kind, Loss::Kind::malformed);
+  EXPECT_NE(told->words.find("at most 16777"), std::string::npos) << told->words;
+  EXPECT_TRUE(pair.heard.empty());
+}
+
+TEST(Channel, AFirstMessageThatIsTooLongIsNamedToItsSender) {
+  asio::io_context io;
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  const Fd other(sockets[1]);
+  const auto channel = std::make_shared<Channel>(Channels::of(io), Fd(sockets[0]), Patience{});
+  channel->key(false, "secret", "root", "member");
+  channel->write_first("", {{"addresses", std::string(max_first_frame_bytes, 'x')}});
+  std::string why;
+  channel->read_line(1s, [&](const Result<std::string>& line) { why = line.error().why; });
+  EXPECT_NE(why.find("has 65"), std::string::npos) << why;
+}
+
+TEST(Channel, ALossBeforeTheStartIsTold) {
+  asio::io_context io;
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  const auto channel = std::make_shared<Channel>(Channels::of(io), Fd(sockets[0]), Patience{});
+  channel->key(true, "secret", "root", "member");
+  ::close(sockets[1]);  // the member's host has come back and knows nothing of it
+  channel->write_first("", {{"type", "welcome"}});
+  std::optional<Loss> lost;
+  channel->on_lost = [&](const Loss& loss) { lost = loss; };
+  channel->start();
+  run_until(io, [&] { return lost.has_value(); });
+  EXPECT_EQ(lost->kind, Loss::Kind::closed);
 }
 
 TEST(Channel, WithoutChannelsTheLoopHasNothingToDo) {

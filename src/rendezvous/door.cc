@@ -110,8 +110,11 @@ void Door::answer_member(Visitor visitor, Channel& channel, const Preamble& thei
 }
 
 void Door::admit(Visitor visitor, Channel& channel, const nlohmann::json& frame) {
-  const auto join = read<Join>(frame);
-  if (!join) return dismiss(visitor, channel);
+  const auto join = join_in(frame);
+  if (!join) {
+    channel.write_first(std::string(agreed_line), refusal({Refusal::job, join.error().line()}));
+    return dismiss(visitor, channel);
+  }
   const auto refused = decisions_.admit(*join);
   channel.write_first(std::string(agreed_line), refused ? refusal(*refused) : welcome());
   if (refused) return dismiss(visitor, channel);

@@ -1,7 +1,9 @@
 #include "rendezvous/messages.h"
 
+#include <fmt/format.h>
 #include <sodium.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace toprun::rendezvous {
@@ -34,6 +36,17 @@ void take_number(const nlohmann::json& json, const char* name, int least, int mo
 void take_number(const nlohmann::json& json, const char* name, int most,
                  std::optional<int>& value) {
   if (json.contains(name)) value = static_cast<int>(whole_number(json, name, 0, most));
+}
+
+void take_name(const nlohmann::json& json, const char* name, std::string& value) {
+  json.at(name).get_to(value);
+  if (value.size() > longest_name) throw OutOfRange(name);
+}
+
+void take_addresses(const nlohmann::json& json, std::size_t most, std::vector<std::string>& all) {
+  json.at("addresses").get_to(all);
+  const auto is_long = [](const std::string& one) { return one.size() > longest_address; };
+  if (all.size() > most || std::ranges::any_of(all, is_long)) throw OutOfRange("addresses");
 }
 
 std::int64_t wall_clock_ms() {
@@ -174,13 +187,13 @@ void to_json(nlohmann::json& json, const Join& join) {
 }
 
 void from_json(const nlohmann::json& json, Join& join) {
-  json.at("agent").get_to(join.agent);
-  json.at("host").get_to(join.host);
+  take_name(json, "agent", join.agent);
+  take_name(json, "host", join.host);
   json.at("pid").get_to(join.pid);
   take_number(json, "nnodes", 0, most_nodes, join.nnodes);
   take_number(json, "slots", 0, most_slots, join.slots);
-  json.at("role").get_to(join.role);
-  json.at("addresses").get_to(join.addresses);
+  take_name(json, "role", join.role);
+  take_addresses(json, most_addresses, join.addresses);
   take_number(json, "store_port", 0, 65'535, join.store_port);
   join.prepares = json.value("prepares", false);
   take_number(json, "node_rank", most_nodes, join.node_rank);
@@ -195,6 +208,17 @@ void from_json(const nlohmann::json& json, Join& join) {
   take(json, "kube", join.kube);
   take(json, "ports", join.ports);
   take(json, "evidence", join.evidence);
+}
+
+Result<Join> join_in(const nlohmann::json& json) {
+  const std::string what = "its first message is malformed";
+  try {
+    return json.get<Join>();
+  } catch (const OutOfRange& out) {
+    return fail(what, fmt::format("\"{}\" is not in its range", out.what()));
+  } catch (const nlohmann::json::exception& error) {
+    return fail(what, error.what());
+  }
 }
 
 nlohmann::json welcome() {
@@ -219,9 +243,9 @@ void to_json(nlohmann::json& json, const StoreAddress& store) {
 }
 
 void from_json(const nlohmann::json& json, StoreAddress& store) {
-  json.at("agent").get_to(store.agent);
-  json.at("host").get_to(store.host);
-  json.at("addresses").get_to(store.addresses);
+  take_name(json, "agent", store.agent);
+  take_name(json, "host", store.host);
+  take_addresses(json, most_addresses + 1, store.addresses);  // and the one that the root sees
   take_number(json, "port", 0, 65'535, store.port);
   json.at("exact").get_to(store.exact);
 }

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/shared.h"
 #include "doctor/resources.h"
 
@@ -64,7 +65,7 @@ struct KubeNode {
 // member → root, the first frame: the member's identity and resources.
 struct Join {
   std::string agent;  // from new_agent_id(), the id of the process
-  std::string host;   // the node's name from its engine or its user
+  std::string host;   // the node's name from its engine or its user; longest_name at most
   int pid = 0;
   int nnodes = 0;                 // the number of nodes as this agent knows it
   int slots = 1;                  // the number of workers it will start
@@ -74,7 +75,7 @@ struct Join {
   std::optional<int> task;        // … its number among all tasks, if the engine numbers no nodes
   std::string role = "default";
   std::optional<int> max_restarts;     // from its options; unset in older toprun versions
-  std::vector<std::string> addresses;  // at which peers may reach it, best first
+  std::vector<std::string> addresses;  // at which peers may reach it, best first; most_addresses
   int store_port = 0;
   bool prepares =
       false;  // something before its workers, or it is unfit: it will say when it is ready
@@ -143,6 +144,11 @@ struct OutOfRange : std::out_of_range {
   using std::out_of_range::out_of_range;
 };
 
+// The longest names (a host's in DNS, which no id or role needs), the longest address and the most
+// of them: a host may have thousands, and the first frame has an end.
+inline constexpr std::size_t longest_name = 253;
+inline constexpr std::size_t longest_address = 64;
+inline constexpr std::size_t most_addresses = 64;
 // The maximum number of workers of one agent.
 inline constexpr int most_slots = 65'536;
 inline constexpr int most_gpus = most_slots;
@@ -174,6 +180,8 @@ void to_json(nlohmann::json& json, const KubeNode& node);
 void from_json(const nlohmann::json& json, KubeNode& node);
 void to_json(nlohmann::json& json, const Join& join);
 void from_json(const nlohmann::json& json, Join& join);
+// The same; an error says which of its fields is missing or not in its range.
+Result<Join> join_in(const nlohmann::json& json);
 nlohmann::json welcome();
 nlohmann::json refusal(const Refused& refused);
 // The text of a refusal; nullopt if the message is no refusal.

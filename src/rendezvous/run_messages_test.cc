@@ -1,5 +1,6 @@
 #include "rendezvous/run_messages.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -106,20 +107,13 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
   unusual.role_world_size = 4;
   unusual.location = "/a/b";
   unusual.colours = true;
-  const std::vector<ToNode> messages = {WaitAsSpare{},
-                                        WaitAsSpare{Until::somebody_asks},
-                                        assignment,
-                                        unusual,
-                                        staged,
-                                        Start{},
-                                        LookAtRanks{7},
-                                        LookAtRanks{7, true},
-                                        MeasureRanks{},
-                                        Taken{4096},
-                                        Stop{30s, "rank 3 failed"},
-                                        Interrupt{2, 30s, "ended by a signal"},
-                                        Notice{10},
-                                        Finish{143, "the last line"},
+  const std::vector<ToNode> messages = {WaitAsSpare{},  WaitAsSpare{Until::somebody_asks},
+                                        assignment,     unusual,
+                                        staged,         Start{},
+                                        LookAtRanks{7}, LookAtRanks{7, true},
+                                        MeasureRanks{}, Taken{4096},
+                                        Stop{30s},      Interrupt{2, 30s},
+                                        Notice{10},     Finish{143, "the last line"},
                                         Finish{}};
   for (const ToNode& message : messages) {
     const json written = to_wire(message);
@@ -214,12 +208,11 @@ TEST(RunMessages, ThatAreMalformedAreErrors) {
             "joined_ages_ms": [-1], "met_ages_ms": [1]}]})"}) {
     EXPECT_FALSE(to_root_in(json::parse(text))) << text;
   }
-  for (const char* text :
-       {R"({"type": "assign"})", R"({"type": "stop", "grace_ms": "soon", "reason": ""})",
-        R"({"type": "stop", "grace_ms": -1, "reason": ""})",
-        R"({"type": "interrupt", "signal": 99, "grace_ms": 1, "reason": ""})",
-        R"({"type": "taken", "bytes": -1})", R"({"type": "finish", "exit_code": 4711})",
-        R"({"type": "finish"})"}) {
+  for (const char* text : {R"({"type": "assign"})", R"({"type": "stop", "grace_ms": "soon"})",
+                           R"({"type": "stop", "grace_ms": -1})",
+                           R"({"type": "interrupt", "signal": 99, "grace_ms": 1})",
+                           R"({"type": "taken", "bytes": -1})",
+                           R"({"type": "finish", "exit_code": 4711})", R"({"type": "finish"})"}) {
     EXPECT_FALSE(to_node_in(json::parse(text))) << text;
   }
   for (const char* text : {"[]", "null", "3", "{}", R"({"type": 3})", R"({"type": null})"}) {
@@ -248,6 +241,26 @@ TEST(RunMessages, AnAssignmentOfTooManyIsMalformed) {
   stage.sources.emplace_back();
   assignment.stage = stage;
   EXPECT_FALSE(to_node_in(to_wire(ToNode(assignment))));
+}
+
+TEST(Join, HasBounds) {
+  Join join;
+  join.agent = "a1";
+  join.host = std::string(longest_name, 'n');
+  join.addresses.assign(most_addresses, "10.0.0.1");
+  EXPECT_TRUE(join_in(json(join)));
+  const auto refused = [&](auto change, const char* field) {
+    Join other = join;
+    change(other);
+    const auto read = join_in(json(other));
+    EXPECT_FALSE(read) << field;
+    if (!read) EXPECT_EQ(read.error().why, fmt::format("\"{}\" is not in its range", field));
+  };
+  refused([](Join& one) { one.host += "n"; }, "host");
+  refused([](Join& one) { one.role.assign(longest_name + 1, 'r'); }, "role");
+  refused([](Join& one) { one.agent.assign(60'000, 'a'); }, "agent");
+  refused([](Join& one) { one.addresses.emplace_back("10.0.0.2"); }, "addresses");
+  refused([](Join& one) { one.addresses.front().assign(longest_address + 1, '1'); }, "addresses");
 }
 
 }  // namespace
