@@ -90,7 +90,8 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
     push(run::RootLost{{Loss::Kind::closed, "it closed the connection"}});
   };
   session_.on_signal = [this](int signal, bool for_all) {
-    push(run::GotSignal{signal, meaning_of(signal, session_.job.options), for_all});
+    push(run::GotSignal{signal, meaning_of(signal, session_.job.options), for_all,
+                        std::chrono::steady_clock::now()});
   };
   session_.on_orphaned = [this](std::string why, milliseconds grace) {
     push(run::KeeperLost{std::move(why), grace});
@@ -303,6 +304,10 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   proof_ = std::move(planned->proof);
   exits_.clear();
   if (!console_) choose_console(wanted.assignment, std::move(planned->node_log));
+  if (relay_) {  // a job that grows has more relays than it began with
+    relay_->set_credit(
+        output::Relay::credit_among(static_cast<std::size_t>(wanted.assignment->group_world_size)));
+  }
   planned->output.console = console_;
   workers_ = std::make_unique<agent::Workers>(session_.io, children(), job.place.node_name, plans_,
                                               agent::Workers::Observer{

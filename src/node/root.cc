@@ -267,10 +267,9 @@ void Root::act(const run::TellPlaces& tell) {
 }
 
 void Root::act(const run::TellFailure& tell) {
-  const auto attempt = static_cast<std::size_t>(tell.attempt);
-  tell_the_failure(session_.job, coordinator_.course().attempts[attempt]);
-  const view::RunRecord record = show::record_of(session_.job, coordinator_.course());
-  if (const auto& cause = record.attempts[attempt].cause) picture_.told(view::sentence(*cause));
+  const run::AttemptCourse& attempt = coordinator_.course().attempt(tell.attempt);
+  tell_the_failure(session_.job, attempt);
+  if (const auto cause = show::cause_in(attempt.verdict)) picture_.told(view::sentence(*cause));
   notify(watch::Happening::restarts);
 }
 

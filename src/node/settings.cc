@@ -54,6 +54,8 @@ run::Settings settings_of(const plan::Job& job, bool colours, std::string stage_
   settings.colours = colours;
   settings.tells_orders = options.verbose > 0;
   settings.stage_key = std::move(stage_key);
+  settings.order_sources = options.order_file.empty() ? "--topology " + options.topology
+                                                      : "--order file:" + options.order_file;
   if (job.stages()) settings.prepare_limit += workplace::stage_limit;
   settings.several_processes = job.several_processes();
   settings.join_timeout = job.join_timeout;

@@ -300,22 +300,18 @@ void read_from(const json& object, Taken& taken) {
 
 void write(json& object, const Stop& stop) {
   object["grace_ms"] = stop.grace.count();
-  object["reason"] = stop.reason;
 }
 void read_from(const json& object, Stop& stop) {
   stop.grace = grace_in(object);
-  object.at("reason").get_to(stop.reason);
 }
 
 void write(json& object, const Interrupt& interrupt) {
   object["signal"] = interrupt.signal;
   object["grace_ms"] = interrupt.grace.count();
-  object["reason"] = interrupt.reason;
 }
 void read_from(const json& object, Interrupt& interrupt) {
   interrupt.signal = signal_in(object);
   interrupt.grace = grace_in(object);
-  object.at("reason").get_to(interrupt.reason);
 }
 
 void write(json& object, const Finish& finish) {
@@ -327,98 +323,69 @@ void read_from(const json& object, Finish& finish) {
   if (object.contains("summary")) object.at("summary").get_to(finish.summary);
 }
 
-constexpr const char* name_of(const Staged*) {
-  return "staged";
-}
-constexpr const char* name_of(const Ready*) {
-  return "ready";
-}
-constexpr const char* name_of(const Started*) {
-  return "started";
-}
-constexpr const char* name_of(const Prefetched*) {
-  return "prefetched";
-}
-constexpr const char* name_of(const Arrivals*) {
-  return "arrivals";
-}
-constexpr const char* name_of(const OutputLines*) {
-  return "output";
-}
-constexpr const char* name_of(const agent::WorkerExit*) {
-  return "exit";
-}
-constexpr const char* name_of(const Gone*) {
-  return "gone";
-}
-constexpr const char* name_of(const Orphaned*) {
-  return "orphaned";
-}
-constexpr const char* name_of(const Failed*) {
-  return "failed";
-}
-constexpr const char* name_of(const Signalled*) {
-  return "signal";
-}
-constexpr const char* name_of(const Leaving*) {
-  return "leave";
-}
-constexpr const char* name_of(const AskedToGrow*) {
-  return "grow";
-}
-constexpr const char* name_of(const Notice*) {
-  return "notice";
-}
-constexpr const char* name_of(const RanksStill*) {
-  return "ranks_still";
-}
-constexpr const char* name_of(const RanksMove*) {
-  return "ranks_move";
-}
-constexpr const char* name_of(const hang::Alarm*) {
-  return "alarm";
-}
-constexpr const char* name_of(const RanksSeen*) {
-  return "ranks_seen";
-}
-constexpr const char* name_of(const RanksTold*) {
-  return "ranks_told";
-}
-constexpr const char* name_of(const RanksUse*) {
-  return "ranks_use";
-}
-constexpr const char* name_of(const MeasureRanks*) {
-  return "measure_ranks";
-}
-constexpr const char* name_of(const LookAtRanks*) {
-  return "look_at_ranks";
-}
-constexpr const char* name_of(const WaitAsSpare*) {
-  return "spare";
-}
-constexpr const char* name_of(const Assignment*) {
-  return "assign";
-}
-constexpr const char* name_of(const Start*) {
-  return "start";
-}
-constexpr const char* name_of(const Taken*) {
-  return "taken";
-}
-constexpr const char* name_of(const Stop*) {
-  return "stop";
-}
-constexpr const char* name_of(const Interrupt*) {
-  return "interrupt";
-}
-constexpr const char* name_of(const Finish*) {
-  return "finish";
-}
-
+// The types on the wire.
 template <class Message>
-constexpr const char* name_of(const Shared<Message>*) {
-  return name_of(static_cast<const Message*>(nullptr));
-}
+constexpr const char* type_name = nullptr;
+template <class Message>
+constexpr const char* type_name<Shared<Message>> = type_name<Message>;
+template <>
+constexpr const char* type_name<Staged> = "staged";
+template <>
+constexpr const char* type_name<Ready> = "ready";
+template <>
+constexpr const char* type_name<Started> = "started";
+template <>
+constexpr const char* type_name<Prefetched> = "prefetched";
+template <>
+constexpr const char* type_name<Arrivals> = "arrivals";
+template <>
+constexpr const char* type_name<OutputLines> = "output";
+template <>
+constexpr const char* type_name<agent::WorkerExit> = "exit";
+template <>
+constexpr const char* type_name<Gone> = "gone";
+template <>
+constexpr const char* type_name<Orphaned> = "orphaned";
+template <>
+constexpr const char* type_name<Failed> = "failed";
+template <>
+constexpr const char* type_name<Signalled> = "signal";
+template <>
+constexpr const char* type_name<Leaving> = "leave";
+template <>
+constexpr const char* type_name<AskedToGrow> = "grow";
+template <>
+constexpr const char* type_name<Notice> = "notice";
+template <>
+constexpr const char* type_name<RanksStill> = "ranks_still";
+template <>
+constexpr const char* type_name<RanksMove> = "ranks_move";
+template <>
+constexpr const char* type_name<hang::Alarm> = "alarm";
+template <>
+constexpr const char* type_name<RanksSeen> = "ranks_seen";
+template <>
+constexpr const char* type_name<RanksTold> = "ranks_told";
+template <>
+constexpr const char* type_name<RanksUse> = "ranks_use";
+template <>
+constexpr const char* type_name<MeasureRanks> = "measure_ranks";
+template <>
+constexpr const char* type_name<LookAtRanks> = "look_at_ranks";
+template <>
+constexpr const char* type_name<WaitAsSpare> = "spare";
+template <>
+constexpr const char* type_name<Assignment> = "assign";
+template <>
+constexpr const char* type_name<Start> = "start";
+template <>
+constexpr const char* type_name<Taken> = "taken";
+template <>
+constexpr const char* type_name<Stop> = "stop";
+template <>
+constexpr const char* type_name<Interrupt> = "interrupt";
+template <>
+constexpr const char* type_name<Finish> = "finish";
 
 template <class Message>
 struct ContentOf {
@@ -435,7 +402,7 @@ json write_one_of(const std::variant<Messages...>& message) {
       []<class T>(const T& what) {
         json object = json::object();
         write(object, what);
-        object["type"] = name_of(static_cast<const T*>(nullptr));
+        object["type"] = type_name<T>;
         return object;
       },
       message);
@@ -444,7 +411,7 @@ json write_one_of(const std::variant<Messages...>& message) {
 // Reads a message named `name` into `found`; false if it is not a `Message`.
 template <class Message, class Variant>
 bool read_if_named(const json& object, std::string_view type, std::optional<Variant>& found) {
-  if (type != name_of(static_cast<const Message*>(nullptr))) return false;
+  if (type != type_name<Message>) return false;
   typename ContentOf<Message>::Type message;
   read_from(object, message);
   found.emplace(std::move(message));

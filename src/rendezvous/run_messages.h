@@ -183,14 +183,12 @@ struct Taken {
 // root → member: end the workers.
 struct Stop {
   std::chrono::milliseconds grace{0};  // from SIGTERM to SIGKILL
-  std::string reason;                  // one line, for this node's user
 };
 
 // root → member: pass the signal on to the workers, and kill after the grace.
 struct Interrupt {
   int signal = 0;
   std::chrono::milliseconds grace{0};
-  std::string reason;
 };
 
 // root → member: the run is over for this member.

@@ -65,7 +65,7 @@ Verdict signalled_early(int signal) {
 
 Verdict root_lost_early(const std::string& host, const Orphaned& orphaned) {
   Conductor conductor({host}, {1}, {});
-  conductor.root_lost(0, orphaned.reason);
+  conductor.root_lost(0, orphaned.reason, {});
   return conductor.verdict();
 }
 
@@ -73,13 +73,11 @@ void Coordinator::arrange() {
   roster_.close();
   course_now().phases.joined = now_.steady;
   attempt_ = {};
-  attempt_.members = roster_.members();
   Arrange request{course_now().number, {}, {}};
-  request.members.reserve(attempt_.members.size());
-  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
-    Node& node = *roster_.find(attempt_.members[i]);
-    node.part = i;
-    attempt_.hosts.push_back(node.join.host);
+  for (const std::string& agent : roster_.members()) {
+    Node& node = *roster_.find(agent);
+    node.part = attempt_.parts.size();
+    attempt_.parts.push_back({agent, node.join.host, {}, {}, {}, {}});
     request.members.push_back(node.join);
   }
   if (course_.attempts.size() > 1) {
@@ -89,6 +87,7 @@ void Coordinator::arrange() {
   }
   course_now().spreads.join = time_to_join();
   stage_ = Stage::arranging;
+  deadline_ = now_.steady + settings_.arrange_limit;
   actions_.emplace_back(std::move(request));
 }
 
@@ -97,16 +96,21 @@ void Coordinator::happened(Arranged& arranged) {
   if (!arranged.arrangement) {
     return end_attempt(early(CauseKind::launcher, arranged.arrangement.error()));
   }
-  attempt_.arrangement = *std::move(arranged.arrangement);
+  Arrangement& arrangement = *arranged.arrangement;
+  for (std::size_t i = 0; i < attempt_.parts.size(); ++i) {
+    attempt_.parts[i].plan = std::move(arrangement.parts[i]);
+  }
+  attempt_.store_host = arrangement.store_host;
+  attempt_.is_arranged = true;
   AttemptCourse& course = course_now();
   course.phases.ordered = now_.steady;
-  for (const std::size_t i : attempt_.arrangement.nodes) {
-    const rendezvous::Assignment& part = attempt_.arrangement.parts[i];
-    course.nodes.push_back({attempt_.hosts[i], part.group_rank, part.first_rank,
-                            part.local_world_size, part.location});
+  for (const std::size_t i : arrangement.nodes) {
+    const auto& [agent, host, plan, started, pids, still] = attempt_.parts[i];
+    course.nodes.push_back(
+        {host, plan.group_rank, plan.first_rank, plan.local_world_size, plan.location});
   }
-  course.order = attempt_.arrangement.order;
-  for (const std::string& warning : attempt_.arrangement.order.warnings) tell_user(warning);
+  course.order = std::move(arrangement.order);
+  for (const std::string& warning : course.order->warnings) tell_user(warning);
   for (const std::string& warning : arranged.warnings) tell_user(warning);
   if (settings_.tells_orders) {
     for (const std::string& line : view::order_table(*course.order, course.nodes)) tell_user(line);
@@ -120,40 +124,40 @@ void Coordinator::assign() {
   if (settings_.tells_orders && settings_.several_processes) {
     tell_user(fmt::format("the store is on {}, port {}", store->host, store->port));
   }
-  std::vector<rendezvous::Assignment> parts = attempt_.arrangement.parts;
-  if (!settings_.stage_key.empty()) plan_staging(parts);
+  if (!settings_.stage_key.empty()) plan_staging();
   const bool others_start_at_once = others_need_no_preparation();
-  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
-    rendezvous::Assignment& part = parts[i];
-    part.attempt = course_now().number;
-    part.restarts = restarts_.count();
-    part.store = store;
-    part.colours = settings_.colours;
-    part.run_id = settings_.run_id;
-    Node& node = *roster_.find(attempt_.members[i]);
-    part.start = others_start_at_once && !node.is_own();
-    if (part.start) continue;
+  for (Part& part : attempt_.parts) {
+    rendezvous::Assignment& plan = part.plan;
+    plan.attempt = course_now().number;
+    plan.restarts = restarts_.count();
+    plan.store = store;
+    plan.colours = settings_.colours;
+    plan.run_id = settings_.run_id;
+    Node& node = *roster_.find(part.agent);
+    plan.start = others_start_at_once && !node.is_own();
+    if (plan.start) continue;  // until the root's own node, with the store, is ready
     node.state = NodeState::preparing;
     ++attempt_.late;
-    send(node, std::move(part));
+    send(node, plan);
   }
-  if (others_start_at_once) attempt_.held = std::move(parts);
   stage_ = Stage::preparing;
   deadline_ = now_.steady + settings_.prepare_limit;
 }
 
 // With the store on the root's node, which they have reached already.
 bool Coordinator::others_need_no_preparation() const {
-  const auto is_own = [this](const std::string& agent) { return roster_.find(agent)->is_own(); };
-  return is_own(attempt_.members[attempt_.arrangement.store_host]) &&
-         std::ranges::all_of(attempt_.members, [&](const std::string& agent) {
-           return is_own(agent) || !roster_.find(agent)->join.prepares;
+  const auto node_of = [this](const Part& part) -> const Node& {
+    return *roster_.find(part.agent);
+  };
+  return node_of(attempt_.parts[attempt_.store_host]).is_own() &&
+         std::ranges::all_of(attempt_.parts, [&](const Part& part) {
+           return node_of(part).is_own() || !node_of(part).join.prepares;
          });
 }
 
 // At which the others reach a member.
 rendezvous::StoreAddress Coordinator::address_of(std::size_t part) const {
-  const Node& host = *roster_.find(attempt_.members[part]);
+  const Node& host = *roster_.find(attempt_.parts[part].agent);
   rendezvous::StoreAddress found;
   found.agent = host.join.agent;
   found.host = host.join.host;
@@ -169,10 +173,10 @@ rendezvous::StoreAddress Coordinator::address_of(std::size_t part) const {
 }
 
 rendezvous::StoreAddress Coordinator::store_address() const {
-  const std::size_t part = attempt_.arrangement.store_host;
-  const Node& host = *roster_.find(attempt_.members[part]);
+  const std::size_t part = attempt_.store_host;
+  const Node& host = *roster_.find(attempt_.parts[part].agent);
   rendezvous::StoreAddress store = address_of(part);
-  const bool is_first = attempt_.arrangement.parts[part].group_rank == 0;
+  const bool is_first = attempt_.parts[part].plan.group_rank == 0;
   const bool is_named = host.join.node_rank == 0 || settings_.on_one_host;
   if (settings_.master_addr && is_first && is_named) store.exact = *settings_.master_addr;
   return store;
@@ -201,7 +205,7 @@ void Coordinator::on_report_while_preparing(Node& node, const ToRoot& message) {
   } else if (const auto* leaving = std::get_if<Leaving>(&message.what)) {
     node.leaves_by = leaving->signal;
     Conductor conductor({node.join.host}, {1}, {});
-    conductor.leaving(0, leaving->signal);
+    conductor.leaving(0, leaving->signal, now_.steady);
     end_attempt(conductor.verdict());
   } else if (const auto* orphaned = std::get_if<Orphaned>(&message.what)) {
     if (node.is_own()) return end_attempt(root_lost_early(node.join.host, *orphaned));
@@ -225,34 +229,80 @@ void Coordinator::end_or_go_on_without(Node& node, const Failed& failed) {
 
 Verdict Coordinator::nobody_is_ready() const {
   std::vector<std::string> hosts;
-  for (const std::string& agent : attempt_.members) {
-    const Node* const node = roster_.find(agent);
-    if (node->state == NodeState::preparing) hosts.push_back(node->join.host);
+  for (const Part& part : attempt_.parts) {
+    const Node* const node = roster_.find(part.agent);
+    if (node->state == NodeState::preparing) hosts.push_back(part.host);
   }
   return early(CauseKind::launcher, Error{"no word from " + hosts::compress_hostlist(hosts),
                                           "after " + duration_text(settings_.prepare_limit),
                                           "look at the agents there", exit_failure});
 }
 
+Verdict Coordinator::no_order_in_time() const {
+  const std::string& sources = settings_.order_sources;
+  return early(
+      CauseKind::launcher,
+      Error{"the ranks' order could not be computed",
+            fmt::format("{} did not answer within {}",
+                        sources.empty() ? "what tells the nodes' places" : sources,
+                        duration_text(settings_.arrange_limit)),
+            "see which command or file system hangs, or start without it (--order)", exit_failure});
+}
+
+// Until when members have to say that their ranks run or, once these are stopped, that none is
+// left. Between the two, ranks work.
+std::optional<SteadyTime> Coordinator::last_word_due() const {
+  if (const auto grace_ends = attempt_.conductor->grace_ends()) {
+    return *grace_ends + settings_.silence_limit + winding_up_limit;
+  }
+  if (attempt_.started < attempt_.parts.size()) return deadline_;
+  return std::nullopt;
+}
+
+// Members that beat, but do not say what the others wait for.
+void Coordinator::lose_the_late() {
+  const auto due = last_word_due();
+  if (!due || now_.steady < *due) return;
+  const bool is_stopping = attempt_.conductor->is_stopping();
+  for (std::size_t part = 0; part < attempt_.parts.size(); ++part) {
+    if (attempt_.conductor->has_gone(part)) continue;
+    if (is_stopping) {
+      lose(part, fmt::format("it beats, but has not said within {} that its ranks are gone",
+                             duration_text(*due - *attempt_.conductor->stopped_at())));
+    } else if (!attempt_.parts[part].started) {
+      lose(part, fmt::format("it beats, but has not said within {} that its ranks run",
+                             duration_text(*due - attempt_.start_sent)));
+    }
+  }
+}
+
+void Coordinator::lose(std::size_t part, std::string words) {
+  Node& node = *roster_.find(attempt_.parts[part].agent);
+  tell_user(fmt::format("{} counts as lost: {}", node.join.host, words));
+  if (node.is_own()) return attempt_.conductor->root_lost(part, std::move(words), now_.steady);
+  actions_.emplace_back(Close{node.join.agent});
+  roster_.unseat(node, NodeState::lost);
+  attempt_.conductor->lost(part, false, std::move(words), now_.steady);
+}
+
 void Coordinator::start() {
   tell_staging();
   std::vector<int> ranks;
-  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
-    Node& node = *roster_.find(attempt_.members[i]);
+  std::vector<std::string> hosts;
+  for (const Part& part : attempt_.parts) {
+    Node& node = *roster_.find(part.agent);
     ranks.push_back(node.join.slots);
+    hosts.push_back(part.host);
     if (std::exchange(node.state, NodeState::running) == NodeState::ready) {
       send(node, rendezvous::Start{});
     } else {
-      send(node, std::move(attempt_.held[i]));
+      send(node, part.plan);
     }
   }
-  attempt_.held = {};
-  attempt_.conductor.emplace(attempt_.hosts, std::move(ranks), settings_.grace,
+  attempt_.conductor.emplace(std::move(hosts), std::move(ranks), settings_.grace,
                              settings_.ended_well, settings_.grow);
   attempt_.start_sent = now_.steady;
-  attempt_.started_at.resize(attempt_.members.size());
-  attempt_.pids.resize(attempt_.members.size());
-  attempt_.still.resize(attempt_.members.size());
+  deadline_ = now_.steady + settings_.prepare_limit + settings_.silence_limit;
   stage_ = Stage::running;
   count_newcomers();  // newcomers that arrived while this attempt was prepared
 }
@@ -261,35 +311,35 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
   Conductor& conductor = *attempt_.conductor;
   const std::size_t part = *node.part;
   const bool of_this_attempt = message.attempt == course_now().number;
-  if (auto* output = std::get_if<OutputLines>(&message.what)) {
-    actions_.emplace_back(Show{node.join.agent, node.join.host, std::move(*output)});
-  } else if (const auto* signalled = std::get_if<Signalled>(&message.what)) {
-    conductor.signalled(part, signalled->signal);
+  if (const auto* signalled = std::get_if<Signalled>(&message.what)) {
+    conductor.signalled(part, signalled->signal, now_.steady);
   } else if (const auto* leaving = std::get_if<Leaving>(&message.what)) {
     node.leaves_by = leaving->signal;
-    conductor.leaving(part, leaving->signal);
+    conductor.leaving(part, leaving->signal, now_.steady);
   } else if (const auto* notice = std::get_if<Notice>(&message.what)) {
     send_members(*notice);
   } else if (const auto* orphaned = std::get_if<Orphaned>(&message.what)) {
-    if (node.is_own()) return conductor.root_lost(part, orphaned->reason);
+    if (node.is_own()) return conductor.root_lost(part, orphaned->reason, now_.steady);
     roster_.unseat(node, NodeState::lost);
-    conductor.lost(part, false, orphaned->reason);
+    conductor.lost(part, false, orphaned->reason, now_.steady);
   } else if (!of_this_attempt) {
     return;  // a message from an attempt that is over
   } else if (const auto* started = std::get_if<Started>(&message.what)) {
     on_started(node, *started);
   } else if (const auto* prefetched = std::get_if<Prefetched>(&message.what)) {
-    attempt_.prefetched.push_back({prefetched->took, std::nullopt, attempt_.hosts[part]});
+    attempt_.prefetched.push_back({prefetched->took, std::nullopt, node.join.host});
   } else if (const auto* arrivals = std::get_if<Arrivals>(&message.what)) {
-    if (part == attempt_.arrangement.store_host) arrived(*arrivals, now_.steady);
+    if (part == attempt_.store_host) arrived(*arrivals, now_.steady);
   } else if (const auto* exit = std::get_if<Shared<agent::WorkerExit>>(&message.what)) {
     exited(part, *exit);
   } else if (const auto* was_last = std::get_if<Gone>(&message.what)) {
     gone(node, *was_last);
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
     Error error = with_host(failed->error, node.join.host);
-    if (failed->doing == Failing::running) return conductor.refused(part, std::move(error));
-    conductor.failed(part, std::move(error));
+    if (failed->doing == Failing::running) {
+      return conductor.refused(part, std::move(error), now_.steady);
+    }
+    conductor.failed(part, std::move(error), now_.steady);
   } else if (std::holds_alternative<AskedToGrow>(message.what)) {
     asked_to_grow(node.is_own());
   } else if (const auto* still = std::get_if<RanksStill>(&message.what)) {
@@ -308,22 +358,24 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
 // Compares the workers' actual ranks with the plan: a job with its ranks on other nodes would be
 // slow, or wrong, without any message.
 void Coordinator::on_started(Node& node, const Started& started) {
-  const rendezvous::Assignment& plan = attempt_.arrangement.parts[*node.part];
+  Part& part = attempt_.parts[*node.part];
+  const rendezvous::Assignment& plan = part.plan;
   if (started.first_rank && *started.first_rank != plan.first_rank) {
     return attempt_.conductor->failed(
-        *node.part, {fmt::format("{} started at rank {}", node.join.host, *started.first_rank),
-                     fmt::format("the plan says rank {}", plan.first_rank),
-                     "this is a defect of toprun: please report it", exit_failure});
+        *node.part,
+        {fmt::format("{} started at rank {}", node.join.host, *started.first_rank),
+         fmt::format("the plan says rank {}", plan.first_rank),
+         "this is a defect of toprun: please report it", exit_failure},
+        now_.steady);
   }
+  if (part.started) return;
   AttemptCourse& course = course_now();
   const auto place = static_cast<std::size_t>(plan.group_rank);
   if (place < course.nodes.size()) course.nodes[place].logs = started.logs;
-  attempt_.started_at[*node.part] = now_.steady;
-  attempt_.pids[*node.part] = started.pids;
-  if (started.warmed) {
-    attempt_.warmed.push_back({*started.warmed, std::nullopt, attempt_.hosts[*node.part]});
-  }
-  if (++attempt_.started == attempt_.members.size()) all_started();
+  part.started = now_.steady;
+  part.pids = started.pids;
+  if (started.warmed) attempt_.warmed.push_back({*started.warmed, std::nullopt, part.host});
+  if (++attempt_.started == attempt_.parts.size()) all_started();
 }
 
 void Coordinator::all_started() {
@@ -333,7 +385,7 @@ void Coordinator::all_started() {
   course.spreads.warm = view::spread_of(attempt_.warmed);
   course.order->verified = true;
   actions_.emplace_back(KeepRecord{});
-  if (settings_.tells_orders && attempt_.members.size() > 1) {
+  if (settings_.tells_orders && attempt_.parts.size() > 1) {
     tell_user(
         fmt::format("all {} nodes' ranks are where the order puts them", course.nodes.size()));
   }
@@ -346,8 +398,18 @@ void Coordinator::all_started() {
 }
 
 void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
+  const auto& [agent, host, plan, started, pids, still] = attempt_.parts[part];
+  if (exit.rank < plan.first_rank || exit.rank >= plan.first_rank + plan.nproc) {
+    return attempt_.conductor->failed(
+        part,
+        {fmt::format("{} says that rank {} has ended", host, exit.rank),
+         fmt::format("it has the ranks {} to {}", plan.first_rank,
+                     plan.first_rank + plan.nproc - 1),
+         "this is a defect of toprun: please report it", exit_failure},
+        now_.steady);
+  }
   attempt_.progress = now_.steady;
-  if (exit.failed() && !exit.ours && !attempt_.first_failure) attempt_.first_failure = exit.ended;
+  if (exit.failed() && !exit.ours && !attempt_.stopped) attempt_.stopped = exit.ended;
   attempt_.conductor->exited(part, std::move(exit), now_.steady);
 }
 
@@ -364,13 +426,13 @@ void Coordinator::count_newcomers() {
   const bool all = roster_.seated() + newcomers == roster_.size().most;
   attempt_.conductor->newcomers(newcomers, all, now_.steady);
   if (newcomers > 0 && settings_.grow == Grow::on_signal) {
-    tell_user(fmt::format("the job can grow by {}: {}", newcomers, settings_.how_to_grow));
+    tell_of_visitor(fmt::format("the job can grow by {}: {}", newcomers, settings_.how_to_grow));
   }
 }
 
 // Slurm sends the signal to all agents at once; only one of them answers.
 void Coordinator::asked_to_grow(bool by_own_agent) {
-  if (attempt_.conductor->asked_to_grow() || !by_own_agent) return;
+  if (attempt_.conductor->asked_to_grow(now_.steady) || !by_own_agent) return;
   if (settings_.grow != Grow::on_signal) {
     tell_user("asked to take in more nodes: that takes --grow on-signal");
   } else if (roster_.newcomers() == 0) {
@@ -387,10 +449,11 @@ void Coordinator::carry_out_orders() {
       interruption_ = {now_.steady + order.grace, now_.steady + ctrl_c_reminder_delay};
     }
     if (interrupt) {
-      send_members(rendezvous::Interrupt{order.signal, order.grace, order.reason});
+      send_members(rendezvous::Interrupt{order.signal, order.grace});
     } else {
-      send_members(rendezvous::Stop{order.grace, order.reason});
+      send_members(rendezvous::Stop{order.grace});
     }
+    if (!attempt_.stopped) attempt_.stopped = now_.steady;
   }
   if (attempt_.conductor->over()) end_attempt(std::move(*attempt_.conductor).verdict());
 }
@@ -400,7 +463,7 @@ void Coordinator::remind() {
     return;
   interruption_->remind_at.reset();
   int all = 0;
-  for (const rendezvous::Assignment& part : attempt_.arrangement.parts) all += part.nproc;
+  for (const Part& part : attempt_.parts) all += part.plan.nproc;
   const int running = all - static_cast<int>(attempt_.conductor->ended_ranks());
   const auto left = std::chrono::ceil<std::chrono::seconds>(interruption_->killed_at - now_.steady);
   if (running <= 0 || left.count() <= 0) return;
@@ -409,11 +472,11 @@ void Coordinator::remind() {
                   running, all, left.count()));
 }
 
-// The workers' run time until the first failure; unset if they never started.
+// The workers' run time until the first failure or order to end; unset if they never started.
 std::optional<milliseconds> Coordinator::lifetime() const {
   const auto& spawned = course_.attempts.back().phases.spawned;
-  if (!spawned || !attempt_.first_failure) return std::nullopt;
-  return std::chrono::duration_cast<milliseconds>(*attempt_.first_failure - *spawned);
+  if (!spawned || !attempt_.stopped) return std::nullopt;
+  return std::chrono::duration_cast<milliseconds>(*attempt_.stopped - *spawned);
 }
 
 }  // namespace toprun::run

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "process/impatience.h"
 
 namespace toprun::run {
 namespace {
@@ -55,7 +56,7 @@ void Conductor::exited(std::size_t node, agent::WorkerExit ended, SteadyTime now
   if (!exit.ours) --running_[node];
   if (!exit.failed() || exit.ours || trigger_ != Trigger::none) return;
   if (!agent::tells_only_of_a_lost_peer(exit)) {
-    stop(Trigger::exit, words_for(exit), grace_.stop);
+    stop(Trigger::exit, now);
   } else if (!suspicion_ends_) {
     suspicion_ends_ = now + grace_.own_exit;
   }
@@ -70,18 +71,18 @@ void Conductor::leave(std::size_t node) {
   gone_[node] = 1;
 }
 
-void Conductor::lost(std::size_t node, bool silent, std::string reason) {
+void Conductor::lost(std::size_t node, bool silent, std::string reason, SteadyTime now) {
   if (gone_[node]) return;
   if (running_[node] == 0) return leave(node);
-  lose(node, silent, reason);
+  lose(node, silent, reason, now);
 }
 
-void Conductor::root_lost(std::size_t node, std::string reason) {
+void Conductor::root_lost(std::size_t node, std::string reason, SteadyTime now) {
   root_is_lost_ = true;
-  lose(node, false, reason);
+  lose(node, false, reason, now);
 }
 
-void Conductor::lose(std::size_t node, bool silent, std::string_view reason) {
+void Conductor::lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now) {
   leave(node);
   if (!loss_) {
     loss_.emplace();
@@ -90,15 +91,15 @@ void Conductor::lose(std::size_t node, bool silent, std::string_view reason) {
     loss_->node = hosts_[node];
     loss_->message = fmt::format("lost {}: {}", hosts_[node], reason);
   }
-  stop(Trigger::lost, loss_->message, grace_.stop);
+  stop(Trigger::lost, now);
 }
 
-void Conductor::failed(std::size_t node, Error error) {
+void Conductor::failed(std::size_t node, Error error, SteadyTime now) {
   leave(node);
-  refused(node, std::move(error));
+  refused(node, std::move(error), now);
 }
 
-void Conductor::refused(std::size_t node, Error error) {
+void Conductor::refused(std::size_t node, Error error, SteadyTime now) {
   if (!failure_) {
     failure_.emplace();
     failure_->exit_code = error.exit_code;
@@ -106,10 +107,10 @@ void Conductor::refused(std::size_t node, Error error) {
     failure_->node = hosts_[node];
     failure_->message = error.line();
   }
-  stop(Trigger::failed, fmt::format("{} failed: {}", hosts_[node], failure_->message), grace_.stop);
+  stop(Trigger::failed, now);
 }
 
-void Conductor::hung(std::string message, std::string node, bool for_good) {
+void Conductor::hung(std::string message, std::string node, bool for_good, SteadyTime now) {
   if (trigger_ != Trigger::none) return;
   hang_.emplace();
   hang_->exit_code = exit_failure;
@@ -117,37 +118,55 @@ void Conductor::hung(std::string message, std::string node, bool for_good) {
   hang_->node = std::move(node);
   hang_->message = std::move(message);
   hang_is_the_end_ = for_good;
-  stop(Trigger::hung, hang_->message, grace_.stop);
+  stop(Trigger::hung, now);
 }
 
-void Conductor::signalled(std::size_t node, int signal) {
+void Conductor::signalled(std::size_t node, int signal, SteadyTime now) {
   const bool again = signalled_[node] != 0;
   signalled_[node] = 1;
   if (signal_ != 0 && !again) return;
   signal_ = signal;
-  const bool all_still_have_their_grace =
-      trigger_ == Trigger::none || trigger_ == Trigger::left || trigger_ == Trigger::grown;
-  if (!all_still_have_their_grace && !is_caused_by_signal(agent::root_cause(exits_))) {
-    orders_.push_back({Order::Kind::stop, 0, milliseconds(0), "ended by a signal"});
-    return;
+  if (is_impatient(now)) return order({Order::Kind::stop, 0, milliseconds(0)}, now);
+  const bool has_another_cause =
+      trigger_ != Trigger::none && trigger_ != Trigger::left && trigger_ != Trigger::grown;
+  if (!has_another_cause || is_caused_by_signal(agent::root_cause(exits_))) {
+    trigger_ = Trigger::signal;
   }
-  trigger_ = Trigger::signal;
   suspicion_ends_.reset();
-  orders_.push_back({Order::Kind::interrupt, signal, grace_.stop, "ended by a signal"});
+  order({Order::Kind::interrupt, signal, grace_.stop}, now);
 }
 
-void Conductor::leaving(std::size_t node, int signal) {
-  if (signalled_[node]) return signalled(node, signal);
+// Whether the signal's user does not want to wait for the end of the ranks' grace. What stops them
+// may have come with the same signal: nobody has seen it yet and pressed a key.
+bool Conductor::is_impatient(SteadyTime now) const {
+  switch (trigger_) {
+    case Trigger::none:
+    case Trigger::left:
+    case Trigger::grown:
+      return false;
+    case Trigger::signal:
+      return true;
+    case Trigger::exit:
+    case Trigger::lost:
+    case Trigger::failed:
+    case Trigger::hung:
+      break;
+  }
+  return now - *stopped_at_ >= process::impatient_after &&
+         !is_caused_by_signal(agent::root_cause(exits_));
+}
+
+void Conductor::leaving(std::size_t node, int signal, SteadyTime now) {
+  if (signalled_[node]) return;  // its own agent ends its ranks' grace
   signalled_[node] = 1;
-  const std::string reason = fmt::format("{} leaves: ended by signal {}", hosts_[node], signal);
   if (!departure_) {
     departure_.emplace();
     departure_->exit_code = 128 + signal;
     departure_->kind = CauseKind::interrupted;
     departure_->node = hosts_[node];
-    departure_->message = reason;
+    departure_->message = fmt::format("{} leaves: ended by signal {}", hosts_[node], signal);
   }
-  stop(Trigger::left, reason, grace_.stop);
+  stop(Trigger::left, now);
 }
 
 void Conductor::newcomers(int nodes, bool all, SteadyTime now) {
@@ -163,14 +182,14 @@ void Conductor::newcomers(int nodes, bool all, SteadyTime now) {
   passed(now);
 }
 
-bool Conductor::asked_to_grow() {
-  return grow_ == Grow::on_signal && newcomers_ > 0 && grow();
+bool Conductor::asked_to_grow(SteadyTime now) {
+  return grow_ == Grow::on_signal && newcomers_ > 0 && grow(now);
 }
 
-bool Conductor::grow() {
+bool Conductor::grow(SteadyTime now) {
   growth_due_.reset();
   if (trigger_ != Trigger::none || !exits_.empty()) return false;
-  stop(Trigger::grown, words_for_newcomers(newcomers_), grace_.stop);
+  stop(Trigger::grown, now);
   return true;
 }
 
@@ -180,16 +199,22 @@ std::optional<SteadyTime> Conductor::wake_at() const {
 }
 
 void Conductor::passed(SteadyTime now) {
-  if (growth_due_ && now >= *growth_due_) grow();
+  if (growth_due_ && now >= *growth_due_) grow(now);
   if (!suspicion_ends_ || now < *suspicion_ends_) return;
-  stop(Trigger::exit, words_for(exits_.front()), grace_.stop);
+  stop(Trigger::exit, now);
 }
 
-void Conductor::stop(Trigger trigger, std::string reason, milliseconds grace) {
+void Conductor::stop(Trigger trigger, SteadyTime now) {
   suspicion_ends_.reset();
   if (trigger_ != Trigger::none) return;
   trigger_ = trigger;
-  orders_.push_back({Order::Kind::stop, 0, grace, std::move(reason)});
+  order({Order::Kind::stop, 0, grace_.stop}, now);
+}
+
+void Conductor::order(Order order, SteadyTime now) {
+  if (!stopped_at_) stopped_at_ = now;
+  grace_ends_ = now + order.grace;
+  orders_.push_back(order);
 }
 
 // Slurm signals workers and agents alike, so a worker may die before its agent handles the signal.

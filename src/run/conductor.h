@@ -40,7 +40,6 @@ class Conductor {
     enum class Kind { stop, interrupt } kind;
     int signal = 0;                     // for interrupt: the signal to forward first
     std::chrono::milliseconds grace{};  // time until SIGKILL
-    std::string reason;                 // one line for the users of the other nodes
   };
 
   // `ranks`: the number of ranks on each node.
@@ -60,27 +59,32 @@ class Conductor {
   void gone(std::size_t node);
   // `silent`: a time-out (node lost) instead of a closed connection. A node whose ranks have all
   // ended may leave.
-  void lost(std::size_t node, bool silent, std::string reason);
+  void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
   // The root's own agent, in this process, must end, even if its ranks have ended.
-  void root_lost(std::size_t node, std::string reason);
-  void failed(std::size_t node, Error error);
+  void root_lost(std::size_t node, std::string reason, SteadyTime now);
+  void failed(std::size_t node, Error error, SteadyTime now);
   // The node's ranks run, but must not go on.
-  void refused(std::size_t node, Error error);
+  void refused(std::size_t node, Error error, SteadyTime now);
   // The ranks make no progress, and must not go on; `node`: a single one at fault, else empty.
   // `for_good`: no attempt follows.
-  void hung(std::string message, std::string node, bool for_good);
-  // An engine sends the same signal to every agent, so only a second one at the same agent is new.
-  void signalled(std::size_t node, int signal);
+  void hung(std::string message, std::string node, bool for_good, SteadyTime now);
+  // An engine sends the same signal to every agent, so only a second one at the same agent is new;
+  // each agent tells a repeat from another delivery (process/impatience.h).
+  void signalled(std::size_t node, int signal, SteadyTime now);
   // The node's agent was signalled to end, and the job can continue without it.
-  void leaving(std::size_t node, int signal);
+  void leaving(std::size_t node, int signal, SteadyTime now);
   // The number of waiting nodes that another attempt would admit; `all`: there is no room for more.
   void newcomers(int nodes, bool all, SteadyTime now);
   // The user wants them admitted. False: nothing happens, because none waits, --grow does not allow
   // it, or ranks have ended already and this attempt is nearly over.
-  bool asked_to_grow();
+  bool asked_to_grow(SteadyTime now);
   void passed(SteadyTime now);  // no event until now
 
   std::optional<SteadyTime> wake_at() const;
+  // When the ranks were first told to end, if they were.
+  std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
+  // When the last rank has had its whole grace.
+  std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
   // Orders for all nodes; each is returned once.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
@@ -93,10 +97,12 @@ class Conductor {
 
  private:
   enum class Trigger { none, exit, lost, failed, hung, left, grown, signal };
-  bool grow();
+  bool grow(SteadyTime now);
   void leave(std::size_t node);
-  void lose(std::size_t node, bool silent, std::string_view reason);
-  void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
+  void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
+  void stop(Trigger trigger, SteadyTime now);
+  void order(Order order, SteadyTime now);
+  bool is_impatient(SteadyTime now) const;
   Verdict verdict_without_exits() const;
   // Whether the exit only shows that its worker also received the job's signal.
   bool is_caused_by_signal(const agent::WorkerExit* cause) const;
@@ -113,6 +119,8 @@ class Conductor {
   int newcomers_ = 0;
   std::optional<SteadyTime> growth_due_;
   Trigger trigger_ = Trigger::none;
+  std::optional<SteadyTime> stopped_at_;
+  std::optional<SteadyTime> grace_ends_;
   std::optional<Verdict> loss_;
   std::optional<Verdict> failure_;
   std::optional<Verdict> hang_;

@@ -60,7 +60,6 @@ TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
   EXPECT_EQ(orders[0].grace, 10s);
-  EXPECT_EQ(orders[0].reason, "rank 3 on b exited with 7");
   conductor.exited(0, exited(0, 9, first_moment + 1s), first_moment + 1s);
   EXPECT_TRUE(conductor.take_orders().empty());
   const Verdict verdict = conductor.verdict();
@@ -147,7 +146,7 @@ TEST(Conductor, WhereMostLivedOrOneHadAnErrorOfItsOwnNobodyIsSaidToBeAbsent) {
 TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
   Conductor conductor = conductor_of_two();
   conductor.exited(0, victim(0), first_moment);
-  conductor.lost(1, true, "no word for 10.0 s");
+  conductor.lost(1, true, "no word for 10.0 s", first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   conductor.exited(0, stopped(1), first_moment + 1s);
   conductor.gone(0);
@@ -161,14 +160,14 @@ TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
 TEST(Conductor, ANodeThatIsGoneCannotBeLost) {
   Conductor conductor = conductor_of_two();
   conductor.gone(1);
-  conductor.lost(1, false, "the connection was closed");
+  conductor.lost(1, false, "the connection was closed", first_moment);
   EXPECT_TRUE(conductor.take_orders().empty());
 }
 
 TEST(Conductor, ANodeWhoseRanksHaveEndedMayGo) {
   Conductor conductor = conductor_of_two();
   for (const int rank : {2, 3}) conductor.exited(1, exited(rank, 0), first_moment);
-  conductor.lost(1, true, "no word for 10.0 s");
+  conductor.lost(1, true, "no word for 10.0 s", first_moment);
   EXPECT_TRUE(conductor.take_orders().empty());
   for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), first_moment);
   conductor.gone(0);
@@ -179,7 +178,7 @@ TEST(Conductor, ANodeWhoseRanksHaveEndedMayGo) {
 TEST(Conductor, ANodeThatKilledItsRanksBeforeItWentIsLost) {
   Conductor conductor = conductor_of_two();
   for (const int rank : {2, 3}) conductor.exited(1, stopped(rank), first_moment);
-  conductor.lost(1, false, "the keeper of its agent was killed");
+  conductor.lost(1, false, "the keeper of its agent was killed", first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::agent_lost);
 }
@@ -188,7 +187,7 @@ TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
   Conductor conductor = conductor_of_two();
   for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), first_moment);
   conductor.gone(0);
-  conductor.root_lost(0, "the keeper of its agent was killed");
+  conductor.root_lost(0, "the keeper of its agent was killed", first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::agent_lost);
   EXPECT_TRUE(conductor.verdict().told_to_end);
@@ -197,19 +196,19 @@ TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
 TEST(Conductor, AFailureBeforeTheLossStaysTheCause) {
   Conductor conductor = conductor_of_two();
   conductor.exited(0, exited(0, 3), first_moment);
-  conductor.lost(1, false, "the connection was closed");
+  conductor.lost(1, false, "the connection was closed", first_moment);
   EXPECT_EQ(conductor.verdict().exit_code, 3);
 }
 
 TEST(Conductor, ASignalInterruptsAndASecondOneKills) {
   Conductor conductor = conductor_of_two();
-  conductor.signalled(0, 2);
-  conductor.signalled(1, 2);  // the same signal, from another agent
+  conductor.signalled(0, 2, first_moment);
+  conductor.signalled(1, 2, first_moment);  // the same signal, from another agent
   auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
   EXPECT_EQ(orders[0].signal, 2);
-  conductor.signalled(0, 2);
+  conductor.signalled(0, 2, first_moment);
   orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
@@ -226,12 +225,32 @@ TEST(Conductor, ASignalDuringAFailuresGraceEndsIt) {
   conductor.exited(0, exited(0, 3), first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_FALSE(conductor.verdict().told_to_end);
-  conductor.signalled(1, 15);
+  conductor.signalled(1, 15, first_moment + 1s);
   const auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].grace, 0s);
   EXPECT_EQ(conductor.verdict().exit_code, 3);
   EXPECT_TRUE(conductor.verdict().told_to_end);
+}
+
+// A rank may exit because of the job's signal before its agent tells of it: that one shortens no
+// grace, whatever its own exit code.
+TEST(Conductor, ASignalRightAfterAFailureIsPassedOn) {
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, exited(0, 3), first_moment);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  conductor.signalled(1, 15, first_moment + 200ms);
+  conductor.signalled(0, 15, first_moment + 1500ms);  // of the same wish, on a slow way
+  auto orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
+  EXPECT_EQ(orders[0].grace, 10s);
+  EXPECT_EQ(conductor.verdict().exit_code, 3) << "it failed first";
+  EXPECT_TRUE(conductor.verdict().told_to_end);
+  conductor.signalled(1, 15, first_moment + 2s);
+  orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].grace, 0s);
 }
 
 TEST(Conductor, AWorkerMayDieOfTheJobsSignalBeforeItsAgentTellsOfIt) {
@@ -241,7 +260,7 @@ TEST(Conductor, AWorkerMayDieOfTheJobsSignalBeforeItsAgentTellsOfIt) {
   conductor.exited(0, killed, first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::signal);
-  conductor.signalled(0, 15);
+  conductor.signalled(0, 15, first_moment);
   const auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
@@ -252,7 +271,7 @@ TEST(Conductor, AWorkerMayDieOfTheJobsSignalBeforeItsAgentTellsOfIt) {
 
 TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
   Conductor conductor = conductor_of_two();
-  conductor.leaving(1, 15);
+  conductor.leaving(1, 15, first_moment);
   auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
@@ -261,7 +280,7 @@ TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
   EXPECT_EQ(conductor.verdict().node, "b");
   EXPECT_FALSE(conductor.verdict().told_to_end);
 
-  conductor.signalled(0, 15);  // the same signal at the root: the whole job must end
+  conductor.signalled(0, 15, first_moment);  // the same signal at the root: the whole job must end
   orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
@@ -271,7 +290,7 @@ TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
 
 TEST(Conductor, WorkersThatEndWellAfterASignalMakeAGoodRun) {
   Conductor conductor = conductor_of_two();
-  conductor.signalled(0, 15);
+  conductor.signalled(0, 15, first_moment);
   conductor.exited(0, exited(0, 0), first_moment + 1s);
   conductor.exited(1, exited(1, 0), first_moment + 1s);
   EXPECT_EQ(conductor.verdict().exit_code, 0);
@@ -279,7 +298,7 @@ TEST(Conductor, WorkersThatEndWellAfterASignalMakeAGoodRun) {
 
 TEST(Conductor, AsTorchrunNoRunThatASignalEndedIsGood) {
   Conductor conductor({"a"}, {1}, quick(), EndedWell::failed);
-  conductor.signalled(0, 15);
+  conductor.signalled(0, 15, first_moment);
   conductor.exited(0, exited(0, 0), first_moment);
   conductor.gone(0);
   EXPECT_EQ(conductor.verdict().exit_code, 1);
@@ -294,7 +313,7 @@ TEST(Conductor, AsTorchrunNoRunThatASignalEndedIsGood) {
 
 TEST(Conductor, ANodeThatCannotStartIsTheCause) {
   Conductor conductor = conductor_of_two();
-  conductor.failed(1, Error{"cannot start python3", "not found", "", 2});
+  conductor.failed(1, Error{"cannot start python3", "not found", "", 2}, first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   conductor.exited(0, stopped(0), first_moment);
   EXPECT_EQ(conductor.verdict().exit_code, 2);
@@ -352,16 +371,17 @@ TEST(Growing, WhoHasGoneAgainInterruptsNobody) {
 TEST(Growing, OtherwiseNewcomersWaitUntilTheUserSaysSo) {
   Conductor at_restart = growing(Grow::at_restart);
   at_restart.newcomers(1, true, first_moment);
-  EXPECT_FALSE(at_restart.asked_to_grow());
+  EXPECT_FALSE(at_restart.asked_to_grow(first_moment));
   EXPECT_TRUE(at_restart.take_orders().empty());
 
   Conductor on_signal = growing(Grow::on_signal);
-  EXPECT_FALSE(on_signal.asked_to_grow());  // no newcomer waits
+  EXPECT_FALSE(on_signal.asked_to_grow(first_moment));  // no newcomer waits
   on_signal.newcomers(1, true, first_moment);
   EXPECT_TRUE(on_signal.take_orders().empty());
-  EXPECT_TRUE(on_signal.asked_to_grow());
+  EXPECT_TRUE(on_signal.asked_to_grow(first_moment));
   EXPECT_TRUE(stops(on_signal));
-  EXPECT_FALSE(on_signal.asked_to_grow());  // all agents of a step get the signal at once
+  EXPECT_FALSE(
+      on_signal.asked_to_grow(first_moment));  // all agents of a step get the signal at once
   EXPECT_TRUE(on_signal.take_orders().empty());
 }
 
@@ -388,7 +408,7 @@ TEST(Growing, WhatHappensMeanwhileCounts) {
 
   Conductor lost = growing(Grow::now);
   lost.newcomers(1, true, first_moment);
-  lost.lost(1, true, "no word");
+  lost.lost(1, true, "no word", first_moment);
   lost.exited(0, stopped(0), first_moment);
   lost.gone(0);
   EXPECT_EQ(lost.verdict().kind, CauseKind::node_lost);
@@ -396,7 +416,7 @@ TEST(Growing, WhatHappensMeanwhileCounts) {
   Conductor told = growing(Grow::now);
   told.newcomers(1, true, first_moment);
   EXPECT_TRUE(stops(told));
-  told.signalled(0, 15);
+  told.signalled(0, 15, first_moment);
   const auto orders = told.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);

@@ -43,7 +43,7 @@ Verdict early(CauseKind kind, const Error& error) {
 
 Verdict lost_early(const std::string& host, const Loss& loss) {
   Conductor conductor({host}, {1}, {});
-  conductor.lost(0, loss.kind == Loss::Kind::silent, loss.words);
+  conductor.lost(0, loss.kind == Loss::Kind::silent, loss.words, {});
   return conductor.verdict();
 }
 
@@ -63,8 +63,9 @@ void Coordinator::make_way_for(const rendezvous::Join& join) {
   const Node* const holder = roster_.holder_of_place_of(join);
   if (holder == nullptr || !holder->is_linked() || holder->is_own()) return;
   if (holder->join.host != join.host || holder->join.agent == join.agent) return;
-  tell_user(fmt::format("{} was started again and takes the place of its first agent (pid {})",
-                        join.host, holder->join.pid));
+  tell_of_visitor(
+      fmt::format("{} was started again and takes the place of its first agent (pid {})", join.host,
+                  holder->join.pid));
   dismiss(*roster_.find(holder->join.agent), {exit_failure, {}});
 }
 
@@ -94,12 +95,16 @@ std::string_view name_of(Stage stage) {
 
 std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& join) {
   make_way_for(join);
-  auto refused = roster_.admit(join);
+  auto refused = barred_.contains(join.host)
+                     ? rendezvous::Refused{rendezvous::Refusal::job,
+                                           join.host + " was lost too often, soon after the start"}
+                     : roster_.admit(join);
   if (refused) {
-    tell_user(fmt::format("refused an agent on {}: {}", join.host, refused->text));
+    tell_of_visitor(fmt::format("refused an agent on {}: {}", join.host, refused->text));
   } else if (const auto* other = roster_.with_other_max_restarts(join)) {
-    tell_user(fmt::format("{} came with --max-restarts {}; the {} of the root agent on {} counts",
-                          join.host, *join.max_restarts, *other->max_restarts, other->host));
+    tell_of_visitor(
+        fmt::format("{} came with --max-restarts {}; the {} of the root agent on {} counts",
+                    join.host, *join.max_restarts, *other->max_restarts, other->host));
   }
   return refused;
 }
@@ -114,16 +119,22 @@ void Coordinator::pass(Moment now) {
   now_ = now;
   const bool due = wake_at() && now.steady >= *wake_at();
   if (!due) return;
-  if (stage_ == Stage::preparing && now.steady >= deadline_) {
+  if (stage_ == Stage::arranging) {
+    end_attempt(no_order_in_time());
+  } else if (stage_ == Stage::preparing && now.steady >= deadline_) {
     end_attempt(attempt_.store_unreachable ? *attempt_.store_unreachable : nobody_is_ready());
   } else if (stage_ == Stage::running) {
     remind();
     look_for_a_hang();
     attempt_.conductor->passed(now.steady);
+    lose_the_late();
   } else if (stage_ == Stage::pausing) {
     begin_attempt();
   } else if (stage_ == Stage::asking) {
     conclude();
+  } else if (stage_ == Stage::telling) {
+    happened(
+        EndTold{course_.verdict.message.empty() ? "the run is over" : course_.verdict.message});
   } else if (stage_ == Stage::parting) {
     stage_ = late_agents_ > 0 ? Stage::parting : Stage::over;
     late_agents_ = 0;
@@ -154,13 +165,13 @@ std::optional<SteadyTime> Coordinator::wake_at() const {
       return std::min(last_call_.value_or(deadline_), next_report_);
     case Stage::running:
       return wake_while_running();
+    case Stage::arranging:
     case Stage::preparing:
     case Stage::pausing:
     case Stage::asking:
+    case Stage::telling:
     case Stage::parting:
       return deadline_;
-    case Stage::arranging:
-    case Stage::telling:
     case Stage::over:
       break;
   }
@@ -196,14 +207,20 @@ void Coordinator::happened(const Came& came) {
     return;
   }
   if (node.has_seat) return;
-  tell_user(fmt::format("{} waits as a spare", node.join.host));
+  tell_of_visitor(fmt::format("{} waits as a spare", node.join.host));
   send(node, rendezvous::WaitAsSpare{spare_waits_until(roster_.newcomers() > newcomers_before)});
   if (stage_ == Stage::running) count_newcomers();
 }
 
 void Coordinator::happened(Said& said) {
   Node* const node = roster_.find(said.agent);
-  if (node == nullptr || !node->has_seat || !node->is_linked()) return;
+  if (node == nullptr) return;
+  // In every stage: its sender waits until it is taken. Lines are of the link, not of an attempt.
+  if (auto* output = std::get_if<rendezvous::OutputLines>(&said.message.what)) {
+    actions_.emplace_back(Show{said.agent, node->join.host, std::move(*output)});
+    return;
+  }
+  if (!node->has_seat || !node->is_linked()) return;
   switch (stage_) {
     case Stage::gathering:
     case Stage::pausing:
@@ -231,19 +248,19 @@ void Coordinator::happened(const Left& left) {
   if (!node->has_seat) {
     roster_.forget(left.agent);
     if (was_spare) {
-      tell_user(fmt::format("{} no longer waits as a spare", host));
+      tell_of_visitor(fmt::format("{} no longer waits as a spare", host));
       if (stage_ == Stage::running) count_newcomers();
     }
     return;
   }
   if (stage_ == Stage::gathering || stage_ == Stage::pausing) {
     same_members_ = false;
-    tell_user(fmt::format("{} left before the job was complete: {}", host, loss.words));
+    tell_of_visitor(fmt::format("{} left before the job was complete: {}", host, loss.words));
     return roster_.forget(left.agent);
   }
   roster_.unseat(*node, NodeState::lost);
   if (stage_ != Stage::running) return end_attempt(lost_early(host, loss));
-  attempt_.conductor->lost(*node->part, loss.kind == Loss::Kind::silent, loss.words);
+  attempt_.conductor->lost(*node->part, loss.kind == Loss::Kind::silent, loss.words, now_.steady);
 }
 
 void Coordinator::happened(const NodeEnded& ended) {
@@ -281,8 +298,9 @@ void Coordinator::happened(const EndTold& told) {
 }
 
 void Coordinator::begin_attempt() {
+  forget_old_attempts();
   AttemptCourse course;
-  course.number = static_cast<int>(course_.attempts.size());
+  course.number = course_.attempts.empty() ? 0 : course_now().number + 1;
   course.started = now_.wall;
   course.phases.began = now_.steady;
   course_.attempts.push_back(std::move(course));
@@ -293,6 +311,17 @@ void Coordinator::begin_attempt() {
   deadline_ = now_.steady + settings_.join_timeout;
   next_report_ = now_.steady + report_missing_every;
   stage_ = Stage::gathering;
+}
+
+void Coordinator::forget_old_attempts() {
+  std::vector<AttemptCourse>& attempts = course_.attempts;
+  if (attempts.size() >= most_recorded) attempts.erase(attempts.begin());
+  if (attempts.size() < most_recorded_with_nodes) return;
+  AttemptCourse& old = *(attempts.end() - most_recorded_with_nodes);
+  old.nodes = {};
+  old.networks = {};
+  old.order.reset();
+  old.hang.reset();
 }
 
 // Waits until all nodes are present, or enough nodes and the last call is over. If the last attempt
@@ -343,13 +372,13 @@ void Coordinator::end_attempt(Verdict verdict) {
   const Restarts::Next next = restarts_.after(ended.verdict, lifetime());
   course_.restarts = restarts_.count();
   interruption_.reset();
-  if (!next.again) {
-    if (!next.words.empty()) tell_user(next.words);
+  if (!next.again || is_hopeless_without(next.lost_too_often)) {
+    if (!next.again && !next.words.empty()) tell_user(next.words);
     return end_run();
   }
   same_members_ = true;
-  for (const std::string& agent : attempt_.members) {
-    Node* const node = roster_.find(agent);
+  for (const Part& part : attempt_.parts) {
+    Node* const node = roster_.find(part.agent);
     if (node != nullptr && node->has_seat && node->leaves_by) {
       dismiss(*node, {128 + *node->leaves_by, {}});
     }
@@ -361,6 +390,30 @@ void Coordinator::end_attempt(Verdict verdict) {
   if (next.pause == milliseconds(0)) return begin_attempt();
   stage_ = Stage::pausing;
   deadline_ = now_.steady + next.pause;
+}
+
+// Whether the job ends because a node was lost so often; an elastic one goes on with the others, if
+// they are enough, and takes no agent from that node any more. More than one agent on the root's
+// own host may have that name, so none is barred there.
+bool Coordinator::is_hopeless_without(const std::string& node) {
+  const bool is_at_the_root = std::ranges::any_of(roster_.nodes(), [&](const auto& entry) {
+    return entry.second->is_own() && entry.second->join.host == node;
+  });
+  if (node.empty() || is_at_the_root) return false;
+  const std::string words = fmt::format("{} was lost {} times, each within {} of the start", node,
+                                        hopeless_after, duration_text(short_life));
+  if (!settings_.elastic || roster_.seated() < settings_.size.least) {
+    tell_user("not restarted: " + words);
+    return true;
+  }
+  tell_user(words + ": the job goes on without it");
+  barred_.insert(node);
+  std::vector<std::string> there;
+  for (const auto& [agent, one] : roster_.nodes()) {
+    if (one->is_linked() && one->join.host == node) there.push_back(agent);
+  }
+  for (const std::string& agent : there) dismiss(*roster_.find(agent), {exit_failure, {}});
+  return false;
 }
 
 void Coordinator::end_run() {
@@ -381,6 +434,7 @@ void Coordinator::copy_verdict() {
 void Coordinator::conclude() {
   course_.ended = now_.wall;
   stage_ = Stage::telling;
+  deadline_ = now_.steady + telling_limit;
   actions_.emplace_back(TellEnd{});
 }
 
@@ -412,8 +466,8 @@ std::vector<std::string> Coordinator::awaited() const {
 const rendezvous::Assignment* Coordinator::part_of(const std::string& agent) const {
   const Node* const node = roster_.find(agent);
   const bool has_part =
-      node != nullptr && node->part && *node->part < attempt_.arrangement.parts.size();
-  return has_part ? &attempt_.arrangement.parts[*node->part] : nullptr;
+      attempt_.is_arranged && node != nullptr && node->part && *node->part < attempt_.parts.size();
+  return has_part ? &attempt_.parts[*node->part].plan : nullptr;
 }
 
 Verdict Coordinator::too_few_joined() const {
@@ -446,13 +500,25 @@ void Coordinator::report_missing() {
                         duration_text(waited), duration_text(settings_.join_timeout)));
 }
 
+void Coordinator::tell_of_visitor(std::string text) {
+  if (now_.steady - visitors_told_since_ >= visitor_lines_while) {
+    const int left_out = visitors_told_ - most_visitor_lines;
+    if (left_out > 0) {
+      tell_user(fmt::format("{} more lines about agents that come and go were left out", left_out));
+    }
+    visitors_told_since_ = now_.steady;
+    visitors_told_ = 0;
+  }
+  if (++visitors_told_ <= most_visitor_lines) tell_user(std::move(text));
+}
+
 void Coordinator::send(const Node& node, rendezvous::ToNode message) {
   if (node.is_linked()) actions_.emplace_back(Send{node.join.agent, std::move(message)});
 }
 
 void Coordinator::send_members(const rendezvous::ToNode& message) {
-  for (const std::string& agent : attempt_.members) {
-    const Node* const node = roster_.find(agent);
+  for (const Part& part : attempt_.parts) {
+    const Node* const node = roster_.find(part.agent);
     if (node != nullptr && node->has_seat) send(*node, message);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,33 +90,35 @@ class Coordinator {
     std::vector<int> questions;  // that it answers
     bool is_alarm = false;       // a rank's word began it, or came meanwhile
   };
+  // A member's part in the current attempt.
+  struct Part {
+    std::string agent;
+    std::string host;
+    rendezvous::Assignment plan;        // once the order is computed
+    std::optional<SteadyTime> started;  // when its workers ran
+    std::vector<int> pids;              // 4 bytes per rank, to name those that are slow
+    std::optional<hang::Still> still;   // since when its ranks have made no progress
+  };
   // The state of the current attempt that its record does not hold.
   struct Attempt {
-    std::vector<std::string> members;  // by part
-    std::vector<std::string> hosts;    // by part
-    Arrangement arrangement;
-    std::size_t late = 0;  // members that are preparing
-    // By part: what the others get when the root's own node, with the store, is ready. Empty: all
-    // have theirs.
-    std::vector<rendezvous::Assignment> held;
-    std::size_t started = 0;  // members whose workers run
+    std::vector<Part> parts;
+    bool is_arranged = false;    // every part has its plan
+    std::size_t store_host = 0;  // the part beside the store
+    std::size_t late = 0;        // members that are preparing
+    std::size_t started = 0;     // members whose workers run
     SteadyTime start_sent{};
-    std::vector<view::Share> staged;  // by node that has its copy of the environment
-    std::uint64_t staged_bytes = 0;   // that they received
+    std::optional<SteadyTime> stopped;  // … or failed
+    std::vector<view::Share> staged;    // by node that has its copy of the environment
+    std::uint64_t staged_bytes = 0;     // that they received
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
     std::vector<view::Share> warmed;      // by node that imported for its warm parent
     std::vector<view::Share> prefetched;  // by node that has read what its ranks import
-    std::vector<SteadyTime> started_at;   // by part; of members that have not started: the epoch
-    std::vector<std::vector<int>> pids;   // by part: 4 bytes per rank, to name those that are slow
     // The arrivals that were told before all members had started, and when.
     std::optional<std::pair<rendezvous::Arrivals, SteadyTime>> arrivals;
     bool import_is_told = false;
-    std::optional<SteadyTime> first_failure;
     // The error of a member that cannot reach the store; the fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
-    // By part: since when its ranks have made no progress.
-    std::vector<std::optional<hang::Still>> still;
     SteadyTime progress{};             // the last word of a rank that moved or ended
     bool hang_is_told = false;         // until a rank moves again
     std::optional<hang::Alarm> alarm;  // the first rank's word that it has given up waiting
@@ -140,6 +143,8 @@ class Coordinator {
   // Between attempts (coordinator.cc).
   void make_way_for(const rendezvous::Join& join);
   void begin_attempt();
+  void forget_old_attempts();
+  bool is_hopeless_without(const std::string& node);
   void gather();
   void end_attempt(Verdict verdict);
   void end_run();
@@ -171,9 +176,13 @@ class Coordinator {
   void remind();
   std::optional<std::chrono::milliseconds> lifetime() const;
   Verdict nobody_is_ready() const;
+  Verdict no_order_in_time() const;
+  std::optional<SteadyTime> last_word_due() const;
+  void lose_the_late();
+  void lose(std::size_t part, std::string words);
 
   // The environment's way to all nodes (staging.cc).
-  void plan_staging(std::vector<rendezvous::Assignment>& parts) const;
+  void plan_staging();
   void on_staged(const Node& node, const rendezvous::Staged& staged);
   void tell_staging();
 
@@ -211,6 +220,8 @@ class Coordinator {
   void send_members(const rendezvous::ToNode& message);
   void dismiss(Node& node, rendezvous::Finish finish);
   void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
+  // About agents that come and go, which they may do at any rate.
+  void tell_of_visitor(std::string text);
 
   AttemptCourse& course_now() { return course_.attempts.back(); }
 
@@ -229,7 +240,10 @@ class Coordinator {
   SteadyTime next_report_{};             // when to report the missing nodes
   rendezvous::Finish finish_message_;
   int looks_ = 0;
-  int late_agents_ = 0;  // agents that may still join, to learn that the run is over
+  std::set<std::string> barred_;  // nodes that were lost too often
+  SteadyTime visitors_told_since_{};
+  int visitors_told_ = 0;  // lines since then, with those left out
+  int late_agents_ = 0;    // agents that may still join, to learn that the run is over
   std::vector<Action> actions_;
 };
 

@@ -189,7 +189,7 @@ TEST(Coordinator, TheExitsOfAnAttemptAreKeptUntilTheNextHasEnded) {
   for (std::size_t attempt = 0; attempt < 3; ++attempt) {
     run.all_start(2);
     agent::WorkerExit exit;
-    exit.exit_code = 1;
+    exit.rank = exit.exit_code = 1;
     run.say(1, exit);
     for (int node : {0, 1}) run.say(node, Gone{});
     const auto& attempts = run.coordinator.course().attempts;
@@ -399,7 +399,7 @@ TEST(Coordinator, RanksOfAnEarlierAttemptDoNotCome) {
   for (const int node : {0, 1}) run.come(node);
   run.all_start(2);
   agent::WorkerExit exit;
-  exit.exit_code = 1;
+  exit.rank = exit.exit_code = 1;
   run.say(1, exit);
   run.after(1s);
   for (const int node : {0, 1}) run.say(node, Gone{});

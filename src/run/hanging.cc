@@ -19,6 +19,7 @@ SteadyTime earlier(const std::optional<SteadyTime>& a, SteadyTime b) {
 std::optional<SteadyTime> Coordinator::wake_while_running() const {
   std::optional<SteadyTime> at = attempt_.conductor->wake_at();
   if (interruption_ && interruption_->remind_at) at = earlier(at, *interruption_->remind_at);
+  if (const auto due = last_word_due()) at = earlier(at, *due);
   if (attempt_.look) return earlier(at, attempt_.look->ends);
   if (const auto due = hang_due()) at = earlier(at, *due);
   return at;
@@ -33,9 +34,9 @@ std::optional<SteadyTime> Coordinator::hang_due() const {
   }
   std::optional<SteadyTime> since;
   bool some_communicate = false;
-  for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
+  for (std::size_t part = 0; part < attempt_.parts.size(); ++part) {
     if (attempt_.conductor->has_gone(part)) continue;
-    const auto& still = attempt_.still[part];
+    const auto& still = attempt_.parts[part].still;
     if (!still) return std::nullopt;
     since = std::max(since.value_or(still->since), still->since);
     some_communicate = some_communicate || still->some_communicate;
@@ -72,11 +73,11 @@ void Coordinator::look_at_ranks(Cause cause) {
   look.ends = now_.steady + look_limit;
   look.latest = now_.steady + recorded_limit;
   look.silent_until = now_.steady + settings_.silence_limit;
-  look.has_answered.resize(attempt_.members.size());
-  look.to_come.resize(attempt_.members.size());
-  for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
+  look.has_answered.resize(attempt_.parts.size());
+  look.to_come.resize(attempt_.parts.size());
+  for (std::size_t part = 0; part < attempt_.parts.size(); ++part) {
     if (attempt_.conductor->has_gone(part)) continue;
-    const Node* const node = roster_.find(attempt_.members[part]);
+    const Node* const node = roster_.find(attempt_.parts[part].agent);
     send(*node, rendezvous::LookAtRanks{look.number, look.is_hang});
     ++look.missing;
   }
@@ -84,7 +85,7 @@ void Coordinator::look_at_ranks(Cause cause) {
 }
 
 void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still> still) {
-  attempt_.still[part] = still;
+  attempt_.parts[part].still = still;
   if (!still) attempt_.progress = now_.steady;
   if (still || !std::exchange(attempt_.hang_is_told, false)) return;
   if (attempt_.conductor->is_stopping()) return;
@@ -96,10 +97,10 @@ void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still>
 // A rank whose watchdog has timed out tears everything down, within seconds: the look is at once,
 // and once in an attempt, however many ranks follow it.
 void Coordinator::alarmed(std::size_t part, hang::Alarm alarm) {
-  if (part != attempt_.arrangement.store_host || !settings_.hang_timeout) return;
+  if (part != attempt_.store_host || !settings_.hang_timeout) return;
   if (attempt_.alarm || attempt_.hang_is_told || attempt_.conductor->is_stopping()) return;
   // Any client may write any number.
-  if (alarm.rank >= attempt_.arrangement.parts[part].world_size) alarm.rank.reset();
+  if (alarm.rank >= attempt_.parts[part].plan.world_size) alarm.rank.reset();
   attempt_.alarm = alarm;
   if (!attempt_.look) look_at_ranks(Cause::hang);
   attempt_.look->is_alarm = true;
@@ -140,9 +141,9 @@ void Coordinator::end_look_if_all_is_said() {
 
 std::vector<int> Coordinator::ranks_unseen_by(const Look& look) const {
   std::vector<int> unseen;
-  for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
+  for (std::size_t part = 0; part < attempt_.parts.size(); ++part) {
     if (look.has_answered[part] != 0 || attempt_.conductor->has_gone(part)) continue;
-    const rendezvous::Assignment& plan = attempt_.arrangement.parts[part];
+    const rendezvous::Assignment& plan = attempt_.parts[part].plan;
     for (int i = 0; i < plan.nproc; ++i) unseen.push_back(plan.first_rank + i);
   }
   std::ranges::sort(unseen);
@@ -200,15 +201,15 @@ void Coordinator::hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm) 
   actions_.emplace_back(TellHang{});
   actions_.emplace_back(KeepRecord{});
   if (settings_.on_hang == OnHang::report) return;
-  attempt_.conductor->hung(message, node, settings_.on_hang == OnHang::abort);
+  attempt_.conductor->hung(message, node, settings_.on_hang == OnHang::abort, now_.steady);
 }
 
-// By the attempt's plan.
+// By the attempt's plan, if it has one.
 hang::NodeOf Coordinator::node_of_rank() const {
   std::map<int, std::string> by_first_rank;
-  for (std::size_t part = 0; part < attempt_.hosts.size(); ++part) {
-    const rendezvous::Assignment& plan = attempt_.arrangement.parts[part];
-    if (plan.nproc > 0) by_first_rank.emplace(plan.first_rank, attempt_.hosts[part]);
+  for (const Part& part : attempt_.parts) {
+    if (!attempt_.is_arranged) break;
+    if (part.plan.nproc > 0) by_first_rank.emplace(part.plan.first_rank, part.host);
   }
   return [by_first_rank = std::move(by_first_rank)](int rank) -> std::string {
     const auto next = by_first_rank.upper_bound(rank);

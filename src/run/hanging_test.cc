@@ -25,6 +25,12 @@ RanksSeen seen(int look, int rank, hang::Doing doing) {
   return {look, std::move(groups).take()};
 }
 
+agent::WorkerExit exit_of(int rank) {
+  agent::WorkerExit exit;
+  exit.rank = rank;
+  return exit;
+}
+
 // Three nodes with a rank each.
 class Hanging : public ::testing::Test {
  protected:
@@ -115,7 +121,7 @@ TEST_F(Hanging, IsSeenBesideNodesWhoseRanksHaveEnded) {
   begin(OnHang::report);
   run->say(0, RanksStill{15s, true});
   run->say(2, RanksStill{15s, true});
-  run->say(1, agent::WorkerExit{});
+  run->say(1, exit_of(1));
   run->say(1, Gone{});
   run->after(29s);
   EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
@@ -129,7 +135,7 @@ TEST_F(Hanging, IsNoneIfARankEndsWhileItIsLookedAt) {
   begin(OnHang::abort);
   all_stand_still();
   run->after(15s);
-  run->say(1, agent::WorkerExit{});
+  run->say(1, exit_of(1));
   all_are_seen();
   EXPECT_FALSE(hang());
   EXPECT_EQ(run->count_sent<Stop>(0), 0);

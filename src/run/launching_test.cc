@@ -167,7 +167,7 @@ TEST(Launching, ANodeStartsWhenTheStoreIsFound) {
 
 TEST(Launching, ANodeThatIsStoppedBeforeTheStoreIsFoundDoesNotStart) {
   Starting node;
-  node.tell(Stop{1s, "rank 3 failed"});
+  node.tell(Stop{1s});
   EXPECT_TRUE(node.said<Gone>());
   node.on(StoreFound{0, "10.0.0.1"});
   EXPECT_FALSE(node.did<StartWorkers>());

@@ -222,14 +222,32 @@ void NodePart::happened(const GotSignal& got) {
     if (got.for_all) return report(rendezvous::Notice{got.signal});
     return on_message(rendezvous::Notice{got.signal});
   }
-  if (state_ == PartState::spare) {
+  told_to_end(got);
+}
+
+// Only a repeat shortens a grace: where the root has no say in it any more, or this node leaves
+// alone, its own ranks' and no others'.
+void NodePart::told_to_end(const GotSignal& got) {
+  using Signal = process::Impatience::Signal;
+  const Signal signal = impatience_.arrived(got.came.value_or(now_));
+  if (signal == Signal::delivery) return;
+  if (wish_ == Wish::leave || exit_code_) {
+    if (signal == Signal::repeat && is_alive()) stop(milliseconds(0));
+  } else if (state_ == PartState::spare) {
     exit_code_ = 128 + got.signal;
-  } else if (!settings_.is_own &&
-             (settings_.elastic || (settings_.is_replaced && got.signal == SIGTERM))) {
+  } else if (may_leave(got)) {
+    wish_ = Wish::leave;
     report(rendezvous::Leaving{got.signal});
   } else {
+    wish_ = Wish::end_all;
     report(rendezvous::Signalled{got.signal});
   }
+}
+
+// Whether the job goes on without this node. A user who has ended the whole job ends it again.
+bool NodePart::may_leave(const GotSignal& got) const {
+  return !settings_.is_own && !got.for_all && wish_ == Wish::none &&
+         (settings_.elastic || (settings_.is_replaced && got.signal == SIGTERM));
 }
 
 // An agent that has lost its keeper, or its launcher over ssh, must not continue: no process would

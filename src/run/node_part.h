@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "hang/stillness.h"
+#include "process/impatience.h"
 #include "rendezvous/link.h"
 #include "rendezvous/run_messages.h"
 
@@ -93,7 +94,8 @@ enum class SignalMeaning { end, notice, grow };
 struct GotSignal {
   int signal = 0;
   SignalMeaning meaning = SignalMeaning::end;
-  bool for_all = false;  // the other agents have not received it
+  bool for_all = false;                 // the other agents have not received it
+  std::optional<SteadyTime> came = {};  // if it is known more exactly than the event's time
 };
 // No process would clean up after this agent, so it must not continue.
 struct KeeperLost {
@@ -235,6 +237,8 @@ class NodePart {
   void on_message(const rendezvous::Notice& notice);
   void on_message(const rendezvous::Finish& finish);
 
+  void told_to_end(const GotSignal& got);
+  bool may_leave(const GotSignal& got) const;
   bool is_alive() const { return state_ == PartState::starting || state_ == PartState::running; }
   void ready();
   void start_workers();
@@ -253,6 +257,8 @@ class NodePart {
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;
+  process::Impatience impatience_;  // of all signals that end, however they came here
+  enum class Wish { none, leave, end_all } wish_ = Wish::none;  // that the root has been told
   std::optional<int> exit_code_;
   std::vector<PartAction> actions_;
 };

@@ -19,27 +19,27 @@ constexpr std::chrono::seconds worth_a_line{1};
 std::optional<view::Spread> Coordinator::time_to_join() const {
   const SteadyTime began = course_.attempts.back().phases.began;
   std::vector<view::Share> shares;
-  for (const std::string& agent : attempt_.members) {
-    const Node& node = *roster_.find(agent);
+  for (const Part& part : attempt_.parts) {
+    const Node& node = *roster_.find(part.agent);
     if (node.linked_at < began) continue;
     shares.push_back(
-        {duration_cast<milliseconds>(node.linked_at - began), std::nullopt, node.join.host});
+        {duration_cast<milliseconds>(node.linked_at - began), std::nullopt, part.host});
   }
   return view::spread_of(shares);
 }
 
 std::optional<view::Spread> Coordinator::time_to_start() const {
   std::vector<view::Share> shares;
-  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
-    const auto took = duration_cast<milliseconds>(attempt_.started_at[i] - attempt_.start_sent);
-    shares.push_back({took, std::nullopt, attempt_.hosts[i]});
+  for (const Part& part : attempt_.parts) {
+    const auto took = duration_cast<milliseconds>(*part.started - attempt_.start_sent);
+    shares.push_back({took, std::nullopt, part.host});
   }
   return view::spread_of(shares);
 }
 
 // Ranks may come to the store before the root hears that the last of them has started.
 void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
-  if (attempt_.started < attempt_.members.size()) {
+  if (attempt_.started < attempt_.parts.size()) {
     attempt_.arrivals = {arrivals, told};
     return;
   }
@@ -74,17 +74,16 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
 
 std::vector<MemberRanks> Coordinator::ranks_of_members() const {
   std::vector<MemberRanks> all;
-  all.reserve(attempt_.members.size());
-  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
-    const rendezvous::Assignment& part = attempt_.arrangement.parts[i];
-    MemberRanks ranks{attempt_.hosts[i],
+  all.reserve(attempt_.parts.size());
+  for (const Part& part : attempt_.parts) {
+    MemberRanks ranks{part.host,
                       {},
-                      part.first_rank,
-                      part.nproc,
-                      attempt_.pids[i],
-                      attempt_.started_at[i],
-                      i == attempt_.arrangement.store_host};
-    if (const Node* const node = roster_.find(attempt_.members[i])) {
+                      part.plan.first_rank,
+                      part.plan.nproc,
+                      part.pids,
+                      *part.started,
+                      &part == &attempt_.parts[attempt_.store_host]};
+    if (const Node* const node = roster_.find(part.agent)) {
       ranks.addresses = node->join.addresses;
       const std::string& seen = node->is_own() ? root_address_ : node->address;
       if (!seen.empty()) ranks.addresses.push_back(seen);
@@ -106,7 +105,7 @@ view::Launch Coordinator::launch(SteadyTime now) const {
   launch.attempt = course.number;
   launch.elapsed = duration_cast<milliseconds>(now - course.phases.began);
   launch.of_ranks = settings_.ranks_in_place;
-  launch.of = attempt_.members.size();
+  launch.of = attempt_.parts.size();
   switch (stage_) {
     case Stage::gathering:
       launch.step = view::Launch::Step::join;
@@ -119,7 +118,7 @@ view::Launch Coordinator::launch(SteadyTime now) const {
       break;
     case Stage::preparing:
       launch.step = view::Launch::Step::prepare;
-      launch.there = attempt_.members.size() - attempt_.late;
+      launch.there = attempt_.parts.size() - attempt_.late;
       launch.missing = awaited_members();
       break;
     default:
@@ -129,7 +128,7 @@ view::Launch Coordinator::launch(SteadyTime now) const {
       for (const view::NodeRecord& node : course.nodes) {
         launch.ranks += static_cast<std::size_t>(node.nproc);
       }
-      if (attempt_.started == attempt_.members.size()) break;
+      if (attempt_.started == attempt_.parts.size()) break;
       launch.step = view::Launch::Step::start;
       launch.missing = awaited_members();
   }
@@ -139,12 +138,12 @@ view::Launch Coordinator::launch(SteadyTime now) const {
 // Of this attempt: who is still preparing, or has not started its ranks.
 std::vector<std::string> Coordinator::awaited_members() const {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
-    const Node* const node = roster_.find(attempt_.members[i]);
+  for (const Part& part : attempt_.parts) {
+    const Node* const node = roster_.find(part.agent);
     const bool is_through = stage_ == Stage::preparing
                                 ? node != nullptr && node->state != NodeState::preparing
-                                : attempt_.started_at[i] != SteadyTime{};
-    if (!is_through) names.push_back(attempt_.hosts[i]);
+                                : part.started.has_value();
+    if (!is_through) names.push_back(part.host);
   }
   return names;
 }

@@ -35,9 +35,20 @@ struct AttemptCourse {
 struct Course {
   WallTime started{};
   WallTime ended{};
-  std::vector<AttemptCourse> attempts;
-  int restarts = 0;  // attempts that followed a failure
+  std::vector<AttemptCourse> attempts;  // the last ones (most_recorded); none is left out between
+  int restarts = 0;                     // attempts that followed a failure
   Verdict verdict;
+
+  // An attempt that is among them.
+  const AttemptCourse& attempt(int number) const {
+    return attempts[static_cast<std::size_t>(number - attempts.front().number)];
+  }
 };
+
+// Nothing else bounds what losses and growth cost a job that runs for weeks: of so many attempts
+// there is a record, …
+inline constexpr std::size_t most_recorded = 1'000;
+// … and of the last ones where each rank was, which takes half a kilobyte per node.
+inline constexpr std::size_t most_recorded_with_nodes = 8;
 
 }  // namespace toprun::run

@@ -31,7 +31,7 @@ std::string failure_key(const Verdict& verdict) {
                      exit.error_file ? exit.error_file->message : exit.exception);
 }
 
-milliseconds pause_before(int short_lives) {
+milliseconds pause_after(int short_lives) {
   if (short_lives < 2) return milliseconds(0);
   milliseconds pause = first_pause;
   for (int i = 2; i < short_lives && pause < longest_pause; ++i) pause *= 2;
@@ -42,12 +42,40 @@ milliseconds pause_before(int short_lives) {
 
 Restarts::Next Restarts::after(const Verdict& verdict, std::optional<milliseconds> lived) {
   if (verdict.told_to_end) return {};
+  count_life(lived);
   if (is_failure(verdict)) return after_failure(verdict, lived);
-  if (verdict.kind == CauseKind::grown) return {true, milliseconds(0), {}};
-  if (!is_loss(verdict) || !survives_a_loss()) return {};
-  short_lives_ = 0;
   same_instant_failures_ = 0;
-  return {true, milliseconds(0), "starting again without it"};
+  if (is_loss(verdict) && survives_a_loss()) return after_loss(verdict);
+  if (verdict.kind != CauseKind::grown) return {};
+  Next next{true, milliseconds(0), {}};
+  pause_before(next);
+  return next;
+}
+
+void Restarts::count_life(std::optional<milliseconds> lived) {
+  const bool was_short = lived < short_life;
+  short_lives_ = was_short ? short_lives_ + 1 : 0;
+  if (!was_short) short_losses_.clear();
+}
+
+void Restarts::pause_before(Next& next) const {
+  next.pause = pause_after(short_lives_);
+  if (next.pause == milliseconds(0)) return;
+  next.words += fmt::format("{} in {}, because the last {} attempts were short",
+                            next.words.empty() ? "the next attempt starts" : "",
+                            duration_text(next.pause), short_lives_);
+}
+
+// A node that is told to leave is not at fault.
+Restarts::Next Restarts::after_loss(const Verdict& verdict) {
+  const bool is_short = short_lives_ > 0;
+  const bool was_lost = verdict.kind != CauseKind::interrupted;
+  Next next{true, milliseconds(0), "starting again without it"};
+  pause_before(next);
+  if (was_lost && is_short && ++short_losses_[verdict.node] >= hopeless_after) {
+    next.lost_too_often = verdict.node;
+  }
+  return next;
 }
 
 Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<milliseconds> lived) {
@@ -72,13 +100,8 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
     return {false, {}, fmt::format("all of --max-restarts {} are used up", max_restarts_)};
   }
   ++count_;
-  short_lives_ = has_ended && lived < short_life ? short_lives_ + 1 : 0;
-  Next next{true, pause_before(short_lives_),
-            fmt::format("restart {} of {}", count_, max_restarts_)};
-  if (next.pause > milliseconds(0)) {
-    next.words += fmt::format(" in {}, because the last {} attempts were short",
-                              duration_text(next.pause), short_lives_);
-  }
+  Next next{true, milliseconds(0), fmt::format("restart {} of {}", count_, max_restarts_)};
+  pause_before(next);
   return next;
 }
 

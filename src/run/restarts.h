@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -13,10 +14,10 @@ namespace toprun::run {
 // A worker that exits with this code asks not to be restarted (as with NVIDIA's ft_launcher).
 inline constexpr int no_restart_exit_code = 93;
 // After so many instant failures (run/settings.h) of the same kind in a row, a restart is
-// pointless.
+// pointless, and so is one with a node that was lost so often in short lives.
 inline constexpr int hopeless_after = 3;
-// The third and later attempts in a row with a shorter life than this start after a pause, which
-// doubles each time.
+// After the second attempt in a row with a shorter life than this, whatever ended it, the next ones
+// start after a pause, which doubles each time.
 inline constexpr std::chrono::milliseconds short_life{10'000};
 inline constexpr std::chrono::milliseconds first_pause{1'000};
 inline constexpr std::chrono::milliseconds longest_pause{30'000};
@@ -32,8 +33,10 @@ class Restarts {
     bool again = false;
     std::chrono::milliseconds pause{0};
     std::string words;  // the decision or its reason; empty if there is nothing to report
+    std::string lost_too_often = {};  // the node with which a restart is pointless
   };
-  // `lived`: the time from the workers' start to the first failure; unset if they never started.
+  // `lived`: the time from the workers' start to the first failure or the order to end; unset if
+  // they never started.
   Next after(const Verdict& verdict, std::optional<std::chrono::milliseconds> lived);
 
   // TORCHELASTIC_RESTART_COUNT: the number of failures so far that another attempt followed.
@@ -41,6 +44,9 @@ class Restarts {
 
  private:
   Next after_failure(const Verdict& verdict, std::optional<std::chrono::milliseconds> lived);
+  Next after_loss(const Verdict& verdict);
+  void count_life(std::optional<std::chrono::milliseconds> lived);
+  void pause_before(Next& next) const;
   bool survives_a_loss() const { return size_.repairable; }
 
   Size size_;
@@ -48,6 +54,7 @@ class Restarts {
   std::chrono::milliseconds instant_;
   int count_ = 0;
   int short_lives_ = 0;
+  std::map<std::string, int> short_losses_;  // by node, since the last long life
   int same_instant_failures_ = 0;
   std::string last_failure_;
 };

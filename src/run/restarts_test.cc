@@ -82,9 +82,7 @@ TEST(Restarts, LossesDoNotUseThemUp) {
 TEST(Restarts, NewcomersDoNotUseThemUp) {
   Restarts restarts({1, 2, true}, 1);
   for (int i = 0; i < 5; ++i) {
-    const auto next = restarts.after(of_kind(CauseKind::grown, ""), 300ms);
-    EXPECT_TRUE(next.again);
-    EXPECT_EQ(next.pause, 0ms);
+    EXPECT_TRUE(restarts.after(of_kind(CauseKind::grown, ""), 300ms).again);
   }
   EXPECT_EQ(restarts.count(), 0);
   EXPECT_TRUE(restarts.after(failed(), 1h).again);
@@ -108,13 +106,41 @@ TEST(Restarts, GoOnWhenFailuresDifferOrTakeTime) {
   for (int i = 0; i < 6; ++i) EXPECT_TRUE(take_time.after(failed(), 2s).again);
 }
 
-TEST(Restarts, PauseBetweenShortLives) {
-  Restarts restarts(fixed, 20);
-  std::vector<std::chrono::milliseconds> pauses;
-  for (int i = 0; i < 8; ++i) pauses.push_back(restarts.after(failed(), 2s).pause);
-  EXPECT_EQ(pauses, (std::vector<std::chrono::milliseconds>{0s, 1s, 2s, 4s, 8s, 16s, 30s, 30s}));
-  EXPECT_EQ(restarts.after(failed(), 1h).pause, 0s);
-  EXPECT_EQ(restarts.after(failed(), 2s).pause, 0s);
+TEST(Restarts, PauseBetweenShortLivesWhateverEndedThem) {
+  using Pauses = std::vector<std::chrono::milliseconds>;
+  const std::vector<std::vector<Verdict>> causes = {
+      {failed()},
+      {of_kind(CauseKind::hang)},
+      {of_kind(CauseKind::grown, "")},
+      {of_kind(CauseKind::interrupted)},
+      {of_kind(CauseKind::node_lost), of_kind(CauseKind::agent_lost, "n2")},
+      {failed(), of_kind(CauseKind::agent_lost), of_kind(CauseKind::grown, "")},
+  };
+  for (const std::vector<Verdict>& kinds : causes) {
+    Restarts restarts(fixed, 20);
+    Pauses pauses;
+    for (std::size_t i = 0; i < 8; ++i) {
+      pauses.push_back(restarts.after(kinds[i % kinds.size()], 2s).pause);
+    }
+    EXPECT_EQ(pauses, (Pauses{0s, 1s, 2s, 4s, 8s, 16s, 30s, 30s}));
+    EXPECT_EQ(restarts.after(kinds.front(), 1h).pause, 0s);
+    EXPECT_EQ(restarts.after(kinds.front(), 2s).pause, 0s);
+    EXPECT_EQ(restarts.after(kinds.front(), std::nullopt).pause, 1s) << "it never started";
+  }
+}
+
+TEST(Restarts, TellWhichNodeIsLostAgainAndAgain) {
+  Restarts restarts(fixed, 1);
+  const auto lose = [&](const char* node, std::chrono::milliseconds lived) {
+    return restarts.after(of_kind(CauseKind::agent_lost, node), lived).lost_too_often;
+  };
+  EXPECT_EQ(lose("n1", 2s), "");
+  EXPECT_EQ(lose("n2", 2s), "");
+  EXPECT_EQ(lose("n1", 2s), "");
+  EXPECT_EQ(restarts.after(of_kind(CauseKind::interrupted), 2s).lost_too_often, "") << "it left";
+  EXPECT_EQ(lose("n1", 2s), "n1");
+  EXPECT_EQ(lose("n1", 1h), "") << "work was done meanwhile";
+  EXPECT_EQ(lose("n1", 2s), "");
 }
 
 }  // namespace

@@ -15,13 +15,25 @@ namespace toprun::run {
 inline constexpr std::chrono::seconds farewell_timeout{2};  // from Finish to closed links
 // How long a run that ended before all had joined waits for the others, to send them its end.
 inline constexpr std::chrono::seconds latecomers_limit{10};
+// How long the root's report of the end may take, with its file and its notifications.
+inline constexpr std::chrono::seconds telling_limit{60};
 // How long the engine may take to report why it ended a run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
+// So many lines about agents that come, wait as spares, are refused and leave are said in a while.
+inline constexpr int most_visitor_lines = 64;
+inline constexpr std::chrono::seconds visitor_lines_while{10};
 // How long a rank may take to obey Ctrl-C before its user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
 // A member without heartbeats is lost. One with heartbeats may take so long to find the store, …
 inline constexpr std::chrono::seconds ready_timeout{60};
+
+// How long the computation of the ranks' order may take, with all that it asks.
+inline constexpr std::chrono::seconds arrange_timeout{60};
+// From the end of the ranks' grace to the word that none is left: SIGKILL to the death of processes
+// that do not die at once (15 s), their last output (2 s) and error files (2 s), a look at the
+// network that they used (5 s).
+inline constexpr std::chrono::seconds winding_up_limit{20};
 
 // An attempt that fails sooner after its start than this cannot have done any work.
 inline constexpr std::chrono::milliseconds instant{1'000};
@@ -58,9 +70,11 @@ struct Settings {
   bool colours = false;                    // the root's terminal shows colours
   bool tells_orders = false;               // -v: report the order and the store's location
   bool several_processes = false;
-  std::string stage_key;  // with --stage; empty: without
+  std::string stage_key;      // with --stage; empty: without
+  std::string order_sources;  // what Arrange asks, for messages
   std::chrono::milliseconds join_timeout{600'000};
   std::chrono::milliseconds last_call{30'000};
+  std::chrono::milliseconds arrange_limit{arrange_timeout};
   std::chrono::milliseconds prepare_limit{
       ready_timeout};  // … to start its container or warm parent, or to copy its environment
   std::chrono::milliseconds instant_failure{instant};  // see Restarts

@@ -13,16 +13,18 @@ namespace toprun::run {
 
 // Nodes that have it already, from an attempt before, are in the chain too: others take it from
 // them.
-void Coordinator::plan_staging(std::vector<rendezvous::Assignment>& parts) const {
+void Coordinator::plan_staging() {
+  std::vector<Part>& parts = attempt_.parts;
   std::vector<std::size_t> order(parts.size());  // by place in the order: the part
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    order[static_cast<std::size_t>(parts[i].group_rank)] = i;
+    order[static_cast<std::size_t>(parts[i].plan.group_rank)] = i;
   }
   std::vector<std::string> locations;
   std::size_t source = 0;
   for (std::size_t place = 0; place < order.size(); ++place) {
-    locations.push_back(parts[order[place]].location);
-    if (roster_.find(attempt_.members[order[place]])->is_own()) source = place;
+    const Part& part = parts[order[place]];
+    locations.push_back(part.plan.location);
+    if (roster_.find(part.agent)->is_own()) source = place;
   }
   const auto upstreams = stage::upstreams_of(locations, source);
   for (std::size_t place = 0; place < order.size(); ++place) {
@@ -30,7 +32,7 @@ void Coordinator::plan_staging(std::vector<rendezvous::Assignment>& parts) const
     for (const std::size_t from : upstreams[place]) {
       stage.sources.push_back(address_of(order[from]));
     }
-    parts[order[place]].stage = std::move(stage);
+    parts[order[place]].plan.stage = std::move(stage);
   }
 }
 
@@ -39,7 +41,7 @@ void Coordinator::on_staged(const Node& node, const rendezvous::Staged& staged) 
     attempt_.unstaged.emplace_back(node.join.host, staged.why_not);
     return;
   }
-  attempt_.staged.push_back({staged.took, std::nullopt, attempt_.hosts[*node.part]});
+  attempt_.staged.push_back({staged.took, std::nullopt, node.join.host});
   attempt_.staged_bytes += staged.bytes;
   course_now().phases.staged = now_.steady;
 }

@@ -37,6 +37,15 @@ struct Simple {
     admit(node);
     on(Came{id(node), node == 0 ? "" : "10.0.0.9", ""});
   }
+  // Another agent, with this number, on a host that may have had one before.
+  void come_to(const std::string& host, int agent) {
+    rendezvous::Join join;
+    join.agent = id(agent);
+    join.host = host;
+    join.prepares = prepare;
+    if (coordinator.admit(join)) return;
+    on(Came{id(agent), "10.0.0.9", ""});
+  }
   static std::string id(int node) { return "a" + std::to_string(node); }
 
   void on(const Event& event) {
@@ -48,6 +57,10 @@ struct Simple {
     coordinator.pass(now);
     settle();
   }
+  // The same in small steps, as a driver's timer has them.
+  void pass(std::chrono::milliseconds time) {
+    for (const auto end = now.steady + time; now.steady < end;) after(500ms);
+  }
   void say(int node, decltype(rendezvous::ToRoot::what) what, std::optional<int> attempt = {}) {
     on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
   }
@@ -58,7 +71,10 @@ struct Simple {
         if (const auto* send = std::get_if<Send>(&action)) sent.push_back(*send);
         if (const auto* say = std::get_if<Say>(&action)) said.push_back(say->text);
         if (const auto* tell = std::get_if<TellPlaces>(&action)) places.push_back(*tell);
-        if (const auto* arrange = std::get_if<Arrange>(&action)) answer(*arrange);
+        if (const auto* show = std::get_if<Show>(&action)) shown.push_back(*show);
+        if (const auto* close = std::get_if<Close>(&action)) closed.push_back(close->agent);
+        const auto* arrange = std::get_if<Arrange>(&action);
+        if (arrange != nullptr && answers) answer(*arrange);
       }
     }
   }
@@ -87,12 +103,15 @@ struct Simple {
   const Verdict& verdict() const { return coordinator.course().verdict; }
 
   bool prepare = true;         // newcomers wait for Start
+  bool answers = true;         // Arrange
   std::size_t store_host = 0;  // by part
   Moment now{SteadyTime() + 1h, WallTime() + 1h};
   Coordinator coordinator;
   std::vector<Send> sent;
   std::vector<std::string> said;
   std::vector<TellPlaces> places;
+  std::vector<Show> shown;
+  std::vector<std::string> closed;  // agents
 };
 
 }  // namespace toprun::run::testing

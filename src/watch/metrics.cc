@@ -88,7 +88,7 @@ void add_job(Text& text, const Run& run) {
   text.family("toprun_start_time_seconds", Type::gauge, "seconds", "The start, in Unix time.");
   text.sample({}, seconds(record.started.time_since_epoch()));
   text.family("toprun_attempts", Type::counter, "", "Attempts so far, with the current one.");
-  text.sample({}, static_cast<double>(record.attempts.size()));
+  text.sample({}, record.attempts.empty() ? 0 : record.attempts.back().attempt + 1);
   text.family("toprun_restarts", Type::counter, "", "Attempts that followed a failure.");
   text.sample({}, record.restarts);
   text.family("toprun_restarts_allowed", Type::gauge, "", "As --max-restarts says.");
