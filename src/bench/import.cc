@@ -1,7 +1,6 @@
 #include "bench/import.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/text.h"
@@ -120,7 +119,9 @@ std::size_t nodes_of(const std::vector<Device>& devices) {
 
 std::optional<double> parse_figure(std::string_view text) {
   const auto figure = parse_double(text);
-  return figure && std::isfinite(*figure) && *figure >= 0 ? figure : std::nullopt;
+  const bool is_possible =
+      figure && (*figure == 0 || (*figure >= least_figure && *figure <= most_figure));
+  return is_possible ? figure : std::nullopt;
 }
 
 }  // namespace toprun::bench

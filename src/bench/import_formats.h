@@ -47,7 +47,9 @@ std::string nccl_name(std::int64_t version);
 // How many hosts the devices are on; 0 without devices: not known.
 std::size_t nodes_of(const std::vector<Device>& devices);
 
-// A measured figure: finite and not negative.
+// A measured figure: 0, or within these, so that what is computed of it is finite.
+inline constexpr double least_figure = 1e-12;
+inline constexpr double most_figure = 1e18;
 std::optional<double> parse_figure(std::string_view text);
 
 }  // namespace toprun::bench

@@ -275,6 +275,7 @@ TEST(Import, SaysWhatItCannotRead) {
       {text_heading + "\nsegmentation fault\n", "a.log:1: no row of figures follows this heading"},
       {text_heading + "8 2 float sum -1 1 1\n", "a.log:2: the row has 7 columns, its heading 13"},
       {text_heading + "8 2 float sum -1 1 nan 1 0 1 1 1 0\n", "a.log:2: \"nan\" is no algbw"},
+      {text_heading + "8 2 float sum -1 1 1e-320 1 0 1 1 1 0\n", "a.log:2: \"1e-320\" is no algbw"},
       {text_heading + "8 -2 float sum -1 1 1 1 0 1 1 1 0\n", "a.log:2: \"-2\" is no count"},
       {text_heading + "8 2 float sum x 1 1 1 0 1 1 1 0\n", "a.log:2: \"x\" is no root"},
       {"| payload | busbw | algbw |\n| 1KiB | fast | 1GBps |\n",
