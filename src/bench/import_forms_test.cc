@@ -136,6 +136,12 @@ TEST(ImportForms, WholeFiles) {
       {"a progress bar in front of each line", replaced(plain, "\n", "\n 45 %|####    |\r")},
       {"blanks of a web page", replaced(plain, "  ", "\xc2\xa0 ")},
       {"the byte order mark of an editor", "\xef\xbb\xbf" + plain},
+      {"a web page's table", replaced(replaced(plain, "   ", " "), "\n", " | |\n")},
+      {"a list of JSON, as of Ansible", replaced("        \"" + plain, "\n", "\",\n        \"")},
+      {"lines of JSON, as of Docker",
+       "{\"log\":\"" + replaced(plain, "\n",
+                                "\\n\",\"stream\":\"stdout\",\"time\":\"2026-05-16T16:39:51Z\"}\n"
+                                "{\"log\":\"")},
       {"NCCL's lines in between",
        replaced(plain, "\n  ",
                 "\nn1:6899:6899 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] via X\n  ")},

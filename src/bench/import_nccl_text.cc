@@ -101,7 +101,8 @@ class NcclTextReader {
     report_.version = "nccl-tests";
   }
 
-  Result<void> read(std::string_view line, std::size_t number) {
+  Result<void> read(std::string_view whole, std::size_t number) {
+    const std::string_view line = without_closing(whole);
     if (auto heading = find_heading(line)) return open_table(line, std::move(*heading), number);
     const Words all = words(line);
     for (std::size_t i = find_row(all); i < all.size(); i = find_row(all, i + 1)) {

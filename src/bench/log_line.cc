@@ -186,6 +186,12 @@ std::string_view shown_text(std::string_view line, std::string& buffer) {
   return line.substr(line.rfind('\r') + 1);  // npos + 1 is 0
 }
 
+std::string_view without_closing(std::string_view line) {
+  constexpr std::string_view end_in_json = "\\n\"";  // {"log":"…\n","stream":"stdout"}
+  line = line.substr(0, line.find(end_in_json));
+  return line.substr(0, line.find_last_not_of(" \t\",|") + 1);  // npos + 1 is 0
+}
+
 std::string writer_of(std::string_view prefix) {
   std::string out;
   for (std::size_t at = 0; at < prefix.size();) {

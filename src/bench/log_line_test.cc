@@ -27,6 +27,19 @@ TEST(LogLine, ShowsWhatATerminalDoes) {
   for (const auto& [line, shown] : rows) EXPECT_EQ(shown_text(line, buffer), shown) << line;
 }
 
+TEST(LogLine, WhatStandsBehind) {
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {"8 2 float 0", "8 2 float 0"},
+      {"8 2 float 0  ", "8 2 float 0"},
+      {"8 2 float 0 | |", "8 2 float 0"},
+      {"\"8 2 float 0\",", "\"8 2 float 0"},
+      {R"({"log":"8 2 0\n","stream":"stdout","time":"2026-05-16T16:39:51Z"})", R"({"log":"8 2 0)"},
+      {"||", ""},
+      {"", ""},
+  };
+  for (const auto& [line, own] : rows) EXPECT_EQ(without_closing(line), own) << line;
+}
+
 TEST(LogLine, TheWriterIsWhatStaysTheSame) {
   const std::pair<std::string_view, std::string_view> rows[] = {
       {"", ""},
