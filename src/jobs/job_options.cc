@@ -165,9 +165,12 @@ Result<DryRun> dry_run_of(const options::Split& split, options::Command command)
   if (given == nullptr) return DryRun::no;
   if (given->value.empty() || given->value == "client") return DryRun::client;
   if (given->value == "server" && command == options::Command::submit) return DryRun::server;
-  return usage("--dry-run=" + given->value, command == options::Command::submit
-                                                ? "must be client or server"
-                                                : "salloc has no test: only client is possible");
+  if (command == options::Command::submit) {
+    return usage("--dry-run=" + given->value, "must be client or server");
+  }
+  return usage("--dry-run=" + given->value,
+               command == options::Command::shell ? "salloc has no test: only client is possible"
+                                                  : "must be client");
 }
 
 // A folder for files becomes the job's own.
@@ -232,6 +235,20 @@ Result<void> choose_name(JobRequest& request, const plan::Options& run) {
                "leave the / out");
 }
 
+// As check_others() of pods/options.cc, the other way round.
+Result<void> check_pod_options(const options::Split& split, std::vector<std::string>& notes) {
+  for (const options::GivenOption& option : split.options) {
+    if (option.flag->id != options::FlagId::pod_option) continue;
+    const std::string label = options::as_given(option).label();
+    if (option.origin.empty()) {
+      return usage(label, "is for pods alone",
+                   "leave it out, or say --on kubernetes or --on runai");
+    }
+    notes.push_back(label + " has no effect: it is for pods alone");
+  }
+  return {};
+}
+
 bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
   const options::GivenOption* log_dir = last_of(split, options::flag_of(options::FlagId::log_dir));
   if (log_dir != nullptr && log_dir->value == options::null_device) return false;
@@ -275,6 +292,9 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   if (!out) return out;
   auto run = options::run_options(split, arguments, environment, is_file);
   if (!run) return std::unexpected(std::move(run.error()));
+  if (auto fine = check_pod_options(split, run->notes); !fine) {
+    return std::unexpected(std::move(fine.error()));
+  }
   JobRequest& request = out->request;
   if (auto fine = check_run(run->options, request); !fine) return std::unexpected(fine.error());
   choose_nodes(request, run->options);

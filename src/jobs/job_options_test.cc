@@ -144,6 +144,19 @@ TEST(JobOptions, AJobIsWhatTheFilesSayWhenItIsSubmitted) {
   EXPECT_EQ(partition->reason, "f:2");
 }
 
+TEST(JobOptions, WhatIsForPodsIsNoOptionOfSlurmsJob) {
+  for (const std::string_view word : {"--pvc=a:/b", "--namespace=ml", "--host-network"}) {
+    const auto options = submit({std::string(word), "s.py"});
+    ASSERT_FALSE(options) << word;
+    EXPECT_TRUE(options.error().line().contains("is for pods alone; leave it out")) << word;
+  }
+  const auto options = submit_options(with_file("namespace = 'ml'", "s.py"), {"s.py"}, {},
+                                      [](const std::string&) { return true; });
+  ASSERT_TRUE(options) << options.error().line();
+  EXPECT_EQ(options->notes,
+            std::vector<std::string>{"f:1: namespace = ml has no effect: it is for pods alone"});
+}
+
 TEST(JobOptions, ErrorsOfAJobNameTheFilesLine) {
   const std::pair<std::string, std::string_view> rows[] = {
       {"on = 'pbs'", "f:1: on = pbs: toprun submits to slurm"},
