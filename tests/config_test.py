@@ -85,6 +85,7 @@ class Local(support.TestCase):
                                    "sh", TOPRUN, "config", "show", cwd=self.below,
                                    env={"HOME": str(self.home)})
         self.assert_ok(finished)
+        self.assertRegex(finished.out, r"\AOPTION +VALUE +FROM\nnnodes ")
 
     def test_a_flag_goes_before_a_variable_before_a_file(self):
         self.project_file("nproc-per-node = 2\nenv = { A = 'file', B = 'file' }\n")
@@ -213,8 +214,9 @@ class Local(support.TestCase):
     def test_no_project_has_a_say_under_torchruns_name(self):
         self.project_file("no such key = 1")
         (self.home / "torchrun").symlink_to(TOPRUN)
-        finished = self.run_to_end(self.home / "torchrun", "--no-python", "true", cwd=self.project)
+        finished = self.run_to_end(self.home / "torchrun", "--no-python", "echo", "ran", cwd=self.project)
         self.assert_ok(finished)
+        self.assertEqual(finished.out, "ran\n")
 
     def test_secrets_are_not_shown(self):
         self.project_file("env = { WANDB_API_KEY = 'abc', A = '1' }\n")

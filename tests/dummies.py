@@ -20,18 +20,22 @@ FILES_AT_ONCE = 3 * played.FILES_AT_ONCE  # nearly all of their time is waiting
 
 # Cases that are about something else than toprun. A file, a class or a case.
 ABOUT_OTHERS = {
+    "container_recipes: Recipes.test_enroot_3": "a block of Python in docs/enroot.md, which is only compiled",
     "dummies": "this program and dropped_options.py",
     "examples: Alone": "the examples themselves",
     "examples: UnderTorchrun": "the examples under torchrun",
+    "kill_matrix: KillMatrix.test_every_expectation_can_be_looked_up": "kill_matrix.py's own table",
     "net: Machines.test_what_the_recipe_prints_there": "the shell line of docs/fabric.md",
     "prometheus: Dashboard": "the dashboard's file and the page of metrics",
     "prometheus: Rules": "the rules' file, by promtool",
     "runner": "tests/run.py and tests/report.py",
+    "submit: Scripts": "the golden files, by bash and shellcheck",
     "torchrun_flags: BesideTorchrun.test_the_table_has_every_option_of_its_parser": "the page beside torchrun's parser",
     "torchrun_flags: TheTable.test_says_one_of_three_things_with_a_reason": "the page of torchrun's options",
     "torchrun_forms: Forms.test_real_processes_do_as_the_forks": "torchrun, in two ways",
     "torchrun_forms: Forms.test_the_page_lists_every_difference": "the page of differences",
     "torchrun_signals: Told.test_torchrun_says_so_too": "torchrun",
+    "vcluster": "tools/vcluster",
 }
 
 

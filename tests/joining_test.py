@@ -192,7 +192,9 @@ class VariablesOfOthers(support.TestCase):
                                        r"--nnodes 2 --node-rank 1 --master-addr 127\.0\.0\.1 .*--ranks-in-place.*")
 
     def test_one_node_by_wish(self):
-        self.assert_ok(self.toprun("--standalone", "--no-python", "true", env=self.world(1)))
+        finished = self.toprun("--standalone", *cluster.shows("RANK", "WORLD_SIZE"), env=self.world(1))
+        self.assert_ok(finished)
+        self.assertEqual(cluster.shown(finished.out), [{"RANK": "0", "WORLD_SIZE": "1"}])
 
     def test_ranks_in_place_take_them(self):
         world = self.world(0)

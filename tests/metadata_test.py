@@ -326,7 +326,8 @@ class OnPremises(Cloud):
 
     def test_nothing_is_sent(self):
         logs = [self.serve(f"n{host}", google("/c/b/0")) for host in range(2)]
-        self.launch(hosts=2)
+        rows, _ = self.launch(hosts=2)
+        self.assertEqual(len(rows), 2, "all ranks ran")
         self.assertEqual([log.exists() for log in logs], [False, False])
 
 

@@ -100,6 +100,7 @@ class InsideMpirun(MpiCase):
         racks = self.racks()
         order = self.on("ctl", TOPRUN, "topo", "order", "--topology", racks, "--hosts", "n[0-3]",
                         "--format", "hosts").out.split()
+        self.assertEqual(sorted(order), ["n0", "n1", "n2", "n3"])
         for words, each in [(AGENTS, 1), (["-n", "8", "--map-by", "node"], 2)]:
             with self.subTest(words):
                 finished = self.mpirun("--host", counts(n0=2, n1=2, n2=2, n3=2), *words, TOPRUN,
@@ -205,6 +206,7 @@ class ViaMpirun(MpiCase):
         racks = self.racks()
         order = self.on("ctl", TOPRUN, "topo", "order", "--topology", racks, "--hosts", "n[0-3]",
                         "--format", "hosts").out.split()
+        self.assertEqual(sorted(order), ["n0", "n1", "n2", "n3"])
         for host in ("ctl", "n3"):
             with self.subTest(host):
                 finished = self.launch(

@@ -239,7 +239,8 @@ class Hosts(cluster.TestCase):
     def test_without_channels_nobody_is_asked(self):
         log = self.folder() / "log"
         env = self.nvidia_smi([], f"#!/bin/sh\necho >> {log}\n")
-        self.launch(env=env)
+        rows, _ = self.launch(env=env)
+        self.assertEqual(len(rows), 4, "all ranks ran")
         self.assertFalse(log.exists())
 
 

@@ -144,8 +144,8 @@ class Progress(PodCase):
         pod.env.update((name, f"/{name.lower()}") for name in self.NAMES)
         finished = self.start_pod(pod, 0, *shows("RANK", *self.NAMES)).wait(SOON_S)
         self.assert_ok(finished)
-        for row in shown(finished.out):
-            self.assertEqual([row[name] for name in self.NAMES], [f"/{name.lower()}" for name in self.NAMES])
+        rows = [[row[name] for name in self.NAMES] for row in shown(finished.out)]
+        self.assertEqual(rows, [[f"/{name.lower()}" for name in self.NAMES]] * pod.per_pod)
 
 
 class LatePods(PodCase):

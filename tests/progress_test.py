@@ -93,9 +93,9 @@ class Progress(support.TestCase):
         self.assertNotRegex(after, LINE, "nobody has come to the store: the ranks' own output says more")
 
     def test_nothing_for_what_is_quick_or_unwanted(self):
-        slow = "import time; time.sleep(1.5)"
+        slow = "import time; time.sleep(1.5); print('done')"
         cases = [
-            (["--no-python", "true"], {}),  # Python's own start takes half a second on a busy machine
+            (["--no-python", "echo", "done"], {}),  # Python's own start takes half a second on a busy machine
             (["--no-progress", "script.py"], {}),
             (["script.py"], {"TOPRUN_NO_PROGRESS": "1"}),
             (["script.py"], {"TERM": "dumb"}),
@@ -104,7 +104,7 @@ class Progress(support.TestCase):
             with self.subTest(words=words, env=env):
                 terminal = self.start(script=slow, env=env, argv=[support.binary(), *words])
                 self.assertEqual(terminal.code(), 0)
-                self.assertEqual(left_on(terminal), "")
+                self.assertEqual(left_on(terminal), "done")
                 self.assertNotIn(b"\x1b", terminal.seen)
 
     def test_nothing_beside_a_pipe(self):
