@@ -79,7 +79,8 @@ class Result(unittest.TestResult):
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
         if error:
-            self.say("FAIL", subtest, f"\n{(self.failures or self.errors)[-1][1]}")
+            of_its_kind = self.failures if issubclass(error[0], test.failureException) else self.errors
+            self.say("FAIL", subtest, f"\n{of_its_kind[-1][1]}")
 
 
 def hear_signals():

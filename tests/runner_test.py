@@ -32,6 +32,10 @@ class Skipped(unittest.TestCase):
     def test_a(self): pass
     def test_b(self): pass
     def test_c(self): pass
+class Parts(unittest.TestCase):
+    def test_each(self):
+        with self.subTest(1): self.fail("first")
+        with self.subTest(2): raise ValueError("second")
 class Broken(Works):
     @classmethod
     def setUpClass(cls): raise ValueError("no cluster")
@@ -135,6 +139,11 @@ class Report(support.TestCase):
         self.assertEqual(others, [
             "SKIP: Works.test_b: not today", *(f"SKIP: Skipped.test_{name}: no machine" for name in "abc"),
             "FAIL: Broken.test_a", "FAIL: Broken.test_b: as the one before"])
+
+    def test_the_reason_of_each_part(self):
+        finished = self.report(KINDS_OF_CASES, "Parts")
+        self.assertRegex(finished.out, r"(?s)FAIL: Parts.test_each \[1\]\n.*Error: first\n.*"
+                                       r"FAIL: Parts.test_each \[2\]\n.*ValueError: second\n")
 
     def test_nothing_but_skips(self):
         finished = self.report(KINDS_OF_CASES, "Skipped")
