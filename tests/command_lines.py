@@ -1,6 +1,6 @@
 """toprun's command lines as its own help describes them: which words are options, and a line without one.
 
-    command_lines.py TABLE NUMBER WORD…    prints the words without the option of that number, each ended by a NUL
+    command_lines.py TABLE NUMBER WORD…    prints the words without the use of that number, each ended by a NUL
 """
 
 import dataclasses
@@ -14,6 +14,9 @@ import sys
 WORDS_OF_AN_OPTION = re.compile(r"(?:(-\w)(?:, )?)?(--[\w-]+)?(\[=)?( \S)?")
 SCRIPTS = ("torchrun", "run", "submit", "shell", "setup")  # their first operand ends the options
 FAMILIES = ("topo", "net", "bench", "config")
+# Verbs that do the same with an option: start ranks, or pass it on to what will.
+LAUNCHES = ("run", "torchrun", "bench", "bench pairs")
+PASS_ON = ("submit", "shell", "setup")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,19 +32,30 @@ class Option:
         return self.names[-1]
 
 
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """An option in verbs that do the same with it."""
+    option: Option
+    verbs: tuple
+
+    def __str__(self):
+        return f"{self.option.name} of {', '.join(self.verbs)}"
+
+
+def alike(verb):
+    return next((group for group in (LAUNCHES, PASS_ON) if verb in group), None)
+
+
 class Table:
     """The options that each verb knows, and the verbs that take no operand."""
 
     def __init__(self, known, bare):
         self.known, self.bare = known, set(bare)
-        self.options = list(dict.fromkeys(option for options in known.values() for option in options))
-
-    def verbs(self, option):
-        return [verb for verb, options in self.known.items() if option in options]
-
-    def title(self, option):
-        verbs = self.verbs(option)
-        return f"{option.name} of {', '.join(verbs[:4])}{' …' if len(verbs) > 4 else ''}"
+        verbs = {}  # of each option, by what they do with it
+        for verb, options in known.items():
+            for option in options:
+                verbs.setdefault((option, alike(verb)), []).append(verb)
+        self.uses = [Use(option, tuple(some)) for (option, _), some in verbs.items()]
 
     def save(self, path):
         known = {verb: [dataclasses.astuple(option) for option in options] for verb, options in self.known.items()}
@@ -149,17 +163,18 @@ class Line:
             words.append(self.rest.pop(0))
         self.pieces.append((option, words))
 
-    def options(self):
-        return {option for option, _ in self.pieces if option}
+    def has(self, use):
+        return self.verb in use.verbs and any(option == use.option for option, _ in self.pieces)
 
-    def without(self, option):
-        return [word for found, words in self.pieces if found != option for word in words]
+    def without(self, use):
+        return [word for option, words in self.pieces if option != use.option or self.verb not in use.verbs
+                for word in words]
 
 
 def main(path, number, *words):
     table = Table.load(path)
     sys.stdout.buffer.write(b"".join(os.fsencode(word) + b"\0" for word in Line(table, words).without(
-        table.options[int(number)])))
+        table.uses[int(number)])))
 
 
 if __name__ == "__main__":

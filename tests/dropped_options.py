@@ -40,7 +40,7 @@ KEEPS_RECORD = r"""#!/usr/bin/perl
 if (open(my $now, "<", "FOLDER/outcomes.now")) {
   my $call = "FOLDER/calls/" . <$now> . ".$$." . time . rand();
   if (open(my $out, ">", $call)) {
-    print $out "$_\0" for ($0, @ARGV, "", grep { /VARIABLES/ } keys %ENV);
+    print $out "$_\0" for (1 + @ARGV, $0, @ARGV, grep { /VARIABLES/ } keys %ENV);
   }
 }
 exec { "PROGRAM" } $0, @ARGV;
@@ -62,17 +62,17 @@ exec { "PROGRAM" } $0, @ARGV;
 
 @dataclasses.dataclass
 class Used:
-    """A case that passes, and the options and variables that it gives."""
+    """A case that passes, its calls and the variables that it gives."""
     file: str
     case: str
     seconds: float
-    options: set
+    lines: list
     variables: set
 
 
 @dataclasses.dataclass
 class Job:
-    """An option, by its number in the table, or a variable; `text` is the program that drops it."""
+    """A use of an option, by its number in the table, or a variable; `text` is the program that drops it."""
     title: str
     number: str
     text: str
@@ -113,8 +113,8 @@ def record(place, files):
         outcomes = played.play(file, folder / "toprun", RECORD_LIMIT_S, folder=folder) or []
         calls = collections.defaultdict(list)
         for path in (folder / "calls").iterdir():
-            words, variables = path.read_bytes().decode(errors="surrogateescape").split("\0\0", 1)
-            calls[path.name.rsplit(".", 3)[0]].append([words.split("\0"), variables.split("\0")[:-1]])
+            count, *words = path.read_bytes().decode(errors="surrogateescape").split("\0")[:-1] or "0"
+            calls[path.name.rsplit(".", 3)[0]].append([words[:int(count)], words[int(count):]])
         shutil.rmtree(folder)
         return [{"file": file, "case": outcome.case, "seconds": outcome.seconds, "became": outcome.became,
                  "why": outcome.why, "calls": calls.get(outcome.case, [])} for outcome in outcomes]
@@ -139,9 +139,9 @@ class Drops:
     def recorded(self):
         for case in json.loads(self.place.record.read_text()):
             if case["became"] == "passed":
-                lines = [command_lines.Line(self.table, words) for words, _ in case["calls"]]
-                yield Used(case["file"], case["case"], case["seconds"],
-                           set().union(*(line.options() for line in lines)),
+                # Under `ulimit -f 0` no call could be written down.
+                lines = [command_lines.Line(self.table, words) for words, _ in case["calls"] if words]
+                yield Used(case["file"], case["case"], case["seconds"], lines,
                            set().union(*(variables for _, variables in case["calls"])))
 
     def notices(self, case, folder):
@@ -173,11 +173,11 @@ class Drops:
 
     def jobs(self, wanted):
         variables = {}
-        for number, option in enumerate(self.table.options):
-            variables |= dict.fromkeys(option.variables)
-            if not wanted or set(wanted) & set(option.names):
-                yield Job(self.table.title(option), str(number), DROPS_OPTION,
-                          [case for case in self.cases if option in case.options])
+        for number, use in enumerate(self.table.uses):
+            variables |= dict.fromkeys(use.option.variables)
+            if not wanted or set(wanted) & set(use.option.names):
+                yield Job(str(use), str(number), DROPS_OPTION,
+                          [case for case in self.cases if any(line.has(use) for line in case.lines)])
         for variable in variables:
             if not wanted or variable in wanted:
                 yield Job(variable, variable, DROPS_VARIABLE, [case for case in self.cases if variable in case.variables])
@@ -216,7 +216,7 @@ def main():
         if asked.what == "drop":
             drop(place, asked.names + others)
         else:
-            record(place, [file for file in asked.names or played.test_files()
+            record(place, [file for file in asked.names + others or played.test_files()
                            if not (asked.no_cluster and "cluster" in played.needs(file))])
 
 
