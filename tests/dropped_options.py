@@ -187,7 +187,8 @@ def drop(place, wanted):
     drops = Drops(place)
     noticed, wrong = 0, []
     with concurrent.futures.ThreadPoolExecutor(DROPS_AT_ONCE) as pool:
-        begun = {pool.submit(drops.find, job): job for job in drops.jobs(wanted)}
+        jobs = sorted(drops.jobs(wanted), key=lambda job: job.using[0].seconds if job.using else 0)
+        begun = {pool.submit(drops.find, job): job for job in jobs}
         for done in concurrent.futures.as_completed(begun):
             job, (case, tried) = begun[done], done.result()
             if case:

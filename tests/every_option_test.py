@@ -2,6 +2,7 @@
 """Each option of the table that a job's script, salloc's line or a set-up hands on, and each variable: from the
 list that the help gives, so that one more needs a row here."""
 
+import functools
 import json
 import pathlib
 import shutil
@@ -139,6 +140,10 @@ class HandedOn(EveryOption):
         self.assertEqual(done.code, code, done)
         return done
 
+    @functools.cache
+    def lines_without(self, verb, *beside):
+        return self.handed(verb, beside).out.splitlines()
+
     def check(self, verb):
         options = self.options(verb)
         self.assertGreater(len(options), 20)
@@ -152,7 +157,7 @@ class HandedOn(EveryOption):
                     self.assertRegex(self.handed(verb, [*beside, word]).err, f"{option.name}.* {why}")
                 else:
                     with_it = self.handed(verb, [*beside, word]).out.splitlines()
-                    without = [] if option.name in ESSENTIAL else self.handed(verb, beside).out.splitlines()
+                    without = [] if option.name in ESSENTIAL else self.lines_without(verb, *beside)
                     new = " ".join(line for line in with_it if line not in without).replace("'", "")
                     wanted = HANDED.get((verb, option.name)) or HANDED.get(option.name) or word
                     self.assertIn(wanted.replace("HERE", str(self.here)), new)
