@@ -176,6 +176,50 @@ class Dumps(support.TestCase):
         self.assertEqual([finding["kind"], finding["ranks"], finding["got"], finding["expected"]],
                          ["mismatch", [1], "[[5]] -> [[5]]", "[[4]] -> [[4]]"])
 
+    def test_files_that_are_no_dump_are_passed_over_by_name(self):
+        reduces = [("nccl:all_reduce", [4])] * 3
+        folder = self.dumps([reduces, reduces, reduces[:2], reduces], 2)
+        whole = (folder / "comm_lib_trace_rank_3").read_bytes()
+        odd = {"comm_lib_trace_rank_3": b"",  # its rank was killed while it wrote
+               "comm_lib_trace_rank_4": whole[:-20],
+               "events.out.tfevents.1700000000.n0.42.0": b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22",
+               "rank_6.json": b'{"version": "2.10", "entries": [',
+               "rank_7.json": b'{"loss": 1}',
+               "rank_8": pickle.dumps({"version": "2.10", "entries": []}, protocol=4)}
+        for name, content in odd.items():
+            (folder / name).write_bytes(content)
+        (folder / "notes.txt").write_text("no rank in its name")
+        done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder)
+        self.assert_ok(done)
+        self.assertEqual(done.out.splitlines(), [
+            "group 0: rank 2 never came to call 3 (nccl:all_reduce), in which ranks 0-1 wait", "no dump of rank 3"])
+        told = done.err.splitlines()
+        self.assertEqual(len(told), len(odd), done.err)
+        for name, line in zip(sorted(odd), told):
+            self.assertRegex(line, rf"^toprun: passes over .*/{name}: ")
+        done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder, "--json")
+        self.assertEqual(sorted(pathlib.Path(one["file"]).name for one in json.loads(done.out)["passed_over"]), sorted(odd))
+
+    def test_names_with_an_ending(self):
+        reduces = [("nccl:all_reduce", [4])] * 2
+        folder = self.folder()
+        for rank, name in enumerate(("nccl_trace_rank_0.pkl", "rank_1.pickle", "2.json")):
+            one = dump(reduces[:1] if rank == 2 else reduces, 1, 3)
+            (folder / name).write_bytes(json.dumps(one).encode() if name.endswith("json") else pickle.dumps(one, 2))
+        done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder)
+        self.assertEqual([done.out, done.err],
+                         ["group 0: rank 2 never came to call 2 (nccl:all_reduce), in which the others wait\n", ""])
+
+    def test_a_rank_that_is_there_twice(self):
+        reduces = [("nccl:all_reduce", [4])] * 2
+        folder = self.dumps([reduces, reduces], 2)
+        stale = folder / "nccl_trace_rank_1"
+        stale.write_bytes(pickle.dumps(dump(reduces[:1], 0, 2), protocol=2))
+        os.utime(stale, (1, 1))
+        done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder)
+        self.assertEqual(done.out, "all ranks came to the same calls, and all have ended\n")
+        self.assertRegex(done.err, r"^toprun: passes over .*/nccl_trace_rank_1: rank 1 is in comm_lib_trace_rank_1 too\n$")
+
     def test_what_is_no_dump(self):
         folder = self.folder()
         self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder / "x"), "cannot read .*/x: .*")

@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr const char* dump =
-    R"({"version": "2.10", "pg_status": {"0": {"last_enqueued_collective": 5}}})";
+    R"({"version": "2.10", "entries": [{"record_id": 4, "process_group": ["0", "default_pg"],
+        "collective_seq_id": 5, "state": "completed"}]})";
 
 class Recorders : public ::testing::Test {
  protected:
@@ -74,7 +75,7 @@ TEST_F(Recorders, ADumpIsAskedForAndRead) {
   std::thread rank([&] {
     char byte = 0;
     while (::read(pipe.get(), &byte, 1) != 1) std::this_thread::sleep_for(10ms);
-    write(dump_of(0), std::string(dump).insert(1, R"("cut": 1, )").substr(0, 30));
+    write(dump_of(0), std::string(dump).insert(1, R"("cut": 1, )").substr(0, 60));
     std::this_thread::sleep_for(200ms);
     write(dump_of(0), std::string(dump).insert(1, R"("whole": 1, )"));
   });
@@ -82,7 +83,7 @@ TEST_F(Recorders, ADumpIsAskedForAndRead) {
   rank.join();
   EXPECT_EQ(found.ranks, (std::vector{0}));
   ASSERT_EQ(found.groups.size(), 1u);
-  EXPECT_EQ(found.groups[0].statuses[0].last_enqueued, 5);
+  EXPECT_EQ(found.groups[0].reached[0].last, 5);
 }
 
 TEST_F(Recorders, NobodyIsWaitedForWhoDoesNotListen) {

@@ -199,18 +199,25 @@ void add_told_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& finding
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded) {
   using Kind = recorder::Finding::Kind;
   if (recorded.ranks.empty()) return;
-  for (recorder::Finding& finding : recorder::judge(recorded)) {
+  std::vector<recorder::Finding> findings = recorder::judge(recorded);
+  // Who gave no dump is said below, of all ranks.
+  std::erase_if(findings, [](const recorder::Finding& finding) {
+    return finding.kind == Kind::silent && finding.operation.empty();
+  });
+  // What is held follows from the others, if there are any.
+  const auto is_held = [](const recorder::Finding& one) { return one.kind == Kind::held; };
+  if (!std::ranges::all_of(findings, is_held)) std::erase_if(findings, is_held);
+  for (recorder::Finding& finding : findings) {
     if (verdict.evidence.size() == most_evidence) break;
-    const auto group =
-        std::ranges::find(recorded.groups, finding.group, &recorder::GroupSummary::id);
-    const std::string& description = group->description;
     Evidence evidence;
     evidence.kind = recorder::name_of(finding.kind);
-    evidence.group = description.empty() ? finding.group : description;
-    evidence.text = fmt::format("{}: {}", evidence.group,
-                                recorder::text_of(finding, ranks_text(finding.ranks)));
-    const bool blames = finding.kind == Kind::mismatch || finding.kind == Kind::behind;
-    if (blames && verdict.suspects.empty()) {
+    evidence.group = finding.description.empty() ? finding.group : finding.description;
+    evidence.text = recorder::text_of(finding);
+    if (!finding.group.empty()) {
+      const std::string label = recorder::label_of(finding.group, finding.description);
+      evidence.text = fmt::format("{}: {}", label, evidence.text);
+    }
+    if (finding.blames && verdict.suspects.empty()) {
       verdict.suspects = finding.ranks;
       verdict.what = evidence.text;
     }
@@ -240,21 +247,6 @@ std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& n
   std::ranges::sort(nodes, natural_less);
   nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
   return nodes;
-}
-
-std::string ranks_text(const std::vector<int>& ranks, std::size_t most) {
-  std::vector<std::string> parts;
-  for (auto first = ranks.begin(); first != ranks.end();) {
-    auto last = first;
-    while (std::next(last) != ranks.end() && *std::next(last) == *last + 1) ++last;
-    if (parts.size() == most) {
-      parts.push_back(fmt::format("{} more", std::distance(first, ranks.end())));
-      break;
-    }
-    parts.push_back(first == last ? fmt::to_string(*first) : fmt::format("{}-{}", *first, *last));
-    first = std::next(last);
-  }
-  return join(parts, ",");
 }
 
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of, Shown shown) {

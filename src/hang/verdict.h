@@ -57,7 +57,6 @@ enum class Shown {
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
                                   Shown shown = Shown::verdict);
 
-// The ranks as ranges: "0-4,6"; at most `most` of them, then the number of the others.
-std::string ranks_text(const std::vector<int>& ranks, std::size_t most = 8);
+using recorder::ranks_text;
 
 }  // namespace toprun::hang

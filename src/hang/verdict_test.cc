@@ -95,11 +95,5 @@ TEST(Verdict, IsShortAtAnySize) {
   EXPECT_LT(std::ranges::max(lines, {}, &std::string::size).size(), 400u);
 }
 
-TEST(RanksText, HasRanges) {
-  EXPECT_EQ(ranks_text({0, 1, 2, 4, 6, 7}), "0-2,4,6-7");
-  EXPECT_EQ(ranks_text({}), "");
-  EXPECT_EQ(ranks_text({0, 2, 4, 6, 8}, 2), "0,2,3 more");
-}
-
 }  // namespace
 }  // namespace toprun::hang

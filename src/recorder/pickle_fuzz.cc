@@ -16,11 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!dump) return 0;
   Dump other = *dump;
   if (!other.entries.empty()) other.entries.pop_back();
-  judge({{0, *dump}, {1, other}});
+  for (const Finding& finding : judge(summary_of({{0, *dump}, {1, other}}))) text_of(finding);
   Summary summary = bounded_summary_of({{0, *dump}});
   if (summary.groups.size() > most_groups) std::abort();
   for (const GroupSummary& group : summary.groups) {
-    if (group.calls.size() > most_calls || group.id.size() > longest_text) std::abort();
+    if (group.transfers.size() > most_transfers || group.members.size() > most_runs) std::abort();
+    if (group.calls.size() > most_calls || group.name.size() > longest_text) std::abort();
   }
   add(summary, bounded_summary_of({{1, other}}));
   judge(summary);

@@ -22,6 +22,20 @@ hang::Group standing_group() {
   return group;
 }
 
+recorder::Summary recorded() {
+  recorder::GroupSummary group;
+  group.name = "4";
+  group.description = "tp";
+  group.generation = 2;
+  group.members = {{3, 2, 2}, {8, 1, 1}};
+  group.reached = {{3, 2, true, false, {3, 5}}, {0, 0, false, true, {8}}};
+  group.calls = {
+      {3, 0, "nccl:all_to_all", "", "", "Float", 12, 16, {3}},
+      {3, 1, "nccl:all_reduce", "[[4]] -> [[4]]", "4 -> 4", "Float -> Float", 0, 0, {5}}};
+  group.transfers = {{3, -1, true, true, true, 2, 7, "nccl:send 0->1", "4", "Float"}};
+  return {{3, 5, 8}, {5}, {5}, {group}};
+}
+
 meter::Node busy_node() {
   meter::Node node;
   node.host = {16, 3.5, 1u << 30, std::uint64_t{4} << 30, 1e9, 0.0};
@@ -63,13 +77,7 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
       {5, RanksSeen{7, {}}},
       {5, RanksSeen{7, {standing_group()}, 2}},
       {5, RanksTold{7, {}}},
-      {5, RanksTold{7,
-                    {{3, 5},
-                     {{"0",
-                       "default_pg",
-                       {{3, -1, 2, {3, 5}}},
-                       {{3, "nccl:all_reduce", "[[4]]", "", {3}},
-                        {3, "nccl:broadcast", "[[4]]", "", {5}}}}}}}},
+      {5, RanksTold{7, recorded()}},
       {5, RanksTold{7, {}, {{ras::Finding::Kind::dead, "0x9", 8, {3, 5}, 2, "count as dead"}}}},
       {5, RanksUse{}},
       {5, RanksUse{busy_node()}},

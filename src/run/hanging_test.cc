@@ -205,10 +205,16 @@ TEST_F(Hanging, ARanksWordIsNothingWithoutATimeLimit) {
   EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
 }
 
-// A node's recorders, of which rank 1's has enqueued the least.
+// A node's recorders, of which rank 1's has not come to the fifth call.
 RanksTold recorded(int look, int rank) {
-  const std::int64_t last = rank == 1 ? 4 : 5;
-  return {look, {{rank}, {{"0", "default_pg", {{last, 4, 4, {rank}}}, {}}}}};
+  recorder::GroupSummary group;
+  group.name = "0";
+  group.description = "default_pg";
+  group.reached = {{rank == 1 ? 4 : 5, 4, rank != 1, false, {rank}}};
+  recorder::Summary summary;
+  summary.ranks = {rank};
+  summary.groups = {group};
+  return {look, summary};
 }
 
 TEST_F(Hanging, RecordersNameWhomStacksDoNot) {
