@@ -29,8 +29,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr timespec kill_pause{0, 5'000'000};
-constexpr std::chrono::seconds kill_limit{15};
 constexpr std::string_view here = "the container";
 
 json error_json(const Error& error) {
@@ -49,7 +47,7 @@ class Shim {
       if (waiting[1].revents != 0) take_signal();
       if (waiting[0].revents != 0) take_order();
     }
-    kill_all();
+    spawn::until_childless(SIGKILL, spawn::unkillable_limit);
     return 0;
   }
 
@@ -208,20 +206,6 @@ class Shim {
 
   void answer(const json& message) {
     if (!send_frame(socket_.get(), message)) over_ = true;
-  }
-
-  static void kill_all() {
-    const auto deadline = std::chrono::steady_clock::now() + kill_limit;
-    for (;;) {
-      spawn::signal_descendants(SIGKILL);
-      pid_t pid = 0;
-      do {
-        pid = ::waitpid(-1, nullptr, WNOHANG);
-      } while (pid > 0);
-      if (pid < 0 && errno == ECHILD) return;
-      if (std::chrono::steady_clock::now() > deadline) return;
-      ::nanosleep(&kill_pause, nullptr);
-    }
   }
 
   const spawn::Inherited inherited_;

@@ -438,7 +438,7 @@ Result<void> Workers::start() {
 
 std::vector<pid_t> Workers::pids() const {
   std::vector<pid_t> pids;
-  for (const Worker& worker : impl_->workers) pids.push_back(worker.pid);
+  for (const Worker& worker : impl_->workers) pids.push_back(worker.alive ? worker.pid : 0);
   return pids;
 }
 

@@ -70,7 +70,8 @@ class Workers {
   // The same on the pool, for children whose start() may block (a container's shim). No signal is
   // passed on until it is done.
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
-  // By local rank, in their own PID namespace; once they are started.
+  // By local rank, in their own PID namespace; once they are started. 0: it has ended, and its
+  // number may be another process's by now.
   std::vector<pid_t> pids() const;
   // When the last of their output was read; unset: none yet.
   std::vector<std::optional<SteadyTime>> last_outputs() const;

@@ -330,6 +330,23 @@ TEST_P(WorkersTest, AreStartedBesideTheLoop) {
   EXPECT_EQ(file("out"), "hello\n");
 }
 
+TEST_P(WorkersTest, HaveAPidWhileTheyLive) {
+  add("exit 0");
+  add("exec sleep 1000");
+  std::vector<pid_t> left;
+  on_exit_ = [&](const WorkerExit& exit) {
+    if (exit.rank != 0) return;
+    left = workers_->pids();
+    workers_->stop(0ms);
+  };
+  ASSERT_TRUE(start());
+  const std::vector<pid_t> started = workers_->pids();
+  run();
+  ASSERT_EQ(started.size(), 2u);
+  EXPECT_GT(started[0], 0);
+  EXPECT_EQ(left, (std::vector<pid_t>{0, started[1]}));
+}
+
 TEST_P(WorkersTest, StopsThoseThatHeedAndThoseThatDoNot) {
   add("exec sleep 1000");
   add("trap '' TERM; echo ready; while :; do sleep 0.1; done");

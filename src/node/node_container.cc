@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <future>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
@@ -15,6 +16,7 @@
 #include "agent/keeper.h"
 #include "base/console.h"
 #include "base/last_words.h"
+#include "base/quiet_thread.h"
 #include "base/quietly.h"
 #include "base/text.h"
 #include "base/uncaught.h"
@@ -59,7 +61,7 @@ std::string ending_words(int status) {
 }  // namespace
 
 NodeContainer::NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job,
-                             std::function<void()> show_life)
+                             process::Beat show_life)
     : pool_(pool),
       io_(pool.io()),
       shared_job_(std::move(job)),
@@ -75,15 +77,30 @@ NodeContainer::NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job,
 
 NodeContainer::~NodeContainer() {
   if (shim_) shim_->close();
-  if (!nothing_left()) spawn::signal_descendants(SIGTERM);
-  const auto began = steady_clock::now();
-  while (!nothing_left() && steady_clock::now() < began + death_limit) {
-    if (steady_clock::now() > began + interrupt_limit) spawn::signal_descendants(SIGKILL);
-    show_life_();
-    const timespec pause{0, 2'000'000};
-    ::nanosleep(&pause, nullptr);
+  if (!nothing_left()) {
+    spawn::signal_descendants(SIGTERM);
+    if (!spawn::until_childless(0, interrupt_limit, show_life_)) {
+      spawn::until_childless(SIGKILL, death_limit - interrupt_limit, show_life_);
+    }
   }
-  if (cut_off_) discard(*ground_);
+  if (cut_off_) discard_here();
+}
+
+// On a thread of its own, while this one beats.
+void NodeContainer::discard_here() {
+  const auto done = std::make_shared<std::promise<void>>();
+  auto thread = quiet_thread([ground = ground_, done] {
+    discard(*ground);
+    done->set_value();
+  });
+  if (!thread) return;
+  thread->detach();
+  const auto discarded = done->get_future();
+  const auto deadline = steady_clock::now() + discard_limit;
+  while (discarded.wait_for(process::beat_interval) == std::future_status::timeout &&
+         steady_clock::now() < deadline) {
+    show_life_();
+  }
 }
 
 bool NodeContainer::discard(const Ground& ground) {

@@ -17,6 +17,7 @@
 #include "base/pool.h"
 #include "container/prepare.h"
 #include "plan/container_plan.h"
+#include "process/beat.h"
 #include "workplace/workplace.h"
 
 namespace toprun::node {
@@ -37,7 +38,7 @@ inline constexpr std::chrono::seconds container_end_limit{10};
 class NodeContainer {
  public:
   // `show_life` sends the keeper a heartbeat while the loop does not run.
-  NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, std::function<void()> show_life);
+  NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, process::Beat show_life);
   // Kills all remaining processes within death_limit; the keeper then removes the folder.
   ~NodeContainer();
   NodeContainer(const NodeContainer&) = delete;
@@ -89,12 +90,13 @@ class NodeContainer {
   bool nothing_left();
   // Removes what a runtime leaves that a signal ended while it started the container; blocks.
   static bool discard(const Ground& ground);
+  void discard_here();
 
   Pool& pool_;
   boost::asio::io_context& io_;
   const std::shared_ptr<const plan::Job> shared_job_;
   const plan::Job& job_;
-  const std::function<void()> show_life_;
+  const process::Beat show_life_;
   const SteadyTime began_;
   const GroundPtr ground_;
   boost::asio::posix::stream_descriptor runtime_output_;

@@ -82,6 +82,8 @@ Result<pid_t> start(const std::string& program, const std::vector<std::string>& 
        {std::pair{how.in, STDIN_FILENO}, {how.out, STDOUT_FILENO}, {how.err, STDERR_FILENO}}) {
     if (ours >= 0) posix_spawn_file_actions_adddup2(&actions, ours, theirs);
   }
+  // Asio's sockets are inherited, and a command that hangs would keep an agent's connections open.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   short flags = 0;
@@ -110,6 +112,19 @@ Result<pid_t> start(const std::string& program, const std::vector<std::string>& 
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail_errno(error, "cannot start " + program);
+  return pid;
+}
+
+pid_t fork_quietly() {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) return pid;
+  const int code = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = code;
   return pid;
 }
 

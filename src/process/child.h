@@ -30,9 +30,14 @@ struct Start {
 // The signals that a terminal sends to its foreground process group.
 std::initializer_list<int> terminal_signals();
 
-// Starts the program at a path; the caller must call await_end() once. Any thread may call it.
+// Starts the program at a path, which gets no other descriptors; the caller must call await_end()
+// once. Any thread may call it.
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
+
+// fork(2) for a child that does not become a command: it begins, and stays, with all signals
+// blocked. A handler of ours would write to a pipe that it shares with this process.
+pid_t fork_quietly();
 
 // Waits for the command's end and gives its status, as waitpid(2) has it.
 int await_end(pid_t pid);

@@ -1,8 +1,12 @@
 #include "process/child.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -32,6 +36,45 @@ TEST(Child, ACommandKeepsItsCodeBesideOneWhoReapsAll) {
   }
   done = true;
   reaper.join();
+}
+
+TEST(Child, ACommandGetsNoDescriptorOfOurs) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);  // inherited, as Asio's sockets are
+  const Fd reading(ends[0]);
+  const Fd writing(ends[1]);
+  const auto finished = run({"sh", "-c", "readlink /proc/self/fd/*"}, path, 60s);
+  ASSERT_TRUE(finished) << finished.error().line();
+  std::array<char, 64> name{};
+  ASSERT_GT(::readlink(fmt::format("/proc/self/fd/{}", ends[1]).c_str(), name.data(), name.size()),
+            0);
+  EXPECT_EQ(finished->out.find(name.data()), std::string::npos) << finished->out;
+}
+
+// A handler in the child would write to a pipe that it shares with this process.
+TEST(Child, AQuietForkRunsNoHandlerOfOurs) {
+  static int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const Fd reading(ends[0]);
+  const Fd writing(ends[1]);
+  const auto former = ::signal(SIGUSR1, [](int) {
+    if (::write(ends[1], "x", 1) != 1) ::abort();
+  });
+  const pid_t child = fork_quietly();
+  if (child == 0) {
+    sigset_t waiting;
+    do {
+      ::sigpending(&waiting);
+    } while (::sigismember(&waiting, SIGUSR1) == 0);
+    ::_exit(0);
+  }
+  signal_process(child, SIGUSR1);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), -1) << "the child's handler wrote it";
+  ::signal(SIGUSR1, former);
 }
 
 TEST(Child, OthersAreReapedByAnybody) {

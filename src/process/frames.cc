@@ -17,14 +17,17 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(int) * most_frame_descriptors);
 
-bool ready_within(int socket, short events, std::chrono::milliseconds limit) {
+bool ready_within(int socket, short events, std::chrono::milliseconds limit,
+                  const Beat& beat = {}) {
   const auto deadline = steady_clock::now() + limit;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    const auto patience = beat ? std::min(left, beat_interval) : left;
     pollfd waiting{socket, events, 0};
-    const int n = ::poll(&waiting, 1, std::max(0, static_cast<int>(left.count())));
+    const int n = ::poll(&waiting, 1, std::max(0, static_cast<int>(patience.count())));
     if (n < 0 && errno == EINTR) continue;
-    return n > 0;
+    if (n != 0 || left <= patience) return n > 0;
+    beat();
   }
 }
 
@@ -43,10 +46,11 @@ std::vector<Fd> take_descriptors(msghdr& header) {
 }
 
 // Reads the requested number of bytes; 0 at the end of the stream, -1 with errno.
-ssize_t read_all(int socket, std::span<std::uint8_t> bytes, std::vector<Fd>* descriptors) {
+ssize_t read_all(int socket, std::span<std::uint8_t> bytes, std::vector<Fd>* descriptors,
+                 const Beat& beat) {
   std::size_t have = 0;
   while (have < bytes.size()) {
-    if (!ready_within(socket, POLLIN, frame_limit)) {
+    if (!ready_within(socket, POLLIN, frame_limit, beat)) {
       errno = ETIMEDOUT;
       return -1;
     }
@@ -69,10 +73,11 @@ ssize_t read_all(int socket, std::span<std::uint8_t> bytes, std::vector<Fd>* des
 }
 
 Result<void> write_all(int socket, std::span<const std::uint8_t> bytes,
-                       std::span<const int> descriptors, const std::string& peer) {
+                       std::span<const int> descriptors, const std::string& peer,
+                       const Beat& beat) {
   std::size_t written = 0;
   while (written < bytes.size()) {
-    if (!ready_within(socket, POLLOUT, frame_limit)) {
+    if (!ready_within(socket, POLLOUT, frame_limit, beat)) {
       return fail_errno(ETIMEDOUT, peer);
     }
     alignas(cmsghdr) std::array<char, control_bytes> control{};
@@ -99,8 +104,8 @@ Result<void> write_all(int socket, std::span<const std::uint8_t> bytes,
 
 }  // namespace
 
-bool readable_within(int socket, std::chrono::milliseconds limit) {
-  return ready_within(socket, POLLIN, limit);
+bool readable_within(int socket, std::chrono::milliseconds limit, const Beat& beat) {
+  return ready_within(socket, POLLIN, limit, beat);
 }
 
 bool takes_more(int socket) {
@@ -108,7 +113,8 @@ bool takes_more(int socket) {
 }
 
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
-                        std::span<const int> descriptors, const std::string& peer) {
+                        std::span<const int> descriptors, const std::string& peer,
+                        const Beat& beat) {
   if (bytes.size() > largest_frame_bytes) {
     return fail("arguments and environment of a rank",
                 fmt::format("they take {} bytes", bytes.size()),
@@ -117,17 +123,17 @@ Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
   const std::uint32_t prefix = htonl(static_cast<std::uint32_t>(bytes.size()));
   std::array<std::uint8_t, sizeof prefix> length{};
   std::memcpy(length.data(), &prefix, sizeof prefix);
-  auto sent = write_all(socket, length, descriptors, peer);
+  auto sent = write_all(socket, length, descriptors, peer, beat);
   if (!sent) return sent;
-  return write_all(socket, bytes, {}, peer);
+  return write_all(socket, bytes, {}, peer, beat);
 }
 
 Result<std::optional<Frame>> receive_frame(int socket, std::chrono::milliseconds limit,
-                                           const std::string& peer) {
-  if (!readable_within(socket, limit)) return fail_errno(ETIMEDOUT, peer);
+                                           const std::string& peer, const Beat& beat) {
+  if (!ready_within(socket, POLLIN, limit, beat)) return fail_errno(ETIMEDOUT, peer);
   Frame frame;
   std::array<std::uint8_t, sizeof(std::uint32_t)> prefix{};
-  const ssize_t n = read_all(socket, prefix, &frame.descriptors);
+  const ssize_t n = read_all(socket, prefix, &frame.descriptors, beat);
   if (n == 0) return std::nullopt;
   if (n < 0) return fail_errno(peer);
   std::uint32_t length = 0;
@@ -137,7 +143,7 @@ Result<std::optional<Frame>> receive_frame(int socket, std::chrono::milliseconds
     return fail(peer, fmt::format("it sent a frame of {} bytes", length));
   }
   frame.bytes.resize(length);
-  const ssize_t got = read_all(socket, frame.bytes, nullptr);
+  const ssize_t got = read_all(socket, frame.bytes, nullptr, beat);
   if (got == 0 && length > 0) return std::nullopt;
   if (got < 0) return fail_errno(peer);
   return frame;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "process/beat.h"
 
 namespace toprun::process {
 
@@ -24,15 +25,16 @@ struct Frame {
 
 // Frames on a connected stream socket: u32 length in network order, then the bytes; descriptors
 // accompany the length (SCM_RIGHTS, unix(7)). Both calls block, for frame_limit at most between two
-// bytes. Errors name `peer`.
+// bytes, and call `beat` meanwhile. Errors name `peer`.
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
-                        std::span<const int> descriptors, const std::string& peer);
+                        std::span<const int> descriptors, const std::string& peer,
+                        const Beat& beat = {});
 // nullopt: the other side has closed the connection. `limit` applies to the first byte.
 Result<std::optional<Frame>> receive_frame(int socket, std::chrono::milliseconds limit,
-                                           const std::string& peer);
+                                           const std::string& peer, const Beat& beat = {});
 
 // Whether data or the end of the stream can be received within `limit`.
-bool readable_within(int socket, std::chrono::milliseconds limit);
+bool readable_within(int socket, std::chrono::milliseconds limit, const Beat& beat = {});
 // Whether a small frame can be sent without blocking.
 bool takes_more(int socket);
 

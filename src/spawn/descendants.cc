@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/files.h"
@@ -14,6 +15,10 @@
 namespace toprun::spawn {
 namespace {
 
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds reap_interval{5};
+
 // Commands that this process runs for itself belong to no rank.
 std::vector<pid_t> descendants_but(pid_t spared) {
   const process::StartsPaused paused;
@@ -22,12 +27,47 @@ std::vector<pid_t> descendants_but(pid_t spared) {
   return found;
 }
 
+constexpr char zombie = 'Z';
+
+struct Seen {
+  std::string name;
+  char state;
+  std::string where;  // the kernel function that it waits in
+};
+
+// proc(5): PID/stat, and that of PID/task/TID, is "ID (NAME) STATE …".
+std::optional<Seen> seen_in(const std::string& folder) {
+  const auto stat = read_file(folder + "/stat");
+  const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
+  if (name_end == std::string::npos || name_end + 2 >= stat->size()) return std::nullopt;
+  const std::size_t name = stat->find('(') + 1;
+  return Seen{stat->substr(name, name_end - name), (*stat)[name_end + 2],
+              read_file(folder + "/wchan").value_or("")};
+}
+
 }  // namespace
 
 int signal_descendants(int signal, pid_t spared) {
   const auto found = descendants_but(spared);
   for (const pid_t pid : found) process::signal_process(pid, signal);
   return static_cast<int>(found.size());
+}
+
+bool until_childless(int signal, std::chrono::milliseconds limit, const process::Beat& beat) {
+  const auto deadline = steady_clock::now() + limit;
+  for (;;) {
+    int status = 0;
+    pid_t pid = 0;
+    do {
+      pid = process::reap_any(status);
+    } while (pid > 0);
+    if (pid < 0) return true;
+    if (steady_clock::now() >= deadline) return false;
+    if (signal != 0) signal_descendants(signal);
+    if (beat) beat();
+    const timespec pause{0, std::chrono::nanoseconds(reap_interval).count()};
+    ::nanosleep(&pause, nullptr);
+  }
 }
 
 void notify_groups(std::span<const pid_t> leaders, int signal) {
@@ -53,16 +93,19 @@ bool catches(pid_t pid, int signal) {
   return (mask >> (signal - 1) & 1) != 0;
 }
 
-// proc(5): /proc/PID/stat is "PID (NAME) STATE …"; wchan is the kernel function it waits in.
 std::string describe_process(pid_t pid) {
-  const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
-  const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
-  if (name_end == std::string::npos || name_end + 2 >= stat->size()) return fmt::format("{}", pid);
-  const std::size_t name = stat->find('(') + 1;
-  const std::string where = read_file(fmt::format("/proc/{}/wchan", pid)).value_or("");
-  return fmt::format(
-      "{} ({}, state {}{})", pid, printable(std::string_view(*stat).substr(name, name_end - name)),
-      (*stat)[name_end + 2], where.empty() || where == "0" ? "" : " in " + printable(where));
+  auto shown = seen_in(fmt::format("/proc/{}", pid));
+  if (!shown) return fmt::format("{}", pid);
+  if (shown->state == zombie) {
+    const std::string threads = fmt::format("/proc/{}/task", pid);
+    for (const pid_t thread : process::numbered_entries(threads)) {
+      const auto other = seen_in(fmt::format("{}/{}", threads, thread));
+      if (other && other->state != zombie) shown = other;
+    }
+  }
+  const std::string& where = shown->where;
+  return fmt::format("{} ({}, state {}{})", pid, printable(shown->name), shown->state,
+                     where.empty() || where == "0" ? "" : " in " + printable(where));
 }
 
 bool nothing_below_but(pid_t spared) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "process/beat.h"
+
 namespace toprun::spawn {
 
 // A process that survives SIGKILL for so long will never die (a driver or file server hangs): it is
@@ -19,6 +21,11 @@ inline constexpr std::chrono::seconds unkillable_limit{15};
 // Sends `signal` to every process below the calling one but for `spared`. Returns the number of
 // processes.
 int signal_descendants(int signal, pid_t spared = 0);
+
+// Reaps until the kernel reports no child, and sends `signal` (0: none) to every descendant in each
+// turn, because a process may fork meanwhile. Calls `beat` in each turn. False: some are left after
+// `limit`.
+bool until_childless(int signal, std::chrono::milliseconds limit, const process::Beat& beat = {});
 
 // Whether no process is below the calling one, except `spared`.
 bool nothing_below_but(pid_t spared);
@@ -33,7 +40,7 @@ void notify_groups(std::span<const pid_t> leaders, int signal);
 bool catches(pid_t pid, int signal);
 
 // Describes a process for a message, from /proc: "4711 (python3, state D in
-// nfs_wait_bit_killable)".
+// nfs_wait_bit_killable)". Of one that is killed and not gone, the thread that holds it.
 std::string describe_process(pid_t pid);
 
 // Descriptions of all processes below the calling one but for `spared`.

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "process/child.h"
@@ -20,6 +21,11 @@
 namespace toprun::spawn {
 namespace {
 
+using process::Beat;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kill_limit{2};
+constexpr std::chrono::milliseconds kill_interval{1};
 constexpr int first_foreign_fd = 3;
 constexpr rlim_t most_fds_closed_one_by_one = 65536;
 constexpr unsigned close_range_cloexec = 4;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
@@ -85,16 +91,17 @@ struct Prepared {
 }
 
 // The first failure that a child reports, null once all have executed their programs.
-std::optional<ExecFailure> await_exec(int fd) {
-  const auto deadline = std::chrono::steady_clock::now() + exec_limit;
+std::optional<ExecFailure> await_exec(int fd, const Beat& beat) {
+  const auto deadline = steady_clock::now() + exec_limit;
   for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
     if (left.count() <= 0) return std::nullopt;
     pollfd waiting{fd, POLLIN, 0};
-    if (::poll(&waiting, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) {
+    const auto patience = std::min(left, process::beat_interval);
+    if (::poll(&waiting, 1, static_cast<int>(patience.count())) < 0 && errno != EINTR) {
       return std::nullopt;
     }
+    if (beat) beat();
     if (waiting.revents == 0) continue;
     ExecFailure failure{};
     const ssize_t n = ::read(fd, &failure, sizeof failure);
@@ -126,28 +133,19 @@ std::unexpected<Error> explain(const Program& program, int code, const std::stri
                                errno_text(code), fix, exit_code});
 }
 
-void kill_and_reap(const std::vector<pid_t>& pids) {
+// One that a file server holds in exec does not die of SIGKILL: whoever reaps all children finds it
+// later.
+void kill_and_reap(std::vector<pid_t> pids, const Beat& beat) {
   for (const pid_t pid : pids) process::signal_process(pid, SIGKILL);
-  for (const pid_t pid : pids) {
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+  const auto deadline = steady_clock::now() + kill_limit;
+  for (;;) {
+    std::erase_if(pids, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+    if (pids.empty() || steady_clock::now() >= deadline) return;
+    if (beat) beat();
+    const timespec pause{0, std::chrono::nanoseconds(kill_interval).count()};
+    ::nanosleep(&pause, nullptr);
   }
 }
-
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 Result<std::string> look_up(const std::string& name, const std::string& path_variable,
                             const std::string& host) {
@@ -200,8 +198,7 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
 }
 
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
-                                 const std::string& host,
-                                 const std::function<void()>& started_one) {
+                                 const std::string& host, const process::Beat& beat) {
   std::vector<Prepared> prepared;
   prepared.reserve(programs.size());
   for (const Program& program : programs) {
@@ -213,26 +210,24 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   const Fd failures(ends[0]);
   Fd failure_writer(ends[1]);
 
-  // Our signal handlers must not run in a child: they would write to a pipe that both share.
-  const BlockedSignals blocked;
   const pid_t parent = ::getpid();
   std::vector<pid_t> pids;
   for (std::size_t i = 0; i < prepared.size(); ++i) {
-    const pid_t pid = ::fork();
+    const pid_t pid = process::fork_quietly();
     if (pid == 0) exec_child(prepared[i], i, inherited, parent, failure_writer.get());
     if (pid < 0) {
       const int code = errno;
-      kill_and_reap(pids);
+      kill_and_reap(pids, beat);
       return fail_errno(
           code, fmt::format("cannot start worker {} of {} on {}", i + 1, programs.size(), host),
           "raise the limit on processes (ulimit -u) or lower --nproc-per-node");
     }
     pids.push_back(pid);
-    if (started_one) started_one();
+    if (beat) beat();
   }
   failure_writer.reset();
-  if (const auto failure = await_exec(failures.get())) {
-    kill_and_reap(pids);
+  if (const auto failure = await_exec(failures.get(), beat)) {
+    kill_and_reap(pids, beat);
     if (failure->step == ExecFailure::Step::view) {
       return fail_errno(failure->code, "cannot enter the mounts for workers on " + host);
     }

@@ -12,6 +12,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "process/beat.h"
 #include "spawn/inherited.h"
 #include "spawn/view.h"
 
@@ -55,9 +56,8 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
 
 // Starts all programs or none and returns their process ids in order; if one cannot be started, the
 // others are killed. They keep only the named descriptors. The error names the program and `host`.
-// Safe in a process with several threads.
+// Calls `beat` after each, and while it waits. Safe in a process with several threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
-                                 const std::string& host,
-                                 const std::function<void()>& started_one = {});
+                                 const std::string& host, const process::Beat& beat = {});
 
 }  // namespace toprun::spawn

@@ -1,5 +1,6 @@
 #include "start/mpi_ranks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -94,7 +95,7 @@ class HostFile {
 
   Result<std::string> write(const Environment& environment, const std::string& text) {
     path_ = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun-hosts-XXXXXX";
-    const Fd file(::mkstemp(path_.data()));
+    const Fd file(::mkostemp(path_.data(), O_CLOEXEC));
     if (file.get() < 0) return fail_errno("cannot make " + std::exchange(path_, {}));
     if (::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
       return fail_errno("cannot write " + path_);

@@ -51,11 +51,11 @@ std::vector<std::string> split_fields(std::span<const std::uint8_t> bytes) {
 }
 
 Result<void> send(int channel, std::span<const std::string> fields,
-                  std::span<const int> descriptors = {}) {
+                  std::span<const int> descriptors = {}, const process::Beat& beat = {}) {
   const std::string text = joined(fields);
   return process::send_frame(channel,
                              {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()},
-                             descriptors, peer);
+                             descriptors, peer, beat);
 }
 
 Result<Fd> file_in_memory(const char* name) {
@@ -227,7 +227,7 @@ std::string Parent::last_words() const {
 }
 
 Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
-                                        const std::function<void()>& show_life) {
+                                        const process::Beat& beat) {
   if (state_ != State::ready) {
     if (state_ != State::refused) refuse_late();
     return fail(why_);
@@ -244,22 +244,21 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
     spawn::signal_descendants(SIGKILL);  // what it has forked already
     return std::unexpected(error);
   };
+  const Error no_answer{"its process", fmt::format("no answer within {} s", fork_limit.count()), "",
+                        exit_failure};
+  const auto deadline = steady_clock::now() + fork_limit;
   for (const spawn::Program& rank : ranks) {
+    if (steady_clock::now() > deadline) return give_up(no_answer);
     std::vector<std::string> fields{cpu_list(rank.affinity)};
     fields.insert(fields.end(), rank.environment.begin(), rank.environment.end());
     const int descriptors[] = {rank.stdin_fd, rank.stdout_fd, rank.stderr_fd};
-    if (auto sent = send(channel_.get(), fields, descriptors); !sent) return give_up(sent.error());
+    auto sent = send(channel_.get(), fields, descriptors, beat);
+    if (!sent) return give_up(sent.error());
   }
-  if (auto sent = send(channel_.get(), {}); !sent) return give_up(sent.error());
-  const auto deadline = steady_clock::now() + fork_limit;
-  while (!process::readable_within(channel_.get(), beat_interval)) {
-    if (show_life) show_life();
-    if (steady_clock::now() > deadline) {
-      return give_up({"its process", fmt::format("no answer within {} s", fork_limit.count()), "",
-                      exit_failure});
-    }
-  }
-  const auto frame = process::receive_frame(channel_.get(), process::frame_limit, peer);
+  if (auto sent = send(channel_.get(), {}, {}, beat); !sent) return give_up(sent.error());
+  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+  if (!process::readable_within(channel_.get(), left, beat)) return give_up(no_answer);
+  const auto frame = process::receive_frame(channel_.get(), process::frame_limit, peer, beat);
   if (!frame || !*frame) return give_up({"its process ended", last_words(), "", exit_failure});
   const std::vector<std::string> fields = split_fields((*frame)->bytes);
   if (fields.front() == "refused") {

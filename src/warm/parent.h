@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "process/beat.h"
 #include "spawn/inherited.h"
 #include "spawn/spawn.h"
 
@@ -20,8 +20,6 @@ namespace toprun::warm {
 inline constexpr std::chrono::seconds import_limit{300};
 // The time limit for the forks of all ranks of an attempt.
 inline constexpr std::chrono::seconds fork_limit{20};
-// While ranks are forked, the interval of the caller's heartbeats.
-inline constexpr std::chrono::milliseconds beat_interval{200};
 
 // A Python that has imported what this node's ranks import and forks them (warm/bootstrap.py). It
 // is started like a rank, by the same command line, but it never runs the user's script.
@@ -71,9 +69,8 @@ class Parent {
   void ended();
   // Forks all ranks or none and returns their process ids in order, if it is ready. On an error
   // nothing of them is left, and they can be started in the ordinary way.
-  // Blocks for fork_limit at most and calls `show_life` meanwhile.
-  Result<std::vector<pid_t>> fork(std::span<const spawn::Program> ranks,
-                                  const std::function<void()>& show_life);
+  // Blocks for about fork_limit at most and calls `beat` meanwhile.
+  Result<std::vector<pid_t>> fork(std::span<const spawn::Program> ranks, const process::Beat& beat);
 
  private:
   Parent(spawn::Program command, std::vector<std::string> modules,

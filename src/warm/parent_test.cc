@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,6 +129,20 @@ TEST_F(WarmParent, RanksRunTheScriptWithWhatWasImported) {
               fmt::format("['{}', 'an argument', ''] {} True __main__ None {} True\n", script,
                           number, ::getpid()));
   }
+}
+
+// Its socket is full soon: the caller, who is given up after a silence, beats while it waits.
+TEST_F(WarmParent, ThatTakesNothingHearsTheCallerBeat) {
+  const std::string script = write("s.py", "");
+  ASSERT_EQ(start(script), Parent::State::ready) << parent_->why();
+  ASSERT_TRUE(process::signal_process(parent_->pid(), SIGSTOP));
+  const std::string large(1u << 20, 'x');
+  int beats = 0;
+  const auto pids = parent_->fork(std::vector<spawn::Program>{rank(script, 0, {"LARGE=" + large})},
+                                  [&] { ++beats; });
+  EXPECT_FALSE(pids);
+  EXPECT_GT(beats, 2);
+  EXPECT_EQ(parent_->state(), Parent::State::refused);
 }
 
 TEST_F(WarmParent, ItImportsWhatTheScriptImportsFirst) {
