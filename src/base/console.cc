@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/console_copy.h"
+#include "base/line_state.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "base/voice.h"
@@ -17,6 +19,8 @@ namespace toprun {
 namespace {
 
 int copy_fd = -1;
+std::atomic<bool> own_unfinished{false};
+std::atomic<bool>* unfinished = &own_unfinished;
 std::mutex voice_mutex;
 std::shared_ptr<Voice> chosen_voice;
 
@@ -42,10 +46,24 @@ void say_block(std::string_view text) {
     if (fd < 0) continue;
     if (other) {
       other->write(fd, shown);
-    } else {
-      write_all(fd, shown);
+      continue;
     }
+    std::atomic<bool>& is_unfinished = fd == STDERR_FILENO ? *unfinished : unfinished_in_copy();
+    write_all(fd, is_unfinished.exchange(false) ? "\n" + shown : shown);
   }
+}
+
+std::atomic<bool>& unfinished_on_stderr() {
+  return *unfinished;
+}
+
+std::atomic<bool>& unfinished_in_copy() {
+  static std::atomic<bool> in_copy{false};
+  return in_copy;
+}
+
+void keep_unfinished_on_stderr(std::atomic<bool>& shared) {
+  unfinished = &shared;
 }
 
 void say_also_to(int fd) {

@@ -6,6 +6,7 @@
 
 #include "base/console.h"
 #include "base/error.h"
+#include "base/line_state.h"
 
 namespace toprun::output {
 namespace {
@@ -16,14 +17,22 @@ bool same_file(int a, int b) {
   return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+std::atomic<bool>* line_state(int err) {
+  return err == STDERR_FILENO ? &unfinished_on_stderr() : nullptr;
+}
+
 }  // namespace
 
 Terminal::Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, bool colours)
     : descriptors_(descriptors),
       colours_(colours),
       shared_(same_file(descriptors.out, descriptors.err)),
-      out_{descriptors.out, Writer::create(io, observer(), limits), {}},
-      err_{descriptors.err, Writer::create(io, observer(), limits), {}} {}
+      out_{descriptors.out,
+           Writer::create(io, observer(), limits, shared_ ? line_state(descriptors.err) : nullptr),
+           {}},
+      err_{descriptors.err,
+           Writer::create(io, observer(), limits, shared_ ? nullptr : line_state(descriptors.err)),
+           {}} {}
 
 Terminal::~Terminal() {
   out_.writer->abandon();

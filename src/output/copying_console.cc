@@ -4,6 +4,7 @@
 
 #include "base/console.h"
 #include "base/error.h"
+#include "base/line_state.h"
 #include "output/lines.h"
 
 namespace toprun::output {
@@ -19,7 +20,7 @@ CopyingConsole::CopyingConsole(boost::asio::io_context& io, std::shared_ptr<Cons
                                 say(fmt::format("cannot write {}: {}; the job goes on", path_,
                                                 errno_text(code)));
                               }},
-                             {})) {
+                             {}, &unfinished_in_copy())) {
   shown_->listen(this, [this] { notify(); });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/line_state.h"
 #include "base/voice.h"
 
 namespace toprun::output {
@@ -56,9 +57,9 @@ class OwnLines::Carrier : public Voice {
 
 OwnLines::OwnLines(boost::asio::io_context& io, Terminal& terminal)
     : terminal_(terminal),
-      carrier_(std::make_shared<Carrier>(
-          terminal.writer(true), terminal.descriptor(true),
-          Writer::create(io, {[this] { check_copy(); }, {}}, Writer::Limits{}))) {
+      carrier_(std::make_shared<Carrier>(terminal.writer(true), terminal.descriptor(true),
+                                         Writer::create(io, {[this] { check_copy(); }, {}},
+                                                        Writer::Limits{}, &unfinished_in_copy()))) {
   say_through(carrier_);
 }
 

@@ -33,12 +33,16 @@ bool contains(const std::vector<int>& fds, int fd) {
 }  // namespace
 
 std::shared_ptr<Writer> Writer::create(boost::asio::io_context& io, Observer observer,
-                                       Limits limits) {
-  return std::shared_ptr<Writer>(new Writer(io, std::move(observer), limits));
+                                       Limits limits, std::atomic<bool>* unfinished) {
+  return std::shared_ptr<Writer>(new Writer(io, std::move(observer), limits, unfinished));
 }
 
-Writer::Writer(boost::asio::io_context& io, Observer observer, Limits limits)
-    : io_(io), observer_(std::move(observer)), limits_(limits) {}
+Writer::Writer(boost::asio::io_context& io, Observer observer, Limits limits,
+               std::atomic<bool>* unfinished)
+    : io_(io),
+      observer_(std::move(observer)),
+      limits_(limits),
+      unfinished_(unfinished == nullptr ? own_unfinished_ : *unfinished) {}
 
 Writer::~Writer() {
   for (const Chunk& chunk : queue_) {
@@ -53,7 +57,7 @@ void Writer::write(int fd, std::string bytes) {
 bool Writer::offer(int fd, std::string bytes, std::size_t most_bytes) {
   std::unique_lock lock(mutex_);
   if (ending_ || pending_bytes_ > most_bytes) return false;
-  enqueue({fd, false, std::move(bytes), {}}, std::move(lock));
+  enqueue({fd, false, std::move(bytes), {}, true}, std::move(lock));
   return true;
 }
 
@@ -63,7 +67,7 @@ void Writer::run(int fd, std::function<int(int)> action) {
 
 void Writer::show_below(int fd, std::string line) {
   run(fd, [this, line = std::move(line)](int terminal) {
-    const bool shows = !line.empty() && !in_a_line_;
+    const bool shows = !line.empty() && !unfinished_;
     std::string text;
     if (shown_below_ != nowhere) text = erase_below;
     if (shows) text.append(no_wrap).append(line).append(wrap);
@@ -180,18 +184,20 @@ void Writer::write_out(const std::vector<Chunk>& chunks) {
     std::size_t end = i + 1;
     joined.clear();
     while (end < chunks.size() && chunks[end].fd == first.fd && chunks[end].is_text() &&
+           !chunks[end].begins_line &&
            first.bytes.size() + joined.size() + chunks[end].bytes.size() <= bytes_per_write) {
       if (joined.empty()) joined = first.bytes;
       joined += chunks[end++].bytes;
     }
-    write_text(first.fd, end == i + 1 ? first.bytes : joined);
+    write_text(first.fd, end == i + 1 ? first.bytes : joined, first.begins_line);
     i = end;
   }
 }
 
-void Writer::write_text(int fd, std::string_view text) {
+void Writer::write_text(int fd, std::string_view text, bool begins_line) {
   if (shown_below_ != nowhere) write_all(std::exchange(shown_below_, nowhere), erase_below);
-  in_a_line_ = text.back() != '\n';
+  if (begins_line && unfinished_) write_all(fd, "\n");
+  unfinished_ = text.back() != '\n';
   write_all(fd, text);
 }
 

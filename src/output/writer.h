@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -35,15 +36,17 @@ class Writer : public std::enable_shared_from_this<Writer> {
   };
 
   // The io_context must exist until abandon().
+  // `unfinished`: where it is noted whether the text ends within a line (base/line_state.h); null:
+  // nowhere else.
   static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
-                                        Limits limits);
+                                        Limits limits, std::atomic<bool>* unfinished = nullptr);
   ~Writer();
 
   // Queues bytes for `fd`. After a failure each write retries the bytes (a disk may have space
   // again), except if the descriptor's reader is gone.
   void write(int fd, std::string bytes);
-  // Like write(), from any thread. Returns false and queues nothing if more than `most_bytes` wait
-  // already or the writer was abandoned.
+  // Like write(), from any thread, and on a line of its own, whatever was written before. Returns
+  // false and queues nothing if more than `most_bytes` wait already or the writer was abandoned.
   bool offer(int fd, std::string bytes, std::size_t most_bytes);
   // Calls `action` on the thread after the bytes queued for `fd`; an errno that it returns counts
   // as a failed write.
@@ -70,11 +73,13 @@ class Writer : public std::enable_shared_from_this<Writer> {
     bool close;
     std::string bytes;
     std::function<int(int fd)> action;
+    bool begins_line = false;
 
     bool is_text() const { return !close && !action; }
   };
 
-  Writer(boost::asio::io_context& io, Observer observer, Limits limits);
+  Writer(boost::asio::io_context& io, Observer observer, Limits limits,
+         std::atomic<bool>* unfinished);
   bool start();
   void work();
   void write_queue(std::unique_lock<std::mutex>& lock);
@@ -82,7 +87,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void enqueue(Chunk chunk, std::unique_lock<std::mutex> lock);
   void write_out(const std::vector<Chunk>& chunks);
   void act(const Chunk& chunk);
-  void write_text(int fd, std::string_view text);
+  void write_text(int fd, std::string_view text, bool begins_line);
   void write_all(int fd, std::string_view bytes);
   void report(int fd, int code);
   void tell(int fd, int code);
@@ -106,7 +111,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // The terminal that shows a line below the text; used by the thread only.
   static constexpr int nowhere = -1;
   int shown_below_ = nowhere;
-  bool in_a_line_ = false;  // the text so far does not end with \n; used by the thread only
+  std::atomic<bool> own_unfinished_{false};
+  std::atomic<bool>& unfinished_;  // the text so far does not end with \n
 };
 
 }  // namespace toprun::output

@@ -58,6 +58,22 @@ TEST_F(WriterTest, ALineBelowReplacesTheOneBefore) {
   EXPECT_EQ(written(), erased);
 }
 
+// Whether or not the two are written at once.
+TEST_F(WriterTest, WhatIsOfferedBeginsALine) {
+  const auto offer = [&](std::string text) {
+    ASSERT_TRUE(writer_->offer(terminal_.get(), std::move(text), 1u << 20));
+  };
+  for (const char* bar : {"45/100", "\r 45%", "45%\r"}) {
+    write(bar);
+    offer("toprun: one\n");
+    offer("toprun: two\n");
+    EXPECT_EQ(written(), std::string(bar) + "\ntoprun: one\ntoprun: two\n");
+  }
+  write("a line\n");
+  offer("toprun: three\n");
+  EXPECT_EQ(written(), "a line\ntoprun: three\n");
+}
+
 TEST_F(WriterTest, NothingIsShownInTheMiddleOfALine) {
   for (const char* text : {"name? ", " 10%\r"}) {
     write(text);
