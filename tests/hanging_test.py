@@ -3,9 +3,14 @@
 code and a reason. Each is begun with so little patience that an agent that waits itself is killed."""
 
 import ctypes
+import functools
 import os
+import select
 import shlex
+import socket
+import struct
 import sys
+import threading
 import unittest
 
 import support
@@ -14,6 +19,7 @@ BEATS = "keep_alive_interval=1,keep_alive_max_attempt=2"
 HASTE = "keep_alive_interval=1,keep_alive_max_attempt=1"  # the keeper waits no longer than one look-up
 SH = ["--no-python", "sh", "-c"]
 DETACH = 2  # MNT_DETACH
+FUSE_INIT = 26
 NO_LIFE = "gave no sign of life"
 NAMELESS = "nobody.knows"
 
@@ -34,6 +40,18 @@ sys.exit(subprocess.run(sys.argv[1:]).returncode)
 """
 
 
+def swallow(server, ended):
+    """Reads a FUSE server's requests (linux/fuse.h) and answers FUSE_INIT alone, without which no others come."""
+    while True:
+        ready, _, _ = select.select([server, ended], [], [])
+        if ended in ready:
+            return os.close(ended)
+        request = os.read(server, 1 << 17)
+        _, opcode, unique = struct.unpack_from("<IIQ", request)
+        if opcode == FUSE_INIT:
+            os.write(server, struct.pack("<IiQ16I", 80, 0, unique, 7, 31, 0, 0, 0, 1 << 16, *[0] * 10))
+
+
 class FileSystems(support.TestCase):
     def setUp(self):
         support.needs_root()
@@ -51,6 +69,28 @@ class FileSystems(support.TestCase):
             raise unittest.SkipTest(f"no FUSE: {os.strerror(ctypes.get_errno())}")
         self.addCleanup(libc.umount2, os.fsencode(folder), DETACH)
         self.addCleanup(os.close, server)  # first: it lets go whoever waits
+
+    def hang_for_good(self, folder):
+        """The same, and no signal ends the wait: the server takes every request and answers none."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        server = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        options = f"fd={server},rootmode=40000,user_id=0,group_id=0"
+        if libc.mount(b"hung", os.fsencode(folder), b"fuse", 0, options.encode()) != 0:
+            os.close(server)
+            raise unittest.SkipTest(f"no FUSE: {os.strerror(ctypes.get_errno())}")
+        ended, end = os.pipe()
+        serving = threading.Thread(target=swallow, args=(server, ended))
+        serving.start()
+
+        @functools.cache
+        def let_go():
+            os.close(end)
+            serving.join()
+            os.close(server)
+            libc.umount2(os.fsencode(folder), DETACH)
+
+        self.addCleanup(let_go)
+        return let_go
 
     def job(self, *options, **env):
         """Until its first attempt runs."""
@@ -94,6 +134,35 @@ class FileSystems(support.TestCase):
         finished = self.end(run, 25, code=5)
         self.assertTrue((self.root / "began.1").exists(), finished)
         self.assertIn(f"cannot write {folder}/report.json: not done after 10 s", finished.err)
+
+    def test_a_wait_that_no_signal_ends(self):
+        """The agent is over, and a thread of its own keeps the kernel from ending it."""
+        for silence in (2, 10):
+            with self.subTest(silence=silence):
+                folder = self.folder()
+                port = support.free_port()
+                run = self.begin(
+                    support.binary(), "--rdzv-conf", f"keep_alive_interval=1,keep_alive_max_attempt={silence}",
+                    "--master-port", port, "--report", folder / "report.json", *SH,
+                    '>"$ROOT/began.0"; while [ ! -e "$ROOT/end" ]; do sleep 0.05; done', env={"ROOT": str(self.root)})
+                support.wait_until((self.root / "began.0").exists, 20, "the rank runs")
+                let_go = self.hang_for_good(folder)
+                (self.root / "end").touch()
+                try:
+                    self.assertEqual(run.process.wait(30), 0)
+                    read, _, _ = select.select([run.process.stdout], [], [], 10)
+                    self.assertTrue(read, "nothing is printed, so its pipe is closed")
+                    with socket.create_server(("", port)):
+                        pass  # nothing holds it
+                finally:
+                    let_go()  # else a toprun that holds the pipes would hold the test
+                finished = run.wait(10)
+                self.assertNotIn(NO_LIFE, finished.err)
+                self.assertIn(f"cannot write {folder}/report.json: not done after 10 s", finished.err)
+                self.assertRegex(finished.err, r"toprun: left behind, for the kernel cannot end it "
+                                               r"\(a file system that does not answer\?\): \d+ \(toprun.*, state D.*\)\n")
+                for name in ("began.0", "end"):
+                    (self.root / name).unlink()
 
     def test_temporary_files_of_a_job_that_ends(self):
         folder = self.folder()

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,10 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/line_state.h"
 #include "base/open_files.h"
+#include "base/text.h"
+#include "base/voice.h"
 #include "process/child.h"
 #include "spawn/descendants.h"
 
@@ -33,7 +37,7 @@ using std::chrono::steady_clock;
 // The keeper checks the agent this often. A longer time between two checks means that the keeper
 // itself did not run.
 constexpr milliseconds check_interval{1000};
-constexpr milliseconds reap_interval{5};
+constexpr std::chrono::seconds killing_limit{3};  // of an agent whose run is over
 constexpr std::chrono::seconds removal_limit{2};
 constexpr milliseconds removal_check_interval{1};
 
@@ -42,9 +46,13 @@ struct Shared {
   std::atomic<bool> resting;  // written by the keeper
   std::atomic<bool> silence;  // written by the agent
   std::atomic<bool> joined;   // written by the agent
+  std::atomic<bool> over;     // written by the agent, after the code
+  std::atomic<int> exit_code;
+  std::atomic<bool> unfinished;  // base/line_state.h, of both
 };
-static_assert(std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 Shared* shared = nullptr;
+int heartbeat_of_agent = -1;  // in the agent's process
 std::string death_text;
 
 bool is_ignored(int signal) {
@@ -84,12 +92,13 @@ sigset_t stop_signal() {
   ::signal(SIGTSTP, SIG_IGN);  // until it has a handler: only its workers are stopped
   ::signal(SIGTTOU, SIG_IGN);  // else a terminal with `stty tostop` would stop a background group
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
-  ::_exit(agent(heartbeat_fd));
+  heartbeat_of_agent = heartbeat_fd;
+  leave(agent(heartbeat_fd));
 }
 
 // Runs in a separate process: a hanging file system must not delay the exit code.
 void remove_in_time(const char* folder) {
-  const pid_t pid = ::fork();
+  const pid_t pid = process::fork_quietly();
   if (pid <= 0) {  // no process available: remove it here
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
@@ -140,6 +149,8 @@ class Keeper {
       if (waiting[2].revents != 0) set_resting(SIGTSTP);  // first: a SIGCONT may follow poll()
       if (read_signals(); status_) return ended();
       if (read_beats()) silent = milliseconds{0};
+      if (is_over() && !ends_by_) ends_by_ = now + ending_limit;
+      if (ends_by_ && now >= *ends_by_) return left_behind();
       if (silent >= stall_limit_) return stalled();
     }
   }
@@ -168,8 +179,11 @@ class Keeper {
   void pass_on(int signal) {
     sigval value{};
     value.sival_int = signal;
-    if (takes_queued_ && ::sigqueue(agent_, queued_signal(), value) == 0) return;
-    process::signal_process(agent_, signal);
+    if (takes_queued_ && ::sigqueue(agent_, queued_signal(), value) == 0) {
+      last_queued_ = signal;
+    } else {
+      process::signal_process(agent_, signal);
+    }
   }
 
   // The agent may handle the two signals in the wrong order; the shared flag shows the last one.
@@ -203,15 +217,16 @@ class Keeper {
     return any;
   }
 
+  static bool is_over() { return shared != nullptr && shared->over; }
+
   int ended() {
-    if (WIFEXITED(*status_)) {
-      clear();
-      return WEXITSTATUS(*status_);
-    }
+    clear(spawn::unkillable_limit);
+    if (is_over()) return shared->exit_code;
+    if (WIFEXITED(*status_)) return WEXITSTATUS(*status_);
     const int signal = WTERMSIG(*status_);
-    clear();
-    // A forwarded signal killed the agent before it could handle it.
+    // A forwarded signal killed the agent while it could not handle it.
     if (::sigismember(&forwarded_, signal) == 1) return 128 + signal;
+    if (signal == queued_signal() && last_queued_ != 0) return 128 + last_queued_;
     death_text = fmt::format(
         "the agent (pid {}) was killed by signal {} ({}), so all its ranks were killed{}", agent_,
         signal, ::strsignal(signal),
@@ -221,8 +236,18 @@ class Keeper {
     return exit_failure;
   }
 
+  int left_behind() {
+    if (!clear(killing_limit)) {
+      say(
+          fmt::format("left behind, for the kernel cannot end it (a file system that does not "
+                      "answer?): {}",
+                      join(spawn::describe_descendants(), ", ")));
+    }
+    return shared->exit_code;
+  }
+
   int stalled() {
-    clear();
+    clear(spawn::unkillable_limit);
     death_text = fmt::format(
         "the agent (pid {}) gave no sign of life for {}, so it and all its ranks were "
         "killed; was it stopped by a signal or a debugger?",
@@ -231,20 +256,11 @@ class Keeper {
     return exit_failure;
   }
 
-  // Kills until the kernel reports no child; orphans of any depth become our children.
-  void clear() {
-    const auto deadline = steady_clock::now() + spawn::unkillable_limit;
-    while (steady_clock::now() < deadline) {
-      int status = 0;
-      pid_t pid;
-      while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
-      }
-      if (pid < 0) break;
-      spawn::signal_descendants(SIGKILL);
-      const timespec pause{0, std::chrono::nanoseconds(reap_interval).count()};
-      ::nanosleep(&pause, nullptr);
-    }
+  // Orphans of any depth become our children. False: some are left.
+  bool clear(milliseconds limit) {
+    const bool childless = spawn::until_childless(SIGKILL, limit);
     if (shared != nullptr && shared->folder[0] != '\0') remove_in_time(shared->folder);
+    return childless;
   }
 
   const pid_t agent_;
@@ -255,8 +271,10 @@ class Keeper {
   const SignalFilter& concerns_agent_;
   sigset_t forwarded_;
   bool takes_queued_ = false;
-  bool resting_ = false;       // SIGTSTP was forwarded, and no SIGCONT since
-  std::optional<int> status_;  // the agent's wait status once it has ended
+  int last_queued_ = 0;
+  bool resting_ = false;               // SIGTSTP was forwarded, and no SIGCONT since
+  std::optional<int> status_;          // the agent's wait status once it has ended
+  std::optional<SteadyTime> ends_by_;  // once it has told its code
 };
 
 }  // namespace
@@ -276,7 +294,10 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   Fd beat_writer(ends[1]);
   void* const page =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page != MAP_FAILED) shared = static_cast<Shared*>(page);
+  if (page != MAP_FAILED) {
+    shared = static_cast<Shared*>(page);
+    keep_unfinished_on_stderr(shared->unfinished);
+  }
 
   spawn::become_subreaper();
   sigset_t watched = forwarded_signals(named_signals);
@@ -312,6 +333,25 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   beat_writer.reset();
   return Keeper(pid, {beats.get(), signals.get(), stops.get()}, stall_limit, concerns_agent)
       .watch();
+}
+
+void tell_keeper_of_code(int exit_code) {
+  if (shared == nullptr) return;
+  shared->exit_code = exit_code;
+  shared->over = true;
+  const char byte = 'e';  // any byte wakes the keeper
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_of_agent, &byte, 1);
+}
+
+// The standard streams first: closing a file on a file server may block for ever as well.
+void leave(int exit_code) {
+  flush_said();
+  tell_keeper_of_code(exit_code);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(fd);
+#ifdef SYS_close_range
+  ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+#endif
+  ::_exit(exit_code);
 }
 
 void keeper_removes(const std::string& folder) {

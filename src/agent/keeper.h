@@ -47,10 +47,21 @@ using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 // Call it once, from a process with one thread. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
 // ignored and gets the non-blocking write end of the heartbeat pipe; a full pipe is no error.
 // Returns its exit code, or exit_failure if it died or stalled, or 128 + n if a forwarded signal
-// killed it.
+// killed it. The code that `agent` told (tell_keeper_of_code) counts for more than how it died.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
+
+// Called by `agent`: the run is over and reported, this is its exit code, and what follows (the
+// process's own end) is no part of it. The keeper then waits no longer than `ending_limit` for that
+// end: a thread in a request to a file server that does not answer survives even SIGKILL.
+// Without a keeper it has no effect.
+void tell_keeper_of_code(int exit_code);
+inline constexpr std::chrono::milliseconds ending_limit{1'000};
+
+// Ends the agent's process at once: writes what was said, tells the keeper the code, and lets go of
+// pipes and ports, which a process that cannot end would hold. Also without a keeper.
+[[noreturn]] void leave(int exit_code);
 
 // Called by `agent`: names the one folder that the keeper removes with its contents if the agent
 // cannot do it any more. Empty: none. Without a keeper it has no effect.

@@ -227,5 +227,50 @@ TEST_F(KeeperTest, ASignalBeforeTheAgentHandlesIt) {
   EXPECT_EQ(text("err"), "");
 }
 
+// In its last microseconds the agent has its handlers no more.
+TEST_F(KeeperTest, AForwardedSignalThatNothingHandlesAnyMore) {
+  keep_in_child([&](int heartbeat_fd) -> int {
+    static const std::string queued = (root_ / "queued").string();
+    struct sigaction action {};
+    action.sa_handler = [](int) { ::mkdir(queued.c_str(), 0700); };
+    ::sigaction(queued_signal(), &action, nullptr);
+    if (::write(heartbeat_fd, &beat_of_queue, 1) != 1) return exit_failure;
+    while (!fs::exists(queued)) ::usleep(1000);
+    ::signal(queued_signal(), SIG_DFL);
+    fs::create_directory(root_ / "default");
+    for (;;) ::pause();
+  });
+  ASSERT_TRUE(eventually([&] {
+    ::kill(keeper_, SIGUSR1);  // ignored, until the keeper queues it
+    return fs::exists(root_ / "default");
+  }));
+  ::kill(keeper_, SIGTERM);
+  const int code = await_keeper();
+  EXPECT_TRUE(code == 128 + SIGTERM || code == 128 + SIGUSR1) << code;
+  EXPECT_EQ(text("err"), "");
+}
+
+TEST_F(KeeperTest, TheCodeThatTheAgentTold) {
+  for (const int last : {SIGKILL, SIGTERM, SIGRTMIN}) {
+    SCOPED_TRACE(last);
+    keep_in_child([&](int) {
+      tell_keeper_of_code(7);
+      ::raise(last);
+      return 0;
+    });
+    EXPECT_EQ(await_keeper(), 7);
+    EXPECT_EQ(text("err"), "");
+  }
+}
+
+// As one that the kernel cannot end; in truth a file server holds it (tests/hanging_test.py).
+TEST_F(KeeperTest, AnAgentThatHasToldItsCodeIsNotWaitedFor) {
+  keep_in_child([&](int) -> int {
+    tell_keeper_of_code(7);
+    for (;;) ::pause();
+  });
+  EXPECT_EQ(await_keeper(), 7);
+}
+
 }  // namespace
 }  // namespace toprun::agent

@@ -81,9 +81,4 @@ bool flush_said() {
   return !other || other->flush(last_words_limit);
 }
 
-void leave(int exit_code) {
-  flush_said();
-  ::_exit(exit_code);
-}
-
 }  // namespace toprun

@@ -25,7 +25,4 @@ inline constexpr std::chrono::milliseconds last_words_limit{2'000};
 // Waits until all lines are written; false if that takes longer than last_words_limit.
 bool flush_said();
 
-// Calls flush_said(), then ends the process at once by _exit().
-[[noreturn]] void leave(int exit_code);
-
 }  // namespace toprun

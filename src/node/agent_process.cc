@@ -1,6 +1,7 @@
 #include "node/agent_process.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "agent/keeper.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/quietly.h"
@@ -116,7 +118,7 @@ void end_at_signals(Session& session) {
     if (signal == run::grow_signal) return;
     say(fmt::format("ended by signal {} before the workers were started", signal));
     session.container.reset();  // which may be on its way
-    leave(128 + signal);
+    agent::leave(128 + signal);
   };
 }
 
@@ -136,7 +138,7 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
               .error()
               .line());
       session.container.reset();
-      leave(exit_failure);
+      agent::leave(exit_failure);
     }
     pause.expires_after(between_rival_looks);
     co_await pause.async_wait(quietly);
@@ -395,11 +397,24 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   co_return co_await be_member(session, *std::move(secret), look);
 }
 
+// The run is over and reported, and nothing handles a signal any more: it would make another exit
+// code of it.
+void block_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
 }  // namespace
 
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd) {
   Session session(job, heartbeat_fd);
-  if (orders.from_launcher) session.follow_launcher();
+  if (orders.from_launcher) {
+    if (auto followed = session.follow_launcher(); !followed) {
+      say(followed.error().line());
+      return exit_failure;
+    }
+  }
   int exit_code = exit_failure;
   asio::co_spawn(session.io, take_part(session, orders),
                  [&](const std::exception_ptr& error, int code) {
@@ -408,6 +423,8 @@ int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd
                    session.io.stop();
                  });
   session.io.run();
+  block_signals();
+  agent::tell_keeper_of_code(exit_code);
   return exit_code;
 }
 

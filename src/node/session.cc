@@ -210,14 +210,21 @@ void Session::hand_on(int signal, bool for_all, EndSignals::Way way) {
   if (on_signal) {
     on_signal(signal, for_all);
   } else if (ended_with && way != EndSignals::Way::launcher) {
-    leave(*ended_with);
+    agent::leave(*ended_with);
   }
 }
 
-void Session::follow_launcher() {
-  launcher_.assign(::dup(STDIN_FILENO));
+// From here on standard input is empty: a command or a rank that reads it would take lines that are
+// meant for this agent.
+Result<void> Session::follow_launcher() {
+  Fd lines(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!lines || !nothing) return fail_errno("cannot follow the launcher", more_open_files);
+  ::dup2(nothing.get(), STDIN_FILENO);
+  launcher_.assign(lines.release());
   if (by_login(job)) expect_beat();
   read_launcher();
+  return {};
 }
 
 void Session::read_launcher() {
@@ -262,7 +269,7 @@ void Session::expect_beat() {
 }
 
 void Session::orphan(std::string words, std::chrono::milliseconds grace) {
-  if (!on_orphaned) leave(exit_failure);
+  if (!on_orphaned) agent::leave(exit_failure);
   on_orphaned(std::move(words), grace);
 }
 

@@ -54,7 +54,7 @@ class Session {
   // wait.
   void renew_store(bool here, int ranks, std::function<void()> renewed);
   // Reads toprun's launcher on standard input: "signal N" lines, and end of file when it ended.
-  void follow_launcher();
+  Result<void> follow_launcher();
 
   // Sends the keeper a heartbeat, also while the event loop does not run.
   void show_life();
