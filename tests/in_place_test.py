@@ -98,6 +98,22 @@ class UnderSrun(Failures, cluster.SlurmCase):
         self.assertEqual(sorted(finished.out.split("\n")), ["", *(f"hello {rank}" for rank in range(4))])
 
 
+class OwnNameIsLoopback(cluster.SlurmCase):
+    """As Debian's installer leaves it: those beside the root reach it by 127.0.1.1, the others cannot."""
+
+    UP = ("--hosts", "2", "--racks", "1", "--slurm", "--own-name", "127.0.1.1")
+
+    def test_all_ranks_get_an_address_that_all_reach(self):
+        for name, words in {"in place": ["-n4", TOPRUN], "agents": ["--ntasks-per-node=1", TOPRUN, "--nproc-per-node", "2"]}.items():
+            with self.subTest(name):
+                finished = self.srun("-N2", *words, *shows("RANK", "MASTER_ADDR"))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "RANK"), list("0123"))
+                address, = set(column(rows, "MASTER_ADDR"))
+                self.assertNotRegex(address, r"^127\.")
+
+
 class UnderMpirun(Failures, MpiCase):
     OPTIONS = ([], ["--map-by", "slot"])
 

@@ -73,6 +73,16 @@ int rank_told_to(const agent::WorkerPlan& worker) {
   return static_cast<int>(parse_int(worker.environment.get("RANK").value_or("")).value_or(-1));
 }
 
+// A program may pass MASTER_ADDR on to other hosts. A host's own name often leads to loopback
+// (Debian's 127.0.1.1), so that those beside the root reached it there.
+void forget_loopback(std::vector<std::string>& addresses) {
+  const auto is_loopback = [](const std::string& text) {
+    const auto address = hosts::Address::parse(text);
+    return address && address->is_loopback();
+  };
+  if (!std::ranges::all_of(addresses, is_loopback)) std::erase_if(addresses, is_loopback);
+}
+
 }  // namespace
 
 Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
@@ -185,9 +195,11 @@ void Member::locate_store(const rendezvous::Assignment& assignment) {
     return push(run::StoreFound{assignment.attempt,
                                 store.exact.empty() ? hosts::loopback().text() : store.exact});
   }
+  forget_loopback(store.addresses);
   // The way that reached the root leads to the store beside it: one socket listens for both, and
   // thousands of probes would be a third of all that the root does.
-  if (root_address_ && store.agent == root_agent_) {
+  const bool is_known = root_address_ && store.agent == root_agent_;
+  if (is_known && (!root_address_->is_loopback() || store.addresses.empty())) {
     if (root_address_->is_v4()) {
       return push(run::StoreFound{assignment.attempt, root_address_->text()});
     }

@@ -91,7 +91,10 @@ Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
          return refused;
        },
        [this](const Join& join, std::shared_ptr<rendezvous::Channel> channel) {
-         if (!session_.route) session_.route = address_of(channel->local());
+         // Those beside it may have come by loopback, which leads the others nowhere.
+         if (!session_.route || session_.route->is_loopback()) {
+           session_.route = address_of(channel->local());
+         }
          std::string theirs = address_of(channel->remote()).text();
          add(join, std::move(channel), {join.agent, std::move(theirs), session_.route->text()});
        }});

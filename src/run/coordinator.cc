@@ -198,7 +198,7 @@ void Coordinator::happened(const Came& came) {
   if (found == nullptr) return;
   Node& node = *found;
   const int newcomers_before = roster_.newcomers();
-  if (root_address_.empty()) root_address_ = came.our_address;
+  if (!came.our_address.empty()) root_address_ = came.our_address;  // the root learns a better one
   roster_.arrived(node, came.address);
   node.linked_at = now_.steady;
   if (stage_ == Stage::parting) {
