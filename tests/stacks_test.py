@@ -77,6 +77,8 @@ class Stacks(support.TestCase):
         host = os.uname().nodename
         self.assertEqual(asked.out, f"ranks 0-1: sleep at stands.py:4 in waits\n    waits, {program}:4\n"
                                     f"    <module>, {program}:5\n")
+        by_its_launcher = self.stacks(program, run.process.pid)  # $! of a shell
+        self.assertEqual(by_its_launcher.out, asked.out, by_its_launcher)
         groups = json.loads(self.stacks(program, str(self.root_of(program)), "--json").out)["groups"]
         self.assertEqual([(one["ranks"], one["doing"]) for one in groups], [("0-1", "waits")], host)
         self.assertEqual(groups[0]["frames"][0], {"file": str(program), "function": "waits", "line": 4})

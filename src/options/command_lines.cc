@@ -138,8 +138,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
         {"toprun stacks", "the only job of yours whose root agent is on this host"},
         {"toprun stacks --dumps ~/.cache/torch", "who was behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "Its id as `toprun jobs` shows it, the file of its --report, or its root agent's "
-         "process"}}},
+         "Its id as `toprun jobs` shows it, the file of its --report, or its process on the "
+         "root's host, such as $! of a shell"}}},
       {Command::report,
        "report",
        "What happened in a job, from its run's own report: every attempt, who failed, the nodes in "
@@ -155,8 +155,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
         {"toprun top", "the only job of yours whose root agent is on this host"},
         {"toprun top --json 17 | head -1", "one picture, for programs"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "Its id as `toprun jobs` shows it, the file of its --report, or its root agent's "
-         "process"}},
+         "Its id as `toprun jobs` shows it, the file of its --report, or its process on the "
+         "root's host, such as $! of a shell"}},
        {"? shows the keys; without a terminal it prints one picture and ends."}},
       {Command::eta,
        "eta",

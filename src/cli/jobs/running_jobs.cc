@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
 #include "live/client.h"
+#include "process/tree.h"
 #include "scheduler/login/ssh.h"
 
 namespace toprun::cli {
@@ -68,6 +70,18 @@ Result<RunningJob> job_of_root(const Root& root, const std::string& what,
   }
   return fail(what, fmt::format("the job has ended: process {} of {} does not lead it", root.pid,
                                 hosts::host_name()));
+}
+
+// The job whose root agent is the nearest process below this one: `$!` in a shell is its keeper.
+std::optional<RunningJob> job_below(const std::vector<RunningJob>& jobs, std::string_view word) {
+  const auto number = parse_int(word);
+  if (jobs.empty() || !number || !std::in_range<pid_t>(*number)) return std::nullopt;
+  for (const pid_t pid : process::descendants(static_cast<pid_t>(*number))) {
+    const auto leads = [pid](const RunningJob& job) { return job.pid == pid; };
+    const auto job = std::ranges::find_if(jobs, leads);
+    if (job != jobs.end()) return *job;
+  }
+  return std::nullopt;
 }
 
 // "10227 (train.py, for 2 min 05 s)"; a path's last part has to do.
@@ -178,6 +192,7 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
   const auto process = std::ranges::find_if(
       jobs, [&](const RunningJob& one) { return fmt::to_string(one.pid) == word; });
   if (process != jobs.end()) return *process;
+  if (auto below = job_below(jobs, word)) return below;
   const bool is_inside = environment.non_empty("SLURM_JOB_ID") == word;
   if (is_inside) {
     return fail(fmt::format("job {} cannot be asked", word), "its root agent is not on this node");

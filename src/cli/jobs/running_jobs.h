@@ -26,8 +26,9 @@ struct Asking {
   std::string what;  // "cannot tell where the ranks of job 17 stand"
 };
 
-// The job that the word names: an id, a name, the process of the root agent, or the file of
-// --report; without a word the only one. nullopt: it may run, but its root is not on this host.
+// The job that the word names: an id, a name, the process of the root agent or its keeper, or the
+// file of --report; without a word the only one. nullopt: it may run, but its root is not on this
+// host.
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
                                                    const Environment& environment,
                                                    const Asking& asking);
