@@ -12,7 +12,7 @@ PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -105,6 +105,9 @@ bench-top: release  ## toprun top of a job of 512 ranks and of one of 100,000: i
 bench-hangs: release  ## twelve kinds of hang: when toprun names the guilty rank, and what torchrun says
 	tools/setup cluster --python
 	python3 -B bench/hangs.py
+
+bench-signals: release  ## a thousand jobs that `timeout` ends while their ranks save: none may lose what it saves
+	python3 -B bench/signals.py
 
 bench-quiet: release  ## an hour of a training with long silent phases under --hang-timeout: no alarm is allowed
 	tools/setup build --python

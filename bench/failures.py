@@ -4,8 +4,9 @@
 
 Two hosts, two ranks each unless a case says otherwise. TOPRUN names the binary (build/release/toprun),
 PYTHON a Python with torch (build/venv). Cases of torchrun that take minutes are cut short at a cap
-(30 s, with --full 120 s) and shown as `> 30 s`. The last two are the kill matrices, toprun alone: 200
-cases with one strike (tests/kill_matrix.py) and 200 with two (tests/kill_twice.py). Exit code 1 if
+(30 s, with --full 120 s) and shown as `> 30 s`. The last three are the kill matrices, toprun alone: 200
+cases with one strike (tests/kill_matrix.py), 200 with two (tests/kill_twice.py) and 200 signals that come
+twice (tests/kill_signals.py). Exit code 1 if
 toprun misses a bound or a case of a matrix.
 """
 
@@ -27,6 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests")
 import cluster
 import kill_matrix
 import kill_scene
+import kill_signals
 import kill_twice
 from failures_lib import cases, jobs, output, restart
 
@@ -111,10 +113,11 @@ CASES = (
     Case("folders", "temporary folders", cases.folders_left, (
         Figure("left", "left behind per start", exactly=0),), times=1, up=()),
 )
-MATRIX, TWICE = "matrix", "twice"
+MATRIX, TWICE, SIGNALS = "matrix", "twice", "signals"
 MATRICES = {
     MATRIX: ("kill matrix", kill_matrix.all_cases, kill_scene.play_all),
     TWICE: ("kill matrix, two strikes", kill_twice.all_pairs, kill_twice.play_all),
+    SIGNALS: ("kill matrix, double signals", kill_signals.all_doubles, kill_signals.play_all),
 }
 
 

@@ -1,7 +1,6 @@
 # ctest: SERIAL FIRST TIMEOUT 300 LABELS cluster
-"""Thirty cases of the kill matrix; `make bench-failures` plays all 200. TOPRUN_SEED chooses them."""
+"""Thirty cases of the kill matrix; `make bench-failures` plays all 200. TOPRUN_SEED chooses them, or the day does."""
 
-import os
 import unittest
 
 import cluster
@@ -10,7 +9,6 @@ import kill_scene
 import support
 
 CASES = 30
-DEFAULT_SEED = 1
 AT_ONCE = 3  # they mostly wait
 
 
@@ -33,8 +31,7 @@ class KillMatrix(unittest.TestCase):
         support.binary()
         if reason := cluster.reason_not_possible(with_slurm=False):
             self.skipTest(f"no virtual cluster: {reason}")
-        seed = int(os.environ.get("TOPRUN_SEED", DEFAULT_SEED))
-        print(f"TOPRUN_SEED={seed}", flush=True)
+        seed = support.seed()
         for result in kill_scene.play_all(kill_matrix.some_cases(seed, CASES), AT_ONCE):
             with self.subTest(result.case.name):
                 self.assertFalse(result.problem, f"TOPRUN_SEED={seed}, {result.case.name}: "

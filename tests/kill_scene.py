@@ -161,17 +161,22 @@ class Scene:
     def start(self, node):
         nodes = 3 if self.case.joined else 2
         restarting = self.case.phase == "restarting"
-        stubborn = self.case.phase == "ending" and self.case.victim == "grandchild"
         words = [support.binary(), "--nnodes", f"1:{nodes}" if self.case.elastic else str(nodes),
                  "--nproc-per-node", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"n0:{PORT}",
                  "--rdzv-conf", CONF, *(["--max-restarts", "1"] if restarting else []),
                  *(["--report", str(self.root / "report.json")] if node == 0 else []),
-                 "--no-python", "sh", "-c", WORKER]
-        environment = {"ROOT": str(self.root), "OMP_NUM_THREADS": "1",
-                       "GRANDCHILD": STUBBORN if stubborn else OBEDIENT,
-                       "SLOW": str(OBEY_S) if restarting else "",
-                       "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(GRACE_S)}
-        self.runs[node] = support.Run(self.hosts.on(f"n{min(node, 1)}", *words), env=environment)
+                 "--no-python", "sh", "-c", self.script()]
+        self.runs[node] = support.Run(self.hosts.on(f"n{min(node, 1)}", *words), env=self.environment())
+
+    def script(self):
+        return WORKER
+
+    def environment(self):
+        restarting = self.case.phase == "restarting"
+        stubborn = self.case.phase == "ending" and self.case.victim == "grandchild"
+        return {"ROOT": str(self.root), "OMP_NUM_THREADS": "1",
+                "GRANDCHILD": STUBBORN if stubborn else OBEDIENT, "SLOW": str(OBEY_S) if restarting else "",
+                "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(GRACE_S)}
 
     def until(self, condition, what, limit=SET_UP_S):
         end = time.monotonic() + limit
@@ -397,4 +402,6 @@ def play_all(cases, at_once, tell=lambda result: None, scene=Scene):
         thread.start()
     for thread in threads:
         thread.join()
+    if len(results) != len(cases):  # a thread has ended of what it raised, and said so
+        raise AssertionError(f"{len(results)} of {len(cases)} cases were played")
     return results

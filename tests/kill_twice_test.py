@@ -1,7 +1,6 @@
 # ctest: SERIAL FIRST TIMEOUT 300 LABELS cluster
-"""Thirty pairs of strikes; `make bench-failures` plays all 200. TOPRUN_SEED chooses them."""
+"""Thirty pairs of strikes; `make bench-failures` plays all 200. TOPRUN_SEED chooses them, or the day does."""
 
-import os
 import unittest
 
 import cluster
@@ -9,7 +8,6 @@ import kill_twice
 import support
 
 PAIRS = 30
-DEFAULT_SEED = 1
 AT_ONCE = 3  # they mostly wait
 
 
@@ -18,8 +16,7 @@ class KillTwice(unittest.TestCase):
         support.binary()
         if reason := cluster.reason_not_possible(with_slurm=False):
             self.skipTest(f"no virtual cluster: {reason}")
-        seed = int(os.environ.get("TOPRUN_SEED", DEFAULT_SEED))
-        print(f"TOPRUN_SEED={seed}", flush=True)
+        seed = support.seed()
         for result in kill_twice.play_all(kill_twice.some_pairs(seed, PAIRS), AT_ONCE):
             with self.subTest(result.case.name):
                 self.assertFalse(result.problem, f"TOPRUN_SEED={seed}, {result.case.name}: "

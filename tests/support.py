@@ -4,6 +4,7 @@ A test file is an ordinary unittest module; ctest runs it by report.py.
 """
 
 import dataclasses
+import datetime
 import functools
 import os
 import pathlib
@@ -65,6 +66,13 @@ def binary():
     if not os.access(TOPRUN, os.X_OK):
         raise AssertionError(f"TOPRUN={TOPRUN} is no program that can be run: `make` builds one")
     return TOPRUN
+
+
+def seed():
+    """TOPRUN_SEED, or the day's: what is tried changes and can be tried again. It is printed."""
+    number = int(os.environ.get("TOPRUN_SEED") or datetime.date.today().toordinal())
+    print(f"TOPRUN_SEED={number}", flush=True)
+    return number
 
 
 def needs_root():
