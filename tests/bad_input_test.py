@@ -8,6 +8,7 @@ import pathlib
 import re
 import socket
 import struct
+import sys
 import threading
 import unittest
 
@@ -128,6 +129,30 @@ class CommandLine(support.TestCase):
         self.assertRegex(finished.err, rf"cannot write logs to {file}: .*; name a folder that can be")
 
 
+class NotPythons(support.TestCase):
+    """A file that Python cannot run is named before anything starts, with the line that was meant."""
+
+    def test_shell_scripts_batch_scripts_and_programs(self):
+        folder = self.folder()
+        (folder / "run.sh").write_text("#!/bin/bash\npython train.py\n")
+        (folder / "job.sbatch").write_text("#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun true\n")
+        as_it_is = "not for Python; to start it as it is, write --no-python"
+        for words, said in [
+                (["run.sh"], f"script run.sh: is a script for bash, {as_it_is} ./run.sh"),
+                (["--nproc-per-node", "2", "./run.sh"], f"script ./run.sh: is a script for bash, {as_it_is} ./run.sh"),
+                (["/bin/sh", "run.sh"], "script /bin/sh: is a program, and Python is to run a script; write --no-python "
+                                        "/bin/sh"),
+                ([sys.executable, "x.py"], f"script {sys.executable}: is a program, and Python is to run a script; "
+                                           f"leave {sys.executable} out: toprun starts Python for each rank"),
+                (["submit", "job.sbatch"], f"script job.sbatch: is a script for bash, {as_it_is} ./job.sbatch; as a job "
+                                           "of its own: sbatch job.sbatch; for a Python script with its options: "
+                                           "toprun submit --nodes=2 --gpus-per-node=8 SCRIPT")]:
+            with self.subTest(words):
+                finished = self.toprun(*words, cwd=folder, limit=AT_ONCE_S)
+                self.assertEqual((finished.code, finished.out), (2, ""), finished)
+                self.assert_one_line(finished, re.escape(said))
+
+
 FEW_FILES = 128
 
 
@@ -213,6 +238,17 @@ class Endpoint(support.TestCase):
                 self.assertEqual(finished.code, 1)
                 self.assert_one_line(finished, rf"cannot listen on port {stranger.port}: Address "
                                                rf"already in use; \S+ \(pid {os.getpid()}\) holds it")
+
+    def test_with_c10d_the_endpoint_s_own_host_names_it_too(self):
+        strangers = {Stranger(self): "says nothing", Stranger(self, close=True): "closes",
+                     Stranger(self, b"SSH-2.0-OpenSSH_9.2\r\n"): "another protocol"}
+        runs = {stranger: self.begin(support.binary(), "--nnodes", 2, "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                                     f"localhost:{stranger.port}", *NOTHING) for stranger in strangers}
+        for stranger, what in strangers.items():
+            with self.subTest(what):
+                self.assertRegex(self.last_words(runs[stranger]),
+                                 rf"^toprun: cannot listen on port {stranger.port}: Address already in use, and what "
+                                 rf"answers there is not a toprun root; \S+ \(pid {os.getpid()}\) holds it$")
 
 
 class Refused(support.TestCase):

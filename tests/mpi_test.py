@@ -54,6 +54,16 @@ class MpiCase(SshCase):
 
 
 class InsideMpirun(MpiCase):
+    def test_an_endpoint_of_each_host_s_own_is_not_meant(self):
+        for words in (["--rdzv-endpoint", "127.0.1.1:29500", "--rdzv-backend", "c10d"],
+                      ["--master-addr", "localhost"]):
+            with self.subTest(words):
+                finished = self.mpirun("--host", counts(n0=1, n1=1, n2=1), *AGENTS, TOPRUN, *words, "--rdzv-conf",
+                                       "join_timeout=20", *shows("RANK", "WORLD_SIZE", then=CONNECTS))
+                self.assert_ok(finished)
+                self.assertEqual(column(shown(finished.out), "RANK"), list("012"))
+                self.assertEqual(finished.err.count("of each host's own"), 1, finished.err)
+
     def test_one_process_per_node_is_an_agent(self):
         finished = self.mpirun("--host", counts(n0=2, n1=2), *AGENTS, TOPRUN, "--nproc-per-node", "2", *shows(
             "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE", "TOPRUN_NODE_NAME", "MASTER_ADDR",

@@ -403,6 +403,105 @@ class Slurm(cluster.SlurmCase):
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), twice(BY_TOPOLOGY))
         self.assertEqual(set(column(rows, "MASTER_PORT")), {"6000"})
 
+    # Endpoints of recipes that the other nodes, or none of them, can reach.
+
+    def meets(self, finished, node="n0", endpoint_line=None):
+        """All four ranks meet at the root on `node`, and the root alone says what it thought of the endpoint."""
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(sorted(column(rows, "RANK")), list("0123"), finished)
+        self.assertEqual(set(column(rows, "WORLD_SIZE")), {"4"})
+        self.assertEqual(finished.out.count("connected"), 4, finished)
+        said = [line for line in finished.err.splitlines() if "endpoint" in line or "master-addr" in line
+                or "not an address" in line]
+        self.assertEqual(len(said), 0 if endpoint_line is None else 1, finished.err)
+        if said:
+            self.assertIn(endpoint_line, said[0])
+            self.assertIn(node, said[0])
+
+    def test_torchtitan_s_script_where_the_head_node_is_127_0_1_1(self):
+        """`hostname --ip-address` of a Debian host is the address that its installer wrote to /etc/hosts."""
+        words = shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "MASTER_ADDR", then=CONNECTS)
+        code, out = self.sbatch(
+            "--nodes=4 --ntasks=4",
+            "nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )",
+            "head_node=${nodes[0]}",
+            """head_node_ip=$(srun --nodes=1 --ntasks=1 -w "$head_node" bash -c '"""
+            """echo "127.0.1.1 $HOSTNAME" | cut -d" " -f1')""",
+            f"srun {TOPRUN} --nnodes 4 --nproc_per_node 1 --rdzv_id 101 --rdzv_backend c10d "
+            f'--rdzv_endpoint "$head_node_ip:29500" --rdzv-conf join_timeout=20 '
+            f"--no-python {self.script(words[3])} 2>&1")
+        self.assertEqual(code, 0, out)
+        rows = shown(out)
+        self.assertEqual(column(rows, "RANK"), list("0123"))
+        self.assertEqual(set(column(rows, "MASTER_ADDR")), {"10.77.0.1"})
+        self.assertEqual(out.count("connected"), 4)
+        self.assertEqual(out.count("127.0.1.1"), 1, out)
+        self.assertIn("toprun: --rdzv-endpoint 127.0.1.1 is an address of each host's own, at which no other "
+                      "node finds the root: it is at n0 instead", out)
+
+    def test_endpoints_of_each_host_s_own(self):
+        said = "of each host's own"
+        worker = shows("RANK", "WORLD_SIZE", "MASTER_ADDR", then=CONNECTS)
+        limit = ["--rdzv-conf", "join_timeout=20"]
+        c10d = ["--nnodes", "4", "--rdzv-backend", "c10d", *limit]
+        for words in (["-N4", TOPRUN, *c10d, "--rdzv-endpoint", "localhost:29500"],
+                      ["-N4", TOPRUN, *c10d, "--rdzv-endpoint", "[::1]:29500"],
+                      ["-N4", TOPRUN, *c10d, "--rdzv-endpoint", "0.0.0.0"],
+                      ["-N4", TOPRUN, *limit, "--master-addr", "127.0.0.1"],
+                      # Each task counts as a node, two of them on each host.
+                      ["-N2", "-n4", TOPRUN, *c10d, "--rdzv-endpoint", "localhost:29500"],
+                      # Ranks in place.
+                      ["-N2", "-n4", TOPRUN, *limit, "--rdzv-endpoint", "localhost:29500"]):
+            with self.subTest(words):
+                self.meets(self.srun(*words, *worker), endpoint_line=said)
+        with self.subTest("by node rank, and against the engine's order"):
+            finished = self.srun("-N4", "bash", "-c", 'exec "$0" --nnodes 4 --node-rank $((3 - SLURM_NODEID)) '
+                                 '--master-addr localhost "$@"', TOPRUN, *limit, *worker)
+            self.meets(finished, endpoint_line=said)
+
+    def test_localhost_is_meant_where_all_tasks_are_on_one_host(self):
+        finished = self.srun("-N1", "-n4", TOPRUN, "--nnodes", "4", "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                             "localhost:29500", *shows("RANK", "WORLD_SIZE", then=CONNECTS))
+        self.meets(finished)
+
+    def test_an_endpoint_of_no_node_and_one_of_another_node(self):
+        limit = "--rdzv-conf join_timeout=20"
+        worker = shows("RANK", "WORLD_SIZE", then=CONNECTS)
+        for address, line in (("$SLURM_LAUNCH_NODE_IPADDR", "is not an address of n0"),
+                              ("10.77.0.3", "10.77.0.3 is not an address of n0"),
+                              ("no-such-host", "no-such-host is not an address of n0"),
+                              ("10.77.0.1", None), ("n2", None)):
+            with self.subTest(address):
+                finished = self.srun("-N4", "bash", "-c", f'exec "$0" --nnodes 4 --rdzv-backend c10d {limit} '
+                                     f'--rdzv-endpoint {address}:29500 "$@"', TOPRUN, *worker)
+                self.meets(finished, endpoint_line=line)
+        with self.subTest("by node rank"):
+            finished = self.srun("-N4", "bash", "-c", f'exec "$0" --nnodes 4 --node-rank $SLURM_NODEID {limit} '
+                                 '--master-addr $SLURM_LAUNCH_NODE_IPADDR "$@"', TOPRUN, *worker)
+            self.meets(finished, endpoint_line="is not an address of n0")
+
+    def test_the_scheduler_s_order_is_that_of_the_tasks(self):
+        """A list of hosts lays tasks out by hand; Slurm's own numbers of the nodes do not tell of it."""
+        hosts = self.folder() / "hosts"
+        numbers = shows("RANK", "SLURM_PROCID", "TOPRUN_NODE_NAME")
+        for listed, options in [(["n3", "n3", "n1", "n1"], []), (["n3", "n1", "n2", "n0"], []),
+                                (["n3", "n1", "n2", "n0"], ["--nnodes", "4", "--rdzv-backend", "c10d",
+                                                            "--rdzv-endpoint", "n3:29500"])]:
+            with self.subTest((listed, options)):
+                hosts.write_text("\n".join(listed) + "\n")
+                finished = self.on("ctl", "env", f"SLURM_HOSTFILE={hosts}", "srun", "-n4", "--distribution=arbitrary",
+                                   TOPRUN, "--order", "scheduler", *options, *numbers)
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "RANK"), list("0123"))
+                self.assertEqual(column(rows, "SLURM_PROCID"), list("0123"), finished)
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), listed)
+        with self.subTest("cyclic: a node's ranks follow each other, and that is said"):
+            finished = self.srun("-N2", "-n4", "--distribution=cyclic", TOPRUN, "--order", "scheduler", *numbers)
+            self.assert_ok(finished)
+            self.assertRegex(finished.err, r"toprun: --order scheduler: \d of 4 ranks have another number than")
+
     def script(self, text):
         path = self.folder() / "worker.sh"
         path.write_text(f"#!/bin/bash\n{text}\n")

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "hosts/address.h"
 #include "hosts/hostlist.h"
 
 namespace toprun::hosts {
@@ -32,7 +33,19 @@ struct HostItem {
   std::optional<std::string_view> slots;
 };
 
+// "[fd00::1]" and "[fd00::1]:4": an address, where other brackets have numbers in them.
+std::optional<HostItem> bracketed_address(std::string_view word) {
+  const std::size_t end = word.find(']');
+  if (!word.starts_with('[') || end == std::string_view::npos) return std::nullopt;
+  const std::string_view address = word.substr(1, end - 1);
+  const std::string_view rest = word.substr(end + 1);
+  if (!Address::parse(address) || (!rest.empty() && !rest.starts_with(':'))) return std::nullopt;
+  if (rest.empty()) return HostItem{address, std::nullopt};
+  return HostItem{address, rest.substr(1)};
+}
+
 HostItem item_in(std::string_view word) {
+  if (const auto item = bracketed_address(word)) return *item;
   const std::size_t colon = word.rfind(':');
   if (colon == std::string_view::npos || word.find(':') != colon) return {word, std::nullopt};
   return {word.substr(0, colon), word.substr(colon + 1)};
@@ -73,6 +86,7 @@ class Collector {
   }
 
   Result<void> add(std::string_view list, std::optional<int> slots, const std::string& place) {
+    if (const auto item = bracketed_address(list)) list = item->list;
     const auto logins = parse_hostlist(list, max_named_hosts);
     if (!logins) {
       return usage(fmt::format("{}, column {} of \"{}\"", place, logins.error().column, list),
@@ -113,6 +127,72 @@ class Collector {
   std::unordered_map<std::string, std::string> place_of_;
 };
 
+struct CountedHost {
+  std::string_view name;
+  int processes = 1;
+};
+using CountedHosts = std::vector<CountedHost>;
+
+// "hostA 2 hostB 4", as LSB_MCPU_HOSTS is. Empty: another form.
+CountedHosts pairs_in(const std::vector<std::string_view>& parts) {
+  CountedHosts hosts;
+  if (parts.size() % 2 != 0) return {};
+  for (std::size_t i = 0; i < parts.size(); i += 2) {
+    const auto processes = slots_in(parts[i + 1]);
+    if (!processes || parse_int(parts[i]) || !is_name(parts[i])) return {};
+    hosts.push_back({parts[i], *processes});
+  }
+  return hosts;
+}
+
+// A host's name for each of its processes, as in PBS_NODEFILE, LSB_DJOB_HOSTFILE and LSB_HOSTS.
+// Empty: another form, or no name is repeated.
+CountedHosts repeated_in(const std::vector<std::string_view>& parts) {
+  CountedHosts hosts;
+  std::unordered_map<std::string_view, std::size_t> index_of;
+  for (const std::string_view name : parts) {
+    if (!is_name(name) || item_in(name).slots) return {};
+    const auto [found, is_new] = index_of.emplace(name, hosts.size());
+    if (is_new) {
+      hosts.push_back({name});
+    } else if (++hosts[found->second].processes > max_host_slots) {
+      return {};
+    }
+  }
+  return hosts.size() < parts.size() ? hosts : CountedHosts{};
+}
+
+// The word of each line; empty if a line has several.
+std::vector<std::string_view> lone_words(std::string_view text) {
+  std::vector<std::string_view> all;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto parts = words(line);
+    if (parts.size() > 1) return {};
+    if (!parts.empty()) all.push_back(parts.front());
+  }
+  return all;
+}
+
+Result<void> add_counted(const CountedHosts& hosts, const std::string& place,
+                         Collector& collector) {
+  for (const CountedHost& host : hosts) {
+    if (auto added = collector.add(host.name, host.processes, place); !added) return added;
+  }
+  return {};
+}
+
+// Open MPI's rankfile places each rank on slots of its own.
+Result<void> refuse_rankfile(const std::vector<std::string_view>& parts, const std::string& place) {
+  const bool numbers_a_rank = parts.size() > 1 && lower(parts[0]) == "rank" &&
+                              parse_int(parts[1].substr(0, parts[1].find('=')));
+  if (!numbers_a_rank) return {};
+  return usage(
+      fmt::format("{}: \"{} {}\"", place, parts[0], parts[1]),
+      "is a line of a rankfile, which places each rank, and not of a host file",
+      "write HOST slots=N; to start the ranks as the rankfile says: mpirun --rankfile FILE "
+      "toprun --ranks-in-place");
+}
+
 // Converts "slots = 4", which Open MPI accepts, to "slots=4".
 std::string with_joined_signs(std::string_view line) {
   std::string out;
@@ -149,6 +229,10 @@ Result<void> take_line(std::string_view text, const std::string& place, Collecto
   const std::string joined = with_joined_signs(text.substr(0, text.find('#')));
   const std::vector<std::string_view> parts = words(joined);
   if (parts.empty()) return {};
+  if (auto fine = refuse_rankfile(parts, place); !fine) return fine;
+  if (const CountedHosts hosts = pairs_in(parts); !hosts.empty()) {
+    return add_counted(hosts, place, collector);
+  }
   LineSlots line;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto known = take_word(parts[i], line, place);
@@ -171,6 +255,15 @@ Result<void> take_line(std::string_view text, const std::string& place, Collecto
 Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_view source) {
   Collector collector;
   std::size_t number = 0;
+  if (!text.contains(',')) {
+    const auto parts = words(text);
+    CountedHosts counted = pairs_in(parts);
+    if (counted.empty()) counted = repeated_in(parts);
+    if (auto added = add_counted(counted, std::string(source), collector); !added) {
+      return std::unexpected(added.error());
+    }
+    if (!counted.empty()) return collector.take();
+  }
   for (const std::string_view item : items_in(text)) {
     if (auto added = collector.add(item, fmt::format("{}, item {}", source, ++number)); !added) {
       return std::unexpected(added.error());
@@ -190,6 +283,15 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
   }
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  if (const CountedHosts counted = repeated_in(lone_words(text)); !counted.empty()) {
+    if (auto added = add_counted(counted, std::string(path), collector); !added) {
+      return std::unexpected(added.error());
+    }
+    out.hosts = collector.take();
+    out.notes.push_back(
+        fmt::format("{}: a host runs as many processes as it has lines there", path));
+    return out;
+  }
   std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
     const std::string place = fmt::format("{}:{}", path, ++number);

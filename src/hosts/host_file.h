@@ -27,12 +27,15 @@ struct NamedHosts {
 };
 
 // --hosts: Slurm's host lists, each optionally followed by `:N` if its hosts run N processes, as in
-// "a,b[3-9]:4,user@c". An IPv6 address (more than one colon) takes no number.
+// "a,b[3-9]:4,user@c". An IPv6 address takes a number only behind brackets: "[fd00::1]:4". Or what
+// LSF's variables have between blanks: "a 4 b 4" (LSB_MCPU_HOSTS), "a a b b" (LSB_HOSTS).
 Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_view source);
 
 // --hostfile, by line: Open MPI's "host slots=N max_slots=M" (mpirun(1)), DeepSpeed's "host
-// slots=N", "host:N", or only a host; host lists and user@ in each, "#" begins a comment. Words
-// that are none of these are noted. Errors name file:line.
+// slots=N", "host:N", "host N", or only a host; host lists and user@ in each, "#" begins a comment.
+// Words that are none of these are noted. A file of hosts alone in which one is repeated has a line
+// for each process (PBS_NODEFILE, LSB_DJOB_HOSTFILE). A rankfile is an error that says so. Errors
+// name file:line.
 Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path);
 
 }  // namespace toprun::hosts

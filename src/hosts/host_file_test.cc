@@ -30,6 +30,9 @@ TEST(HostFile, HostsOption) {
       {"10.0.0.1:8,fd77::1", "10.0.0.1:8 fd77::1"},
       {"a,,b,", "a b"},
       {"r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2"},
+      {"[fd00::1]:4,[fd00::2]", "fd00::1:4 fd00::2"},
+      {"a 4 b 2", "a:4 b:2"},  // LSB_MCPU_HOSTS
+      {"a a b a", "a:3 b:1"},  // LSB_HOSTS
   };
   for (const auto& [text, expected] : cases) {
     const auto hosts = parse_hosts(text, "--hosts");
@@ -72,6 +75,10 @@ TEST(HostFile, Forms) {
       {"n[0-1] slots=2\r\n\r\nn2:3\r\n", "n0:2 n1:2 n2:3"},
       {"a,b:2\n\tc\n", "a b:2 c"},
       {"a max-slots=4\n", "a"},
+      {"[fd00::1] slots=4\n[fd00::2]:2\n", "fd00::1:4 fd00::2:2"},
+      {"a 4 b 2\n", "a:4 b:2"},
+      {"a 4\nb 4\n", "a:4 b:4"},
+      {"rank slots=2\n", "rank:2"},
       {"\xef\xbb\xbf"
        "a\n",
        "a"},
@@ -82,6 +89,15 @@ TEST(HostFile, Forms) {
     EXPECT_EQ(shown(file->hosts), expected) << text;
     EXPECT_TRUE(file->notes.empty()) << text;
   }
+}
+
+// PBS_NODEFILE and LSB_DJOB_HOSTFILE.
+TEST(HostFile, AHostForEachProcess) {
+  const auto file = parse_host_file("n0\nn0\nn1.site\n\nn0\n", "f");
+  ASSERT_TRUE(file) << file.error().line();
+  EXPECT_EQ(shown(file->hosts), "n0:3 n1.site:1");
+  EXPECT_EQ(file->notes,
+            std::vector<std::string>{"f: a host runs as many processes as it has lines there"});
 }
 
 TEST(HostFile, UnknownWordsArePassedOver) {
@@ -99,6 +115,9 @@ TEST(HostFile, FileErrors) {
       {"", "host file f names no host"},
       {"# nothing\n", "host file f names no host"},
       {"a\nb\n\na slots=2\n", "f:4: host a again: it stands at f:1 already; name it once"},
+      {"rank 0=n0 slot=0:0-3\nrank 1=n1 slot=1\n",
+       "f:1: \"rank 0=n0\": is a line of a rankfile, which places each rank, and not of a host "
+       "file; write HOST slots=N"},
       {"a slots=0\n", "f:1: slots=0: no number of processes"},
       {"a slots=many\n", "f:1: slots=many"},
       {"a slots=8 max_slots=4\n", "f:1: slots=8 and max_slots=4"},

@@ -181,4 +181,14 @@ bool same_host(const std::string& a, const std::string& b) {
   return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
 }
 
+bool reaches_itself_only(const std::string& host) {
+  if (const auto address = Address::parse(host)) {
+    const std::string text = address->text();
+    return address->is_loopback() || text == "0.0.0.0" || text == "::";
+  }
+  const std::string name = lower(host);
+  return name == "localhost" || name == "localhost.localdomain" || name.ends_with(".localhost") ||
+         name == "ip6-localhost" || name == "ip6-loopback";
+}
+
 }  // namespace toprun::hosts

@@ -43,4 +43,8 @@ bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> l
 // their domains. Addresses must be equal.
 bool same_host(const std::string& a, const std::string& b);
 
+// Whether every host reaches only itself by this name or address, judged by its text: localhost
+// (RFC 6761 section 6.3), the names that Debian gives ::1, a loopback address, 0.0.0.0 or [::].
+bool reaches_itself_only(const std::string& host);
+
 }  // namespace toprun::hosts

@@ -246,5 +246,17 @@ TEST(SameHost, NamesByTheirFirstLabelAddressesAsAWhole) {
   }
 }
 
+TEST(Resolve, names_by_which_each_host_reaches_itself) {
+  for (const char* host :
+       {"localhost", "LocalHost", "localhost.localdomain", "a.localhost", "ip6-localhost",
+        "127.0.0.1", "127.0.1.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::"}) {
+    EXPECT_TRUE(reaches_itself_only(host)) << host;
+  }
+  for (const char* host :
+       {"n0", "localhost1", "mylocalhost", "10.0.0.1", "fd00::1", "128.0.0.1", ""}) {
+    EXPECT_FALSE(reaches_itself_only(host)) << host;
+  }
+}
+
 }  // namespace
 }  // namespace toprun::hosts

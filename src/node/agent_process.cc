@@ -12,6 +12,7 @@
 #include "agent/keeper.h"
 #include "base/clock.h"
 #include "base/console.h"
+#include "base/files.h"
 #include "base/quietly.h"
 #include "base/text.h"
 #include "base/uncaught.h"
@@ -53,7 +54,7 @@ bool is_own(const hosts::Address& address) {
 // Whether the root is, or may be, on this very host; which may not be able to resolve its own name.
 asio::awaitable<bool> root_is_here(Session& session) {
   const plan::Job& job = session.job;
-  if (!job.other_root_hosts.empty()) co_return true;
+  if (!job.other_root_hosts.empty() && job.root_beside_endpoint.empty()) co_return true;
   const auto addresses =
       co_await hosts::resolve_beside(session.pool, job.root_host, own_name_limit);
   if (!addresses) co_return lower(job.root_host) == lower(hosts::host_name());
@@ -92,7 +93,7 @@ asio::awaitable<rendezvous::Join> introduce(Session& session, Look& look) {
   join.node_rank = job.options.node_rank.value;
   join.node_index = job.place.my_node;
   join.local_rank = job.place.local_rank;
-  join.task = job.place.task;
+  join.task = job.place.task ? job.place.task : job.place.task_in_order;
   join.role = job.options.role;
   join.max_restarts = job.options.max_restarts;
   if (job.several_processes()) join.addresses = co_await own_addresses(session);
@@ -224,13 +225,21 @@ asio::awaitable<void> end_the_others(Session& session) {
   co_await session.pool.answer<bool>(std::move(end), end_step_limit);
 }
 
-asio::awaitable<int> be_member(Session& session, Secret secret, Look& look) {
+// Whether the port's holder, as listen_on() names it, may be an agent of ours on this host.
+bool is_held_by_toprun(const Error& cannot_listen) {
+  const auto own = read_file("/proc/self/comm");
+  return own && cannot_listen.fix.starts_with(fmt::format("{} (pid ", trim(*own)));
+}
+
+asio::awaitable<int> be_member(Session& session, Secret secret, std::optional<Error> cannot_listen,
+                               Look& look) {
   const plan::Job& job = session.job;
   session.door.become_agent();
   const probes::CloudProbe cloud(session.io, job);
   const probes::NvlinkProbe nvlink(session.pool, job);
   rendezvous::RootAddress where{job.root_host, job.ports,           job.port_is_ours_to_choose, {},
                                 job.nnodes,    job.other_root_hosts};
+  if (cannot_listen && !is_held_by_toprun(*cannot_listen)) where.taken = std::move(cannot_listen);
   if (job.place.task && !job.place.root_candidates.empty()) {
     where.hint =
         fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
@@ -311,7 +320,8 @@ void tell_the_trust(const Session& session, const Secret& secret, bool root) {
 
 struct Place {
   bool is_root;
-  bool owns_endpoint;  // where the others look for the root
+  bool owns_endpoint;                       // where the others look for the root
+  std::optional<Error> cannot_listen = {};  // not the root, though this host has its address
 };
 
 // Binds the port and decides who is root: the configured agent, else the first that binds the job's
@@ -324,14 +334,24 @@ asio::awaitable<Result<Place>> take_place(Session& session) {
     co_return Place{true, true};
   }
   const bool here = co_await root_is_here(session);
+  session.leaves_endpoint =
+      job.is_root.value_or(false) && !here && !job.root_beside_endpoint.empty();
+  if (session.leaves_endpoint) {
+    say(
+        fmt::format("{} is not an address of {}, the job's first node, where the root is: the "
+                    "others find it by that name",
+                    job.root_host, job.root_beside_endpoint));
+  }
+  Place member{false, here};
   if (job.is_root.value_or(here)) {
     auto listening = session.listen(true, here);
     if (listening) co_return Place{true, here};
     if (job.is_root) co_return std::unexpected(listening.error());
+    member.cannot_listen = std::move(listening.error());
   }
   auto listening = session.listen(false, here);
   if (!listening) co_return std::unexpected(listening.error());
-  co_return Place{false, here};
+  co_return member;
 }
 
 asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orders& orders,
@@ -394,7 +414,7 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   if (place->is_root) {
     co_return co_await be_root(session, *std::move(secret), place->owns_endpoint, look);
   }
-  co_return co_await be_member(session, *std::move(secret), look);
+  co_return co_await be_member(session, *std::move(secret), place->cannot_listen, look);
 }
 
 // The run is over and reported, and nothing handles a signal any more: it would make another exit

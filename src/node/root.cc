@@ -66,9 +66,9 @@ run::EngineTold why_stopped(const Environment& environment) {
 Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
     : session_(session),
       job_(session.shared_job),
-      coordinator_(
-          settings_of(session.job, session.terminal->shows_colours(false), std::move(stage_key)),
-          now()),
+      coordinator_(settings_of(session.job, session.terminal->shows_colours(false),
+                               session.leaves_endpoint, std::move(stage_key)),
+                   now()),
       presence_(session.pool, session.job),
       report_(session.pool, session.job.options.report),
       notifier_(session.pool, session.job.options.notify, session.job.environment),

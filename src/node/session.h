@@ -69,6 +69,8 @@ class Session {
   rendezvous::Door door;
   std::unique_ptr<store::Server> store;
   int port = 0;
+  // This is the root, and the user's endpoint is no address of this host.
+  bool leaves_endpoint = false;
   const WallTime began = std::chrono::system_clock::now();
   // This process's own stdout and stderr.
   std::shared_ptr<output::Terminal> terminal;

@@ -34,7 +34,8 @@ std::string how_to_grow(const plan::Job& job) {
 
 }  // namespace
 
-run::Settings settings_of(const plan::Job& job, bool colours, std::string stage_key) {
+run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoint,
+                          std::string stage_key) {
   const plan::Options& options = job.options;
   run::Settings settings;
   settings.size = size_of(job);
@@ -50,7 +51,7 @@ run::Settings settings_of(const plan::Job& job, bool colours, std::string stage_
   settings.others_come = job.others_come();
   for (const scheduler::Node& node : job.place.nodes) settings.node_names.push_back(node.name);
   settings.names_are_unique = job.place.engine == scheduler::EngineKind::kubernetes;
-  settings.master_addr = options.master_addr.value;
+  if (!leaves_endpoint) settings.master_addr = options.master_addr.value;
   settings.colours = colours;
   settings.tells_orders = options.verbose > 0;
   settings.stage_key = std::move(stage_key);

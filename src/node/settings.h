@@ -7,6 +7,7 @@ namespace toprun::node {
 
 // The coordinator's settings for a job. `colours`: this terminal shows colours. `stage_key`: empty
 // without --stage.
-run::Settings settings_of(const plan::Job& job, bool colours, std::string stage_key);
+run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoint,
+                          std::string stage_key);
 
 }  // namespace toprun::node

@@ -22,7 +22,7 @@ using rendezvous::Join;
 struct Node {
   std::string name;
   std::optional<int> rank;   // fixed on the command line
-  std::optional<int> index;  // from the engine
+  std::optional<int> index;  // from the engine: the number of its first task, else of the node
   std::vector<std::size_t> members;
   int nproc = 0;
 };
@@ -39,9 +39,10 @@ Result<std::vector<Node>> nodes_of(const std::vector<Join>& members) {
     }
     if (at == nodes.size()) nodes.push_back({join.host, join.node_rank, join.node_index, {}, 0});
     Node& node = nodes[at];
-    // If the engine numbers only processes, a node takes the place of its first process.
-    if (join.task && !join.node_index)
-      node.index = std::min(node.index.value_or(*join.task), *join.task);
+    // A node takes the place of its first process, which -m arbitrary puts on any node.
+    if (join.task) {
+      node.index = node.members.empty() ? *join.task : std::min(*node.index, *join.task);
+    }
     node.members.push_back(i);
     node.nproc += join.slots;
   }
@@ -78,12 +79,12 @@ std::vector<std::string> drop_conflicting_ranks(std::vector<Node>& nodes) {
   return {};
 }
 
-bool all_have(const std::vector<Node>& nodes, std::optional<int> Node::*number) {
+bool all_have(const std::vector<Node>& nodes, std::optional<int> Node::* number) {
   return std::ranges::all_of(nodes, [&](const Node& node) { return (node.*number).has_value(); });
 }
 
 // Sorts the nodes by `number`; those without one come last.
-void sort_by(std::vector<Node>& nodes, std::optional<int> Node::*number) {
+void sort_by(std::vector<Node>& nodes, std::optional<int> Node::* number) {
   std::ranges::stable_sort(nodes, [&](const Node& a, const Node& b) {
     if (a.*number && b.*number) return *(a.*number) < *(b.*number);
     return (a.*number).has_value() && !(b.*number).has_value();
@@ -177,6 +178,21 @@ Result<void> check_plan(const Options& options, const std::vector<Node>& nodes) 
   return layout ? Result<void>{} : std::unexpected(layout.error());
 }
 
+// The ranks of a node are consecutive, the engine's tasks need not be (srun -m cyclic).
+std::optional<std::string> differs_from_tasks(const std::vector<Join>& members,
+                                              const std::vector<Assignment>& parts) {
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!members[i].task || !members[i].local_rank) return std::nullopt;
+    if (*members[i].task != parts[i].first_rank) ++others;
+  }
+  if (others == 0) return std::nullopt;
+  return fmt::format(
+      "--order scheduler: {} of {} ranks have another number than their task, because the ranks of "
+      "a node follow each other; lay the tasks out in blocks",
+      others, members.size());
+}
+
 // Numbers the members of equal role, in the order of the nodes.
 void count_roles(const std::vector<Join>& members, std::vector<Assignment>& parts) {
   std::vector<std::size_t> by_rank(parts.size());
@@ -238,6 +254,11 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
     arrangement.nodes.push_back(node.members.front());
   }
   arrangement.store_host = arrangement.nodes.front();
+  if (options.order == Order::scheduler) {
+    if (auto warning = differs_from_tasks(members, arrangement.parts)) {
+      arrangement.order.warnings.push_back(*std::move(warning));
+    }
+  }
   count_roles(members, arrangement.parts);
   return arrangement;
 }

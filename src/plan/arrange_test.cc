@@ -176,5 +176,31 @@ TEST(Arrange, SaysWhyAnOrderIsImpossible) {
   EXPECT_FALSE(arrange({in_place("a", 0, 0), in_place("a", 0, 2)}, Options{}, {}).has_value());
 }
 
+// Slurm numbers nodes by their names, and a list of hosts (-m arbitrary) puts task 0 on any of
+// them.
+TEST(Arrange, OrderOfTheTasks) {
+  const auto task = [](Join join, int number) {
+    join.task = number;
+    return join;
+  };
+  Options options;
+  options.order = Order::scheduler;
+  const std::vector<Join> agents = {task(agent("n1", 2, 0), 1), task(agent("n3", 2, 1), 0)};
+  EXPECT_EQ(first_ranks(*arrange(agents, options, {})), (std::vector<int>{2, 0}));
+
+  const std::vector<Join> blocks = {task(in_place("n1", 0, 0), 2), task(in_place("n1", 0, 1), 3),
+                                    task(in_place("n3", 1, 1), 1), task(in_place("n3", 1, 0), 0)};
+  const auto in_blocks = arrange(blocks, options, {});
+  EXPECT_EQ(first_ranks(*in_blocks), (std::vector<int>{2, 3, 1, 0}));
+  EXPECT_TRUE(in_blocks->order.warnings.empty());
+
+  const std::vector<Join> mixed = {task(in_place("n1", 0, 0), 1), task(in_place("n1", 0, 1), 3),
+                                   task(in_place("n3", 1, 0), 0), task(in_place("n3", 1, 1), 2)};
+  const auto apart = arrange(mixed, options, {});
+  EXPECT_EQ(first_ranks(*apart), (std::vector<int>{2, 3, 0, 1}));
+  ASSERT_EQ(apart->order.warnings.size(), 1u);
+  EXPECT_TRUE(apart->order.warnings[0].contains("2 of 4 ranks have another number"));
+}
+
 }  // namespace
 }  // namespace toprun::plan

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "hosts/address.h"
+#include "hosts/host_file.h"
 #include "hosts/resolve.h"
 #include "plan/accelerate.h"
 #include "plan/activation.h"
@@ -18,6 +20,7 @@
 #include "plan/pmi_meeting.h"
 #include "plan/program.h"
 #include "plan/python.h"
+#include "plan/root_place.h"
 #include "plan/sleeping_pods.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
@@ -43,6 +46,15 @@ constexpr int max_setting_s = 7 * 24 * 3600;
 std::string host_domain(const Environment& environment, const std::string& host_name) {
   if (!environment.has("KUBERNETES_SERVICE_HOST")) return {};
   return scheduler::kubernetes::domain_in_hosts(read_file("/etc/hosts").value_or(""), host_name);
+}
+
+// PBS Pro tells the number of nodes nowhere else.
+int hosts_of_pbs(const Environment& environment) {
+  const auto path = environment.non_empty("PBS_NODEFILE");
+  const auto text = path ? read_file(*path, hosts::max_host_file_bytes) : Result<std::string>("");
+  if (!text) return 0;
+  const auto names = words(*text);
+  return static_cast<int>(std::set<std::string_view>(names.begin(), names.end()).size());
 }
 
 // In the launcher's pod nobody has called mpirun yet, nor said who starts what.
@@ -97,6 +109,7 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
     hints.endpoint_source = options.master_addr.source;
     hints.endpoint_host = *options.master_addr.value;
   }
+  hints.pbs_nodes = hosts_of_pbs(environment);
   hints.standalone = options.standalone;
   hints.ranks_in_place = options.ranks_in_place;
   hints.called_torchrun = options.called_torchrun;
@@ -214,12 +227,6 @@ Result<void> add_accelerate(Job& job) {
   return {};
 }
 
-// The user's host at which the processes of the job meet.
-std::optional<std::string> named_endpoint(const Options& options) {
-  if (options.rdzv_endpoint.value) return options.rdzv_endpoint.value->host;
-  return options.master_addr.value;
-}
-
 void choose_ports(Job& job) {
   const Options& options = job.options;
   // No other process has to know the port in advance.
@@ -243,61 +250,22 @@ void choose_ports(Job& job) {
   }
 }
 
-// The index of the endpoint's node in the engine's list, if it is there.
-std::optional<int> listed(const std::string& host, const std::vector<scheduler::Node>& nodes) {
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (hosts::same_host(host, nodes[i].name)) return static_cast<int>(i);
-  }
-  return std::nullopt;
-}
-
 void choose_root(Job& job) {
-  const Options& options = job.options;
-  const std::optional<std::string> endpoint = named_endpoint(options);
-  if (job.reach() == hosts::Reach::this_host) {
-    job.root_host = hosts::loopback().text();
-  } else if (job.place.root_node) {
-    job.root_host = job.place.root_address;
-  } else if (endpoint) {
-    job.root_host = *endpoint;
-  } else if (job.place.task) {
-    const std::vector<std::string>& hosts = job.place.root_candidates;
-    if (!hosts.empty()) job.root_host = hosts.front();
-    if (hosts.size() > 1) job.other_root_hosts.assign(hosts.begin() + 1, hosts.end());
-  } else if (!job.place.nodes.empty()) {
-    job.root_host = job.place.nodes.front().name;
-  } else {
-    job.root_host = "127.0.0.1";
-  }
-  std::optional<int> index;
-  if (!node_rank_is_a_wish(options)) index = options.node_rank.value;
-  const bool is_fixed = index.has_value();
-  int root_index = job.place.root_node.value_or(0);
-  if (!index) {
-    index = job.place.my_node;
-    if (endpoint && !job.place.root_node)
-      root_index = listed(*endpoint, job.place.nodes).value_or(0);
-  }
-  if (job.place.task && !is_fixed) {
-    // The host with the user's endpoint is the root: its agent, or the first of its ranks.
-    if (!endpoint) job.is_root = *job.place.task == 0;
-    if (endpoint && job.place.local_rank.value_or(0) > 0) job.is_root = false;
-  } else if (index) {
-    job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
-  }
-  const auto is_host = options.rdzv_conf.find("is_host");
-  if (is_host != options.rdzv_conf.end()) {
-    job.is_root = is_host->second == "1" || lower(is_host->second) == "true" ||
-                  lower(is_host->second) == "yes";
-  }
+  RootPlace root = place_root(job.options, job.place, job.reach());
+  job.is_root = root.is_root;
+  job.root_host = std::move(root.host);
+  job.other_root_hosts = std::move(root.others);
+  job.root_beside_endpoint = std::move(root.beside_endpoint);
+  if (!root.endpoint_is_meant) job.options.master_addr.value.reset();  // the ranks' MASTER_ADDR
+  if (!root.note.empty()) job.place.notes.push_back(std::move(root.note));
 }
 
 // A number of seconds from --rdzv-conf.
 std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const auto value = parse_double(*text);
-  if (!value || *value <= 0 || *value > max_setting_s) return std::nullopt;
-  return milliseconds(static_cast<long>(*value * 1000));
+  if (!value || *value <= 0) return std::nullopt;
+  return milliseconds(static_cast<long>(std::min<double>(*value, max_setting_s) * 1000));
 }
 
 // Defaults for the two keep_alive settings of --rdzv-conf if only one of them is given.
@@ -382,9 +350,9 @@ void name_files(Job& job) {
 
 hosts::Reach Job::reach() const {
   if (!on_one_host()) return hosts::Reach::everybody;
-  const std::optional<std::string> host = named_endpoint(options);
-  if (!host || *host == "localhost") return hosts::Reach::this_host;
-  const auto address = hosts::Address::parse(*host);
+  const auto endpoint = named_endpoint(options);
+  if (!endpoint || endpoint->host == "localhost") return hosts::Reach::this_host;
+  const auto address = hosts::Address::parse(endpoint->host);
   return address && address->is_loopback() ? hosts::Reach::this_host : hosts::Reach::everybody;
 }
 

@@ -40,7 +40,8 @@ struct Job {
   std::optional<bool> is_root;
   std::string root_host;                      // where the root listens; empty with one node
   std::vector<std::string> other_root_hosts;  // … or may listen, if that is uncertain
-  std::vector<int> ports;                     // P, then those to try if another program holds it
+  std::string root_beside_endpoint;  // the root's host, if root_host may be none of the job's
+  std::vector<int> ports;            // P, then those to try if another program holds it
   bool port_is_ours_to_choose = true;
 
   rendezvous::Patience patience;

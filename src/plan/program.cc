@@ -1,7 +1,9 @@
 #include "plan/program.h"
 
 #include <filesystem>
+#include <fstream>
 
+#include "plan/foreign_script.h"
 #include "plan/python.h"
 #include "process/program.h"
 
@@ -36,6 +38,15 @@ std::string advice_on_absent(const std::string& script) {
   return script.ends_with(".py") ? "check the path" : "toprun -h shows how to call toprun";
 }
 
+// At most so much that its interpreter and its #SBATCH lines stand in it.
+std::string beginning_of(const std::string& script) {
+  std::ifstream file(script, std::ios::binary);
+  std::string text(foreign_script_bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
 Result<void> check_script(const Options& options) {
   const std::string& script = options.script;
   if (script == "-") return {};  // Python's name for standard input
@@ -56,6 +67,10 @@ Result<void> check_script(const Options& options) {
                  "is a directory, and has no __main__.py",
                  advice_on_modules(options).value_or("name the file to run"));
   }
+  if (!std::filesystem::is_regular_file(status)) return {};  // to be read once, by Python
+  // One that cannot be read is Python's to complain of.
+  const std::string beginning = beginning_of(script);
+  if (auto foreign = not_for_python(script, beginning)) return std::unexpected(*std::move(foreign));
   return {};
 }
 

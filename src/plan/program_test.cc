@@ -52,6 +52,9 @@ TEST_F(ProgramTest, Scripts) {
   EXPECT_EQ(check(Program::script, (folder_ / "train.py").string()), "");
   EXPECT_EQ(check(Program::script, "app"), "");
   EXPECT_EQ(check(Program::script, "/dev/null"), "");
+  EXPECT_EQ(check(Program::script, "tool"),
+            "script tool: is a script for sh, not for Python; to start it as it is, write "
+            "--no-python ./tool");
   EXPECT_EQ(check(Program::script, "trian.py"),
             "script trian.py in DIR: No such file or directory; check the path");
   EXPECT_EQ(check(Program::script, (folder_ / "x.py").string()),

@@ -123,6 +123,8 @@ class Dialer {
   asio::awaitable<Round> shake_hands(std::shared_ptr<Channel> channel);
   asio::awaitable<Result<std::string>> check(std::string root_proof);
   Round turned_away(const TurnedAway& turned) const;
+  bool is_taken(const Round& round) const;
+  Error last_word(Round round) const;
   void report_waiting(const Round& round);
   // The given limit, but at most the time left until the deadline.
   milliseconds within(milliseconds limit) const;
@@ -193,13 +195,14 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
     if (result.end == Round::End::refused) {
       co_return fail(fmt::format("refused by {}", where()), result.why);
     }
-    const auto limit = result.patience();
+    auto limit = result.patience();
+    if (is_taken(result)) limit = taken_limit;
     if (!limit) {
       stranger_since.reset();
     } else if (!stranger_since) {
       stranger_since = now;
     } else if (!root_.chosen_by_engine && now - *stranger_since > *limit) {
-      co_return fail(fmt::format("cannot join {}", where()), result.why, result.fix);
+      co_return std::unexpected(last_word(std::move(result)));
     }
     if (auto why = root_.hopeless ? root_.hopeless() : std::nullopt) {
       co_return std::unexpected(std::move(*why));
@@ -214,6 +217,20 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
     }
     pause = std::min(pause * 3 / 2, longest_retry);
   }
+}
+
+bool Dialer::is_taken(const Round& round) const {
+  return root_.taken && (round.end == Round::End::closed || round.end == Round::End::stranger);
+}
+
+Error Dialer::last_word(Round round) const {
+  if (!is_taken(round)) {
+    return {fmt::format("cannot join {}", where()), std::move(round.why), std::move(round.fix),
+            exit_failure};
+  }
+  Error error = *root_.taken;
+  error.why += ", and what answers there is not a toprun root";
+  return error;
 }
 
 // The error of the likeliest root host explains best why nobody answers, unless another host

@@ -27,6 +27,9 @@ struct RootAddress {
   std::string hint;                      // advice if nobody answers there
   int nodes = 1;                         // the number of nodes that connect to the root
   std::vector<std::string> others = {};  // further hosts that may run the root, tried after `host`
+  // Why this host, which has the root's address, is not the root: a program that is not known to be
+  // a toprun holds the port. What answers there by something else than a root is that program.
+  std::optional<Error> taken = {};
   // Called repeatedly while nobody answers; an error means that nobody ever will.
   std::function<std::optional<Error>()> hopeless = {};
 };
@@ -51,6 +54,8 @@ inline constexpr std::chrono::milliseconds longest_retry{1'000};
 inline constexpr std::chrono::seconds stranger_limit{5};
 // A connection closed without an answer may come from a root short of file descriptors.
 inline constexpr std::chrono::seconds closed_limit{20};
+// Where another program is known to hold the port: no root will come.
+inline constexpr std::chrono::seconds taken_limit{1};
 
 struct Joined {
   std::shared_ptr<Channel> channel;  // not started

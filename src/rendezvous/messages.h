@@ -72,7 +72,7 @@ struct Join {
   std::optional<int> node_rank;   // fixed on its command line
   std::optional<int> node_index;  // assigned by its engine; used for identification only
   std::optional<int> local_rank;  // ranks in place: its rank on its node
-  std::optional<int> task;        // … its number among all tasks, if the engine numbers no nodes
+  std::optional<int> task;        // its number among the engine's tasks
   std::string role = "default";
   std::optional<int> max_restarts;     // from its options; unset in older toprun versions
   std::vector<std::string> addresses;  // at which peers may reach it, best first; most_addresses

@@ -51,10 +51,14 @@ struct Allocation {
   std::optional<int> local_rank;        // in_place: which of its node's ranks we are
   std::optional<int> tasks_on_my_node;  // in_place
   // The engine's number of this process among all that it started, and how many these are, where it
-  // does not number nodes. The root is number 0, on one of the hosts `root_candidates`, the
-  // likeliest first.
+  // does not number nodes. The root is number 0.
   std::optional<int> task;
   int tasks = 0;
+  // The engine's number of this process in the order of its tasks, where it numbers nodes too.
+  // Both agree unless the tasks were laid out by hand (srun -m arbitrary).
+  std::optional<int> task_in_order;
+  // Where nobody lists the nodes: the hosts on one of which the engine's first process is, the
+  // likeliest first.
   std::vector<std::string> root_candidates;
   std::string node_name;  // the engine's name of this node, else the host name
   // Identifies job and step among others, the same on all members: "slurm.17.0",

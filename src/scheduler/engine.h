@@ -26,8 +26,8 @@ struct Hints {
   std::string nnodes_source;
   std::optional<int> node_rank;   // --node-rank, on the command line only
   std::optional<int> node_index;  // PET_NODE_RANK
-  std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
-  std::string endpoint_host;    // … and the host in it
+  std::string endpoint_source;    // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
+  std::string endpoint_host;      // … and the host in it
   bool standalone = false;
   bool ranks_in_place = false;
   bool called_torchrun = false;
@@ -38,6 +38,7 @@ struct Hints {
   std::vector<Node> hosts;            // --hosts or --hostfile; the pods of --in
   std::string hosts_source;           // which of them, or the variable in its stead
   std::optional<PmiMeeting> meeting;  // what Hydra's processes told each other
+  int pbs_nodes = 0;                  // hosts in the file that PBS_NODEFILE names
   std::string via;  // the option by which mpirun is to start what runs on the nodes
 
   // How many of the nodes that an engine gives are to be used; unset: they are too few or too many.

@@ -92,6 +92,43 @@ Result<std::optional<std::string>> check_inherited_world(const Environment& envi
   return std::unexpected(std::move(*error));
 }
 
+std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
+                                                        const Hints& hints) {
+  if (hints.nnodes || hints.standalone || hints.ranks_in_place) return std::nullopt;
+  const auto number = [&](const char* name) {
+    return static_cast<int>(count_in(environment.non_empty(name)).value_or(0));
+  };
+  const auto say = [](std::string_view engine, int nodes, std::string_view by,
+                      std::string_view fix) {
+    return fmt::format("the {} job has {} nodes ({}), and this starts one; for all of them {}",
+                       engine, nodes, by, fix);
+  };
+  if (const int nodes = number("SKYPILOT_NUM_NODES"); nodes > 1) {
+    return say("SkyPilot", nodes, "SKYPILOT_NUM_NODES",
+               "add --nnodes $SKYPILOT_NUM_NODES --node-rank $SKYPILOT_NODE_RANK --master-addr "
+               "$(echo \"$SKYPILOT_NODE_IPS\" | head -n 1)");
+  }
+  if (const auto listed = environment.non_empty("SM_HOSTS")) {
+    // A list of JSON, of names without commas in them.
+    const auto nodes = static_cast<int>(split(*listed, ',').size());
+    if (nodes > 1) {
+      return say("SageMaker", nodes, "SM_HOSTS",
+                 fmt::format("add --nnodes {} --rdzv-backend c10d --rdzv-endpoint algo-1", nodes));
+    }
+  }
+  if (const auto listed = environment.non_empty("LSB_MCPU_HOSTS")) {
+    // "hostA 4 hostB 4"
+    const auto nodes = static_cast<int>(words(*listed).size() / 2);
+    if (nodes > 1) {
+      return say("LSF", nodes, "LSB_MCPU_HOSTS", "add --hosts \"$LSB_MCPU_HOSTS\"");
+    }
+  }
+  const int nodes = std::max(hints.pbs_nodes, number("PBS_NUM_NODES"));
+  if (nodes < 2) return std::nullopt;
+  return say("PBS", nodes, hints.pbs_nodes > 1 ? "PBS_NODEFILE" : "PBS_NUM_NODES",
+             "add --hostfile $PBS_NODEFILE");
+}
+
 Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints) {
   const auto rank = number_of(environment, "RANK");
   const auto size = number_of(environment, "WORLD_SIZE");

@@ -29,6 +29,12 @@ namespace toprun::scheduler {
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
                                                          const Hints& hints);
 
+// A batch system or cloud that is none of the engines here, and whose variables tell of several
+// nodes, while nothing says that this is to be more than one: the line that says so, with what to
+// write for all of them (PBS, LSF, SageMaker, SkyPilot). nullopt: there is none.
+std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
+                                                        const Hints& hints);
+
 // With --ranks-in-place: one process of those that the variables count. Error: what is missing.
 Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints);
 

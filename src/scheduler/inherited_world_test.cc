@@ -60,6 +60,49 @@ TEST(InheritedWorld, WhoIsRefused) {
   }
 }
 
+TEST(InheritedWorld, ManyNodesOfAnEngineThatIsNoneHere) {
+  Hints told, alone, with_file;
+  told.nnodes = 2;
+  alone.standalone = true;
+  with_file.pbs_nodes = 3;
+  const struct {
+    Environment environment;
+    Hints hints;
+    const char* line;
+  } rows[] = {
+      {{{"LSB_MCPU_HOSTS", "a 4 b 4"}},
+       {},
+       "the LSF job has 2 nodes (LSB_MCPU_HOSTS), and this starts one; for all of them add --hosts "
+       "\"$LSB_MCPU_HOSTS\""},
+      {{{"LSB_MCPU_HOSTS", "a 4 b 4"}}, told, ""},
+      {{{"LSB_MCPU_HOSTS", "a 4 b 4"}}, alone, ""},
+      {{{"LSB_MCPU_HOSTS", "a 4"}}, {}, ""},
+      {{{"PBS_NODEFILE", "/x"}},
+       with_file,
+       "the PBS job has 3 nodes (PBS_NODEFILE), and this starts one; for all of them add "
+       "--hostfile $PBS_NODEFILE"},
+      {{{"PBS_NUM_NODES", "2"}},
+       {},
+       "the PBS job has 2 nodes (PBS_NUM_NODES), and this starts one; for all of them add "
+       "--hostfile $PBS_NODEFILE"},
+      {{{"PBS_NUM_NODES", "1"}}, {}, ""},
+      {{{"SM_HOSTS", "[\"algo-1\",\"algo-2\"]"}},
+       {},
+       "the SageMaker job has 2 nodes (SM_HOSTS), and this starts one; for all of them add "
+       "--nnodes 2 --rdzv-backend c10d --rdzv-endpoint algo-1"},
+      {{{"SM_HOSTS", "[\"algo-1\"]"}}, {}, ""},
+      {{{"SKYPILOT_NUM_NODES", "4"}},
+       {},
+       "the SkyPilot job has 4 nodes (SKYPILOT_NUM_NODES), and this starts one; for all of them "
+       "add --nnodes $SKYPILOT_NUM_NODES --node-rank $SKYPILOT_NODE_RANK --master-addr $(echo "
+       "\"$SKYPILOT_NODE_IPS\" | head -n 1)"},
+      {{{"SKYPILOT_NUM_NODES", "1"}}, {}, ""},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(other_nodes_of_a_foreign_job(row.environment, row.hints).value_or(""), row.line);
+  }
+}
+
 TEST(InheritedWorld, InPlaceByVariables) {
   const Environment whole{{"RANK", "3"},        {"WORLD_SIZE", "4"},     {"LOCAL_RANK", "1"},
                           {"MASTER_ADDR", "a"}, {"MASTER_PORT", "5000"}, {"LOCAL_WORLD_SIZE", "2"}};

@@ -21,6 +21,9 @@ Result<std::optional<Allocation>> LocalEngine::detect(const Environment& environ
   allocation.my_node = 0;
   allocation.node_name = hints.host_name;
   if (*note) allocation.notes.push_back(**note);
+  if (auto others = other_nodes_of_a_foreign_job(environment, hints)) {
+    allocation.notes.push_back(*std::move(others));
+  }
   allocation.reasons.push_back("one node, this one: no engine's variables are set");
   return allocation;
 }

@@ -40,7 +40,11 @@ Result<void> take_index_of_task(const Environment& environment, const slurm::Ste
   const auto index = slurm::required_number(environment, variable, 0, step.tasks - 1);
   if (!index) return std::unexpected(index.error());
   allocation.my_node = static_cast<int>(*index);
+  const auto task = slurm::task_number(environment);
+  if (!task) return std::unexpected(task.error());
+  allocation.task_in_order = *task;
   if (one_each) allocation.nodes = named(step.nodes);
+  if (!one_each) allocation.root_candidates = step.nodes;
   allocation.reasons.push_back(fmt::format("node {} by {}", *index, variable));
   return {};
 }

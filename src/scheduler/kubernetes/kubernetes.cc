@@ -76,10 +76,18 @@ std::optional<Told<int>> index_of(const Hints& hints, const Pod& pod, Allocation
   return said;
 }
 
+// Whether the user names pod 0 by what each pod has of its own (localhost). An operator's variable
+// may have that in pod 0 alone.
+bool names_each_pod(const Hints& hints, const Pod& pod) {
+  return pod.root && on_command_line(hints.endpoint_source) &&
+         hosts::reaches_itself_only(hints.endpoint_host);
+}
+
 // An address cannot be compared with a name.
 void check_endpoint(const Hints& hints, const Pod& pod, Allocation& allocation) {
   const std::string& said = hints.endpoint_host;
   if (said.empty() || !pod.root || hosts::Address::parse(said)) return;
+  if (names_each_pod(hints, pod)) return;
   if (hosts::same_host(said, pod.root->value)) return;
   if (!on_command_line(hints.endpoint_source)) return;  // PET_ of an operator has its own host
   allocation.notes.push_back(fmt::format("{} {} goes before the pod's {}={}", hints.endpoint_source,
@@ -96,7 +104,16 @@ Result<void> check_index(const Told<int>& count, const std::optional<Told<int>>&
 // Where the pods meet, unless the user says.
 Result<void> take_root(const Hints& hints, const Pod& pod, Allocation& allocation) {
   allocation.port = pod.port;
-  if (!hints.endpoint_source.empty()) return {};
+  if (names_each_pod(hints, pod)) {
+    if (allocation.my_node == 0) {
+      allocation.notes.push_back(fmt::format(
+          "{} {} is an address of each pod's own, at which no other finds pod 0: it is "
+          "at {} by {} instead",
+          hints.endpoint_source, hints.endpoint_host, pod.root->value, pod.root->source));
+    }
+  } else if (!hints.endpoint_source.empty()) {
+    return {};
+  }
   if (!pod.root) {
     return usage(this_pod(pod), "its variables do not tell where the pods meet",
                  how_to_meet(pod.kind));

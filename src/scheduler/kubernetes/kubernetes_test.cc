@@ -147,6 +147,15 @@ TEST(Kubernetes, TheUserGoesBeforeThePodAndIsTold) {
       {"the same host by its long name", worker_pod, at(nnodes(4), "job-master-0.ns.svc"), 4, 1, "",
        ""},
       {"an address", worker_pod, at(nnodes(4), "10.0.0.3"), 4, 1, "", ""},
+      {"what each pod has of its own", worker_pod, at(nnodes(4), "127.0.0.1"), 4, 1, "job-master-0",
+       ""},
+      {"… on pod 0", with(worker_pod, "RANK", "0"), at(nnodes(4), "localhost"), 4, 0,
+       "job-master-0",
+       "--master-addr localhost is an address of each pod's own, at which no other finds pod 0: it "
+       "is at "
+       "job-master-0 by MASTER_ADDR instead"},
+      {"… from an operator", worker_pod, at(nnodes(4), "localhost", "PET_MASTER_ADDR"), 4, 1, "",
+       ""},
       {"the recipe for 1.6 under 1.7: WORLD_SIZE is not pods", with(worker_pod, "PET_NNODES", "2"),
        nnodes(16), 16, 1, "job-master-0", "--nnodes 16 goes before the pod's PET_NNODES=2"},
       {"from toprun.toml", worker_pod, nnodes(2, "toprun.toml:3"), 2, 1, "job-master-0",

@@ -151,6 +151,9 @@ Result<Allocation> in_step(const Environment& environment, const Hints& hints,
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_STEP_NODELIST";
   for (const std::string& name : step.nodes) allocation.nodes.push_back({name, std::nullopt});
   allocation.my_node = static_cast<int>(*index);
+  const auto task = slurm::task_number(environment);
+  if (!task) return std::unexpected(task.error());
+  allocation.task_in_order = *task;
   if (environment.has(slurm::own_step_variable)) {
     return own_agent(environment, step, std::move(allocation));
   }

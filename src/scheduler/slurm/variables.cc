@@ -159,6 +159,12 @@ Result<std::int64_t> job_id(const Environment& environment) {
   return required_number(environment, "SLURM_JOB_ID", 1, UINT32_MAX);
 }
 
+Result<std::optional<int>> task_number(const Environment& environment) {
+  const auto task = number(environment, "SLURM_PROCID", 0, max_tasks);
+  if (!task) return std::unexpected(task.error());
+  return *task ? std::optional(static_cast<int>(**task)) : std::nullopt;
+}
+
 Result<std::vector<std::string>> job_nodes(const Environment& environment) {
   auto components = het_components(environment);
   if (!components) return std::unexpected(std::move(components.error()));

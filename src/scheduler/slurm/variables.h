@@ -37,6 +37,8 @@ Result<std::vector<int>> counts(const Environment& environment, const std::strin
 Result<std::optional<int>> gpus(const Environment& environment, const std::string& name);
 
 Result<std::int64_t> job_id(const Environment& environment);
+// SLURM_PROCID.
+Result<std::optional<int>> task_number(const Environment& environment);
 Result<std::vector<std::string>> job_nodes(const Environment& environment);
 // Whether the step is one that Slurm makes for a shell: the batch script's or salloc's interactive
 // one. It is no step of tasks, and its node list is the one node on which the shell runs.
