@@ -109,10 +109,7 @@ Result<void> add_links(RunDraft& draft, const Flag&, const Given& given) {
 }
 
 Result<void> set_rendezvous_settings(RunDraft& draft, const Flag&, const Given& given) {
-  auto settings = parse_rendezvous_settings(given);
-  if (!settings) return std::unexpected(std::move(settings.error()));
-  draft.options.rdzv_conf = std::move(settings->known);
-  if (!settings->note.empty()) draft.notes.push_back(std::move(settings->note));
+  draft.rendezvous_settings = given;
   return {};
 }
 

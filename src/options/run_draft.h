@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct RunDraft {
   bool run_path = false;
   std::string standalone_source = {};
   bool keeps_no_logs = false;
+  std::optional<Given> rendezvous_settings = {};
   std::vector<std::string> notes = {};
   IsFile is_file = {};
 };

@@ -4,6 +4,7 @@
 
 #include "options/container_options.h"
 #include "options/given.h"
+#include "options/rendezvous_settings.h"
 #include "options/run_draft.h"
 
 namespace toprun::options {
@@ -88,6 +89,17 @@ Result<void> settle_standalone(RunDraft& draft) {
   options.rdzv_endpoint = {};
   options.rdzv_backend.value = "c10d";
   options.rdzv_backend.source = "--standalone";
+  return {};
+}
+
+// The backend's own, which may come after them on the command line.
+Result<void> settle_rendezvous(RunDraft& draft) {
+  if (!draft.rendezvous_settings) return {};
+  auto settings =
+      parse_rendezvous_settings(*draft.rendezvous_settings, draft.options.rdzv_backend.value);
+  if (!settings) return std::unexpected(std::move(settings.error()));
+  draft.options.rdzv_conf = std::move(settings->known);
+  if (!settings->note.empty()) draft.notes.push_back(std::move(settings->note));
   return {};
 }
 
@@ -245,6 +257,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   if (settled) settled = check_activation(options.activation);
   if (settled) settled = check_stage(options);
   if (settled) settled = settle_standalone(draft);
+  if (settled) settled = settle_rendezvous(draft);
   if (settled) settled = check_accelerate(options);
   if (settled) settled = settle_plan(options, draft.plan);
   if (settled) settled = settle_hosts(options);

@@ -340,7 +340,7 @@ TEST(RunOptions, BadValues) {
       {"--master-port", {"", "x", "-1", "99999999999"}},
       {"--rdzv-endpoint", {"x:", "x:x", "x:-1", "x:99999999999"}},
       {"--rdzv-backend", {"", "x", "-1", "etcd-v2"}},
-      {"--rdzv-conf", {"x", "timeout=-1", "timeout=99999999999"}},
+      {"--rdzv-conf", {"x", "timeout=", "timeout=1.5"}},
       {"--local-addr", {"a b", "h:1"}},
       {"--max-restarts", {"", "x", "-1", "99999999999"}},
       {"--grow", {"", "x", "later"}},
@@ -435,6 +435,8 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
                   "happened"});
   EXPECT_EQ(parse("toprun --rdzv-conf rank=0,join_timeout=9 s")->notes,
             Notes{"--rdzv-conf: rank has no effect; --node-rank says which node this is"});
+  EXPECT_EQ(parse("toprun --rdzv-conf timeout=5' --rdzv-backend c10d s")->notes,
+            Notes{"--rdzv-conf: timeout=5' has no effect; the value must be a whole number"});
   EXPECT_EQ(parse("toprun --on-hang abort --stage-to /x s")->notes,
             (Notes{"--on-hang without effect: no --hang-timeout",
                    "--stage-to without effect: no --stage"}));

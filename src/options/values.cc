@@ -32,6 +32,14 @@ bool is_host(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_host_character);
 }
 
+// `hostname --ip-address` and `hostname -I` print all addresses of a host in one line.
+Result<void> only_one_host(const Given& given) {
+  const auto hosts = words(given.value);
+  if (hosts.size() < 2) return {};
+  return refuse(given, fmt::format("there is a blank in it, so these are {} hosts", hosts.size()),
+                fmt::format("give one of them, as in {}", hosts.front()));
+}
+
 // Joins names: "a, b or c".
 // One that is empty goes without saying.
 std::string alternatives(std::span<const std::string_view> names) {
@@ -40,53 +48,6 @@ std::string alternatives(std::span<const std::string_view> names) {
   const std::string_view last = all.back();
   all.pop_back();
   return all.empty() ? std::string(last) : fmt::format("{} or {}", fmt::join(all, ", "), last);
-}
-
-std::optional<bool> truth_of(std::string_view text) {
-  constexpr std::array yes = {"1", "true", "t", "yes", "y"};
-  constexpr std::array no = {"0", "false", "f", "no", "n"};
-  const std::string word = lower(text);
-  if (std::ranges::find(yes, word) != yes.end()) return true;
-  if (std::ranges::find(no, word) != no.end()) return false;
-  return std::nullopt;
-}
-
-// The rendezvous settings. All are numbers except is_host and store_type.
-const std::vector<std::string> rendezvous_keys = {"is_host",
-                                                  "store_type",
-                                                  "timeout",
-                                                  "join_timeout",
-                                                  "last_call_timeout",
-                                                  "close_timeout",
-                                                  "read_timeout",
-                                                  "heartbeat_timeout",
-                                                  "keep_alive_interval",
-                                                  "keep_alive_max_attempt"};
-constexpr int max_setting = 1'000'000'000;
-
-Result<std::string> rendezvous_value(const Given& given, const std::string& key,
-                                     std::string_view value) {
-  const std::string entry = fmt::format("{}={}", key, value);
-  if (key == "is_host") {
-    const auto truth = truth_of(value);
-    if (!truth) return refuse(given, entry + " must be 1 or 0");
-    return *truth ? "1" : "0";
-  }
-  if (key == "store_type") {
-    if (lower(value) == "tcp") return "tcp";
-    return refuse(given, entry + " is not supported", "use store_type=tcp or leave it out");
-  }
-  if (!number_in(value, 1, max_setting)) {
-    return refuse(given, entry + " must be a whole number of at least 1");
-  }
-  return std::string(value);
-}
-
-// A hint for an unknown key.
-std::string advice_on(const std::string& key) {
-  if (key == "rank") return "--node-rank says which node this is";
-  const auto near = did_you_mean(key, rendezvous_keys);
-  return near ? fmt::format("did you mean {}?", *near) : "known are " + join(rendezvous_keys, ", ");
 }
 
 constexpr std::array<std::string_view, 4> prefix_macros = {"role_name", "local_rank", "rank",
@@ -127,6 +88,15 @@ std::string_view unfit_for_passing_on(int signal) {
 }
 
 }  // namespace
+
+std::optional<bool> truth_of(std::string_view text) {
+  constexpr std::array yes = {"1", "true", "t", "yes", "y"};
+  constexpr std::array no = {"0", "false", "f", "no", "n"};
+  const std::string word = lower(text);
+  if (std::ranges::find(yes, word) != yes.end()) return true;
+  if (std::ranges::find(no, word) != no.end()) return false;
+  return std::nullopt;
+}
 
 std::string Given::label() const {
   const std::string shown = value.empty() ? "''" : value;
@@ -194,6 +164,7 @@ Result<std::string> parse_backend(const Given& given) {
 
 Result<plan::Endpoint> parse_endpoint(const Given& given) {
   std::string_view host = trim(given.value);
+  if (const auto one = only_one_host(given); !one) return std::unexpected(one.error());
   std::optional<std::string_view> port;
   if (host.find('/') != std::string_view::npos)
     return refuse(given, "must be HOST:PORT, not a URL");
@@ -241,6 +212,7 @@ Result<plan::Endpoint> parse_listening(const Given& given) {
 
 Result<std::string> parse_host(const Given& given) {
   std::string_view host = trim(given.value);
+  if (const auto one = only_one_host(given); !one) return std::unexpected(one.error());
   if (host.size() > 2 && host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   }
@@ -249,33 +221,6 @@ Result<std::string> parse_host(const Given& given) {
     return refuse(given, "must be a host without a port", "the port goes to --master-port");
   }
   return std::string(host);
-}
-
-Result<RendezvousSettings> parse_rendezvous_settings(const Given& given) {
-  RendezvousSettings settings;
-  std::vector<std::string> others;
-  if (trim(given.value).empty()) return settings;
-  for (const std::string_view part : toprun::split(given.value, ',')) {
-    const std::size_t equals = part.find('=');
-    const std::string key(trim(part.substr(0, equals)));
-    if (equals == std::string_view::npos || key.empty()) {
-      return refuse(given, fmt::format("\"{}\" is not KEY=VALUE", trim(part)));
-    }
-    if (std::ranges::find(rendezvous_keys, key) == rendezvous_keys.end()) {
-      others.push_back(key);
-      continue;
-    }
-    auto value = rendezvous_value(given, key, trim(part.substr(equals + 1)));
-    if (!value) return std::unexpected(std::move(value.error()));
-    settings.known[key] = std::move(*value);
-  }
-  if (!others.empty()) {
-    settings.note =
-        fmt::format("{}: {} no effect; {}", given.source,
-                    others.size() == 1 ? others.front() + " has" : join(others, ", ") + " have",
-                    advice_on(others.front()));
-  }
-  return settings;
 }
 
 Result<plan::StreamMap> parse_streams(const Given& given) {

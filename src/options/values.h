@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +30,9 @@ inline constexpr int max_processes_per_node = 100'000;
 inline constexpr int max_port = 65'535;
 inline constexpr std::string_view null_device = "/dev/null";
 
+// "1", "true", "t", "yes", "y" and their opposites, as torchrun reads them; nullopt: another word.
+std::optional<bool> truth_of(std::string_view text);
+
 // All of them fail with exit_usage, naming the value and what is allowed.
 
 Result<int> parse_number(const Given& given, int least, int most);
@@ -56,16 +58,6 @@ Result<plan::Endpoint> parse_endpoint(const Given& given);
 Result<plan::Endpoint> parse_listening(const Given& given);
 // A host name or address without a port; brackets around an IPv6 address are taken away.
 Result<std::string> parse_host(const Given& given);
-struct RendezvousSettings {
-  std::map<std::string, std::string> known;
-  std::string note;  // on the others, if there are any
-
-  bool operator==(const RendezvousSettings&) const = default;
-};
-// K=V,K=V with the keys of torchrun's backends c10d and static
-// (torch.distributed.elastic.rendezvous of PyTorch 2.14); is_host becomes "1" or "0", all times are
-// whole seconds. Other keys have no effect, as in torchrun.
-Result<RendezvousSettings> parse_rendezvous_settings(const Given& given);
 // 0…3, or LOCAL_RANK:0…3 separated by commas, where ranks that are not named get 0.
 Result<plan::StreamMap> parse_streams(const Given& given);
 // Local ranks separated by commas: each once, ascending.

@@ -108,13 +108,14 @@ TEST(Values, Endpoint) {
       {"host:-1", "the port \"-1\" is not a number from 0 to 65535"},
       {"[::1]:99999", "the port \"99999\" is not a number from 0 to 65535"},
       {"::1", "an IPv6 address stands in brackets"},
+      {"10.1.1.1 fd00::5:29500", "there is a blank in it, so these are 2 hosts"},
       {"fe80::1:29500", "an IPv6 address stands in brackets"},
       {"[::1", "a ] is missing after the ["},
       {"[::1]29500", "must be [ADDRESS]:PORT"},
       {"[]:1", "must be HOST:PORT, with a host name or an address"},
       {":29500", "must be HOST:PORT, with a host name or an address"},
       {"", "must be HOST:PORT, with a host name or an address"},
-      {"ho st:1", "must be HOST:PORT, with a host name or an address"},
+      {"ho st:1", "there is a blank in it, so these are 2 hosts"},
       {"tcp://host:1", "must be HOST:PORT, not a URL"},
   };
   for (const auto& [text, why] : bad) {
@@ -131,45 +132,6 @@ TEST(Values, Host) {
   for (const char* bad : {"", "a b", "http://x", "n0:29500", "[]"}) {
     EXPECT_FALSE(parse_host(given(bad))) << bad;
   }
-}
-
-TEST(Values, RendezvousSettings) {
-  using Settings = RendezvousSettings;
-  EXPECT_EQ(parse_rendezvous_settings(given("")), Settings());
-  EXPECT_EQ(parse_rendezvous_settings(given("is_host=True, join_timeout = 60,store_type=TCP")),
-            (Settings{{{"is_host", "1"}, {"join_timeout", "60"}, {"store_type", "tcp"}}, {}}));
-  EXPECT_EQ(parse_rendezvous_settings(given("is_host=no")), (Settings{{{"is_host", "0"}}, {}}));
-  const std::vector<std::pair<std::string, std::string>> without_effect = {
-      {"join_timout=1", "--flag: join_timout has no effect; did you mean join_timeout?"},
-      {"rank=0", "--flag: rank has no effect; --node-rank says which node this is"},
-      {"rank=0,is_host=1,x=",
-       "--flag: rank, x have no effect; --node-rank says which node this is"},
-  };
-  for (const auto& [text, note] : without_effect) {
-    const auto settings = parse_rendezvous_settings(given(text));
-    ASSERT_TRUE(settings) << text;
-    EXPECT_EQ(settings->note, note);
-  }
-  EXPECT_TRUE(parse_rendezvous_settings(given("overlap_timeout=600"))
-                  ->note.starts_with("--flag: overlap_timeout has no effect; "));
-  const std::vector<std::pair<std::string, std::string>> bad = {
-      {"is_host", "--flag is_host: \"is_host\" is not KEY=VALUE"},
-      {"is_host=1,", "--flag is_host=1,: \"\" is not KEY=VALUE"},
-      {"=1", "--flag =1: \"=1\" is not KEY=VALUE"},
-      {"is_host=maybe", "--flag is_host=maybe: is_host=maybe must be 1 or 0"},
-      {"store_type=file",
-       "--flag store_type=file: store_type=file is not supported; use store_type=tcp or leave it "
-       "out"},
-      {"timeout=0", "--flag timeout=0: timeout=0 must be a whole number of at least 1"},
-      {"timeout=", "--flag timeout=: timeout= must be a whole number of at least 1"},
-  };
-  for (const auto& [text, line] : bad) {
-    const auto settings = parse_rendezvous_settings(given(text));
-    ASSERT_FALSE(settings) << text;
-    EXPECT_EQ(settings.error().line(), line);
-  }
-  EXPECT_TRUE(parse_rendezvous_settings(given("zzz=1"))
-                  ->note.starts_with("--flag: zzz has no effect; known are is_host"));
 }
 
 TEST(Values, Streams) {
