@@ -152,12 +152,13 @@ class Folding {
   std::vector<std::size_t> unit_of_;
 };
 
-// Finds the outermost level at which the step from one node to the other leaves a domain.
+// Finds the outermost level at which the step from one node to the other leaves a domain. Where
+// neither has a domain, because their branch lacks the level, there is nothing to leave.
 void find_crossing(const placement::Node& from, const placement::Node& to, Step& step) {
   const topology::Path& a = from.location.path;
   const topology::Path& b = to.location.path;
   for (std::size_t level = 0; level < a.size(); ++level) {
-    if (a[level] && a[level] == b[level]) continue;
+    if (!a[level].is_unknown() && a[level] == b[level]) continue;
     step.crosses = level;
     step.unknown = a[level].is_unknown() || b[level].is_unknown();
     return;

@@ -180,5 +180,16 @@ TEST(Sketch, FoldsWhatIsUnknownApart) {
   EXPECT_FALSE(sketch.whole.inside.back().level);
 }
 
+// Neighbours on one leaf whose branch has no spine stay in their leaf.
+TEST(Sketch, ABranchThatLacksALevel) {
+  const auto none = topology::Domain::none();
+  const Sketch sketch = sketch_of({"core", "spine", "leaf"}, {{"a1", {"root", "s1", "l1"}},
+                                                              {"a2", {"root", "s1", "l2"}},
+                                                              {"b1", {"root", none, "slim"}},
+                                                              {"b2", {"root", none, "slim"}},
+                                                              {"b3", {"root", none, "thin"}}});
+  EXPECT_EQ(steps(sketch), "0>1:2 1>2:1 2>3:- 3>4:2 4>0:1");
+}
+
 }  // namespace
 }  // namespace toprun::picture

@@ -63,7 +63,7 @@ class Text {
   Text(const placement::Placement& placement, bool fold) : placement_(placement), fold_(fold) {}
 
   std::string run() {
-    add_all(outline(placement_));
+    add_all(outline(placement_), 0);
     if (!placement_.unplaced.empty()) {
       lines_.push_back({"place unknown", count_of_nodes(placement_.unplaced.size()),
                         shortened(hosts::compress_hostlist(placement_.unplaced))});
@@ -88,31 +88,32 @@ class Text {
     std::string domain, count, nodes;
   };
 
-  void add_all(Siblings domains) {
+  // `depth`: how many domains are around them. A branch that lacks a level is less deep there.
+  void add_all(Siblings domains, std::size_t depth) {
     while (!domains.empty()) {
       const auto other = std::ranges::find_if(
           domains, [](const Domain& domain) { return !domain.inside.empty() || !domain.name; });
       const auto alike = static_cast<std::size_t>(other - domains.begin());
       const std::size_t taken = std::max<std::size_t>(alike, 1);
       if (fold_ && alike > max_siblings) {
-        add_folded(domains.first(alike));
+        add_folded(domains.first(alike), depth);
       } else {
-        for (const Domain& domain : domains.first(taken)) add(domain);
+        for (const Domain& domain : domains.first(taken)) add(domain, depth);
       }
       domains = domains.subspan(taken);
     }
   }
 
-  void add(const Domain& domain) {
+  void add(const Domain& domain, std::size_t depth) {
     lines_.push_back(
-        {label(domain, domain.name.value_or(domain.name.is_none() ? "none" : "unknown")),
+        {label(domain, depth, domain.name.value_or(domain.name.is_none() ? "none" : "unknown")),
          count_of_nodes(domain.nodes.size()),
          domain.inside.empty() ? shortened(hosts::compress_hostlist(names_of(domain.nodes)))
                                : std::string()});
-    add_all(domain.inside);
+    add_all(domain.inside, depth + 1);
   }
 
-  void add_folded(Siblings domains) {
+  void add_folded(Siblings domains, std::size_t depth) {
     std::vector<std::string> names;
     std::size_t least = domains.front().nodes.size();
     std::size_t most = 0;
@@ -125,13 +126,13 @@ class Text {
     }
     const std::string each =
         least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-    lines_.push_back({label(domains.front(), shortened(hosts::compress_hostlist(names))),
+    lines_.push_back({label(domains.front(), depth, shortened(hosts::compress_hostlist(names))),
                       count_of_nodes(all), fmt::format("{} × {}", domains.size(), each)});
   }
 
-  std::string label(const Domain& domain, std::string_view name) const {
-    return fmt::format("{}{} {}", std::string(2 * domain.level, ' '),
-                       placement_.levels[domain.level], name);
+  std::string label(const Domain& domain, std::size_t depth, std::string_view name) const {
+    return fmt::format("{}{} {}", std::string(2 * depth, ' '), placement_.levels[domain.level],
+                       name);
   }
 
   const placement::Placement& placement_;

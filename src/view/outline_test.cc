@@ -21,7 +21,7 @@ TEST(Outline, AnUnevenTree) {
             "core c           3 nodes\n"
             "  spine p        1 node\n"
             "    leaf s1      1 node   n1\n"
-            "    leaf s0      1 node   n0\n"
+            "  leaf s0        1 node   n0\n"
             "  spine unknown  1 node\n"
             "    leaf s2      1 node   n2\n");
   const auto json = nlohmann::json::parse(outline_json(placement));

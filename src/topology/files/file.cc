@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "topology/cloud/aws.h"
+#include "topology/files/azslurm_file.h"
 #include "topology/files/file_format.h"
 #include "topology/files/json_file.h"
 #include "topology/files/lines_file.h"
@@ -134,13 +135,22 @@ Result<Map> parse_port_switches(const Content& content, const Request& request) 
 Result<Map> parse_switches(const Content& content, const Request& request) {
   if (names_ports(content.text)) return parse_port_switches(content, request);
   const auto folder = std::filesystem::path(topology_file(request.topology).path).parent_path();
-  return parse_slurm_conf(content.text, content.name, includes_below(folder));
+  return parse_slurm_conf(content.text, content.name, includes_below(folder),
+                          names_of(request.members));
 }
 
 Result<Map> parse(const Content& content, const Request& request) {
+  // Their first lines have no typical form, so what is another program's output may look so.
+  if (content.format == FileFormat::toml || content.format == FileFormat::lines) {
+    if (auto error = unusable_output(content.name, content.text)) {
+      return std::unexpected(*std::move(error));
+    }
+  }
   switch (content.format) {
     case FileFormat::slurm_conf:
       return parse_switches(content, request);
+    case FileFormat::azslurm:
+      return parse_azslurm_file(content.text, content.name);
     case FileFormat::ibnetdiscover:
       return parse_dump(content, request);
     case FileFormat::json:
@@ -154,9 +164,6 @@ Result<Map> parse(const Content& content, const Request& request) {
     case FileFormat::lines:
       break;
   }
-  if (auto error = unusable_output(content.name, content.text)) {
-    return std::unexpected(*std::move(error));
-  }
   return parse_lines_file(content.text, content.name);
 }
 
@@ -165,6 +172,8 @@ std::string_view advice_for(FileFormat format) {
   switch (format) {
     case FileFormat::slurm_conf:
       return "write SwitchName=NAME Nodes=HOSTS, or BlockName=NAME Nodes=HOSTS";
+    case FileFormat::azslurm:
+      return "give all that azslurm has drawn";
     case FileFormat::ibnetdiscover:
       return "give the whole output of `ibnetdiscover`";
     case FileFormat::json:

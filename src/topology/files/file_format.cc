@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "topology/cloud/aws.h"
+#include "topology/files/azslurm_file.h"
+#include "topology/files/lines_file.h"
 #include "topology/infiniband/ibnetdiscover.h"
 #include "topology/slurm/conf.h"
 #include "topology/slurm/yaml.h"
@@ -59,7 +61,8 @@ bool is_toml(std::string_view line) {
 // Whether it is "HOST /cluster/rack/HOST", optionally with a rank before it, or a table heading. A
 // word with a colon at its end is not a host: it is the name of a program in an error message.
 bool is_host_line(std::string_view line) {
-  const std::vector<std::string_view> columns = words(line);
+  std::vector<std::string_view> columns = words(line);
+  if (columns.size() > 2 && is_task_label(columns[0])) columns.erase(columns.begin());
   if (columns.size() < 2 || columns[0].ends_with(':')) return false;
   if (lower(columns[0]) == "rank" && lower(columns[1]) == "hostname") return true;
   return columns[1].starts_with('/') || (columns.size() == 3 && columns[2].starts_with('/'));
@@ -71,8 +74,9 @@ struct LineCheck {
 };
 
 // In the order of the checks: later formats accept more lines.
-constexpr std::array<LineCheck, 6> line_checks = {{
+constexpr std::array<LineCheck, 7> line_checks = {{
     {FileFormat::slurm_conf, looks_like_slurm_conf},
+    {FileFormat::azslurm, looks_like_azslurm},
     {FileFormat::ibnetdiscover, looks_like_ibnetdiscover},
     {FileFormat::json, is_json},
     {FileFormat::yaml, is_yaml},
@@ -112,6 +116,23 @@ constexpr std::string_view give_a_network =
     "give what is between hosts: a topology.conf, the output of `ibnetdiscover`, or lines of HOST "
     "/cluster/rack/HOST";
 
+// The table of `nvidia-smi topo -m`, whose heading begins with the first GPU, as does its first
+// row.
+bool is_gpu_matrix(std::string_view line) {
+  const std::vector<std::string_view> columns = words(line);
+  return columns.size() > 1 && columns[0] == "GPU0" &&
+         (columns[1].starts_with("GPU") || columns[1] == "X" || columns[1] == "CPU" ||
+          columns[1].starts_with("NIC") || columns[1].starts_with("mlx5_"));
+}
+
+// hwloc's XML and text, and what NCCL writes to NCCL_TOPO_DUMP_FILE and NCCL_GRAPH_DUMP_FILE.
+bool is_inside_of_a_host(std::string_view line) {
+  constexpr std::array beginnings = {"<?xml",   "<topology", "<system",
+                                     "<graphs", "<cpu ",     "Machine ("};
+  return std::ranges::any_of(beginnings,
+                             [&](std::string_view begin) { return line.starts_with(begin); });
+}
+
 constexpr std::array<OtherOutput, 5> other_outputs = {{
     {is_node_list, "a list of a fabric's nodes, without the cables", give_a_fabric},
     {[](std::string_view line) { return line.contains("==(") && line.contains(")==>"); },
@@ -119,13 +140,8 @@ constexpr std::array<OtherOutput, 5> other_outputs = {{
     {[](std::string_view line) { return line.starts_with("NodeName=") && line.contains("Arch="); },
      "the output of `scontrol show nodes`, which says nothing of the network",
      "give the output of `scontrol show topology`"},
-    {[](std::string_view line) {
-       return line.starts_with("<?xml") || line.starts_with("<topology") ||
-              line.starts_with("Machine (");
-     },
-     "what is inside of one host", give_a_network},
-    {[](std::string_view line) { return words(line).size() > 1 && words(line)[0] == "GPU0"; },
-     "what is inside of one host", give_a_network},
+    {is_inside_of_a_host, "what is inside of one host", give_a_network},
+    {is_gpu_matrix, "what is inside of one host", give_a_network},
 }};
 
 }  // namespace

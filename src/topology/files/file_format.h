@@ -18,9 +18,10 @@ namespace toprun::topology {
 //   YAML           "---", "- topology: …", hosts: …: a list is Slurm's topology.yaml or the output
 //                  of `scontrol show topoconf` (slurm/yaml.h); a table is our own form
 //                  (plain_file.h) or contains Kubernetes objects (k8s_file.h)
+//   azslurm        "Switch 5 (root)", "block 1 : # of Nodes = 18" (azslurm_file.h)
 //   TOML           [NAME] or KEY = … (toml_file.h)
 //   lines          "HOST /cluster/rack/HOST" (lines_file.h)
-enum class FileFormat { slurm_conf, ibnetdiscover, aws, json, yaml, toml, lines };
+enum class FileFormat { slurm_conf, azslurm, ibnetdiscover, aws, json, yaml, toml, lines };
 
 // The search for the first line of a known format ends at this offset.
 inline constexpr std::size_t max_preamble_bytes = 64u << 10;

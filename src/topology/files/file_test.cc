@@ -39,6 +39,9 @@ TEST(TopologyFile, IsToldByItsContent) {
       {"t", "#\n# Topology file: generated on …\n\nvendid=0x2c9\n", FileFormat::ibnetdiscover},
       {"t", "Switch\t65 \"S-2c5e\"\n", FileFormat::ibnetdiscover},
       {"t", "n0 /c/a/0\n", FileFormat::lines},
+      {"t", "0: n0 /c/a/0\n", FileFormat::lines},
+      {"t", "Switch 5 (root)\n├── Switch 0 (1 nodes)\n", FileFormat::azslurm},
+      {"t", "block 1  : # of Nodes = 18\n", FileFormat::azslurm},
       {"t", "n0 /c/a=b/0\n", FileFormat::lines},
       {"t", "Standard\nrank hostname physical_host\n", FileFormat::lines},
       {"t", "", FileFormat::lines},
@@ -82,6 +85,8 @@ TEST(TopologyFile, KnowsWhatNoOrderFollowsFrom) {
       {"NodeName=n0 Arch=x86_64 CoresPerSocket=1\n", "give the output of `scontrol show topology`"},
       {"\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-15\n", "what is inside of one host"},
       {"<?xml version=\"1.0\"?>\n<topology>\n", "what is inside of one host"},
+      {"<system version=\"1\">\n", "what is inside of one host"},
+      {"<graphs version=\"1\">\n", "what is inside of one host"},
   };
   for (const auto& [text, expected] : rows) {
     const auto error = unusable_output("f", text);
@@ -89,6 +94,7 @@ TEST(TopologyFile, KnowsWhatNoOrderFollowsFrom) {
     EXPECT_TRUE(error->line().contains(expected)) << error->line();
   }
   EXPECT_FALSE(unusable_output("f", "n0 /c/a/0\n"));
+  EXPECT_FALSE(unusable_output("f", "[hosts]\nGPU0 = \"/c/a\"\n")) << "a host of that name";
 }
 
 std::string lines(std::string_view text) {
@@ -105,6 +111,7 @@ TEST(LinesFile, ReadsHostsAndTables) {
       {"n0 /a/b/c/0\n", "cluster block rack\nn0 a/b/c t:1\n"},
       {"n0 /a/b/c/d/0\n", "level1 level2 level3 level4\nn0 a/b/c/d t:1\n"},
       {"0 n0 /c/b/0\n8 n1 /c/a/1\n", "cluster rack\nn0 c/b t:1\nn1 c/a t:2\n"},
+      {" 0: n0 /c/b/0\n 1: n0 /c/b/0\n10: n1 /c/a/1\n", "cluster rack\nn0 c/b t:1\nn1 c/a t:3\n"},
       {"Standard\nrank    hostname        physical_host\n0 n0 /c/b/0\n8 n1\n",
        "cluster rack\nn0 c/b t:3\nn1 ?/? t:4\n"},
       {"Standard\nrank hostname physical_host\n0 n0 /c/b/0\n8 n1 /c/a/1\n"

@@ -47,6 +47,8 @@ class LinesReader {
     std::vector<std::string_view> columns = words(line);
     const auto comment = std::ranges::find_if(columns, [](auto word) { return word[0] == '#'; });
     columns.erase(comment, columns.end());
+    labelled_ = columns.size() > 1 && is_task_label(columns[0]);
+    if (labelled_) columns.erase(columns.begin());
     if (columns.empty()) return {};
     if (is_heading(columns)) {
       table_start_ = line_;
@@ -112,6 +114,10 @@ class LinesReader {
 
   Result<void> add(std::string_view line, std::string_view word, std::string host,
                    Location location) {
+    if (labelled_) {  // several tasks of one node say the same
+      const Location* earlier = builder_.find(host);
+      if (earlier && earlier->path == location.path) return {};
+    }
     if (table_start_ > 0) {
       // A second table with the same hosts in another order, as in the output of `toprun topo
       // order`.
@@ -128,6 +134,7 @@ class LinesReader {
   MapBuilder builder_;
   PlaceTexts places_;
   std::size_t line_ = 1;
+  bool labelled_ = false;        // the line has a label
   std::size_t table_start_ = 0;  // the line of the last heading; 0: none
   std::unordered_map<std::string, std::size_t> first_line_of_;  // for hosts in tables
   std::optional<std::size_t> levels_;
@@ -135,6 +142,10 @@ class LinesReader {
 };
 
 }  // namespace
+
+bool is_task_label(std::string_view word) {
+  return word.size() > 1 && word.ends_with(':') && is_number(word.substr(0, word.size() - 1));
+}
 
 Result<Map> parse_lines_file(std::string_view text, const std::string& file) {
   return LinesReader(file).run(text);

@@ -360,6 +360,92 @@ TEST(SetName, IsShort) {
   EXPECT_EQ(set_name({long_name + "a", long_name + "b", long_name + "c"}), long_name + "a+2");
 }
 
+// Two groups of two hosts, four rails: rail r of group g is on leaf "GgR r", and each leaf on both
+// spines. Every port names its other end, as the program prints them.
+std::string fabric_of_four_rails() {
+  constexpr int groups = 2, rails = 4, hosts = 2;
+  const auto leaf = [](int group, int rail) { return fmt::format("G{}-LEAF-{:02}", group, rail); };
+  const auto leaf_guid = [](int group, int rail) { return 0x100 + group * 16 + rail; };
+  const auto adapter = [](int group, int host, int rail) {
+    return 0x1000 + group * 256 + host * 16 + rail;
+  };
+  const auto head = [](std::string_view key, int guid) {
+    return fmt::format("vendid=0x2c9\ndevid=0xd2f2\nsysimgguid=0x{0:x}\n{1}=0x{0:x}(0x{0:x})\n",
+                       guid, key);
+  };
+  std::string text = "#\n# Topology file: generated for a test\n#\n";
+  for (int spine = 0; spine < 2; ++spine) {
+    text += '\n' + head("switchguid", 0x200 + spine) +
+            fmt::format("Switch\t65 \"S-{:016x}\"\t\t# \"SPINE-{}\" enhanced port 0 lid 1 lmc 0\n",
+                        0x200 + spine, spine);
+    for (int g = 0; g < groups; ++g) {
+      for (int r = 0; r < rails; ++r) {
+        text += fmt::format("[{}]\t\"S-{:016x}\"[{}]\t\t# \"{}\" lid 9 4xNDR\n", g * rails + r + 1,
+                            leaf_guid(g, r), hosts + spine + 1, leaf(g, r));
+      }
+    }
+  }
+  for (int g = 0; g < groups; ++g) {
+    for (int r = 0; r < rails; ++r) {
+      text += '\n' + head("switchguid", leaf_guid(g, r)) +
+              fmt::format("Switch\t65 \"S-{:016x}\"\t\t# \"{}\" enhanced port 0 lid 2 lmc 0\n",
+                          leaf_guid(g, r), leaf(g, r));
+      for (int h = 0; h < hosts; ++h) {
+        text += fmt::format("[{}]\t\"H-{:016x}\"[1]({:x}) \t\t# \"dgx-{}{} HCA-{}\" lid 3 4xNDR\n",
+                            h + 1, adapter(g, h, r), adapter(g, h, r), g, h, r);
+      }
+      for (int spine = 0; spine < 2; ++spine) {
+        text += fmt::format("[{}]\t\"S-{:016x}\"[{}]\t\t# \"SPINE-{}\" lid 1 4xNDR\n",
+                            hosts + spine + 1, 0x200 + spine, g * rails + r + 1, spine);
+      }
+    }
+  }
+  for (int g = 0; g < groups; ++g) {
+    for (int h = 0; h < hosts; ++h) {
+      for (int r = 0; r < rails; ++r) {
+        text +=
+            '\n' + head("caguid", adapter(g, h, r)) +
+            fmt::format(
+                "Ca\t1 \"H-{:016x}\"\t\t# \"dgx-{}{} HCA-{}\"\n"
+                "[1]({:x}) \t\"S-{:016x}\"[{}]\t\t# lid 3 lmc 0 \"{}\" lid 2 4xNDR\n",
+                adapter(g, h, r), g, h, r, adapter(g, h, r), leaf_guid(g, r), h + 1, leaf(g, r));
+      }
+    }
+  }
+  return text;
+}
+
+TEST(Ibnetdiscover, ReadsAFabricOfFourRails) {
+  const auto fabric = parse_ibnetdiscover(fabric_of_four_rails(), "t");
+  ASSERT_TRUE(fabric) << fabric.error().line();
+  EXPECT_EQ(fabric->map.levels, (std::vector<std::string>{"spine", "leaf"}));
+  std::map<std::string, std::string> places;
+  for (const Map::Entry& entry : fabric->map.hosts) {
+    places[entry.host] = std::string(entry.location.path.text());
+  }
+  EXPECT_EQ(places,
+            (std::map<std::string, std::string>{{"dgx-00", "/SPINE-[0-1]/G0-LEAF-[00-03]/"},
+                                                {"dgx-01", "/SPINE-[0-1]/G0-LEAF-[00-03]/"},
+                                                {"dgx-10", "/SPINE-[0-1]/G1-LEAF-[00-03]/"},
+                                                {"dgx-11", "/SPINE-[0-1]/G1-LEAF-[00-03]/"}}));
+  for (const auto& rails : fabric->rails) EXPECT_EQ(rails.size(), 4u);
+  EXPECT_EQ(fabric->map.links.at("host").gbps, 1'600);  // four adapters
+  EXPECT_EQ(fabric->map.links.at("leaf").gbps, 3'200);  // four leaves with two uplinks each
+  EXPECT_TRUE(fabric->map.warnings.empty());
+}
+
+// The whole output on a host whose cable leads nowhere.
+TEST(Ibnetdiscover, RefusesADumpWithoutAFabric) {
+  const auto fabric = parse_ibnetdiscover(
+      "#\n# Topology file: generated for a test\n#\n\nvendid=0x2c9\ndevid=0x1021\n"
+      "sysimgguid=0x1000\ncaguid=0x1000\nCa\t1 \"H-0000000000001000\"\t\t# \"gb200-n01 HCA-1\"\n",
+      "t");
+  ASSERT_FALSE(fabric);
+  EXPECT_TRUE(fabric.error().line().starts_with(
+      "t:9:1: no switch: H-0000000000001000 \"gb200-n01 HCA-1\" is linked to nothing"))
+      << fabric.error().line();
+}
+
 // A data file beside the repository, if it exists.
 Result<std::string> shared_data(const std::string& name) {
   const auto root = std::filesystem::path(__FILE__).parent_path() / "../../..";

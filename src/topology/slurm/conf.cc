@@ -1,10 +1,12 @@
 #include "topology/slurm/conf.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "topology/nest.h"
 #include "topology/slurm/lines.h"
 #include "topology/slurm/tree.h"
 #include "topology/slurm/yaml.h"
@@ -25,7 +27,8 @@ using Pair = SlurmLine::Pair;
 
 class ConfReader {
  public:
-  explicit ConfReader(const IncludeReader& include) : include_(include) {}
+  ConfReader(const IncludeReader& include, const std::vector<std::string>& known_hosts)
+      : include_(include), known_hosts_(known_hosts) {}
 
   Result<void> read(std::string_view text, const std::string& file, int depth) {
     const auto lines = parse_slurm_lines(text, file);
@@ -38,26 +41,67 @@ class ConfReader {
   }
 
   Result<Map> finish(const std::string& source) {
+    if (auto filled = name_all_hosts(); !filled) return std::unexpected(filled.error());
     if (!rings_.empty()) return with_warnings(map_of_rings(source, rings_));
-    if (!switches_.empty() && !blocks_.empty()) {
-      return usage(blocks_.front().where, "switches and blocks in one topology",
-                   fmt::format("remove one of the two kinds, the first switch is at {}",
-                               switches_.front().evidence));
-    }
     if (blocks_.empty() && switches_.empty()) return Map{};
-    if (!blocks_.empty()) {
-      std::ranges::move(groups_of_sizes(blocks_, sizes_, sizes_where_),
-                        std::back_inserter(groups_));
-      return with_warnings(
-          map_of_blocks(source, blocks_, groups_, sizes_.empty() ? 0 : std::ranges::min(sizes_)));
-    }
-    return with_warnings(map_of_switches(source, switches_));
+    if (blocks_.empty()) return with_warnings(map_of_switches(source, switches_));
+    auto blocks = read_blocks(source);
+    if (!blocks || switches_.empty()) return with_warnings(std::move(blocks));
+    auto switches = map_of_switches(source, switches_);
+    if (!switches) return switches;
+    return with_warnings(both(*std::move(switches), *std::move(blocks)));
   }
 
  private:
   static std::unexpected<Error> refuse(const std::string& file, const SlurmLine& line,
                                        std::size_t offset, std::string why, std::string fix = {}) {
     return usage(at(file, line.where(offset)), std::move(why), std::move(fix));
+  }
+
+  Result<Map> read_blocks(const std::string& source) {
+    std::ranges::move(groups_of_sizes(blocks_, sizes_, sizes_where_), std::back_inserter(groups_));
+    return map_of_blocks(source, blocks_, groups_, sizes_.empty() ? 0 : std::ranges::min(sizes_));
+  }
+
+  // Slurm reads the lines of the plugin that it uses; who writes both kinds means both.
+  static Map both(Map switches, Map blocks) {
+    const std::string source = switches.source;
+    switches.source = "its switches";
+    blocks.source = "its blocks";
+    const Map first = switches;
+    auto nested = nest(std::move(switches), std::move(blocks));
+    Map map = nested ? *std::move(nested) : first;
+    if (!nested) {
+      map.warnings.push_back(fmt::format("{}: {}: {}; the switches are taken", source,
+                                         nested.error().what, nested.error().why));
+    }
+    map.source = source;
+    return map;
+  }
+
+  // Slurm's word for all nodes of the cluster: those of the job, and those in the other lines.
+  Result<void> name_all_hosts() {
+    if (everywhere_.empty()) return {};
+    std::vector<std::string> all;
+    std::unordered_set<std::string_view> seen;
+    const auto add = [&](const std::vector<std::string>& names) {
+      for (const std::string& name : names) {
+        if (seen.insert(name).second) all.push_back(name);
+      }
+    };
+    for (const Switch& one : switches_) add(one.nodes);
+    for (const Block& one : blocks_) add(one.nodes);
+    for (const Ring& one : rings_) add(one.nodes);
+    add(known_hosts_);
+    if (all.empty()) {
+      return usage(everywhere_.front().where, "Nodes=ALL, and no host is known",
+                   "name this file in a launch, whose hosts are known, or name the nodes");
+    }
+    for (const Everywhere& one : everywhere_) {
+      if (one.of_switches) switches_[one.index].nodes = all;
+      if (!one.of_switches) blocks_[one.index].nodes = all;
+    }
+    return {};
   }
 
   Result<void> take_include(const SlurmLine& line, const std::string& file, int depth) {
@@ -96,6 +140,8 @@ class ConfReader {
     return refuse(file, line, line.pairs().front().key_offset,
                   "the line names no switch and no block", "see man topology.conf");
   }
+
+  static bool is_all(const Pair* list) { return list && lower(list->value) == "all"; }
 
   // The hosts or switches in a value; `budget` is the number of names that the whole text may still
   // add.
@@ -142,11 +188,13 @@ class ConfReader {
                         at_line(file, line.where(0).line), name.value));
       }
     }
-    auto nodes = names(line, file, nodes_value, nodes_left_);
+    const bool all = is_all(nodes_value);
+    if (all) everywhere_.push_back({true, switches_.size(), at(file, line.where(name.key_offset))});
+    auto nodes = names(line, file, all ? nullptr : nodes_value, nodes_left_);
     if (!nodes) return std::unexpected(nodes.error());
     auto children = names(line, file, children_value, links_left_);
     if (!children) return std::unexpected(children.error());
-    if (nodes->empty() && children->empty()) {
+    if (!all && nodes->empty() && children->empty()) {
       neither_.add(fmt::format("{} (switch {}): it has neither nodes nor switches",
                                at_line(file, line.where(0).line), name.value));
     }
@@ -160,7 +208,10 @@ class ConfReader {
 
   Result<void> take_block(const SlurmLine& line, const std::string& file, const Pair& name) {
     if (auto checked = check_name(line, file, name); !checked) return checked;
-    auto nodes = names(line, file, line.find("nodes"), nodes_left_);
+    const Pair* value = line.find("nodes");
+    const bool all = is_all(value);
+    if (all) everywhere_.push_back({false, blocks_.size(), at(file, line.where(name.key_offset))});
+    auto nodes = names(line, file, all ? nullptr : value, nodes_left_);
     if (!nodes) return std::unexpected(nodes.error());
     blocks_.push_back({name.value, *std::move(nodes), at(file, line.where(name.key_offset)),
                        at_line(file, line.where(name.key_offset).line)});
@@ -223,7 +274,16 @@ class ConfReader {
     return map;
   }
 
+  // A line with Nodes=ALL.
+  struct Everywhere {
+    bool of_switches;  // else of blocks
+    std::size_t index;
+    std::string where;
+  };
+
   const IncludeReader& include_;
+  const std::vector<std::string>& known_hosts_;
+  std::vector<Everywhere> everywhere_;
   std::vector<Switch> switches_;
   std::vector<Block> blocks_;
   std::vector<BlockGroup> groups_;
@@ -238,19 +298,27 @@ class ConfReader {
   std::size_t links_left_ = max_links;
 };
 
-Result<Map> read_slurm_conf_file(const fs::path& path) {
+Result<Map> read_slurm_conf_file(const fs::path& path,
+                                 const std::vector<std::string>& known_hosts) {
   const auto text = read_file(path);
   if (!text) return std::unexpected(text.error());
-  return parse_slurm_conf(*text, path.string(), includes_below(path.parent_path()));
+  return parse_slurm_conf(*text, path.string(), includes_below(path.parent_path()), known_hosts);
 }
 
 }  // namespace
 
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
-                             const IncludeReader& include) {
-  ConfReader reader(include);
+                             const IncludeReader& include,
+                             const std::vector<std::string>& known_hosts) {
+  ConfReader reader(include, known_hosts);
   if (auto read = reader.read(text, file, 0); !read) return std::unexpected(read.error());
   return reader.finish(file);
+}
+
+std::vector<std::string> names_of(const std::vector<Member>& members) {
+  std::vector<std::string> names;
+  for (const Member& member : members) names.push_back(member.name);
+  return names;
 }
 
 bool looks_like_slurm_conf(std::string_view text) {
@@ -278,8 +346,10 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request) {
   // Slurm gives each node its place in the default topology.
   const bool told = std::ranges::any_of(
       request.members, [](const Member& member) { return !member.address.empty(); });
-  auto map = yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told})
-                  : read_slurm_conf_file(folder / "topology.conf");
+  const std::vector<std::string> known_hosts = names_of(request.members);
+  auto map =
+      yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told}, known_hosts)
+           : read_slurm_conf_file(folder / "topology.conf", known_hosts);
   if (!map) return std::unexpected(map.error());
   if (map->hosts.empty()) return std::nullopt;
   map->source = "slurm";

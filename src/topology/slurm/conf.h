@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topology/source.h"
 
@@ -27,10 +28,16 @@ using IncludeReader = std::function<Result<std::string>(const std::string& path)
 //   BlockName=b0 BlockIndex=0 Nodes=n[0-3] BlockSize=4                        (23.11, 24.11)
 //   AggregatedBlock=b[3,2] BlockIndex=4 Nodes=… BlockSize=8                   (24.11)
 // `file` is the text's name in evidence and in errors (file:line:column). A text without any such
-// line gives a map without hosts. TorusName= (26.05) is an error, because Slurm's output for it has
+// line gives a map without hosts. Switches and blocks in one text are two topologies of the same
+// hosts, which become one tree (nest.h); if they contradict each other, the switches count, with a
+// warning. Nodes=ALL stands for the hosts of the other lines and `known_hosts`, those of the job;
+// an error if there are none. TorusName= (26.05) is an error, because Slurm's output for it has
 // too little information.
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
-                             const IncludeReader& include);
+                             const IncludeReader& include,
+                             const std::vector<std::string>& known_hosts = {});
+
+std::vector<std::string> names_of(const std::vector<Member>& members);
 
 // Whether the first line that is neither empty nor a comment has the form of such a file.
 bool looks_like_slurm_conf(std::string_view text);

@@ -31,6 +31,33 @@ TEST(SlurmConf, ReadsTrees) {
             "n0 p0/s0 t.conf:2\nn4 p0/s0 t.conf:2\nn1 p0/s1 t.conf:3\nn5 p0/s1 t.conf:3\n");
 }
 
+TEST(SlurmConf, ReadsSwitchesAndBlocksOfOneFile) {
+  EXPECT_EQ(
+      parsed_conf("SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-3]\n"
+                  "BlockName=b0 Nodes=n0\nBlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n[2-3]\n"),
+      "leaf block\nn0 s0/b0 t.conf:1, t.conf:3\nn1 s0/b1 t.conf:1, t.conf:4\n"
+      "n2 s1/b2 t.conf:2, t.conf:5\nn3 s1/b2 t.conf:2, t.conf:5\n");
+  const auto map = parse_slurm_conf(
+      "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-3]\nBlockName=b0 Nodes=n[1-2]\n"
+      "BlockName=b1 Nodes=n[0,3]\n",
+      "t.conf", no_files);
+  ASSERT_TRUE(map) << map.error().line();
+  EXPECT_EQ(map->levels, std::vector<std::string>{"leaf"});
+  ASSERT_EQ(map->warnings.size(), 1u);
+  EXPECT_TRUE(map->warnings[0].starts_with("t.conf: its switches and its blocks contradict"))
+      << map->warnings[0];
+  EXPECT_TRUE(map->warnings[0].ends_with("; the switches are taken")) << map->warnings[0];
+}
+
+TEST(SlurmConf, AllIsEveryKnownHost) {
+  EXPECT_EQ(text_of(parse_slurm_conf(
+                "SwitchName=s Nodes=ALL\nBlockName=b Nodes=n0\nBlockName=c Nodes=n1\n", "t",
+                no_files, {"n1", "n7"})),
+            "leaf block\nn0 s/b t:1, t:2\nn1 s/c t:1, t:3\nn7 s/? t:1\n");
+  EXPECT_EQ(text_of(parse_slurm_conf("BlockName=b Nodes=all\n", "t", no_files, {"n1"})),
+            "block\nn1 b t:1\n");
+}
+
 TEST(SlurmConf, ReadsFatTreesSwitchBySwitch) {
   EXPECT_EQ(parsed_conf("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=n2\n"
                         "SwitchName=sp0 Switches=s[0-1]\nSwitchName=sp1 Switches=s0,s1\n"
@@ -148,7 +175,8 @@ TEST(SlurmConf, RefusesWithThePlace) {
        "t.conf:2:1: host n0 stands here for the second time, first at t.conf:1"},
       {"BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n", "t.conf:2:1: block b0 stands here for"},
       {"BlockName=b0 Nodes=n0\nBlockSizes=1,x\n", "t.conf:2:14: BlockSizes needs"},
-      {"BlockName=b0 Nodes=n0\nSwitchName=s Nodes=n1\n", "t.conf:1:1: switches and blocks"},
+      {"SwitchName=a Nodes=ALL\n",
+       "t.conf:1:1: Nodes=ALL, and no host is known; name this file in a launch"},
       {"TorusName=t Dims=2x2x2 Nodes=n[0-7]\n  TorusName=t PlacementDims=1x1x1(1) Anchors=8\n",
        "t.conf:1:1: where in torus t a node is, is not told here; give topology.yaml, or what "
        "`scontrol show topoconf` prints"},

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -28,9 +31,16 @@ bool is_true(const DataNode& node) {
   return text == "true" || text == "yes" || text == "on" || text == "1";
 }
 
+// topograph has written two keys as its Go code names them.
+const DataNode* find_either(const DataNode& table, std::string_view key, std::string_view other) {
+  const DataNode* found = table.find(key);
+  return found ? found : table.find(other);
+}
+
 class TopologyYamlReader {
  public:
-  explicit TopologyYamlReader(const std::string& file) : file_(file) {}
+  TopologyYamlReader(const std::string& file, std::vector<std::string> known_hosts)
+      : file_(file), known_hosts_(std::move(known_hosts)) {}
 
   Result<Map> run(const DataNode& root, const TopologyChoice& choice) {
     if (root.kind == Kind::empty) return Map{};
@@ -67,6 +77,35 @@ class TopologyYamlReader {
     }
   }
 
+  // A name belongs to its topology: generators count block1, block2 anew in each. Two domains of
+  // one name and of no common host are two.
+  static void keep_names_apart(const Map& all, Map& more) {
+    std::unordered_map<std::string, std::unordered_set<std::string_view>> known;
+    for (const Map::Entry& entry : all.hosts) {
+      for (const Domain& domain : entry.location.path) {
+        if (domain) known[*domain].insert(entry.host);
+      }
+    }
+    std::unordered_set<std::string> shared;
+    for (const Map::Entry& entry : more.hosts) {
+      for (const Domain& domain : entry.location.path) {
+        const auto found = domain ? known.find(*domain) : known.end();
+        if (found != known.end() && found->second.contains(entry.host)) shared.insert(*domain);
+      }
+    }
+    std::map<const void*, Path> renamed;  // by the path that neighbours share
+    for (Map::Entry& entry : more.hosts) {
+      Path& path = entry.location.path;
+      const auto [done, is_new] = renamed.try_emplace(path.identity(), path);
+      for (std::size_t level = 0; is_new && level < path.size(); ++level) {
+        const Domain& domain = path[level];
+        if (!domain || !known.contains(*domain) || shared.contains(*domain)) continue;
+        done->second.set(level, fmt::format("{}:{}", more.source, *domain));
+      }
+      path = done->second;
+    }
+  }
+
   // Adds another topology of the cluster. If the two contradict each other, the earlier facts stay.
   void join(Map& all, Map more) {
     if (all.levels.empty() || more.levels.empty()) {
@@ -74,6 +113,7 @@ class TopologyYamlReader {
       return;
     }
     std::vector<std::string> warnings = more.warnings;
+    keep_names_apart(all, more);
     auto nested = nest(all, std::move(more));
     if (nested) {
       all = *std::move(nested);
@@ -95,7 +135,7 @@ class TopologyYamlReader {
         return refuse(entry.where, "an entry that names no topology",
                       "write - topology: NAME, and its tree, block, ring, torus3d or flat below");
       }
-      const DataNode* mark = entry.find("cluster_default");
+      const DataNode* mark = find_either(entry, "cluster_default", "clusterDefault");
       const bool first = mark && is_true(*mark) && !has_default;
       has_default = has_default || first;
       all.insert(first ? all.begin() : all.end(), &entry);
@@ -119,7 +159,8 @@ class TopologyYamlReader {
 
   Result<Map> read(const DataNode& entry) {
     const std::string& name = entry.find("topology")->text;
-    check_keys(entry, {"topology", "cluster_default", "tree", "block", "flat", "ring", "torus3d"});
+    check_keys(entry, {"topology", "cluster_default", "clusterDefault", "tree", "block", "flat",
+                       "ring", "torus3d"});
     std::vector<const DataNode::Key*> kinds;
     bool any_empty = false;
     for (const DataNode::Key& key : entry.keys) {
@@ -193,6 +234,14 @@ class TopologyYamlReader {
     const std::span<const DataNode> lists =
         value->kind == Kind::list ? std::span(value->items) : std::span(value, 1);
     for (const DataNode& list : lists) {
+      if (key == "nodes" && lower(list.text) == "all") {
+        if (known_hosts_.empty()) {
+          return refuse(list.where, "nodes: ALL, and no host is known",
+                        "name this file in a launch, whose hosts are known, or name the nodes");
+        }
+        std::ranges::copy(known_hosts_, std::back_inserter(all));
+        continue;
+      }
       auto hosts = hosts::parse_hostlist(list.text, budget);
       if (!hosts) {
         return refuse(list.where,
@@ -233,7 +282,7 @@ class TopologyYamlReader {
   Result<Map> read_blocks(const DataNode& block) {
     const auto list = list_of(block, "blocks", "block");
     if (!list) return std::unexpected(list.error());
-    check_keys(block, {"block_sizes", "blocks"});
+    check_keys(block, {"block_sizes", "blockSizes", "blocks"});
     std::vector<Block> blocks;
     for (const DataNode& item : (*list)->items) {
       check_keys(item, {"block", "nodes"});
@@ -244,7 +293,7 @@ class TopologyYamlReader {
     }
     std::vector<std::size_t> sizes;
     Position where = block.where;
-    if (const DataNode* value = block.find("block_sizes")) {
+    if (const DataNode* value = find_either(block, "block_sizes", "blockSizes")) {
       where = value->where;
       auto read = read_sizes(*value);
       if (!read) return std::unexpected(read.error());
@@ -354,6 +403,7 @@ class TopologyYamlReader {
   }
 
   const std::string& file_;
+  const std::vector<std::string> known_hosts_;
   std::vector<std::string> warnings_;
   std::vector<std::string> without_hosts_;  // topologies without hosts
   Tally unknown_keys_;
@@ -364,10 +414,11 @@ class TopologyYamlReader {
 }  // namespace
 
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
-                             const TopologyChoice& choice) {
+                             const TopologyChoice& choice,
+                             const std::vector<std::string>& known_hosts) {
   const auto root = parse_yaml(text, file);
   if (!root) return std::unexpected(root.error());
-  return TopologyYamlReader(file).run(*root, choice);
+  return TopologyYamlReader(file, known_hosts).run(*root, choice);
 }
 
 Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
@@ -381,14 +432,15 @@ Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                  "give each its own file");
   }
   const DataNode& root = documents->front();
-  return root.kind == Kind::table ? map_of_plain(root, file)
-                                  : TopologyYamlReader(file).run(root, choice);
+  if (root.kind == Kind::table) return map_of_plain(root, file);
+  return TopologyYamlReader(file, names_of(members)).run(root, choice);
 }
 
-Result<Map> read_slurm_yaml_file(const std::filesystem::path& path, const TopologyChoice& choice) {
+Result<Map> read_slurm_yaml_file(const std::filesystem::path& path, const TopologyChoice& choice,
+                                 const std::vector<std::string>& known_hosts) {
   const auto text = read_file(path, max_yaml_bytes);
   if (!text) return std::unexpected(text.error());
-  return parse_slurm_yaml(*text, path.string(), choice);
+  return parse_slurm_yaml(*text, path.string(), choice, known_hosts);
 }
 
 bool looks_like_yaml(std::string_view line) {

@@ -31,12 +31,16 @@ struct TopologyChoice {
 //   - topology: plain
 //     flat: true
 // Several topologies are combined into one tree (nest.h): the block of an NVLink domain goes inside
-// a leaf. If two contradict each other, the first cluster_default wins; without one, the first.
-// `file` is the text's name in evidence and errors (file:line:column). A flat topology gives a map
-// without hosts. Unknown keys are ignored with a warning. Errors: those of parse_yaml(),
-// map_of_switches(), map_of_blocks(), map_of_rings() and map_of_toruses(); a value of a wrong type.
+// a leaf. The names of blocks and switches are those of their topology: what two of them call
+// block1 is one domain only if a host is in both, else the later one is named TOPOLOGY:block1.
+// nodes: ALL stands for `known_hosts`, those of the job. If two contradict each other, the first
+// cluster_default wins; without one, the first. `file` is the text's name in evidence and errors
+// (file:line:column). A flat topology gives a map without hosts. Unknown keys are ignored with a
+// warning. Errors: those of parse_yaml(), map_of_switches(), map_of_blocks(), map_of_rings() and
+// map_of_toruses(); a value of a wrong type.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
-                             const TopologyChoice& choice = {});
+                             const TopologyChoice& choice = {},
+                             const std::vector<std::string>& known_hosts = {});
 
 // Same as parse_slurm_yaml(). If the document is a table, it contains Kubernetes objects
 // (k8s_file.h; these use `members`) or our own form (plain_file.h).
@@ -46,7 +50,8 @@ Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
 
 // Reads the file in the same way as Slurm.
 Result<Map> read_slurm_yaml_file(const std::filesystem::path& path,
-                                 const TopologyChoice& choice = {});
+                                 const TopologyChoice& choice = {},
+                                 const std::vector<std::string>& known_hosts = {});
 
 // Whether `line`, which is neither empty nor a comment, can be the first line of such a text.
 bool looks_like_yaml(std::string_view line);

@@ -121,6 +121,30 @@ TEST(SlurmYaml, SeveralTopologiesMakeOneTree) {
   EXPECT_EQ(missing.error().line(), "t.yaml:1:1: there is no topology c; there are b, a");
 }
 
+std::string topology_of_blocks(std::string_view name, std::string_view blocks) {
+  return fmt::format("- topology: {}\n  block: {{block_sizes: [2], blocks: [{}]}}\n", name, blocks);
+}
+
+// Generators count block1, block2 anew in each topology.
+TEST(SlurmYaml, NamesBelongToTheirTopology) {
+  EXPECT_EQ(parsed_yaml(topology_of_blocks("a", "{block: block1, nodes: \"n[1,3]\"}") +
+                        topology_of_blocks("b",
+                                           "{block: block1, nodes: \"n[2,4]\"}, {block: x, "
+                                           "nodes: n5}")),
+            "block\nn1 block1 t.yaml:2\nn3 block1 t.yaml:2\nn2 b:block1 t.yaml:4\n"
+            "n4 b:block1 t.yaml:4\nn5 x t.yaml:4\n");
+  // With a host in both it is one block.
+  EXPECT_EQ(parsed_yaml(topology_of_blocks("a", "{block: block1, nodes: \"n[1,3]\"}") +
+                        topology_of_blocks("b", "{block: block1, nodes: \"n[3,4]\"}")),
+            "block\nn1 block1 t.yaml:2\nn3 block1 t.yaml:2, t.yaml:4\nn4 block1 t.yaml:4\n");
+}
+
+TEST(SlurmYaml, AllIsEveryKnownHost) {
+  const std::string text = "- topology: a\n  tree: {switches: [{switch: s, nodes: ALL}]}\n";
+  EXPECT_EQ(text_of(parse_slurm_yaml(text, "t", {}, {"n0", "n1"})), "leaf\nn0 s t:2\nn1 s t:2\n");
+  EXPECT_TRUE(parsed_yaml(text).contains("nodes: ALL, and no host is known")) << parsed_yaml(text);
+}
+
 TEST(SlurmYaml, ReadsRingsAndToruses) {
   EXPECT_EQ(
       parsed_yaml("- topology: r\n  ring:\n    rings:\n    - {ring: r0, nodes: \"n[2,0,1]\"}\n"),
