@@ -46,7 +46,10 @@ class Doctor(support.TestCase):
                 (net_test.port_down, 4, r"warning +rdma-ports +mlx5_3:1 is down"),
                 (net_test.degraded, 4, r"warning +rdma-rates +mlx5_5:1 runs at 200 of 400 Gb/s"),
                 (net_test.bond_leg_down, 4, r"warning +bonds +ens1f1 of bond0 is down"),
-                (net_test.link_local_only, 4, r"error +rdma-gids +mlx5_0:1: no GID that can be routed")):
+                (net_test.link_local_only, 4,
+                 r"error +rdma-gids +mlx5_0:1: no GID that can be routed: entry 1 \(fe80::1\): link-local"),
+                (net_test.ipv4_link_local_only, 4,
+                 r"error +rdma-gids +mlx5_0:1: no GID that can be routed: entry 1 \(169\.254\.3\.4\): link-local")):
             with self.subTest(machine=build.__name__):
                 finished = self.there(build)
                 self.assertEqual(finished.code, code, finished)

@@ -185,6 +185,14 @@ def ipv4_link_local(machine):
                            3: ("10.1.0.7", V2, "ens1np0")}, netdevs=["ens1np0"])
 
 
+def ipv4_link_local_only(machine):
+    """Nobody gave the interface an address."""
+    machine.host()
+    machine.netdev("ens1np0")
+    machine.hca("mlx5_0", {0: ("fe80::1", V1, "ens1np0"), 1: ("169.254.3.4", V2, "ens1np0"),
+                           2: ("169.254.3.4", V1, "ens1np0")}, netdevs=["ens1np0"])
+
+
 def vlan_first(machine):
     machine.host()
     machine.netdev("ens1np0", mtu=4200)

@@ -109,6 +109,16 @@ GidVerdict choose_gid(const Device& device, const Port& port,
   return verdict;
 }
 
+// The entry that lacks least to be usable, and what it lacks: that is what can be mended.
+std::string nearest_misfit(const Port& port, const GidVerdict& verdict) {
+  const auto lack = [](const Gid& gid) {
+    return std::tuple(gid.type == GidType::v1, !is_ipv4(gid.bytes), gid.index);
+  };
+  const auto nearest = std::ranges::min_element(port.gids, {}, lack);
+  const auto& why = verdict.why_not[static_cast<std::size_t>(nearest - port.gids.begin())];
+  return fmt::format("entry {} ({}): {}", nearest->index, address_of(nearest->bytes), why);
+}
+
 std::string why_unusable(const Device& device, const Port& port, const GidVerdict& gid) {
   if (is_efa(device)) return "EFA: NCCL uses it through its OFI plugin, not as an RDMA device";
   if (port.state != PortState::active) {
@@ -122,7 +132,7 @@ std::string why_unusable(const Device& device, const Port& port, const GidVerdic
   }
   if (port.link_layer == LinkLayer::ethernet && !gid.index) {
     return port.gids.empty() ? "no GID: its interface has no address here"
-                             : "no GID that can be routed: " + gid.why_not.front();
+                             : "no GID that can be routed: " + nearest_misfit(port, gid);
   }
   return {};
 }
