@@ -58,7 +58,9 @@ def openapi():
 def crd_of(plural):
     """Where the schema of its objects is, as crd_check.py has it."""
     path = CRDS / f"{plural.removesuffix('s')}.yaml"
-    return "jobset" if plural == "jobsets" else path if path.exists() else None
+    if path.exists():
+        return path
+    return plural.removesuffix("s") if plural in ("jobsets", "pytorchjobs", "trainjobs") else None
 
 
 def check_schema(plural, item):

@@ -103,12 +103,14 @@ class Objects(SubmitCase):
         self.check_objects(operator, [self.written("--operator", operator, *line) for line in lines])
 
     def check_objects(self, operator, objects):
+        """By our own schema of the fields that we write, and by the operator's whole CRD where that is at hand."""
         crd = CRDS / f"{operator}.yaml"
-        if not crd.exists():
-            self.skipTest(f"the CRD is not beside the repository: no {crd.name}")
-        self.assertEqual(objections(crd, objects), [])
+        schemas = [operator, *([crd] if crd.exists() else [])]
+        for schema in schemas:
+            self.assertEqual(objections(schema, objects), [], schema)
         objects[0]["spec"]["nodes"] = 1
-        self.assertIn("object 0: spec: Additional properties", "\n".join(objections(crd, objects)))
+        for schema in schemas:
+            self.assertIn("object 0: spec: Additional properties", "\n".join(objections(schema, objects)))
 
     def test_pytorchjobs_fit_their_crd(self):
         self.check("pytorchjob", [*LINES, *EVERYWHERE, *ELSEWHERE, ELASTIC])
@@ -121,9 +123,30 @@ class Objects(SubmitCase):
         for line in [*LINES, *EVERYWHERE, *ELSEWHERE]:
             job = self.written("--operator", "jobset", *line)["spec"]["replicatedJobs"][0]["template"]["spec"]
             pods = {"replicas": 1, "template": job["template"]}
-            objects.append({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+            objects.append({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "pods"},
                             "spec": {"pytorchReplicaSpecs": {"Worker": pods}}})
         self.check_objects("pytorchjob", objects)
+
+    def test_the_schemas_of_operators_can_fail(self):
+        def of(operator, change):
+            whole = self.written("--operator", operator, "-N", "2", "--pvc", "a:/a", "-c", "4", "--job-name", "train")
+            change(whole["spec"])
+            return "\n".join(objections(operator, [whole]))
+        for operator, change, said in [
+                ("pytorchjob", lambda spec: spec.pop("pytorchReplicaSpecs"), "'pytorchReplicaSpecs' is a required"),
+                ("pytorchjob", lambda spec: spec["pytorchReplicaSpecs"].update(worker={}), "'worker' was unexpected"),
+                ("pytorchjob", lambda spec: spec["pytorchReplicaSpecs"]["Worker"].update(replicas="1"), "replicas"),
+                ("pytorchjob", lambda spec: spec["pytorchReplicaSpecs"]["Worker"].update(restartPolicy="No"),
+                 "restartPolicy"),
+                ("pytorchjob", lambda spec: spec["runPolicy"].update(cleanPodPolicy="all"), "cleanPodPolicy"),
+                ("pytorchjob", lambda spec: spec["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+                 .pop("image"), "'image' is a required"),
+                ("trainjob", lambda spec: spec["runtimeRef"].pop("name"), "'name' is a required"),
+                ("trainjob", lambda spec: spec["trainer"].update(numNodes=0), "numNodes"),
+                ("trainjob", lambda spec: spec["trainer"].update(cmd=["sh"]), "'cmd' was unexpected"),
+                ("trainjob", lambda spec: spec["runtimePatches"][0].pop("manager"), "'manager' is a required")]:
+            with self.subTest((operator, said)):
+                self.assertIn(said, of(operator, change))
 
     def test_jobsets_fit_their_schema(self):
         lines = [*LINES, *EVERYWHERE, *ELSEWHERE, ("-N", "2", "--max-restarts", "2", "--chdir", "/work"),

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import unittest
 
@@ -57,7 +58,9 @@ class Torchrun(support.TestCase):
         self.torchrun = self.here / "torchrun"
         self.torchrun.symlink_to(support.binary())
         (self.here / "show").write_text(
-            '#!/bin/sh\nprintf "%s\\0" "$0" "$@" >"${0%/*}/shown.$LOCAL_RANK"\n')
+            '#!/bin/sh\nprintf "%s\\0" "$0" "$@" >"${0%/*}/shown.$LOCAL_RANK"\n'
+            'env >"${0%/*}/variables.$LOCAL_RANK"\n'
+            'echo said by $LOCAL_RANK; echo warned by $LOCAL_RANK >&2\n')
         (self.here / "show").chmod(0o755)
         for odd_name in ("-1", "-x y"):
             (self.here / odd_name).touch()
@@ -96,12 +99,46 @@ class TheTable(Torchrun):
                     if row.verdict == "refused":
                         self.assert_one_line(finished, f"{row.name} {value[0]}: .*")
 
+    # What the default has too, so that only a bad value shows that the variable is read.
+    BAD = ("x", "-1", "99999999999", "\n")
+
+    # Options without which a flag has no effect.
+    NEEDS = {"--log-line-prefix-template": ["--tee", "3"],
+             "--duplicate-stdout-filters": ["--tee", "3", "--log-dir", "logs"],
+             "--duplicate-stderr-filters": ["--tee", "3", "--log-dir", "logs"]}
+
+    def seen(self, *options, **env):
+        """What one can see of a run: its exit code and lines, its workers' words and variables, its files."""
+        for file in self.here.iterdir():
+            if file.name.startswith(("shown.", "variables.")):
+                file.unlink()
+        shutil.rmtree(self.here / "logs", ignore_errors=True)
+        finished = self.call(*options, "./show", **env)
+        workers = {}
+        for file in self.here.glob("*.*"):
+            if file.name.startswith("shown."):
+                workers[file.name] = file.read_text()
+            elif file.name.startswith("variables."):
+                lines = [re.sub(r"/[^/=]+_\w{8}/", "/N/", line) for line in file.read_text().splitlines()
+                         if not line.startswith(("_=", "PET_"))]
+                workers[file.name] = sorted(re.sub(r"(?<==)(\d{4,}|[0-9a-f-]{32,36})$", "N", line) for line in lines)
+        lines = [line for line in finished.err.splitlines() if not re.match(r"toprun: \d{4}-", line)]
+        files = sorted({re.sub(r"[^/]+_\w{8}(?=/|$)", "N", str(path.relative_to(self.here)))
+                        for path in self.here.rglob("*")})
+        return finished, (finished.code, sorted(finished.out.splitlines()), sorted(lines), workers, files)
+
     def test_every_variable_does_what_the_row_says(self):
         for row in table():
             for variable in row.variables:
                 with self.subTest(variable):
-                    finished = self.call("./show", **{variable: VALUES.get(row.name, "1")})
+                    needed = self.NEEDS.get(row.name, [])
+                    _, plain = self.seen(*needed)
+                    self.assertEqual(self.seen(*needed)[1], plain, "two runs look the same")
+                    finished, good = self.seen(*needed, **{variable: VALUES.get(row.name, "1")})
                     self.assertEqual(finished.code, 2 if row.verdict == "refused" else 0, finished)
+                    is_read = good != plain or any(
+                        self.seen(*needed, **{variable: bad})[1] != plain for bad in self.BAD)
+                    self.assertTrue(is_read, "a run with the variable looks as one without it")
 
     def test_null_is_the_event_log_handler_that_is_taken(self):
         self.assert_ok(self.call("--event-log-handler", "null", "./show"))

@@ -12,7 +12,8 @@
 #include "scheduler/slurm/script.h"
 
 // The scripts of submit_golden/NAME.sbatch, each from a command line and a cluster.
-// TOPRUN_WRITE_GOLDEN=1 writes them anew; tests/submit_test.py has bash and shellcheck read them.
+// TOPRUN_WRITE_GOLDEN=1 writes them anew, and fails: what was written compares with itself.
+// tests/submit_test.py has bash and shellcheck read them.
 namespace toprun::cli {
 namespace {
 
@@ -138,8 +139,10 @@ TEST(SubmitGolden, EveryCommandLineGivesItsScript) {
     ASSERT_TRUE(script) << each.name << ": " << script.error().line();
     const fs::path path = folder / (each.name + ".sbatch");
     const std::string text = without_version(*script);
-    if (std::getenv("TOPRUN_WRITE_GOLDEN") != nullptr) std::ofstream(path) << text;
     EXPECT_EQ(text, read_file(path).value_or("no such file")) << path;
+    if (std::getenv("TOPRUN_WRITE_GOLDEN") == nullptr) continue;
+    std::ofstream(path) << text;
+    ADD_FAILURE() << path << " is written: read it, then run this without TOPRUN_WRITE_GOLDEN";
   }
 }
 
