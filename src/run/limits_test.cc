@@ -152,7 +152,9 @@ TEST(Limits, OldAttemptsKeepNoNodes) {
   for (int attempt = 0; attempt < 1'500; ++attempt) {
     run.all_start(2);
     run.now.steady += 1min;
-    run.say(0, Shared<agent::WorkerExit>(failing(0)));
+    agent::WorkerExit exit = failing(0);
+    exit.ended = run.now.steady;
+    run.say(0, exit);
     run.say(0, Gone{});
     run.say(1, Gone{});
   }
