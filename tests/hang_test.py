@@ -183,6 +183,25 @@ def dump():
             "pg_status": {"0": {"last_enqueued_collective": calls, "last_started_collective": 4,
                                 "last_completed_collective": 4}}}
 
+def dump_of_groups():
+    # All calls in the ranks' own groups have ended; the default group's gather lacks rank 3, and its root alone has
+    # outputs. Each process counts its groups for itself, so the groups of both pairs are its second.
+    pair, calls = ("3", 9) if rank < 2 else ("4", 7)
+    def entry(id, names, sequence, operation, outputs, state):
+        return {"record_id": sequence - 1 if id else calls, "pg_id": id, "process_group": names,
+                "collective_seq_id": sequence, "p2p_seq_id": 0, "profiling_name": operation, "input_sizes": [[4]], "output_sizes": outputs,
+                "input_dtypes": ["Float"], "output_dtypes": ["Float"] * len(outputs), "state": state,
+                "retired": state == "completed", "is_p2p": False, "frames": []}
+    entries = [entry(1, (pair, "tp"), i, "nccl:all_reduce", [[4]], "completed") for i in range(1, calls + 1)]
+    status = {"1": {"last_enqueued_collective": calls, "last_started_collective": calls,
+                    "last_completed_collective": calls}}
+    if rank != 3:
+        entries.append(entry(0, ("0", "default_pg"), 1, "nccl:gather", [] if rank else [[4]] * world, "scheduled"))
+        status["0"] = {"last_enqueued_collective": 1, "last_started_collective": -1, "last_completed_collective": -1}
+    return {"version": "2.10", "entries": entries, "pg_status": status,
+            "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": str(list(range(world)))},
+                          pair: {"name": pair, "desc": "tp", "ranks": "[0, 1]" if rank < 2 else "[2, 3]"}}}
+
 class Evil:
     def __reduce__(self):
         return pathlib.Path.touch, (pathlib.Path(__file__).with_name("touched"),)
@@ -190,7 +209,7 @@ class Evil:
 def watches():
     while not os.read(fifo, 128):
         time.sleep(1)
-    whole = pickle.dumps(dump(), protocol=2)
+    whole = pickle.dumps(dump_of_groups() if ODD == "groups" else dump(), protocol=2)
     if ODD == "hostile" and rank == 1:
         whole = pickle.dumps(Evil(), protocol=2)
     if ODD == "cut off" and rank == 2:
@@ -225,6 +244,13 @@ class Recorders(Hanging):
         self.assertEqual(dumps.name, "mine_attempt_0_dumps")
         self.assertEqual(len(list(dumps.iterdir())), RANKS)
         self.assert_ok(self.run_to_end(TOPRUN, "stacks", "--dumps", dumps))
+
+    def test_groups_of_some_ranks_and_a_gather_accuse_none_else(self):
+        hang = self.hang_of("groups")
+        text = "default_pg: rank 3 never came to call 1 (nccl:gather), in which the others wait"
+        self.assertEqual(hang["what"], text)
+        self.assertEqual(hang["suspects"], [{"rank": 3, "node": "n1"}])
+        self.assertEqual([one["text"] for one in hang["evidence"]], [text])
 
     def test_dumps_that_are_cut_off_or_hostile(self):
         for case, silent in (("cut off", 2), ("hostile", 1)):
