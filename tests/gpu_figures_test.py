@@ -162,6 +162,13 @@ class Nvidia(Case):
         self.assertEqual(live_socket.ask(self.here, "/metrics")[0], 200)
         self.ends(run)
 
+    def test_one_that_does_not_tell_how_busy_it_is(self):
+        """As with MIG. That it is idle would be another thing."""
+        run = self.running(env=self.driver(re.sub(r", \d+, (\d+), 81559", r", [N/A], \1, 81559", ANSWERS)))
+        self.until(lambda ranks: (ranks["gpu"], ranks["gpu_memory"]) == ([None] * RANKS, MEMORY), "their memory alone")
+        self.assertNotIn("toprun_rank_gpu_busy_ratio{", live_socket.ask(self.here, "/metrics")[2])
+        self.ends(run)
+
     def test_nobody_asks_it_while_nobody_looks(self):
         """Not for several of the intervals in which it would be asked; then at the first look."""
         mark = self.here / "asked"

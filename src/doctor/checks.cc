@@ -271,6 +271,12 @@ Findings gpus(const Facts& facts) {
   }
   Findings all;
   for (const Gpu& gpu : facts.gpus) {
+    if (gpu.needs_reset) {
+      all.push_back(found(Severity::error,
+                          fmt::format("GPU {} has failed and needs a reset", gpu.index),
+                          "reset it; where that is refused, restart the host",
+                          {fmt::format("nvidia-smi --gpu-reset -i {}", gpu.index)}));
+    }
     if (gpu.uncorrected_errors.value_or(0) == 0) continue;
     all.push_back(found(
         Severity::error,

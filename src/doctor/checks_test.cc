@@ -146,6 +146,10 @@ TEST(Checks, EachFindsItsOwn) {
        },
        "error gpus: GPU 1 has 7 uncorrected memory errors\n"},
       {[](Facts& f) {
+         f.gpus = {{"0", true, 0, "", "", true}};
+       },
+       "error gpus: GPU 0 has failed and needs a reset\n"},
+      {[](Facts& f) {
          f.gpus = {{"0", true, 0, "Completed", "Success"}, {"1", true, 0, "In Progress", ""}};
        },
        "error nvlink-fabric: GPU 1 has not joined the NVLink fabric: In Progress\n"},
@@ -192,7 +196,23 @@ TEST(Gpus, AreLinesOfThreeFields) {
   const auto gpus = parse_gpus("0, Enabled, 0\n1, Disabled, [N/A]\nnonsense\n");
   ASSERT_EQ(gpus.size(), 2u);
   EXPECT_TRUE(gpus[0].is_persistent);
+  EXPECT_FALSE(gpus[1].is_persistent);
   EXPECT_FALSE(gpus[1].uncorrected_errors);
+}
+
+// What nvidia-smi prints in place of the values of a GPU that has failed.
+TEST(Gpus, OneThatNeedsAReset) {
+  const auto gpus = parse_gpus(
+      "0, [GPU requires reset], [GPU requires reset]\n1, [Unknown Error], [Unknown Error]\n"
+      "2, Enabled, 0, [GPU requires reset], [GPU requires reset]\n");
+  ASSERT_EQ(gpus.size(), 3u);
+  EXPECT_TRUE(gpus[0].needs_reset);
+  EXPECT_FALSE(gpus[1].needs_reset);
+  EXPECT_TRUE(gpus[2].needs_reset);
+  for (const Gpu& gpu : gpus) {
+    EXPECT_TRUE(gpu.is_persistent);  // that it is off is not known
+    EXPECT_EQ(gpu.fabric_state, "");
+  }
 }
 
 }  // namespace

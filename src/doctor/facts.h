@@ -26,11 +26,12 @@ struct Space {
 // A GPU as nvidia-smi describes it.
 struct Gpu {
   std::string index;
-  bool is_persistent = false;
+  bool is_persistent = false;                        // also where the driver does not tell
   std::optional<std::int64_t> uncorrected_errors{};  // since the driver was loaded; none: no ECC
   // Of its registration with the NVLink fabric ("Completed" and "Success"); empty: it has none, or
   // the driver does not tell.
   std::string fabric_state{}, fabric_status{};
+  bool needs_reset = false;  // the driver says so in place of values
 };
 
 // Another host of the job and the addresses that its name has here, in a fixed order; empty: none

@@ -20,12 +20,15 @@ std::optional<std::uint64_t> count_of(std::string_view text) {
 NamedGpu gpu_in(std::string_view line) {
   const auto fields = split(line, ',');
   if (fields.size() != 4) return {};
+  // For what is not known it prints "[N/A]", "[Unknown Error]", "[GPU requires reset]" and the
+  // like.
   NamedGpu named{std::string(trim(fields[0])), {}};
   const auto percent = count_of(fields[1]), used = count_of(fields[2]), total = count_of(fields[3]);
-  if (percent)
-    named.gpu.percent = static_cast<int>(std::min<std::uint64_t>(*percent, most_percent));
-  named.gpu.memory_bytes = used.value_or(0) * mib;
-  named.gpu.memory_total_bytes = total.value_or(0) * mib;
+  if (!used) return named;
+  Gpu& gpu = named.gpu.emplace();
+  if (percent) gpu.percent = static_cast<int>(std::min<std::uint64_t>(*percent, most_percent));
+  gpu.memory_bytes = *used * mib;
+  gpu.memory_total_bytes = total.value_or(0) * mib;
   return named;
 }
 
@@ -41,9 +44,8 @@ std::vector<NamedGpu> read_amd_gpus(const fabric::Sysfs& sysfs) {
       return static_cast<std::uint64_t>(
           std::max<std::int64_t>(sysfs.number(device + "/" + file).value_or(0), 0));
     };
-    gpus.push_back({"",
-                    {static_cast<int>(std::clamp<std::int64_t>(*percent, 0, most_percent)),
-                     bytes("mem_info_vram_used"), bytes("mem_info_vram_total")}});
+    gpus.push_back({"", Gpu{static_cast<int>(std::clamp<std::int64_t>(*percent, 0, most_percent)),
+                            bytes("mem_info_vram_used"), bytes("mem_info_vram_total")}});
   }
   return gpus;
 }
@@ -53,7 +55,8 @@ std::vector<NamedGpu> read_amd_gpus(const fabric::Sysfs& sysfs) {
 std::vector<NamedGpu> parse_nvidia_smi(std::string_view text) {
   std::vector<NamedGpu> gpus;
   for (const std::string_view line : split(text, '\n')) {
-    if (!trim(line).empty()) gpus.push_back(gpu_in(line));
+    const bool is_warning = line.starts_with("WARNING:");  // "infoROM is corrupted at gpu …"
+    if (!trim(line).empty() && !is_warning) gpus.push_back(gpu_in(line));
   }
   return gpus;
 }

@@ -17,8 +17,8 @@
 namespace toprun::meter {
 
 struct NamedGpu {
-  std::string uuid;  // "GPU-5c1b…"; empty: unknown
-  Gpu gpu;
+  std::string uuid;        // "GPU-5c1b…"; empty: unknown
+  std::optional<Gpu> gpu;  // unset: it tells nothing, as one that needs a reset
 
   bool operator==(const NamedGpu&) const = default;
 };
@@ -34,7 +34,7 @@ std::vector<NamedGpu> read_gpus(const Environment& environment, const std::files
 
 // The answer of nvidia-smi --query-gpu=uuid,utilization.gpu,memory.used,memory.total
 // --format=csv,noheader,nounits: percent and MiB. A line that is not understood is a GPU without
-// figures, so that the numbers of the others stay.
+// figures, so that the numbers of the others stay; a warning is no GPU.
 std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 
 // The GPU of a rank among all: of those that `visible` (CUDA_VISIBLE_DEVICES or the like; unset:

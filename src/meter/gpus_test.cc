@@ -15,10 +15,20 @@ constexpr std::uint64_t mebibyte = 1 << 20;
 
 TEST(Gpus, AreReadFromNvidiaSmi) {
   const auto gpus = parse_nvidia_smi(
-      "GPU-5c1b, 97, 70123, 81559\nGPU-77aa, [N/A], [N/A], 81559\nno line of a GPU\n\n");
-  const std::vector<NamedGpu> expected = {{"GPU-5c1b", {97, 70'123 * mebibyte, 81'559 * mebibyte}},
-                                          {"GPU-77aa", {0, 0, 81'559 * mebibyte}},
-                                          {}};
+      "GPU-5c1b, 97, 70123, 81559\nGPU-77aa, [N/A], [N/A], 81559\nno line of a GPU\n\n"
+      "GPU-1111, [N/A], 1024, 40960\n"
+      "GPU-2222, [GPU requires reset], [GPU requires reset], [GPU requires reset]\n"
+      "[Unknown Error], [Unknown Error], [Unknown Error], [Unknown Error]\n"
+      "GPU-3333, [Not Supported], [Insufficient Permissions], 40960\n"
+      "WARNING: infoROM is corrupted at gpu 0000:3B:00.0\n");
+  const std::vector<NamedGpu> expected = {
+      {"GPU-5c1b", Gpu{97, 70'123 * mebibyte, 81'559 * mebibyte}},
+      {"GPU-77aa", {}},
+      {},
+      {"GPU-1111", Gpu{{}, 1024 * mebibyte, 40'960 * mebibyte}},
+      {"GPU-2222", {}},
+      {"[Unknown Error]", {}},
+      {"GPU-3333", {}}};
   EXPECT_EQ(gpus, expected);
 }
 
@@ -38,7 +48,7 @@ TEST(Gpus, AreReadFromAmdsDriver) {
   write("card1-DP-1/device/gpu_busy_percent", "1\n");
   const auto gpus = read_gpus(Environment(), folder.path());
   const std::vector<NamedGpu> expected = {
-      {"", {100, mebibyte, 0}}, {"", {41, mebibyte, 0}}, {"", {100, mebibyte, 0}}};
+      {"", Gpu{100, mebibyte, 0}}, {"", Gpu{41, mebibyte, 0}}, {"", Gpu{100, mebibyte, 0}}};
   EXPECT_EQ(gpus, expected);
 }
 

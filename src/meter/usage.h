@@ -9,7 +9,8 @@
 namespace toprun::meter {
 
 struct Gpu {
-  int percent = 0;  // of the time in which a kernel ran, 0 to 100
+  // Of the time in which a kernel ran, 0 to 100; unset: the driver does not tell, as with MIG.
+  std::optional<int> percent;
   std::uint64_t memory_bytes = 0;
   std::uint64_t memory_total_bytes = 0;
 

@@ -39,7 +39,9 @@ recorder::Summary recorded() {
 meter::Node busy_node() {
   meter::Node node;
   node.host = {16, 3.5, 1u << 30, std::uint64_t{4} << 30, 1e9, 0.0};
-  node.ranks = {{0.25, 5u << 20, 41ms, meter::Gpu{97, 7u << 20, 9u << 20}}, {}};
+  node.ranks = {{0.25, 5u << 20, 41ms, meter::Gpu{97, 7u << 20, 9u << 20}},
+                {},
+                {{}, {}, {}, meter::Gpu{{}, 7u << 20, 9u << 20}}};
   return node;
 }
 

@@ -37,7 +37,7 @@ json row_of(const meter::Rank& rank) {
           rank.memory_bytes ? whole(*rank.memory_bytes) : unknown_number,
           rank.silence ? std::clamp<std::int64_t>(rank.silence->count(), 0, most_silence_ms)
                        : unknown_number,
-          has_gpu ? rank.gpu->percent : unknown_number,
+          has_gpu && rank.gpu->percent ? *rank.gpu->percent : unknown_number,
           has_gpu ? whole(rank.gpu->memory_bytes) : unknown_number,
           has_gpu ? whole(rank.gpu->memory_total_bytes) : unknown_number};
 }
@@ -71,8 +71,13 @@ meter::Rank rank_in(const json& object) {
     rank.memory_bytes = static_cast<std::uint64_t>(*bytes);
   if (const auto silence = row.next(most_silence_ms)) rank.silence = milliseconds(*silence);
   const auto percent = row.next(100);
-  const std::uint64_t memory = row.bytes(), total = row.bytes();
-  if (percent) rank.gpu = {static_cast<int>(*percent), memory, total};
+  const auto memory = row.next(most_bytes);
+  const std::uint64_t total = row.bytes();
+  if (!memory) return rank;
+  meter::Gpu& gpu = rank.gpu.emplace();
+  if (percent) gpu.percent = static_cast<int>(*percent);
+  gpu.memory_bytes = static_cast<std::uint64_t>(*memory);
+  gpu.memory_total_bytes = total;
   return rank;
 }
 

@@ -165,7 +165,8 @@ constexpr std::array<Figure<meter::Rank>, 5> rank_figures = {{
      }},
     {"toprun_rank_gpu_busy_ratio", "ratio", "Share of the time in which its GPU was busy.",
      [](const meter::Rank& rank) {
-       return rank.gpu ? std::optional(rank.gpu->percent / 100.0) : std::nullopt;
+       const bool is_known = rank.gpu && rank.gpu->percent;
+       return is_known ? std::optional(*rank.gpu->percent / 100.0) : std::nullopt;
      }},
     {"toprun_rank_gpu_memory_bytes", "bytes", "Memory of its GPU that is in use.",
      [](const meter::Rank& rank) {

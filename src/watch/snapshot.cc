@@ -95,7 +95,8 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
     cpu.push_back(rounded(usage.cpus, hundredths));
     memory.push_back(whole_mib(usage.memory_bytes));
     age.push_back(rounded(seconds(usage.silence), tenths));
-    gpu.push_back(usage.gpu ? json(usage.gpu->percent) : json(nullptr));
+    const bool is_busy_known = usage.gpu && usage.gpu->percent;
+    gpu.push_back(is_busy_known ? json(*usage.gpu->percent) : json(nullptr));
     gpu_memory.push_back(usage.gpu ? whole_mib(usage.gpu->memory_bytes) : json(nullptr));
   }
   for (const int rank : suspects) {
