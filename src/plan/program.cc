@@ -47,7 +47,7 @@ std::string beginning_of(const std::string& script) {
   return text;
 }
 
-Result<void> check_script(const Options& options) {
+Result<void> check_script(const Options& options, const Environment& environment) {
   const std::string& script = options.script;
   if (script == "-") return {};  // Python's name for standard input
   std::error_code error;
@@ -68,6 +68,7 @@ Result<void> check_script(const Options& options) {
                  advice_on_modules(options).value_or("name the file to run"));
   }
   if (!std::filesystem::is_regular_file(status)) return {};  // to be read once, by Python
+  if (environment.non_empty("PYTHON_EXEC")) return {};       // whose scripts may be anything
   // One that cannot be read is Python's to complain of.
   const std::string beginning = beginning_of(script);
   if (auto foreign = not_for_python(script, beginning)) return std::unexpected(*std::move(foreign));
@@ -99,7 +100,7 @@ Result<void> check_executable(const std::string& program, const Environment& env
 Result<void> check_program(const Options& options, const Environment& environment) {
   switch (options.program) {
     case Program::script:
-      return check_script(options);
+      return check_script(options, environment);
     case Program::executable:
       return check_executable(options.script, environment);
     case Program::module:

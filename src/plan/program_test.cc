@@ -72,6 +72,13 @@ TEST_F(ProgramTest, Scripts) {
       "script train.py/x in DIR: No such file or directory; toprun -h shows how to call toprun");
 }
 
+TEST_F(ProgramTest, ScriptsOfAnotherInterpreter) {
+  Options options;
+  options.script = "tool";
+  EXPECT_TRUE(check_program(options, {{"PYTHON_EXEC", "/opt/wrapper"}}));
+  EXPECT_FALSE(check_program(options, {}));
+}
+
 TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
   Options options;
   options.warm = {"torch"};
