@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 300
 """What tests the tests: dummies.py and dropped_options.py find the cases that cannot fail, and no others."""
 
 import json
@@ -51,7 +51,8 @@ class Dummies(support.TestCase):
     def play(self, text):
         file = self.folder() / "cases_test.py"
         file.write_text(text)
-        finished = self.run_to_end("python3", "-B", TESTS / "dummies.py", "--limit", 3, str(file).removesuffix("_test.py"))
+        finished = self.run_to_end("python3", "-B", TESTS / "dummies.py", "--limit", 3,
+                                   str(file).removesuffix("_test.py"), limit=120)
         *self.said, self.counts = finished.out.splitlines()
         return finished
 
@@ -82,7 +83,7 @@ class DroppedOptions(support.TestCase):
         (place / "uses_test.py").write_text(USES)
 
         def run(*words):
-            return self.run_to_end("python3", "-B", TESTS / "dropped_options.py", *words, "--folder", place / "made")
+            return self.run_to_end("python3", "-B", TESTS / "dropped_options.py", *words, "--folder", place / "made", limit=120)
 
         self.assert_ok(run("record", place / "uses"))
         cases = {case["case"]: case for case in json.loads((place / "made/record.json").read_text())}
