@@ -72,12 +72,14 @@ Verdict root_lost_early(const std::string& host, const Orphaned& orphaned) {
 void Coordinator::arrange() {
   roster_.close();
   course_now().phases.joined = now_.steady;
+  const int first_look = attempt_.watch ? attempt_.watch->next_look() : attempt_.first_look;
   attempt_ = {};
+  attempt_.first_look = first_look;
   Arrange request{course_now().number, {}, {}};
   for (const std::string& agent : roster_.members()) {
     Node& node = *roster_.find(agent);
     node.part = attempt_.parts.size();
-    attempt_.parts.push_back({agent, node.join.host, {}, {}, {}, {}});
+    attempt_.parts.push_back({agent, node.join.host, {}, {}, {}});
     request.members.push_back(node.join);
   }
   if (course_.attempts.size() > 1) {
@@ -105,7 +107,7 @@ void Coordinator::happened(Arranged& arranged) {
   AttemptCourse& course = course_now();
   course.phases.ordered = now_.steady;
   for (const std::size_t i : arrangement.nodes) {
-    const auto& [agent, host, plan, started, pids, still] = attempt_.parts[i];
+    const auto& [agent, host, plan, started, pids] = attempt_.parts[i];
     course.nodes.push_back(
         {host, plan.group_rank, plan.first_rank, plan.local_world_size, plan.location});
   }
@@ -301,6 +303,7 @@ void Coordinator::start() {
   }
   attempt_.conductor.emplace(std::move(hosts), std::move(ranks), settings_.grace,
                              settings_.ended_well, settings_.grow);
+  attempt_.watch.emplace(new_watch());
   attempt_.start_sent = now_.steady;
   deadline_ = now_.steady + settings_.prepare_limit + settings_.silence_limit;
   stage_ = Stage::running;
@@ -343,15 +346,16 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
   } else if (std::holds_alternative<AskedToGrow>(message.what)) {
     asked_to_grow(node.is_own());
   } else if (const auto* still = std::get_if<RanksStill>(&message.what)) {
-    stillness_changed(part, hang::Still{now_.steady - still->age, still->some_communicate});
+    attempt_.watch->changed(part, hang::Still{now_.steady - still->age, still->some_communicate},
+                            now_.steady, conductor);
   } else if (std::holds_alternative<RanksMove>(message.what)) {
-    stillness_changed(part, std::nullopt);
+    attempt_.watch->changed(part, std::nullopt, now_.steady, conductor);
   } else if (const auto* alarm = std::get_if<hang::Alarm>(&message.what)) {
     alarmed(part, *alarm);
   } else if (auto* ranks = std::get_if<RanksSeen>(&message.what)) {
-    seen(part, *ranks);
+    attempt_.watch->seen(part, *ranks, now_.steady, conductor);
   } else if (auto* recorders = std::get_if<RanksTold>(&message.what)) {
-    told(part, *recorders);
+    attempt_.watch->told(part, *recorders, now_.steady, conductor);
   }
 }
 
@@ -398,7 +402,7 @@ void Coordinator::all_started() {
 }
 
 void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
-  const auto& [agent, host, plan, started, pids, still] = attempt_.parts[part];
+  const auto& [agent, host, plan, started, pids] = attempt_.parts[part];
   if (exit.rank < plan.first_rank || exit.rank >= plan.first_rank + plan.nproc) {
     return attempt_.conductor->failed(
         part,
@@ -408,7 +412,7 @@ void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
          "this is a defect of toprun: please report it", exit_failure},
         now_.steady);
   }
-  attempt_.progress = now_.steady;
+  attempt_.watch->progressed(now_.steady);
   if (exit.failed() && !exit.ours && !attempt_.stopped) attempt_.stopped = exit.ended;
   attempt_.conductor->exited(part, std::move(exit), now_.steady);
 }

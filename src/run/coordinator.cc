@@ -125,7 +125,7 @@ void Coordinator::pass(Moment now) {
     end_attempt(attempt_.store_unreachable ? *attempt_.store_unreachable : nobody_is_ready());
   } else if (stage_ == Stage::running) {
     remind();
-    look_for_a_hang();
+    attempt_.watch->passed(now.steady, *attempt_.conductor);
     attempt_.conductor->passed(now.steady);
     lose_the_late();
   } else if (stage_ == Stage::pausing) {
@@ -151,6 +151,7 @@ void Coordinator::advance() {
     if (stage_ == Stage::gathering) {
       gather();
     } else if (stage_ == Stage::running) {
+      carry_out_wishes();
       carry_out_orders();
     } else if (stage_ == Stage::parting && late_agents_ == 0 && roster_.nodes().empty()) {
       stage_ = Stage::over;
@@ -360,8 +361,10 @@ void Coordinator::end_early(Verdict verdict) {
 
 // Reports the attempt's end, and whether another one follows.
 void Coordinator::end_attempt(Verdict verdict) {
-  if (attempt_.look) tell_places(std::move(attempt_.look->questions), {});
-  attempt_.look.reset();
+  if (attempt_.watch) carry_out_wishes();
+  std::vector<int> questions =
+      attempt_.watch ? attempt_.watch->take_questions() : std::vector<int>();
+  if (!questions.empty()) tell_places(std::move(questions), {});
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
   ended.ended = now_.wall;

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "hang/stillness.h"
 #include "hang/verdict.h"
 #include "run/arrivals.h"
 #include "run/conductor.h"
 #include "run/events.h"
+#include "run/hang_watch.h"
 #include "run/record.h"
 #include "run/restarts.h"
 #include "run/roster.h"
@@ -71,25 +71,9 @@ class Coordinator {
   // An agent's part of the current attempt; null: it has none.
   const rendezvous::Assignment* part_of(const std::string& agent) const;
   // The user has been told of a hang, and no rank has moved since.
-  bool hangs() const { return attempt_.hang_is_told; }
+  bool hangs() const { return attempt_.watch && attempt_.watch->is_told(); }
 
  private:
-  // A look at all ranks that is under way.
-  struct Look {
-    int number = 0;
-    SteadyTime ends{};
-    SteadyTime latest{};             // … if flight recorders are awaited
-    SteadyTime silent_until{};       // … if only nodes that have not answered may wait
-    std::vector<char> has_answered;  // by part
-    std::size_t missing = 0;         // members that have not
-    std::vector<int> to_come;        // by part: so many RanksTold
-    hang::Groups groups;
-    recorder::Summary recorded;
-    std::vector<ras::Finding> nccl;
-    bool is_hang = false;        // not only a question: it asks the recorders too
-    std::vector<int> questions;  // that it answers
-    bool is_alarm = false;       // a rank's word began it, or came meanwhile
-  };
   // A member's part in the current attempt.
   struct Part {
     std::string agent;
@@ -97,7 +81,6 @@ class Coordinator {
     rendezvous::Assignment plan;        // once the order is computed
     std::optional<SteadyTime> started;  // when its workers ran
     std::vector<int> pids;              // 4 bytes per rank, to name those that are slow
-    std::optional<hang::Still> still;   // since when its ranks have made no progress
   };
   // The state of the current attempt that its record does not hold.
   struct Attempt {
@@ -119,10 +102,8 @@ class Coordinator {
     // The error of a member that cannot reach the store; the fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
-    SteadyTime progress{};             // the last word of a rank that moved or ended
-    bool hang_is_told = false;         // until a rank moves again
-    std::optional<hang::Alarm> alarm;  // the first rank's word that it has given up waiting
-    std::optional<Look> look;
+    std::optional<HangWatch> watch;  // with the conductor
+    int first_look = 0;              // the number of its first look
   };
   // A forwarded Ctrl-C and the time at which ranks are killed.
   struct Interruption {
@@ -197,20 +178,14 @@ class Coordinator {
   rendezvous::Until spare_waits_until(bool has_place) const;
 
   // Ranks that make no progress (hanging.cc).
-  std::optional<SteadyTime> hang_due() const;
-  void look_for_a_hang();
-  enum class Cause { question, hang };
-  void look_at_ranks(Cause cause);
-  void stillness_changed(std::size_t part, std::optional<hang::Still> still);
+  HangWatch new_watch() const;
   void alarmed(std::size_t part, hang::Alarm alarm);
-  void seen(std::size_t part, rendezvous::RanksSeen& seen);
-  void told(std::size_t part, rendezvous::RanksTold& told);
-  static bool only_the_silent_may_wait(const Look& look);
-  void end_look_if_all_is_said();
-  void end_look();
-  void hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm);
+  void carry_out_wishes();
+  void carry_out(HangWatch::Ask& ask);
+  void carry_out(HangWatch::Answer& answer);
+  void carry_out(HangWatch::Hung& hung);
+  void carry_out(HangWatch::Over& over);
   void tell_places(std::vector<int> questions, const hang::Verdict& verdict);
-  std::vector<int> ranks_unseen_by(const Look& look) const;
   std::optional<SteadyTime> wake_while_running() const;
   hang::NodeOf node_of_rank() const;
 
@@ -239,7 +214,6 @@ class Coordinator {
   std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
   SteadyTime next_report_{};             // when to report the missing nodes
   rendezvous::Finish finish_message_;
-  int looks_ = 0;
   std::set<std::string> barred_;  // nodes that were lost too often
   SteadyTime visitors_told_since_{};
   int visitors_told_ = 0;  // lines since then, with those left out
