@@ -17,12 +17,19 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr milliseconds keeper_limit{10'000};  // time without heartbeats
+constexpr milliseconds pool_limit{20'000};    // for the files of the ranks
 constexpr std::size_t most_remembered = 16;
 constexpr std::string_view id_prefix = "agent";
 constexpr const char* own_error = "ValueError: a label is out of range";
 
 int pid_of(int rank) {
   return 1000 + rank;
+}
+
+std::string name_of_node(int place, bool is_long) {
+  std::string name = fmt::format("n{}", place);
+  if (is_long) name.resize(rendezvous::longest_name, '-');
+  return name;
 }
 
 bool is_of_an_attempt(const rendezvous::ToRoot& message) {
@@ -36,11 +43,12 @@ bool is_of_an_attempt(const rendezvous::ToRoot& message) {
 
 }  // namespace
 
-Agent::Agent(World& world, int index, Dice dice)
+Agent::Agent(World& world, int index, int place, Dice dice)
     : world_(world),
       index_(index),
+      place_(place),
       id_(fmt::format("{}{}", id_prefix, index)),
-      host_(fmt::format("n{}", index)),
+      host_(name_of_node(place, world.scenario().long_names)),
       dice_(dice) {}
 
 std::optional<std::size_t> Agent::index_in(std::string_view id) {
@@ -55,11 +63,15 @@ rendezvous::Join Agent::join() const {
   join.agent = id_;
   join.host = host_;
   join.slots = scenario.slots;
-  join.prepares = scenario.container || scenario.seed % 2 == 0;  // or it just says so
+  join.prepares = scenario.container || scenario.unfit == place_ ||
+                  scenario.seed % 2 == 0;  // or it just says so
+  if (scenario.long_names) join.addresses.assign(rendezvous::most_addresses, "10.0.0.1");
   join.nnodes = scenario.settings.ranks_in_place ? 0 : scenario.settings.size.most;
   if (scenario.settings.ranks_in_place) {
     join.node_index = index_;
     join.local_rank = 0;
+  } else if (scenario.has_indices) {
+    join.node_index = place_;
   }
   return join;
 }
@@ -73,6 +85,7 @@ void Agent::begin() {
   settings.elastic = scenario.settings.elastic;
   settings.prepares_workplace = scenario.container;
   settings.stop_grace = scenario.settings.grace.stop;
+  if (scenario.unfit == place_) settings.unfit = fail("it has no such device").error();
   part_.emplace(settings);
   carry_out();
 }
@@ -84,6 +97,7 @@ void Agent::on(run::PartEvent&& event) {
 
 void Agent::happened(run::PartEvent&& event) {
   if (part_->over()) return;
+  if (const auto* got = std::get_if<run::GotSignal>(&event)) heard(*got);
   part_->on(std::move(event), world_.timeline().now());
   carry_out();
 }
@@ -116,10 +130,12 @@ void Agent::leave() {
 }
 
 void Agent::told(rendezvous::ToNode&& message) {
+  is_dismissed_ = is_dismissed_ || std::holds_alternative<rendezvous::Finish>(message);
   on(run::Told{std::move(message)});
 }
 
 void Agent::root_lost(rendezvous::Loss loss) {
+  if (loss.kind == rendezvous::Loss::Kind::silent) check_fence();
   on(run::RootLost{std::move(loss)});
 }
 
@@ -147,6 +163,10 @@ void Agent::act(const run::FindStore& find) {
       if (lives()) repeat_old_messages();
     });
   }
+  if (std::exchange(finds_no_store, false)) {
+    was_disturbed_ = true;
+    return;
+  }
   const int attempt = find.assignment->attempt;
   const std::string store = find.assignment->store->agent;
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
@@ -161,15 +181,29 @@ void Agent::act(const run::FindStore& find) {
 }
 
 void Agent::act(const run::AwaitWorkplace& await) {
+  if (std::exchange(has_no_workplace, false)) {
+    was_disturbed_ = true;
+    return;
+  }
   const milliseconds takes =
       attempt_ >= 0 ? 0ms : world_.scenario().container_takes + dice_.time(0ms, 3s);
   world_.timeline().in(takes, [this, attempt = await.attempt] {
+    if (!world_.scenario().settings.stage_key.empty() && !is_own()) {
+      rendezvous::Staged staged{milliseconds(5), std::uint64_t{1} << 40, ""};
+      if (dice_.chance(10)) staged.why_not = "no room";
+      on(run::CopySettled{attempt, std::move(staged)});
+    }
     const Result<void> failed = fail("the image is not there");
     on(run::WorkplaceReady{attempt, container_fails ? failed : Result<void>{}});
   });
 }
 
 void Agent::act(const run::StartWorkers&) {
+  if (std::exchange(starts_no_ranks, false)) {
+    return world_.timeline().in(pool_limit, [this] {
+      on(run::WorkersStarted{fail("the folders and files of its ranks")});
+    });
+  }
   world_.timeline().in(dice_.time(1ms, 50ms), [this] {
     process_.deliver([this] { start_workers(part_->assignment()); });
   });
@@ -180,6 +214,8 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   world_.expect(living_workers() == 0, "{} starts ranks beside those of another attempt", host_);
   attempt_ = part.attempt;
   stopping_ = false;
+  flushing_ = false;
+  told_to_end_.reset();
   hangs_since_.reset();
   workers_.clear();
   rendezvous::Started started{part.first_rank, ""};
@@ -189,6 +225,14 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   }
   world_.workers_started(*this, attempt_, part.first_rank, part.nproc);
   on(run::WorkersStarted{std::move(started)});
+  if (dice_.chance(20)) {
+    world_.to_root(*this, {attempt_, rendezvous::Prefetched{milliseconds(700)}});
+  }
+  for (int lines = world_.scenario().gathers_output ? dice_.number(0, 3) : 0; lines > 0; --lines) {
+    world_.timeline().in(dice_.time(0ms, 5s), [this, attempt = attempt_] {
+      if (attempt == attempt_ && living_workers() > 0) print(dice_.chance(20) ? 300 : 20);
+    });
+  }
   if (part.store->agent == id_) ranks_come(attempt_, part.world_size);
 }
 
@@ -242,9 +286,10 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   world_.trace("{}: rank {} ends with {} signal {}{}", host_, exit.rank, code, signal,
                ours ? ", told to" : "");
   const bool failed = exit.failed();
+  print(failed ? 90 : 9);
   on(run::WorkerEnded{std::move(exit)});
   if (failed) world_.peers_are_missed(attempt);
-  if (living_workers() == 0) on(run::WorkersGone{});
+  if (living_workers() == 0) flush();
 }
 
 void Agent::rank_raises(int rank, int code, milliseconds takes) {
@@ -284,6 +329,7 @@ void Agent::work_is_done(int attempt) {
 }
 
 void Agent::act(const run::StopWorkers& stop) {
+  check_grace(stop.grace);
   stopping_ = true;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const bool stubborn = workers_[i].stubborn;
@@ -294,10 +340,11 @@ void Agent::act(const run::StopWorkers& stop) {
       worker_ends(i, attempt, 0, signal, true, raised ? own_error : "");
     });
   }
-  if (living_workers() == 0) on(run::WorkersGone{});
+  if (living_workers() == 0) flush_in_time();
 }
 
 void Agent::act(const run::InterruptWorkers& interrupt) {
+  if (!told_to_end_) told_to_end_ = world_.timeline().now();
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i].stubborn) continue;
     const int signal = dice_.chance(world_.scenario().graceful_percent) ? 0 : interrupt.signal;
@@ -369,6 +416,8 @@ void Agent::agent_dies() {
 
 void Agent::keeper_dies() {
   if (!lives() || !part_) return;
+  may_kill_at_once_ = true;
+  if (is_own()) world_.root_is_told_to_end();
   on(run::KeeperLost{"the keeper of its agent was killed", 0ms});
 }
 
@@ -390,6 +439,7 @@ void Agent::node_dies() {
 
 void Agent::stop_for(milliseconds time) {
   if (!lives() || process_.is_stopped()) return;
+  was_disturbed_ = true;
   process_.stop();
   if (link_) link_->cut(Link::to_root);
   const bool too_long = time >= keeper_limit;
@@ -401,9 +451,20 @@ void Agent::stop_for(milliseconds time) {
   });
 }
 
-void Agent::signal(int signal) {
-  if (!lives() || !part_) return;
-  on(run::GotSignal{signal, run::SignalMeaning::end, false});
+void Agent::signal(int signal, int deliveries) {
+  for (int i = 0; i < deliveries; ++i) {
+    world_.timeline().in(i == 0 ? 0ms : dice_.time(0ms, 400ms), [this, signal] {
+      if (lives() && part_) on(run::GotSignal{signal, run::SignalMeaning::end, false});
+    });
+  }
+}
+
+void Agent::ask_to_grow() {
+  if (lives() && part_) on(run::GotSignal{SIGURG, run::SignalMeaning::grow, false});
+}
+
+void Agent::notice(bool for_all) {
+  if (lives() && part_) on(run::GotSignal{SIGUSR1, run::SignalMeaning::notice, for_all});
 }
 
 void Agent::send_malformed() {

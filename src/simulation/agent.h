@@ -17,7 +17,8 @@ class World;
 // under test; the rest simulates its environment.
 class Agent {
  public:
-  Agent(World& world, int index, Dice dice);
+  // `place`: the index that its engine has given its node; another agent may have had it before.
+  Agent(World& world, int index, int place, Dice dice);
 
   rendezvous::Join join() const;
   // Links it with the root, which has admitted it; it starts after reading that.
@@ -42,11 +43,15 @@ class Agent {
   void both_die();
   void node_dies();
   void stop_for(milliseconds time);
-  void signal(int signal);
+  // A signal to the agent, delivered so often within less than a second.
+  void signal(int signal, int deliveries = 1);
+  void ask_to_grow();
+  void notice(bool for_all);
   void send_malformed();
   void repeat_old_messages();
 
   int index() const { return index_; }
+  int place() const { return place_; }
   bool is_own() const { return index_ == 0; }
   const std::string& id() const { return id_; }
   static std::optional<std::size_t> index_in(std::string_view id);
@@ -62,8 +67,17 @@ class Agent {
   int attempt_of_workers() const { return attempt_; }
   Link* link() const { return link_.get(); }
   Process& process() { return process_; }
+  bool is_mute() const { return mutes_; }
+  // It was stopped, cut off, or did not get an answer: its words may be late.
+  bool was_disturbed() const { return was_disturbed_; }
+  void disturb() { was_disturbed_ = true; }
+  void be_mute() { mutes_ = true; }
   bool workers_fail_to_start = false;
   bool container_fails = false;
+  // The next answer does not come.
+  bool finds_no_store = false;
+  bool has_no_workplace = false;
+  bool starts_no_ranks = false;
 
  private:
   struct Worker {
@@ -88,8 +102,8 @@ class Agent {
   void act(const run::MeasureWorkers&) {}  // nobody looks at a simulated job
   void act(const run::InterruptWorkers& interrupt);
   void act(const run::NotifyWorkers&) {}
-  void act(const run::CreditOutput&) {}
-  void act(const run::CloseOutput&) {}
+  void act(const run::CreditOutput& credit);
+  void act(const run::CloseOutput&);
   void act(const run::TellUser& tell);
   void act(const run::ShowSummary&) {}
   void act(const run::TellEndWithoutRoot&) {}
@@ -101,8 +115,21 @@ class Agent {
   void workers_die();
   void leave();
 
+  // What the ranks print and the root shows (output.cc).
+  void print(std::size_t bytes);
+  void deliver_output();
+  void flush();
+  void flush_in_time();
+  void flushed();
+
+  // What a grace is (graces.cc).
+  void heard(const run::GotSignal& got);
+  void check_grace(milliseconds grace);
+  void check_fence();
+
   World& world_;
   const int index_;
+  const int place_;
   const std::string id_;
   const std::string host_;
   Dice dice_;
@@ -115,6 +142,18 @@ class Agent {
   std::optional<SteadyTime> hangs_since_;
   std::optional<int> guilty_;
   std::vector<rendezvous::ToRoot> reported_;  // and not yet repeated
+  bool mutes_ = false;
+  bool was_disturbed_ = false;
+  bool is_dismissed_ = false;
+  // Printed and not yet delivered; delivered and not yet taken.
+  std::size_t printed_bytes_ = 0;
+  std::size_t outstanding_bytes_ = 0;
+  bool output_is_closed_ = false;
+  bool flushing_ = false;                // all ranks have ended, and their output is not yet taken
+  std::optional<SteadyTime> signalled_;  // the last signal that was not merely another delivery
+  bool is_impatient_ = false;            // its user has waited and signalled again
+  bool may_kill_at_once_ = false;        // no process would clean up after it
+  std::optional<SteadyTime> told_to_end_;  // its ranks, of the current attempt
 };
 
 }  // namespace toprun::simulation

@@ -15,6 +15,10 @@ void World::check_assignment(const std::string& to, const rendezvous::Assignment
   if (assigned.given.empty())
     assigned.given.resize(static_cast<std::size_t>(assignment.world_size));
   assigned.store = assignment.store->agent;
+  const run::Course& course = coordinator_->course();
+  expect(
+      assignment.attempt == course.attempts.back().number && assignment.restarts == course.restarts,
+      "{} is told of attempt {} after {} restarts", to, assignment.attempt, assignment.restarts);
   expect(std::ssize(assigned.given) == assignment.world_size,
          "attempt {}: {} is told of another world size", assignment.attempt, to);
   for (int rank = assignment.first_rank; rank < assignment.first_rank + assignment.nproc; ++rank) {
@@ -33,6 +37,7 @@ void World::check_assignment(const std::string& to, const rendezvous::Assignment
 void World::workers_started(Agent& agent, int attempt, int first_rank, int count) {
   trace("{}: ranks {} to {} of attempt {} run", agent.host(), first_rank, first_rank + count - 1,
         attempt);
+  if (agent.host() == flapping_) flap(agent);
   for (auto before = working_.begin(); before != working_.lower_bound(attempt); ++before) {
     for (const int index : before->second) {
       const Agent& other = *agents_[static_cast<std::size_t>(index)];
@@ -123,7 +128,12 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
   const bool of_a_rank = verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal;
   if (of_a_rank) ++failed_attempts_;
   const std::string which = fmt::format("attempt {}: ", attempt.number);
+  const bool is_known = verdict.node.empty() || std::ranges::any_of(agents_, [&](const auto& one) {
+                          return one->host() == verdict.node;
+                        });
+  expect(is_known, "{}its cause is on {}, which is no node", which, verdict.node);
   check_phases(attempt);
+  check_pause(attempt);
   if (!other_faults_) check_cause(attempt);
   AssignedRanks& ranks = assigned_ranks_[attempt.number];
   if (verdict.kind == CauseKind::hang) expect(ranks.hangs, "{}it is said to hang", which);
@@ -132,7 +142,8 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
   }
   const bool enough = scenario_.agents >= scenario_.settings.size.least;
   if (!disturbed_ && enough) {
-    const bool grown = verdict.kind == CauseKind::grown;
+    const bool grown =
+        verdict.kind == CauseKind::grown && scenario_.settings.grow != run::Grow::at_restart;
     expect(!verdict.kind || grown, "{}nothing went wrong, but: {}", which, verdict.message);
   }
 }
@@ -147,6 +158,9 @@ void World::check_end() {
   }
   if (!root_lives || !over_) return;
   const run::Course& course = coordinator_->course();
+  const bool hang_ends = scenario_.settings.on_hang == run::OnHang::abort;
+  expect(!course.verdict.told_to_end || root_may_end_ || hang_ends || !scenario_.settings.elastic,
+         "only members were told to end, but the job has ended: {}", course.verdict.message);
   const int code = course.verdict.exit_code;
   const auto last = course.verdict.kind;
   const bool last_failed = last == CauseKind::exit || last == CauseKind::signal;

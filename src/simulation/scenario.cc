@@ -8,16 +8,41 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array fault_names = {"rank_exits",      "rank_killed",     "workers_do_not_start",
-                                    "container_fails", "network_refused", "agent_dies",
-                                    "keeper_dies",     "both_die",        "node_dies",
-                                    "cut_off",         "stopped",         "signal_to_agent",
-                                    "signal_to_all",   "ranks_hang",      "malformed",
-                                    "echoes",          "store_lost",      "joins"};
+constexpr std::array<std::string_view, fault_kinds> fault_names = {"rank_exits",
+                                                                   "rank_killed",
+                                                                   "workers_do_not_start",
+                                                                   "container_fails",
+                                                                   "network_refused",
+                                                                   "agent_dies",
+                                                                   "keeper_dies",
+                                                                   "both_die",
+                                                                   "node_dies",
+                                                                   "cut_off",
+                                                                   "stopped",
+                                                                   "signal_to_agent",
+                                                                   "signal_to_all",
+                                                                   "signal_again",
+                                                                   "ranks_hang",
+                                                                   "malformed",
+                                                                   "echoes",
+                                                                   "store_lost",
+                                                                   "joins",
+                                                                   "comes_again",
+                                                                   "flaps",
+                                                                   "mute",
+                                                                   "no_order",
+                                                                   "no_store_found",
+                                                                   "no_workplace",
+                                                                   "no_ranks_started",
+                                                                   "no_end_told",
+                                                                   "places_asked",
+                                                                   "terminal_paused",
+                                                                   "asked_to_grow",
+                                                                   "noticed"};
 
 Fault fault(Dice& dice, const Scenario& scenario, milliseconds earliest, milliseconds latest) {
   Fault fault;
-  fault.kind = static_cast<FaultKind>(dice.number(0, static_cast<int>(fault_names.size()) - 1));
+  fault.kind = static_cast<FaultKind>(dice.number(0, fault_kinds - 1));
   if (dice.chance(25)) fault.kind = FaultKind::rank_exits;
   if (dice.chance(10)) fault.kind = FaultKind::store_lost;
   const bool at_once = fault.kind == FaultKind::store_lost && dice.chance(70);
@@ -49,7 +74,7 @@ Scenario scenario(std::uint64_t seed, int size) {
   settings.size.most = nodes;
   settings.size.least = settings.elastic ? dice.number(1, nodes - 1) : nodes;
   settings.size.repairable = settings.elastic || (nodes > 1 && settings.max_restarts > 0);
-  settings.grace.stop = dice.time(0s, 8s);
+  settings.grace.stop = dice.chance(10) ? dice.time(20s, 2min) : dice.time(0s, 8s);
   settings.grow = static_cast<run::Grow>(dice.number(0, 2));
   settings.ended_well = dice.chance(10) ? run::EndedWell::failed : run::EndedWell::done;
   settings.on_one_host = nodes == 1;
@@ -74,6 +99,13 @@ Scenario scenario(std::uint64_t seed, int size) {
   one.stubborn_percent = dice.chance(20) ? dice.number(1, 100) : 0;
   one.graceful_percent = dice.chance(20) ? dice.number(1, 100) : 0;
   one.records_errors = dice.chance(50);
+  one.gathers_output = dice.chance(40);
+  one.encodes = dice.chance(10);
+  one.long_names = dice.chance(5);
+  one.has_indices = !settings.ranks_in_place && dice.chance(20);
+  settings.names_are_unique = one.has_indices && dice.chance(50);
+  if (one.container && dice.chance(50)) settings.stage_key = "0123abcd";
+  if (dice.chance(4)) one.unfit = dice.number(0, nodes - 1);
 
   const int faults = dice.chance(15) ? 0 : dice.number(1, 4);
   milliseconds last = 0ms;
@@ -110,7 +142,8 @@ Scenario large(std::uint64_t seed, int nodes, int faults) {
     Fault next = fault(dice, one, 0ms, 10min);
     const bool ends_all =
         next.kind == FaultKind::signal_to_all || next.kind == FaultKind::workers_do_not_start ||
-        next.kind == FaultKind::container_fails || next.kind == FaultKind::network_refused;
+        next.kind == FaultKind::container_fails || next.kind == FaultKind::network_refused ||
+        (next.kind >= FaultKind::mute && next.kind <= FaultKind::no_end_told);
     if (ends_all) next.kind = FaultKind::rank_killed;
     next.node = std::max(1, next.node);  // without its first node a run is over
     one.faults.push_back(next);

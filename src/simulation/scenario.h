@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,28 @@ enum class FaultKind {
   node_dies,        // without any message
   cut_off,          // no message passes in one or both directions for a while
   stopped,          // the agent is stopped for a while (SIGSTOP)
-  signal_to_agent,  // SIGTERM
+  signal_to_agent,  // SIGTERM, delivered once or, within a second, two or three times
   signal_to_all,
-  ranks_hang,  // one rank stands still, and the others wait for it
-  malformed,   // the agent sends an invalid message
-  echoes,      // from now on messages of earlier attempts arrive again
-  store_lost,  // the store's node dies, like node_dies, as soon as ranks are assigned
-  joins,       // another agent joins
+  signal_again,      // to an agent, and once more when its user has waited
+  ranks_hang,        // one rank stands still, and the others wait for it
+  malformed,         // the agent sends an invalid message
+  echoes,            // from now on messages of earlier attempts arrive again
+  store_lost,        // the store's node dies, like node_dies, as soon as ranks are assigned
+  joins,             // another agent joins
+  comes_again,       // a node's agent is gone, and another comes on the same host
+  flaps,             // the same, again and again, soon after its ranks have started
+  mute,              // the agent beats and says nothing more, until its user ends the job
+  no_order,          // the ranks' order is computed late, or never
+  no_store_found,    // a node's search for the store does not end
+  no_workplace,      // … the start of its container, or the copy of its environment
+  no_ranks_started,  // … the start of its ranks, until the pool gives it up
+  no_end_told,       // the report of the end is not written
+  places_asked,      // where do the ranks stand?
+  terminal_paused,   // the root's terminal takes no output for a while
+  asked_to_grow,     // SIGURG
+  noticed,           // SIGUSR1, to one node's ranks or to all
 };
+inline constexpr int fault_kinds = static_cast<int>(FaultKind::noticed) + 1;
 std::string_view name_of(FaultKind kind);
 
 struct Fault {
@@ -37,7 +52,7 @@ struct Fault {
   int node = 0;        // an index into the agents
   int rank = 0;        // its index on the node
   int code = 1;
-  milliseconds lasts{0};  // cut_off and stopped; rank_exits: from its exception to its exit
+  milliseconds lasts{0};  // cut_off, stopped …; rank_exits: from its exception to its exit
   bool to_root = true;    // cut_off: the direction
   bool to_node = true;
 };
@@ -55,6 +70,11 @@ struct Scenario {
   int stubborn_percent = 0;     // percentage of ranks that ignore SIGTERM
   int graceful_percent = 0;     // … and of those that exit with 0 when interrupted
   bool records_errors = false;  // the ranks write error files, which tell when they raised
+  bool gathers_output = false;  // the root shows what all ranks print
+  bool encodes = false;         // messages pass through their form on the wire
+  bool long_names = false;      // hosts have names as long as a message may hold
+  bool has_indices = false;     // the engine numbers the nodes
+  std::optional<int> unfit;     // this node cannot take part
   std::vector<Fault> faults;    // in order of time
 };
 

@@ -16,6 +16,8 @@ namespace {
 
 // Limit of steps in one instant; more indicate an endless loop without progress of time.
 constexpr std::uint64_t steps_at_once_per_agent = 1'000;
+constexpr milliseconds mute_limit{300'000};  // until a mute node's user ends the job
+constexpr int most_flaps = 10;
 
 // The time limit for a run after its last fault: some attempts of full length, each with all
 // possible waits.
@@ -23,7 +25,8 @@ milliseconds limit_of(const Scenario& scenario) {
   const run::Settings& settings = scenario.settings;
   const milliseconds attempt = settings.join_timeout + settings.last_call + 6s +
                                settings.silence_limit + scenario.container_takes + scenario.work +
-                               settings.grace.stop + settings.grace.own_exit + 30s + 60s;
+                               settings.grace.stop + settings.grace.own_exit + 30s + 60s +
+                               settings.arrange_limit + settings.prepare_limit + mute_limit;
   return attempt * (settings.max_restarts + 2 + static_cast<int>(scenario.faults.size()));
 }
 
@@ -52,9 +55,13 @@ Outcome World::play() {
   const SteadyTime began = timeline_.now();
   coordinator_.emplace(scenario_.settings, timeline_.moment());
   for (int i = 0; i < scenario_.agents; ++i) add_agent();
+  stage_since_ = began;
+  other_faults_ = disturbed_ = scenario_.unfit.has_value();
   join(root());
   for (std::size_t i = 1; i < agents_.size(); ++i) {
-    const milliseconds late = dice_.chance(10) ? dice_.time(0s, 20s) : dice_.time(0s, 1s);
+    const milliseconds late = dice_.chance(2)    ? dice_.time(20s, 100s)
+                              : dice_.chance(10) ? dice_.time(0s, 20s)
+                                                 : dice_.time(0s, 1s);
     timeline_.in(late, [this, agent = agents_[i].get()] { join(*agent); });
   }
   carry_out();
@@ -75,17 +82,23 @@ Outcome World::play() {
           std::chrono::duration_cast<milliseconds>(timeline_.now() - began), timeline_.steps()};
 }
 
-void World::add_agent() {
+Agent& World::add_agent(std::optional<int> place) {
   const int index = static_cast<int>(agents_.size());
-  agents_.push_back(std::make_unique<Agent>(
-      *this, index, Dice(scenario_.seed * 1'000'003 + static_cast<std::uint64_t>(index))));
+  Dice dice(scenario_.seed * 1'000'003 + static_cast<std::uint64_t>(index));
+  return *agents_.emplace_back(std::make_unique<Agent>(*this, index, place.value_or(index), dice));
 }
 
 // The handshake: the root admits or refuses the agent; the link opens a little later.
 void World::join(Agent& agent) {
   if (!agent.lives() || !root().lives() || over_) return agent.process().die();
   root().process().deliver([this, &agent] {
-    const auto refused = coordinator_->admit(agent.join());
+    rendezvous::Join who = agent.join();
+    if (scenario_.encodes) {
+      const auto read = rendezvous::join_in(nlohmann::json::parse(nlohmann::json(who).dump()));
+      expect(read.has_value(), "{} cannot join: {}", agent.host(), read ? "" : read.error().line());
+      if (read) who = *read;
+    }
+    const auto refused = coordinator_->admit(who);
     if (refused) {
       trace("{} is refused: {}", agent.host(), refused->text);
     } else {
@@ -112,7 +125,8 @@ void World::link(Agent& agent) {
       Link::End{agent.process(), [&agent](const auto& loss) {
                   agent.root_lost(loss.value_or(rendezvous::Loss{}));
                 }}));
-  happened(run::Came{agent.id(), agent.is_own() ? "" : "10.0.0." + agent.host(), ""});
+  happened(
+      run::Came{agent.id(), agent.is_own() ? "" : fmt::format("10.0.0.{}", agent.index()), ""});
   if (!agent.lives()) return agent.link()->break_off(Link::to_root);
   agent.begin();
 }
@@ -121,8 +135,12 @@ void World::happened(run::Event&& event) {
   if (const auto* left = std::get_if<run::Left>(&event)) {
     trace("root: {} left{}", left->agent, left->loss ? ": " + left->loss->words : " in good order");
   }
+  const std::size_t printed = notice(event);
+  const std::size_t shown_before = shown_bytes_;
   coordinator_->on(std::move(event), timeline_.moment());
   carry_out();
+  is_asked_to_grow_ = false;
+  expect(shown_bytes_ - shown_before >= printed, "{} bytes of output are dropped", printed);
 }
 
 void World::carry_out() {
@@ -130,10 +148,14 @@ void World::carry_out() {
     for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
   }
   const auto& attempts = coordinator_->course().attempts;
-  for (; checked_attempts_ < attempts.size() && attempts[checked_attempts_].ended;
-       ++checked_attempts_) {
-    check_attempt(attempts[checked_attempts_]);
+  for (const run::AttemptCourse& attempt : attempts) {
+    if (attempt.number < checked_attempts_ || !attempt.ended) continue;
+    check_attempt(attempt);
+    checked_attempts_ = attempt.number + 1;
   }
+  check_stage();
+  check_growth();
+  check_record();
   expect(coordinator_->roster().nodes().size() <= agents_.size(), "more nodes are known than came");
   expect(coordinator_->course().restarts <= scenario_.settings.max_restarts, "too many restarts");
   wait();
@@ -156,26 +178,31 @@ void World::wait() {
 
 void World::act(run::Send& send) {
   Agent* const to = agent(send.agent);
+  check_message(send);
   if (const auto* part = std::get_if<Shared<rendezvous::Assignment>>(&send.message)) {
     check_assignment(send.agent, *part);
     if (store_is_to_die_) store_dies((*part)->store->agent);
   }
   if (to == nullptr || to->link() == nullptr) return;
+  if (scenario_.encodes) send.message = as_read(std::move(send.message));
   to->link()->send(Link::to_node, [to, message = std::move(send.message)]() mutable {
     to->told(std::move(message));
   });
 }
 
 void World::act(const run::Close& close) {
+  closing_.insert(close.agent);
   Agent* const to = agent(close.agent);
   if (to != nullptr && to->link() != nullptr) to->link()->close(Link::to_node);
 }
 
 void World::act(const run::Say& say) {
   trace("root says: {}", say.text);
+  check_loss(say.text);
 }
 
 void World::act(const run::Arrange& request) {
+  check_members(request);
   run::Arranged answer{request.attempt, run::Arrangement{}, {}};
   run::Arrangement& plan = *answer.arrangement;
   int first = 0;
@@ -195,7 +222,11 @@ void World::act(const run::Arrange& request) {
       static_cast<std::size_t>(dice_.number(0, static_cast<int>(plan.parts.size()) - 1));
   // Where nodes start with their assignment if it is on the root's.
   if (!request.members.front().prepares && plan.store_host % 4 != 0) plan.store_host = 0;
-  const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
+  milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
+  if (std::exchange(order_is_late_, false)) {
+    if (dice_.chance(50)) return;  // never
+    takes = dice_.time(10s, 100s);
+  }
   timeline_.in(takes, [this, answer = std::move(answer)]() mutable {
     root().process().deliver(
         [this, answer = std::move(answer)]() mutable { happened(std::move(answer)); });
@@ -210,6 +241,7 @@ void World::act(const run::AskEngine&) {
 
 void World::act(const run::TellEnd&) {
   trace("root: the run is over: {}", coordinator_->course().verdict.message);
+  if (end_is_not_told_) return;
   timeline_.in(dice_.time(0s, 2s),
                [this] { root().process().deliver([this] { happened(run::EndTold{"over"}); }); });
 }
@@ -226,6 +258,8 @@ void World::act(const run::Over&) {
 }
 
 void World::to_root(Agent& from, rendezvous::ToRoot&& message) {
+  if (from.is_mute()) return;
+  if (scenario_.encodes) message = as_read(std::move(message));
   from.link()->send(Link::to_root, [this, &from, message = std::move(message)]() mutable {
     if (root().lives() && !over_) happened(run::Said{from.id(), std::move(message)});
   });
@@ -271,9 +305,27 @@ void World::store_dies(const std::string& id) {
   });
 }
 
-void World::add_further_agent() {
-  add_agent();
-  join(*agents_.back());
+void World::come_again(Agent& before, milliseconds later) {
+  timeline_.in(later, [this, place = before.place()] { join(add_agent(place)); });
+}
+
+// Its ranks take their agent along, soon after their start, and something starts it again.
+void World::flap(Agent& agent) {
+  if (agent.is_own() || ++flaps_ > most_flaps) return;
+  last_fault_ = std::max(last_fault_, timeline_.now() + 2s);
+  timeline_.in(dice_.time(50ms, 2s), [this, &agent] {
+    agent.both_die();
+    come_again(agent, dice_.time(100ms, 1s));
+  });
+}
+
+// From now on its user sees a job that stands still, and ends it.
+void World::mute(Agent& agent) {
+  if (agent.is_own()) return;
+  agent.be_mute();
+  timeline_.in(mute_limit, [this] {
+    if (!over_) root().signal(SIGINT);
+  });
 }
 
 // The ranks go on later, unless the run is to end the hang.
@@ -318,10 +370,11 @@ void World::inject(const Fault& fault) {
 
 void World::apply(const Fault& fault) {
   Agent& one = *agents_[static_cast<std::size_t>(fault.node)];
-  const bool of_a_rank = fault.kind == FaultKind::rank_exits ||
-                         fault.kind == FaultKind::rank_killed || fault.kind == FaultKind::echoes;
+  const bool is_harmless = fault.kind == FaultKind::echoes || fault.kind >= FaultKind::places_asked;
+  const bool of_a_rank =
+      fault.kind == FaultKind::rank_exits || fault.kind == FaultKind::rank_killed || is_harmless;
   other_faults_ = other_faults_ || !of_a_rank;
-  disturbed_ = disturbed_ || fault.kind != FaultKind::echoes;
+  disturbed_ = disturbed_ || !is_harmless;
   switch (fault.kind) {
     case FaultKind::rank_exits:
       return one.rank_raises(fault.rank, fault.code, std::min(fault.lasts, slowest_exit));
@@ -345,6 +398,7 @@ void World::apply(const Fault& fault) {
       return one.node_dies();
     case FaultKind::cut_off:
       if (one.link() == nullptr || one.is_own()) return;
+      one.disturb();
       if (fault.to_root) one.link()->cut(Link::to_root);
       if (fault.to_node) one.link()->cut(Link::to_node);
       timeline_.in(fault.lasts, [&one] {
@@ -356,10 +410,13 @@ void World::apply(const Fault& fault) {
     case FaultKind::stopped:
       return one.stop_for(fault.lasts);
     case FaultKind::signal_to_agent:
-      return one.signal(SIGTERM);
+      return one.signal(fault.code % 2 == 0 ? SIGTERM : SIGINT, 1 + fault.code % 3);
     case FaultKind::signal_to_all:
-      for (const auto& each : agents_) each->signal(SIGTERM);
+      for (const auto& each : agents_) each->signal(SIGTERM, 1 + fault.code % 3);
       return;
+    case FaultKind::signal_again:
+      one.signal(SIGINT, 1 + fault.code % 2);
+      return timeline_.in(1s + fault.lasts / 10, [&one] { one.signal(SIGTERM, 2); });
     case FaultKind::ranks_hang:
       return ranks_hang(fault);
     case FaultKind::malformed:
@@ -374,7 +431,43 @@ void World::apply(const Fault& fault) {
       }
       return;
     case FaultKind::joins:
-      return add_further_agent();
+      return join(add_agent());
+    case FaultKind::comes_again:
+      if (one.is_own()) return;
+      if (fault.to_root) one.node_dies();
+      if (!fault.to_root) one.both_die();
+      return come_again(one, dice_.time(0ms, 15s));
+    case FaultKind::flaps:
+      flapping_ = one.is_own() ? "" : one.host();
+      return;
+    case FaultKind::mute:
+      return mute(one);
+    case FaultKind::no_order:
+      order_is_late_ = true;
+      return;
+    case FaultKind::no_store_found:
+      one.finds_no_store = true;
+      return;
+    case FaultKind::no_workplace:
+      one.has_no_workplace = true;
+      return;
+    case FaultKind::no_ranks_started:
+      one.starts_no_ranks = true;
+      return;
+    case FaultKind::no_end_told:
+      end_is_not_told_ = true;
+      return;
+    case FaultKind::places_asked:
+      for (int i = 0; i < 1 + fault.code % 3; ++i) {
+        timeline_.in(i * 700ms, [this] { ask_for_places(); });
+      }
+      return;
+    case FaultKind::terminal_paused:
+      return pause_terminal(fault.lasts);
+    case FaultKind::asked_to_grow:
+      return one.ask_to_grow();
+    case FaultKind::noticed:
+      return one.notice(fault.code % 2 == 0);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,9 @@ class World {
     failures_.push_back({attempt, exit});
   }
   bool old_messages_return() const { return old_messages_return_; }
+  void root_is_told_to_end() { root_may_end_ = true; }
+  void all_may_be_killed() { may_kill_ = true; }
+  bool may_kill() const { return may_kill_; }
   void workers_ended(const Agent& agent, int attempt);
 
  private:
@@ -82,8 +86,13 @@ class World {
 
   void tell(const std::string& what) const;
   void report_broken_promise(std::string promise);
-  void add_agent();
-  void add_further_agent();
+  // For a node that had an agent before: its place.
+  Agent& add_agent(std::optional<int> place = {});
+  void come_again(Agent& before, milliseconds later);
+  void flap(Agent& agent);
+  void mute(Agent& agent);
+  void pause_terminal(milliseconds time);
+  void ask_for_places();
   void join(Agent& agent);
   void link(Agent& agent);
   void inject(const Fault& fault);
@@ -91,15 +100,17 @@ class World {
   void ranks_hang(const Fault& fault);
   void ranks_go_on(int attempt);
   void happened(run::Event&& event);
+  std::size_t notice(const run::Event& event);
   void carry_out();
   void wait();
   void act(run::Send& send);
   void act(const run::Close& close);
   void act(const run::Say& say);
   void act(const run::Arrange& arrange);
-  void act(const run::Show&) {}
+  void act(const run::Show& show);
+  void take_output(const std::string& from, std::size_t bytes);
   void act(const run::TellHang&);
-  void act(const run::TellPlaces&) {}
+  void act(const run::TellPlaces& tell);
   void act(const run::TellFailure&) {}
   void act(const run::KeepRecord&) {}
   void act(const run::AskEngine&);
@@ -111,6 +122,16 @@ class World {
   std::vector<const agent::WorkerExit*> first_failures(int attempt) const;
   void store_dies(const std::string& id);
   void check_phases(const run::AttemptCourse& attempt);
+  void check_pause(const run::AttemptCourse& attempt);
+  void check_stage();
+  void check_growth();
+  void check_loss(const std::string& said);
+  void check_message(const run::Send& send);
+  void check_members(const run::Arrange& request);
+  void check_record();
+  std::optional<milliseconds> limit_of_stage() const;
+  rendezvous::ToRoot as_read(rendezvous::ToRoot&& message);
+  rendezvous::ToNode as_read(rendezvous::ToNode&& message);
   void check_end();
   Agent* agent(const std::string& id) const;
   Agent& root() { return *agents_.front(); }
@@ -124,12 +145,37 @@ class World {
   std::map<int, AssignedRanks> assigned_ranks_;            // by attempt
   std::map<int, boost::unordered_flat_set<int>> working_;  // agents whose ranks run, by attempt
   std::vector<Failure> failures_;
-  std::size_t checked_attempts_ = 0;
+  int checked_attempts_ = 0;
   bool other_faults_ = false;  // faults other than those of ranks
   bool disturbed_ = false;     // any fault except repeated messages
   int failed_attempts_ = 0;    // attempts that a rank's failure ended
   bool store_is_to_die_ = false;
   bool old_messages_return_ = false;
+  bool may_kill_ = false;      // a user has waited: the ranks' grace need not be over
+  bool root_may_end_ = false;  // it was told to
+  // Faults that wait for their moment.
+  bool order_is_late_ = false;
+  bool end_is_not_told_ = false;
+  std::string flapping_;  // a host
+  int flaps_ = 0;
+  // Of the root's terminal.
+  std::optional<SteadyTime> paused_until_;
+  std::vector<std::pair<std::string, std::size_t>> untaken_;  // agents, and bytes
+  std::size_t shown_bytes_ = 0;
+  std::set<std::string> closing_;  // agents whose links the root closes
+  int questions_ = 0;
+  std::map<int, SteadyTime> unanswered_;
+  // Of the root's stage.
+  run::Stage stage_ = run::Stage::gathering;
+  SteadyTime stage_since_{};
+  int checked_stage_of_ = 0;              // attempt
+  std::optional<SteadyTime> stopped_at_;  // … running: the first order to end
+  SteadyTime grace_ends_{};               // … and the end of the last one's grace
+  bool some_rank_has_ended_ = false;
+  bool is_asked_to_grow_ = false;  // by the message that is being handled
+  std::optional<SteadyTime> can_grow_since_;
+  int short_lives_ = 0;  // attempts in a row
+  std::optional<WallTime> last_ended_;
   std::optional<SteadyTime> wakes_at_;  // time at which the coordinator wants to run
   SteadyTime last_fault_{};
   bool over_ = false;

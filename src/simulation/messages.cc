@@ -1,0 +1,56 @@
+#include <signal.h>
+
+#include <set>
+
+#include "simulation/world.h"
+
+// What the root may say to a node, and with whom it may begin.
+namespace toprun::simulation {
+
+void World::check_message(const run::Send& send) {
+  const auto& what = send.message;
+  const milliseconds grace = scenario_.settings.grace.stop;
+  const run::Node* const node = coordinator_->roster().find(send.agent);
+  std::optional<milliseconds> ends_within;
+  if (const auto* stop = std::get_if<rendezvous::Stop>(&what)) {
+    expect(stop->grace == grace || stop->grace == milliseconds(0), "a grace of {} ms",
+           stop->grace.count());
+    ends_within = stop->grace;
+  } else if (const auto* interrupt = std::get_if<rendezvous::Interrupt>(&what)) {
+    expect(interrupt->grace == grace, "a grace of {} ms", interrupt->grace.count());
+    expect(interrupt->signal == SIGINT || interrupt->signal == SIGTERM, "nobody sent signal {}",
+           interrupt->signal);
+    ends_within = interrupt->grace;
+  } else if (const auto* finish = std::get_if<rendezvous::Finish>(&what)) {
+    const bool run_is_over = coordinator_->stage() >= run::Stage::telling;
+    expect(finish->summary.empty() != run_is_over, "{} is told a wrong end", send.agent);
+    expect(!run_is_over || finish->exit_code == coordinator_->course().verdict.exit_code,
+           "{} is told another exit code than the run's", send.agent);
+  } else if (std::holds_alternative<rendezvous::WaitAsSpare>(what)) {
+    expect(node != nullptr && !node->has_seat, "{} has a seat, but is to wait", send.agent);
+  }
+  if (!ends_within) return;
+  if (!stopped_at_) stopped_at_ = timeline_.now();
+  grace_ends_ = timeline_.now() + *ends_within;
+}
+
+// As many as are wanted, each once, each with its own place, and not before those that may still
+// come have had their time.
+void World::check_members(const run::Arrange& request) {
+  const run::Settings& settings = scenario_.settings;
+  const int members = static_cast<int>(request.members.size());
+  expect(members >= settings.size.least && members <= settings.size.most, "{} members begin",
+         members);
+  std::set<std::string> agents;
+  std::set<int> places;
+  for (const rendezvous::Join& member : request.members) {
+    expect(agents.insert(member.agent).second, "{} is a member twice", member.agent);
+    expect(!member.node_index || places.insert(*member.node_index).second,
+           "place {} is given twice", member.node_index.value_or(0));
+  }
+  const bool is_first = request.attempt == 0;
+  const bool had_time = timeline_.now() - stage_since_ >= settings.last_call;
+  expect(!is_first || had_time || members == settings.size.most, "the last call is cut short");
+}
+
+}  // namespace toprun::simulation
