@@ -7,6 +7,7 @@ import functools
 import os
 import select
 import shlex
+import signal
 import socket
 import struct
 import sys
@@ -188,6 +189,31 @@ class FileSystems(support.TestCase):
                                env={"TOPRUN_SECRET_FILE": str(folder / "secret")})
         self.assertEqual(finished.code, 1, finished)
         self.assert_one_line(finished, "the secret of the job: not there within 15 s; see whether munge, .*hangs")
+
+
+class Pipes(support.TestCase):
+    """A pipe that nothing is written to stands for a file on a file server that does not answer."""
+
+    def pipe(self):
+        path = self.folder() / "topology"
+        os.mkfifo(path)
+        return path
+
+    def test_a_topology(self):
+        path = self.pipe()
+        finished = self.toprun("--topology", path, "--rdzv-conf", f"{BEATS},join_timeout=10", *SH, "true", limit=60)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertEqual(finished.err.splitlines()[:-1], [  # before the run's last line
+            f"toprun: waits for the topology file {path}, for 10.0 s at most",
+            f"toprun: the ranks' order could not be computed: the topology file {path} did not answer within 10.0 s; "
+            "see which command or file system hangs, or start without it (--order)"])
+
+    def test_a_signal_meanwhile(self):
+        run = self.begin(support.binary(), "--topology", self.pipe(), "--rdzv-conf", BEATS, *SH, "true")
+        run.says("waits for the topology file .*, for 1 min 00 s at most")
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(20).code, 128 + signal.SIGTERM)
+        self.assert_nothing_left(run)
 
 
 class Names(support.TestCase):

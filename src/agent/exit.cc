@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
+#include "base/timer.h"
 #include "output/tail.h"
 
 namespace toprun::agent {
@@ -140,7 +141,7 @@ std::optional<std::int64_t> time_stamp(const nlohmann::json& object) {
 
 SteadyTime on_steady_clock(WallTime time, SteadyTime earliest_possible) {
   const auto age = std::chrono::system_clock::now() - time;
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = SteadyClock::now();
   const SteadyTime there = now - std::chrono::duration_cast<SteadyTime::duration>(age);
   return std::clamp(there, earliest_possible, now);
 }
@@ -148,7 +149,7 @@ SteadyTime on_steady_clock(WallTime time, SteadyTime earliest_possible) {
 }  // namespace
 
 void to_json(nlohmann::json& json, const WorkerExit& exit) {
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = SteadyClock::now();
   json["host"] = exit.host;
   json["rank"] = exit.rank;
   json["age_ms"] = age_ms(exit.ended, now);
@@ -168,7 +169,7 @@ void to_json(nlohmann::json& json, const WorkerExit& exit) {
 }
 
 void from_json(const nlohmann::json& json, WorkerExit& exit) {
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = SteadyClock::now();
   const auto time = [&](const nlohmann::json& age) {
     return now -
            milliseconds(std::clamp<std::int64_t>(age.get<std::int64_t>(), 0, longest_age.count()));

@@ -8,13 +8,12 @@
 #include <algorithm>
 #include <set>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "agent/oom.h"
 #include "base/console.h"
 #include "base/files.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "base/timer.h"
 #include "output/tail.h"
 #include "spawn/descendants.h"
 
@@ -23,7 +22,6 @@ namespace {
 
 using boost::system::error_code;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 // While killing, the interval of the search for newly forked processes.
 constexpr milliseconds kill_interval{20};
@@ -55,7 +53,7 @@ void take_status(int status, WorkerExit& exit) {
 }
 
 std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime started) {
-  struct stat status {};
+  struct stat status{};
   if (path.empty() || ::stat(path.c_str(), &status) != 0) return std::nullopt;
   const auto text = read_plain_file(path, longest_error_file_bytes);
   if (!text) return std::nullopt;
@@ -76,8 +74,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
         kill_timer(context),
         report_timer(context),
         flush_timer(context),
-        files(context, {.threads = 4, .waiting = 4096}),
-        files_timer(context) {
+        files(context, {.threads = 4, .waiting = 4096}) {
     for (WorkerPlan& plan : plans) workers.push_back({std::move(plan), 0, false, false, {}});
   }
 
@@ -94,13 +91,12 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   SteadyTime stopped_at{};
   SteadyTime kill_at = SteadyTime::max();
   SteadyTime kill_since{};
-  boost::asio::steady_timer kill_timer;
-  boost::asio::steady_timer report_timer;
-  boost::asio::steady_timer flush_timer;
+  Timer kill_timer;
+  Timer report_timer;
+  Timer flush_timer;
   Pool files;
   std::set<std::size_t> awaiting_files;  // workers whose report waits for their error file
-  boost::asio::steady_timer files_timer;
-  bool flushed = false;  // all done except for those
+  bool flushed = false;                  // all done except for those
 
   // The resources of start(), kept while it runs.
   struct Launch {
@@ -121,7 +117,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   void describe(std::size_t index);
   void report(std::size_t index);
   void read_error_file_of(std::size_t index);
-  void give_up_on_files();
+  void heard(std::size_t index, std::optional<std::optional<ErrorFile>> file);
   void leave();
   void schedule_kill(SteadyTime at);
   void on_kill_timer();
@@ -173,7 +169,7 @@ Result<Workers::Impl::Launch> Workers::Impl::prepare() {
   children->on_change = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_children();
   };
-  started = steady_clock::now();
+  started = SteadyClock::now();
   return launch;
 }
 
@@ -209,7 +205,7 @@ void Workers::Impl::stop(milliseconds grace) {
     // A worker that ended before our signal ended by itself, and its output shows its own error.
     reap();
     stopping = true;
-    stopped_at = steady_clock::now();
+    stopped_at = SteadyClock::now();
     for (std::size_t i = 0; i < workers.size(); ++i) {
       if (!workers[i].alive) continue;
       output.drain(i);
@@ -221,7 +217,7 @@ void Workers::Impl::stop(milliseconds grace) {
     on_children();
   }
   if (phase == Phase::flushing) return set_flush_limit();
-  if (phase != Phase::gone) schedule_kill(std::min(kill_at, steady_clock::now() + grace));
+  if (phase != Phase::gone) schedule_kill(std::min(kill_at, SteadyClock::now() + grace));
 }
 
 void Workers::Impl::on_children() {
@@ -240,7 +236,7 @@ bool Workers::Impl::reap() {
     for (Worker& worker : workers) {
       if (worker.pid != pid || !worker.alive) continue;
       worker.alive = false;
-      worker.exit.ended = steady_clock::now();
+      worker.exit.ended = SteadyClock::now();
       take_status(status, worker.exit);
     }
   }
@@ -291,41 +287,37 @@ void Workers::Impl::report(std::size_t index) {
 
 void Workers::Impl::read_error_file_of(std::size_t index) {
   awaiting_files.insert(index);
-  files.run<std::optional<ErrorFile>>(
+  using File = std::optional<ErrorFile>;
+  files.run<File>(
+      error_file_limit,
       [path = workers[index].plan.error_file, since = started] {
         return read_error_file(path, since);
       },
-      [weak = weak_from_this(), index](std::optional<ErrorFile> file) {
+      [weak = weak_from_this(), index](std::optional<File> file) {
         const auto self = weak.lock();
-        if (!self || self->awaiting_files.erase(index) == 0) return;
-        WorkerExit& exit = self->workers[index].exit;
-        // An exception raised after our signal is no evidence of the cause.
-        const bool late =
-            exit.ours && file && file->raised.value_or(self->stopped_at) >= self->stopped_at;
-        if (!late) exit.error_file = std::move(file);
-        if (self->observer.exited) self->observer.exited(exit);
-        if (self->flushed && self->awaiting_files.empty()) self->on_gone();
+        if (self && self->awaiting_files.erase(index) == 1) self->heard(index, std::move(file));
       });
-  if (awaiting_files.size() > 1) return;  // the timer already runs
-  files_timer.expires_after(error_file_limit);
-  files_timer.async_wait(guarded(&Impl::give_up_on_files));
 }
 
-void Workers::Impl::give_up_on_files() {
-  const auto self = shared_from_this();  // a callback may destroy the owner
-  for (const std::size_t index : std::exchange(awaiting_files, {})) {
+void Workers::Impl::heard(std::size_t index, std::optional<std::optional<ErrorFile>> file) {
+  WorkerExit& exit = workers[index].exit;
+  if (!file) {
     say(fmt::format("on {} the error file {} cannot be read within {} s: its file server hangs",
                     host, workers[index].plan.error_file, error_file_limit.count() / 1000));
-    if (observer.exited) observer.exited(workers[index].exit);
+  } else if (*file) {
+    // An exception raised after our signal is no evidence of the cause.
+    const bool late = exit.ours && (*file)->raised.value_or(stopped_at) >= stopped_at;
+    if (!late) exit.error_file = *std::move(file);
   }
-  if (flushed) on_gone();
+  if (observer.exited) observer.exited(exit);
+  if (flushed && awaiting_files.empty()) on_gone();
 }
 
 // Ends the processes that the workers left behind.
 void Workers::Impl::leave() {
   phase = Phase::leaving;
   if (!killing) children->signal_all(SIGTERM);
-  schedule_kill(std::min(kill_at, steady_clock::now() + leftover_grace));
+  schedule_kill(std::min(kill_at, SteadyClock::now() + leftover_grace));
 }
 
 void Workers::Impl::schedule_kill(SteadyTime at) {
@@ -337,7 +329,7 @@ void Workers::Impl::schedule_kill(SteadyTime at) {
 
 void Workers::Impl::on_kill_timer() {
   if (phase == Phase::flushing) return;
-  const SteadyTime now = steady_clock::now();
+  const SteadyTime now = SteadyClock::now();
   if (!std::exchange(killing, true)) kill_since = now;
   if (now - kill_since > spawn::unkillable_limit) return give_up_on_the_unkillable();
   signal_groups(SIGKILL);
@@ -354,7 +346,7 @@ void Workers::Impl::give_up_on_the_unkillable() {
   for (Worker& worker : workers) {
     if (!worker.alive) continue;
     worker.alive = false;
-    worker.exit.ended = steady_clock::now();
+    worker.exit.ended = SteadyClock::now();
     worker.exit.signal = SIGKILL;
   }
   const auto self = shared_from_this();
@@ -396,7 +388,6 @@ void Workers::Impl::on_gone() {
   children->unwatch();
   report_timer.cancel();
   flush_timer.cancel();
-  files_timer.cancel();
   if (observer.gone) observer.gone();
 }
 
@@ -407,12 +398,11 @@ void Workers::Impl::destroy() {
   kill_timer.cancel();
   report_timer.cancel();
   flush_timer.cancel();
-  files_timer.cancel();
   const bool must_kill = phase == Phase::running || phase == Phase::leaving;
   phase = Phase::gone;
   if (!must_kill) return;
-  const SteadyTime deadline = steady_clock::now() + destruction_limit;
-  while (!reap() && steady_clock::now() < deadline) {
+  const SteadyTime deadline = SteadyClock::now() + destruction_limit;
+  while (!reap() && SteadyClock::now() < deadline) {
     signal_groups(SIGKILL);
     children->signal_all(SIGKILL);
     const timespec pause{0, 1'000'000};

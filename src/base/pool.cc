@@ -13,7 +13,7 @@
 
 namespace toprun {
 
-struct Pool::Shared {
+struct Pool::Shared : std::enable_shared_from_this<Pool::Shared> {
   struct Task {
     std::uint64_t number;
     Work work;
@@ -26,32 +26,42 @@ struct Pool::Shared {
   std::size_t idle = 0;
   Pool* pool = nullptr;  // null after the pool's destruction
 
-  static void serve(const std::shared_ptr<Shared>& shared);
+  void serve();
+  void do_one(Task task);
+  void deliver(std::uint64_t number, std::shared_ptr<void> answer);
 };
 
-void Pool::Shared::serve(const std::shared_ptr<Shared>& shared) {
+void Pool::Shared::serve() {
   ::pthread_setname_np(::pthread_self(), "toprun-pool");
-  std::unique_lock lock(shared->mutex);
-  while (shared->pool != nullptr) {
-    if (shared->queue.empty()) {
-      ++shared->idle;
-      shared->wake.wait(lock);
-      --shared->idle;
+  std::unique_lock lock(mutex);
+  while (pool != nullptr) {
+    if (queue.empty()) {
+      ++idle;
+      wake.wait(lock);
+      --idle;
       continue;
     }
-    Task task = std::move(shared->queue.front());
-    shared->queue.pop_front();
+    Task task = std::move(queue.front());
+    queue.pop_front();
     lock.unlock();
-    std::shared_ptr<void> answer = task.work();
-    task.work = {};
+    do_one(std::move(task));
     lock.lock();
-    if (shared->pool == nullptr) return;  // the io_context may be gone too
-    boost::asio::post(shared->pool->io_, [weak = std::weak_ptr(shared), number = task.number,
-                                          answer = std::move(answer)] {
-      const auto self = weak.lock();
-      if (self && self->pool != nullptr) self->pool->finish(number, answer.get());
-    });
   }
+}
+
+// The task's own objects are gone before its answer is delivered.
+void Pool::Shared::do_one(Task task) {
+  std::shared_ptr<void> answer = task.work();
+  task.work = {};
+  const std::lock_guard lock(mutex);
+  if (pool != nullptr) deliver(task.number, std::move(answer));  // else the io_context may be gone
+}
+
+void Pool::Shared::deliver(std::uint64_t number, std::shared_ptr<void> answer) {
+  boost::asio::post(pool->io_, [weak = weak_from_this(), number, answer = std::move(answer)] {
+    const auto self = weak.lock();
+    if (self && self->pool != nullptr) self->pool->finish(number, answer.get());
+  });
 }
 
 Pool::Pool(boost::asio::io_context& io) : Pool(io, Limits{}) {}
@@ -69,29 +79,46 @@ Pool::~Pool() {
   shared_->wake.notify_all();
 }
 
-bool Pool::put(Work work, Done done) {
-  bool taken = false;
-  {
-    const std::lock_guard lock(shared_->mutex);
-    if (shared_->queue.size() >= limits_.waiting + shared_->idle) return false;
-    const bool wanted = shared_->queue.size() >= shared_->idle;
-    if (wanted && shared_->threads < limits_.threads) start_thread();
-    taken = shared_->threads > 0;
-    if (taken) shared_->queue.push_back({++last_number_, std::move(work)});
+void Pool::put(std::chrono::milliseconds limit, Work work, Done done) {
+  const std::uint64_t number = ++last_number_;
+  Awaited& awaited = awaited_.try_emplace(number, io_, std::move(done)).first->second;
+  if (!guard_) guard_.emplace(io_.get_executor());
+  if (!queue(number, std::move(work))) return shared_->deliver(number, nullptr);
+  awaited.limit.expires_after(limit);
+  awaited.limit.async_wait(
+      [weak = std::weak_ptr(shared_), number](const boost::system::error_code& cancelled) {
+        const auto shared = weak.lock();
+        if (!cancelled && shared && shared->pool != nullptr) shared->pool->finish(number, nullptr);
+      });
+}
+
+// False: the queue is full.
+bool Pool::queue(std::uint64_t number, Work work) {
+  Shared::Task task{number, std::move(work)};
+  if (StandIn* const stand_in = StandIn::of_this_thread()) {
+    return stand_in->take([weak = std::weak_ptr(shared_), task = std::move(task)]() mutable {
+      if (const auto shared = weak.lock()) shared->do_one(std::move(task));
+    });
   }
-  if (!taken) {  // no thread could be started (ulimit -u, -v): do the work here
-    boost::asio::post(io_,
-                      [work = std::move(work), done = std::move(done)] { done(work().get()); });
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->queue.size() >= limits_.waiting + shared_->idle) return false;
+  const bool wanted = shared_->queue.size() >= shared_->idle;
+  if (wanted && shared_->threads < limits_.threads) start_thread();
+  if (shared_->threads > 0) {
+    shared_->queue.push_back(std::move(task));
+    lock.unlock();
+    shared_->wake.notify_one();
     return true;
   }
-  shared_->wake.notify_one();
-  awaited_.emplace(last_number_, std::move(done));
-  if (!guard_) guard_.emplace(io_.get_executor());
+  lock.unlock();  // no thread could be started (ulimit -u, -v): do the work here
+  boost::asio::post(io_, [weak = std::weak_ptr(shared_), task = std::move(task)]() mutable {
+    if (const auto shared = weak.lock()) shared->do_one(std::move(task));
+  });
   return true;
 }
 
 void Pool::start_thread() {
-  auto thread = quiet_thread([shared = shared_] { Shared::serve(shared); });
+  auto thread = quiet_thread([shared = shared_] { shared->serve(); });
   if (!thread) return;
   thread->detach();
   ++shared_->threads;
@@ -100,7 +127,7 @@ void Pool::start_thread() {
 void Pool::finish(std::uint64_t number, void* answer) {
   auto node = awaited_.extract(number);
   if (awaited_.empty()) guard_.reset();
-  if (node) node.mapped()(answer);  // may destroy this pool
+  if (node) node.mapped().done(answer);  // may destroy this pool
 }
 
 }  // namespace toprun

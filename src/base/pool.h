@@ -12,8 +12,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "base/timer.h"
 
 namespace toprun {
 
@@ -23,6 +24,9 @@ namespace toprun {
 // after the pool and the run are gone. The pool delivers its answer on the io_context's thread, the
 // only thread that may call the pool. An exception in `work` ends the process. If the system gives
 // no thread, `work` runs on the io_context's thread.
+//
+//   queued --a thread is free--> working --its end--> answered
+//   queued, working --the limit--> given up: an answer that comes later is dropped
 class Pool {
  public:
   struct Limits {
@@ -40,44 +44,54 @@ class Pool {
 
   boost::asio::io_context& io() const { return io_; }
 
-  // Calls `work` on a thread, then `done` with its answer. False if the queue is full: then it
-  // calls neither.
+  // Calls `work` on a thread, then `done` with its answer; with nothing if that takes longer than
+  // `limit` or the queue is full. `done` is called once, and not before run() returns.
   template <class T>
-  bool run(std::function<T()> work, std::function<void(T)> done) {
-    return put(
+  void run(std::chrono::milliseconds limit, std::function<T()> work,
+           std::function<void(std::optional<T>)> done) {
+    put(
+        limit,
         [work = std::move(work)]() -> std::shared_ptr<void> { return std::make_shared<T>(work()); },
-        [done = std::move(done)](void* answer) { done(std::move(*static_cast<T*>(answer))); });
+        [done = std::move(done)](void* answer) {
+          done(answer == nullptr ? std::nullopt
+                                 : std::optional<T>(std::move(*static_cast<T*>(answer))));
+        });
   }
 
-  // The answer of `work`, or nothing if it takes longer than `limit` or the queue is full. `work`
-  // must be a named object: g++ 12 destroys temporaries in a co_await twice.
+  // The same for a coroutine. `work` must be a named object: g++ 12 destroys temporaries in a
+  // co_await twice.
   template <class T>
   boost::asio::awaitable<std::optional<T>> answer(std::function<T()> work,
                                                   std::chrono::milliseconds limit) {
     const auto got = std::make_shared<std::optional<T>>();
-    const auto timer = std::make_shared<boost::asio::steady_timer>(io_, limit);
-    const bool taken = run<T>(std::move(work), [got, timer](T value) {
-      got->emplace(std::move(value));
-      timer->expires_at(std::chrono::steady_clock::time_point::min());
+    const auto over = std::make_shared<Timer>(io_, SteadyTime::max());
+    run<T>(limit, std::move(work), [got, over](std::optional<T> value) {
+      *got = std::move(value);
+      over->expires_at(SteadyTime::min());
     });
-    if (!taken) co_return std::nullopt;
-    co_await timer->async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    co_await over->async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     co_return std::move(*got);
   }
 
  private:
   using Work = std::function<std::shared_ptr<void>()>;
-  using Done = std::function<void(void*)>;
+  using Done = std::function<void(void*)>;  // null: there is no answer
   struct Shared;
+  struct Awaited {
+    Awaited(boost::asio::io_context& io, Done what) : done(std::move(what)), limit(io) {}
+    Done done;
+    Timer limit;
+  };
 
-  bool put(Work work, Done done);
+  void put(std::chrono::milliseconds limit, Work work, Done done);
+  bool queue(std::uint64_t number, Work work);
   void start_thread();
   void finish(std::uint64_t number, void* answer);
 
   boost::asio::io_context& io_;
   const Limits limits_;
   std::shared_ptr<Shared> shared_;  // with the threads
-  std::map<std::uint64_t, Done> awaited_;
+  std::map<std::uint64_t, Awaited> awaited_;
   std::uint64_t last_number_ = 0;
   // Keeps the io_context running while only a thread is working.
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard_;

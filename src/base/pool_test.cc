@@ -17,6 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::chrono::minutes long_enough{1};
+
 // What a thread waits for until the test lets it go, or for ever.
 struct Gate {
   std::mutex mutex;
@@ -50,14 +52,15 @@ TEST(Pool, WorksElsewhereAndAnswersHere) {
   char name[16] = {};
   std::string got;
   pool.run<std::string>(
+      long_enough,
       [&] {
         worked = std::this_thread::get_id();
         ::pthread_getname_np(::pthread_self(), name, sizeof name);
         return std::string("answer");
       },
-      [&](std::string answer) {
+      [&](std::optional<std::string> answer) {
         EXPECT_EQ(std::this_thread::get_id(), here);
-        got = std::move(answer);
+        got = answer.value_or("none");
       });
   io.run();  // does not run out before the answer
   EXPECT_EQ(got, "answer");
@@ -72,8 +75,8 @@ TEST(Pool, TakesWhatCanOnlyBeMovedAndKeepsItsThreads) {
   for (int i = 0; i < 100; ++i) {
     std::unique_ptr<std::thread::id> got;
     pool.run<std::unique_ptr<std::thread::id>>(
-        [] { return std::make_unique<std::thread::id>(std::this_thread::get_id()); },
-        [&](std::unique_ptr<std::thread::id> answer) { got = std::move(answer); });
+        long_enough, [] { return std::make_unique<std::thread::id>(std::this_thread::get_id()); },
+        [&](std::optional<std::unique_ptr<std::thread::id>> answer) { got = *std::move(answer); });
     io.restart();
     io.run();
     ASSERT_TRUE(got);
@@ -86,32 +89,57 @@ TEST(Pool, WhatHangsHoldsUpOnlyItsOwnThread) {
   boost::asio::io_context io;
   const auto gate = std::make_shared<Gate>();
   Pool pool(io, {.threads = 2, .waiting = 10});
-  ASSERT_TRUE(pool.run<int>([gate] { return gate->wait(); }, [](int) {}));
+  pool.run<int>(long_enough, [gate] { return gate->wait(); }, [](std::optional<int>) {});
   int answers = 0;
   for (int i = 0; i < 5; ++i) {
-    pool.run<int>([i] { return i; },
-                  [&, i](int answer) {
-                    EXPECT_EQ(answer, i);
-                    if (++answers == 5) gate->let_go();
-                  });
+    pool.run<int>(
+        long_enough, [i] { return i; },
+        [&, i](std::optional<int> answer) {
+          EXPECT_EQ(answer, i);
+          if (++answers == 5) gate->let_go();
+        });
   }
   io.run();
   EXPECT_EQ(answers, 5);
 }
 
-TEST(Pool, RefusesBeyondItsLimit) {
+TEST(Pool, WhatFindsTheQueueFullHasNoAnswer) {
   boost::asio::io_context io;
   const auto gate = std::make_shared<Gate>();
   Pool pool(io, {.threads = 1, .waiting = 2});
-  const auto put = [&] { return pool.run<int>([gate] { return gate->wait(); }, [](int) {}); };
-  ASSERT_TRUE(put());
+  std::vector<std::optional<int>> answers(4, -1);
+  const auto put = [&](std::size_t i) {
+    pool.run<int>(
+        long_enough, [gate] { return gate->wait(); },
+        [&, i](std::optional<int> answer) {
+          answers[i] = answer;
+          if (i == 3) gate->let_go();  // the last question is the first to be answered
+        });
+    EXPECT_EQ(answers[i], -1) << "answered before run() returned";
+  };
+  put(0);
   gate->await(1);
-  EXPECT_TRUE(put());
-  EXPECT_TRUE(put());
-  EXPECT_FALSE(put());
-  gate->let_go();
+  for (const std::size_t i : {1u, 2u, 3u}) put(i);
   io.run();
-  EXPECT_TRUE(put());
+  EXPECT_EQ(answers, (std::vector<std::optional<int>>{0, 0, 0, std::nullopt}));
+}
+
+TEST(Pool, WhatTakesTooLongHasNoAnswerAndIsHeardOnce) {
+  boost::asio::io_context io;
+  const auto gate = std::make_shared<Gate>();
+  Pool pool(io, {.threads = 1, .waiting = 2});
+  std::vector<std::optional<int>> answers;
+  pool.run<int>(
+      20ms, [gate] { return gate->wait(); },
+      [&](std::optional<int> answer) {
+        answers.push_back(answer);
+        gate->let_go();
+        pool.run<int>(
+            long_enough, [] { return 7; },
+            [&](std::optional<int> next) { answers.push_back(next); });
+      });
+  io.run();
+  EXPECT_EQ(answers, (std::vector<std::optional<int>>{std::nullopt, 7}));
 }
 
 TEST(Pool, EndsAlthoughAThreadIsStuck) {
@@ -121,9 +149,10 @@ TEST(Pool, EndsAlthoughAThreadIsStuck) {
   {
     boost::asio::io_context io;
     Pool pool(io, {.threads = 1, .waiting = 2});
-    pool.run<int>([gate] { return gate->wait(); }, [&](int) { answered = true; });
+    const auto done = [&](std::optional<int>) { answered = true; };
+    pool.run<int>(long_enough, [gate] { return gate->wait(); }, done);
     gate->await(1);
-    pool.run<int>([began] { return *began = true, 0; }, [&](int) { answered = true; });
+    pool.run<int>(long_enough, [began] { return *began = true, 0; }, done);
   }
   gate->let_go();
   std::this_thread::sleep_for(50ms);
@@ -156,7 +185,7 @@ TEST(Pool, AnAnswerMayEndThePool) {
   boost::asio::io_context io;
   auto pool = std::make_unique<Pool>(io);
   for (int i = 0; i < 3; ++i) {
-    pool->run<int>([] { return 0; }, [&](int) { pool.reset(); });
+    pool->run<int>(long_enough, [] { return 0; }, [&](std::optional<int>) { pool.reset(); });
   }
   io.run();
   EXPECT_FALSE(pool);

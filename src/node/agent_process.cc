@@ -15,13 +15,14 @@
 #include "base/files.h"
 #include "base/quietly.h"
 #include "base/text.h"
+#include "base/timer.h"
 #include "base/uncaught.h"
 #include "base/voice.h"
 #include "hosts/resolve.h"
-#include "node/ending.h"
 #include "node/look.h"
 #include "node/member.h"
 #include "node/root.h"
+#include "node/run_through.h"
 #include "node/session.h"
 #include "node/workplan.h"
 #include "plan/orders.h"
@@ -126,7 +127,7 @@ void end_at_signals(Session& session) {
 // If two agents are configured as the root, the others find the one at the endpoint.
 asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
   const plan::Job& job = session.job;
-  asio::steady_timer pause(session.io);
+  Timer pause(session.io);
   while (root.is_gathering()) {
     const auto there = co_await rendezvous::who_listens(
         session.pool, job.root_host, job.ports.front(), session.identity, job.patience);
@@ -174,29 +175,10 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   if (!owns_endpoint) {
     asio::co_spawn(session.io, look_for_a_rival(session, root), end_of_task);
   }
-  // The member runs beside the root until the root tells it, as all others, to finish.
-  asio::co_spawn(session.io, member.run(),
-                 [](const std::exception_ptr& error, int) { end_of_task(error); });
-  const run::Course record = co_await root.run();
-  // The output of other nodes' workers (--gather-output) comes before the run's last line.
-  [[maybe_unused]] const bool all_shown = co_await session.flushed();
-  // This comes first: an engine may end all processes as soon as the first has ended.
-  co_await root.tell_the_end(record);
-  session.ended_with = record.verdict.exit_code;
-  co_await root.farewell();
-  co_await member.clear_up();
-  if (session.container) co_await session.container->end();
+  const int exit_code = co_await lead(session, root, member);
   // Links and timers may still call the root: it has to outlive the event loop.
   co_await session.last_words();
-  co_return code_to_leave_with(session.job, record.verdict.exit_code);
-}
-
-// Closes the link and waits until the root has received all messages.
-asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Link> link) {
-  const auto closed = std::make_shared<asio::steady_timer>(io, run::farewell_timeout);
-  link->on_closed = [closed] { closed->cancel(); };
-  link->close();
-  co_await closed->async_wait(quietly);
+  co_return code_to_leave_with(session.job, exit_code);
 }
 
 // Only a few nodes ask the engine.
@@ -288,10 +270,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret, std::optional<Er
   }
   Member member(session, joined->channel, joined->root, joined->root_agent);
   joined->channel->start();
-  const int exit_code = co_await member.run();
-  co_await member.clear_up();
-  if (session.container) co_await session.container->end();
-  co_await part(session.io, joined->channel);
+  const int exit_code = co_await follow(session, member, joined->channel);
   co_await session.last_words();
   co_return exit_code;
 }
@@ -428,7 +407,8 @@ void block_signals() {
 }  // namespace
 
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd) {
-  Session session(job, heartbeat_fd);
+  asio::io_context io(1);
+  Session session(io, job, heartbeat_fd);
   if (orders.from_launcher) {
     if (auto followed = session.follow_launcher(); !followed) {
       say(followed.error().line());

@@ -6,11 +6,11 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/clock.h"
 #include "base/quietly.h"
+#include "base/timer.h"
 
 namespace toprun::node {
 
@@ -29,7 +29,7 @@ class Inbox {
   // The next event, or nullopt once `deadline` has passed.
   boost::asio::awaitable<std::optional<Event>> next(std::optional<SteadyTime> deadline = {}) {
     while (events_.empty()) {
-      if (deadline && std::chrono::steady_clock::now() >= *deadline) co_return std::nullopt;
+      if (deadline && SteadyClock::now() >= *deadline) co_return std::nullopt;
       arrived_.expires_at(deadline.value_or(SteadyTime::max()));
       co_await arrived_.async_wait(quietly);
     }
@@ -39,7 +39,7 @@ class Inbox {
   }
 
  private:
-  boost::asio::steady_timer arrived_;
+  Timer arrived_;
   std::deque<Event> events_;
 };
 

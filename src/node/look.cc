@@ -4,11 +4,11 @@
 
 #include <chrono>
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/console.h"
 #include "base/quietly.h"
+#include "base/timer.h"
 #include "fabric/as_needed.h"
 #include "fabric/profile_script.h"
 #include "probes/preflight.h"
@@ -17,7 +17,6 @@
 
 namespace toprun::node {
 namespace asio = boost::asio;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -80,13 +79,13 @@ Sights joined(Sights seen, const Network& network) {
 }  // namespace
 
 struct Look::State {
-  explicit State(asio::io_context& io) : began(steady_clock::now()), over(io, began + look_limit) {}
+  explicit State(asio::io_context& io) : began(SteadyClock::now()), over(io, SteadyTime::max()) {}
 
   bool is_whole() const { return around && network; }
-  bool is_over() const { return is_whole() || steady_clock::now() >= over.expiry(); }
 
   SteadyTime began;
-  asio::steady_timer over;
+  int unanswered = 0;  // questions to the pool
+  Timer over;          // is cancelled at each answer
   std::optional<Sights> around;
   std::optional<Network> network;
 };
@@ -99,26 +98,28 @@ Look::Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit)
 void Look::begin() {
   state_ = std::make_shared<State>(pool_.io());
   if (needs_network(*job_)) {
-    pool_.run<Network>([job = job_] { return look_at_network(*job); },
-                       [state = state_](Network network) {
-                         state->network = std::move(network);
-                         state->over.cancel();
-                       });
+    ask<Network>([job = job_] { return look_at_network(*job); }, &State::network);
   } else {
     state_->network.emplace();
   }
-  pool_.run<Sights>([job = job_, fit = fit_] { return look_around(*job, fit); },
-                    [state = state_](Sights seen) {
-                      state->around = std::move(seen);
-                      state->over.cancel();
-                    });
+  ask<Sights>([job = job_, fit = fit_] { return look_around(*job, fit); }, &State::around);
+}
+
+template <class T>
+void Look::ask(std::function<T()> look, std::optional<T> State::* answer) {
+  ++state_->unanswered;
+  pool_.run<T>(look_limit, std::move(look), [state = state_, answer](std::optional<T> seen) {
+    (*state).*answer = std::move(seen);
+    --state->unanswered;
+    state->over.cancel();
+  });
 }
 
 asio::awaitable<Sights> Look::seen() {
   // A look that hangs keeps two of the pool's threads, and another would keep the rest.
-  if (state_->is_whole() && steady_clock::now() > state_->began + stale_after) begin();
+  if (state_->is_whole() && SteadyClock::now() > state_->began + stale_after) begin();
   const auto state = state_;
-  while (!state->is_over()) co_await state->over.async_wait(quietly);
+  while (state->unanswered > 0) co_await state->over.async_wait(quietly);
   if (!state->is_whole()) {
     say(
         fmt::format("{}: a file system hangs, so this node joins without a look at its script and "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,8 @@ class Look {
  private:
   struct State;
   void begin();
+  template <class T>
+  void ask(std::function<T()> look, std::optional<T> State::* answer);
 
   Pool& pool_;
   std::shared_ptr<const plan::Job> job_;

@@ -14,12 +14,12 @@
 #include "agent/keeper.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "base/timer.h"
 #include "base/uncaught.h"
 #include "node/ending.h"
 #include "node/node_log.h"
 #include "node/notice.h"
 #include "output/copying_console.h"
-#include "rendezvous/dial.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
@@ -48,7 +48,7 @@ bool has_own_terminal(const plan::Job& job) {
   return job.place.engine == manual && !job.environment.has("SLURM_STEP_ID");
 }
 
-run::PartSettings settings_of(const Session& session,
+run::PartSettings settings_of(const Services& session,
                               const std::optional<hosts::Address>& root_address) {
   const plan::Job& job = session.job;
   run::PartSettings settings;
@@ -85,7 +85,7 @@ void forget_loopback(std::vector<std::string>& addresses) {
 
 }  // namespace
 
-Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
+Member::Member(Services& session, std::shared_ptr<rendezvous::Link> root,
                std::optional<hosts::Address> root_address, std::string root_agent)
     : session_(session),
       root_(std::move(root)),
@@ -101,20 +101,13 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   };
   session_.on_signal = [this](int signal, bool for_all) {
     push(run::GotSignal{signal, meaning_of(signal, session_.job.options), for_all,
-                        std::chrono::steady_clock::now()});
+                        SteadyClock::now()});
   };
   session_.on_orphaned = [this](std::string why, milliseconds grace) {
     push(run::KeeperLost{std::move(why), grace});
   };
   session_.on_resize = [this] {
     if (workers_) workers_->resize();
-  };
-  session_.on_arrivals = [this] {
-    report_arrivals();
-    if (session_.prefetch) session_.prefetch->ranks_have_imported();
-  };
-  session_.on_alarm = [this](const hang::Alarm& alarm) {
-    push(run::RankAlarmed{part_.assignment().attempt, alarm});
   };
   if (session_.prefetch) {
     session_.prefetch->on_read = [this] { report_prefetch(); };
@@ -136,7 +129,7 @@ asio::awaitable<int> Member::run() {
   while (!part_.over()) {
     const auto wake_at = part_.wake_at();
     auto event = co_await inbox_.next(wake_at);
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = SteadyClock::now();
     if (event) {
       part_.on(*std::move(event), now);
     } else {
@@ -148,8 +141,6 @@ asio::awaitable<int> Member::run() {
   session_.on_orphaned = {};
   session_.on_pause = {};
   session_.on_resize = {};
-  session_.on_arrivals = {};
-  session_.on_alarm = {};
   if (session_.prefetch) session_.prefetch->on_read = {};
   root_->on_message = {};
   root_->on_lost = {};
@@ -182,14 +173,24 @@ void Member::act(const run::Report& report) {
 // The workers of the previous attempt are gone, and none of their clients may remain.
 void Member::act(const run::FindStore& find) {
   workers_.reset();
-  const bool here = find.assignment->store->agent == session_.identity.agent;
-  session_.renew_store(here, find.assignment->world_size,
-                       [this, assignment = find.assignment] { locate_store(*assignment); });
+  const bool here = find.assignment->store->agent == session_.agent_id;
+  const int attempt = find.assignment->attempt;
+  session_.renew_store(
+      here, find.assignment->world_size,
+      {[this, assignment = find.assignment] { locate_store(*assignment); },
+       [this, attempt] { ranks_have_arrived(attempt); },
+       [this, attempt](const hang::Alarm& alarm) { push(run::RankAlarmed{attempt, alarm}); }});
+}
+
+void Member::ranks_have_arrived(int attempt) {
+  if (part_.over() || part_.assignment().attempt != attempt) return;
+  report_arrivals(attempt);
+  if (session_.prefetch) session_.prefetch->ranks_have_imported();
 }
 
 void Member::locate_store(const rendezvous::Assignment& assignment) {
   rendezvous::StoreAddress store = *assignment.store;
-  const bool here = store.agent == session_.identity.agent;
+  const bool here = store.agent == session_.agent_id;
   const bool beside = session_.job.reach() == hosts::Reach::this_host;
   if (!store.exact.empty() || beside || (here && !session_.job.several_processes())) {
     return push(run::StoreFound{assignment.attempt,
@@ -212,8 +213,7 @@ void Member::locate_store(const rendezvous::Assignment& assignment) {
 }
 
 asio::awaitable<void> Member::find_store(int attempt, rendezvous::StoreAddress store) {
-  const auto address = co_await rendezvous::find_store(session_.io, std::move(store),
-                                                       session_.identity, session_.job.patience);
+  const auto address = co_await session_.find_store(std::move(store));
   if (!address) {
     push(run::StoreFound{attempt, std::unexpected(address.error())});
     co_return;
@@ -278,7 +278,7 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
   if (runs && session_.job.options.hang_timeout) {
     asio::co_spawn(session_.io, watch_progress(wanted.assignment->attempt), end_of_task);
   }
-  if (runs && wanted.assignment->store->agent == session_.identity.agent) {
+  if (runs && wanted.assignment->store->agent == session_.agent_id) {
     asio::co_spawn(session_.io, watch_arrivals(wanted.assignment->attempt), end_of_task);
   }
 }
@@ -321,7 +321,8 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
         output::Relay::credit_among(static_cast<std::size_t>(wanted.assignment->group_world_size)));
   }
   planned->output.console = console_;
-  workers_ = std::make_unique<agent::Workers>(session_.io, children(), job.place.node_name, plans_,
+  workers_ = std::make_unique<agent::Workers>(session_.io, session_.children(), job.place.node_name,
+                                              plans_,
                                               agent::Workers::Observer{
                                                   [this](const agent::WorkerExit& exit) {
                                                     exits_.push_back(exit);
@@ -348,17 +349,8 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   co_return news;
 }
 
-std::shared_ptr<agent::Children> Member::children() {
-  if (session_.container) return session_.container->shim();
-  std::shared_ptr<agent::Children> own =
-      agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name,
-                          session_.warm ? session_.warm->parent() : nullptr);
-  own->on_progress = [this] { session_.show_life(); };
-  return own;
-}
-
 void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_log) {
-  console_ = session_.terminal;
+  console_ = session_.console;
   if (root_address_ && session_.job.options.gather_output) {
     const auto deliver = [root = root_](bool is_err, std::string lines) {
       root->send(rendezvous::to_wire(
@@ -376,8 +368,9 @@ void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_lo
 }
 
 void Member::conclude() {
-  const store::Server::Came came = session_.store->came();
-  if (came.joined > 0 && std::cmp_less(came.met, part_.assignment().world_size)) report_arrivals();
+  const store::Server::Came came = session_.came();
+  const rendezvous::Assignment& part = part_.assignment();
+  if (came.joined > 0 && std::cmp_less(came.met, part.world_size)) report_arrivals(part.attempt);
   if (proof_.nccl_logs.empty()) return push(run::WorkersGone{last_words()});
   asio::co_spawn(session_.io, conclude_with_proof(), end_of_task);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,13 +9,11 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "agent/workers.h"
-#include "evidence/nccl_ras.h"
 #include "evidence/recorders.h"
 #include "hosts/address.h"
 #include "node/inbox.h"
-#include "node/progress.h"
 #include "node/ranks_meter.h"
-#include "node/session.h"
+#include "node/services.h"
 #include "node/workplan.h"
 #include "output/relay.h"
 #include "probes/network_proof.h"
@@ -30,7 +29,7 @@ class Member {
  public:
   // `root_address`: the address at which this host reached the root; unset in the root's own
   // process. A member that cannot take part reports that at once.
-  Member(Session& session, std::shared_ptr<rendezvous::Link> root,
+  Member(Services& session, std::shared_ptr<rendezvous::Link> root,
          std::optional<hosts::Address> root_address, std::string root_agent);
 
   // Runs until the root ends the run or is lost; returns the exit code.
@@ -60,13 +59,23 @@ class Member {
   void act(const run::TellEndWithoutRoot&);
   void act(const run::TellKeeperOfSilence&);
 
+  bool runs(int attempt) const;
+  // What is done with an answer about the ranks of an attempt, which may come when they are gone:
+  // then, or if there is none, nothing. What a question needs of the ranks is taken when it is
+  // asked.
+  template <class T>
+  std::function<void(std::optional<T>)> for_attempt(int attempt, std::function<void(T)> done) {
+    return [this, attempt, done = std::move(done)](std::optional<T> answer) {
+      if (answer && runs(attempt)) done(*std::move(answer));
+    };
+  }
+
   void locate_store(const rendezvous::Assignment& assignment);
   boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
   boost::asio::awaitable<void> await_workplace(int attempt);
   boost::asio::awaitable<Result<void>> await_copy(int attempt);
   workplace::Workplace workplace() const;
   void choose_console(const rendezvous::Assignment& assignment, Fd node_log);
-  std::shared_ptr<agent::Children> children();
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
   boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
@@ -81,7 +90,8 @@ class Member {
   boost::asio::awaitable<void> conclude_with_proof();
   rendezvous::Gone last_words() const;
   void report_prefetch();
-  void report_arrivals();
+  void report_arrivals(int attempt);
+  void ranks_have_arrived(int attempt);
   // Reports the ranks that have come to the store here while others have not.
   boost::asio::awaitable<void> watch_arrivals(int attempt);
   rendezvous::Arrivals arrivals() const;
@@ -97,7 +107,7 @@ class Member {
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
 
-  Session& session_;
+  Services& session_;
   std::shared_ptr<rendezvous::Link> root_;
   std::optional<hosts::Address> root_address_;
   std::string root_agent_;

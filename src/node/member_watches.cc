@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/quietly.h"
+#include "base/timer.h"
 #include "evidence/last_act.h"
 #include "node/member.h"
 #include "probes/network_watch.h"
@@ -39,56 +39,59 @@ milliseconds age(SteadyTime time, SteadyTime now) {
 
 }  // namespace
 
+// Whether the ranks of this attempt run, or are being started.
+bool Member::runs(int attempt) const {
+  const bool is_alive =
+      part_.state() == run::PartState::starting || part_.state() == run::PartState::running;
+  return is_alive && part_.assignment().attempt == attempt;
+}
+
 void Member::count_network(int attempt) {
   using Counters = std::vector<fabric::PortCounters>;
-  session_.pool.run<Counters>([] { return fabric::read_counters(fabric::Sysfs()); },
-                              [this, attempt](Counters counters) {
-                                const bool runs = !proof_.nccl_logs.empty();
-                                if (!runs || part_.assignment().attempt != attempt) return;
-                                proof_.counters = std::move(counters);
-                              });
+  session_.pool.run<Counters>(
+      network_look_limit, [] { return fabric::read_counters(fabric::Sysfs()); },
+      for_attempt<Counters>(attempt,
+                            [this](Counters counters) { proof_.counters = std::move(counters); }));
 }
 
 asio::awaitable<void> Member::watch_network(int attempt) {
   const auto watch = std::make_shared<probes::NetworkWatch>(proof_.nccl_logs,
                                                             fabric::fast_path(*session_.network));
-  asio::steady_timer pause(session_.io);
+  Timer pause(session_.io);
   while (true) {
     pause.expires_after(between_network_looks);
     co_await pause.async_wait(quietly);
-    const bool runs = part_.state() == run::PartState::running;
-    if (!runs || part_.assignment().attempt != attempt) co_return;
+    if (!runs(attempt)) co_return;
     struct Seen {
       std::optional<std::string> why;
       bool is_settled = false;
     };
     std::function<Seen()> look = [watch] { return Seen{watch->look(), watch->is_settled()}; };
     const auto seen = co_await session_.pool.answer<Seen>(std::move(look), network_look_limit);
-    if (!seen) co_return;  // a file system that hangs tells nothing
+    if (!seen || !runs(attempt)) co_return;  // a file system that hangs tells nothing
     if (seen->why) push(run::NetworkRefused{attempt, probes::no_rdma(*seen->why)});
     if (seen->why || seen->is_settled) co_return;
   }
 }
 
-void Member::report_arrivals() {
-  push(run::RanksArrived{part_.assignment().attempt, arrivals()});
+void Member::report_arrivals(int attempt) {
+  push(run::RanksArrived{attempt, arrivals()});
 }
 
 asio::awaitable<void> Member::watch_arrivals(int attempt) {
   const auto world = static_cast<std::size_t>(part_.assignment().world_size);
-  asio::steady_timer pause(session_.io);
+  Timer pause(session_.io);
   std::pair<std::size_t, std::size_t> reported;
   for (auto wait = first_look_at_arrivals;; wait = std::min(2 * wait, longest_between_looks)) {
     pause.expires_after(wait);
     co_await pause.async_wait(quietly);
-    const bool runs = part_.state() == run::PartState::running;
-    if (!runs || part_.assignment().attempt != attempt) co_return;
-    const store::Server::Came came = session_.store->came();
+    if (!runs(attempt)) co_return;
+    const store::Server::Came came = session_.came();
     if (came.met == world) co_return;
     const bool some_are_missing = came.joined < world || came.met > 0;
     if (came.joined > 0 && some_are_missing && reported != std::pair(came.joined, came.met)) {
       reported = {came.joined, came.met};
-      report_arrivals();
+      report_arrivals(attempt);
     }
   }
 }
@@ -115,27 +118,24 @@ std::vector<RunningRank> Member::running_ranks() const {
 
 asio::awaitable<void> Member::watch_progress(int attempt) {
   const milliseconds limit = *session_.job.options.hang_timeout;
-  const auto progress = std::make_shared<Progress>(running_ranks());
+  using Glances = RankSight::Glances;
+  const auto watch = session_.sight->watch(running_ranks());
   hang::Stillness stillness(limit);
   std::optional<hang::Still> told;
   is_still_ = false;
   unread_.clear();
-  SteadyTime last = std::chrono::steady_clock::now();
-  asio::steady_timer pause(session_.io);
+  SteadyTime last = SteadyClock::now();
+  Timer pause(session_.io);
   while (true) {
     pause.expires_after(std::clamp(limit / 20, shortest_between_glances, longest_between_glances));
     co_await pause.async_wait(quietly);
-    const auto runs = [&] {
-      return part_.state() == run::PartState::running && part_.assignment().attempt == attempt;
-    };
-    if (!runs()) co_return;
-    using Glances = std::optional<std::vector<hang::Glance>>;
-    std::function<Glances()> look = [progress] { return progress->look(); };
+    if (!runs(attempt)) co_return;
+    std::function<Glances()> look = watch;
     const auto answer = co_await session_.pool.answer<Glances>(std::move(look), glance_limit);
     const Glances glances = answer.value_or(std::nullopt);
-    if (!runs()) co_return;
+    if (!runs(attempt)) co_return;
     if (!glances) continue;
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = SteadyClock::now();
     // While the job is suspended nobody makes progress.
     const bool was_away = now - last > longest_gap;
     last = now;
@@ -166,38 +166,43 @@ void Member::act(const run::LookAtWorkers& look) {
   std::optional<Environment> asks_nccl;
   if (look.is_hang && !root_address_ && !plans_.empty()) asks_nccl = plans_.front().environment;
   session_.pool.run<Seen>(
-      [ranks = running_ranks(), job = session_.shared_job, files = std::move(files),
-       asks_nccl = std::move(asks_nccl)] {
-        return Seen{places_of(ranks, job->environment), evidence::listening(files),
-                    asks_nccl ? evidence::connect_to_nccl(*asks_nccl) : nullptr};
+      run::recorded_limit,
+      [sight = session_.sight, ranks = running_ranks(), job = session_.shared_job,
+       files = std::move(files), asks_nccl = std::move(asks_nccl)] {
+        return Seen{sight->places_of(ranks, job->environment), sight->listening(files),
+                    asks_nccl ? sight->connect_to_nccl(*asks_nccl) : nullptr};
       },
-      [this, look](Seen seen) {
+      for_attempt<Seen>(look.attempt, [this, look](Seen seen) {
         if (look.is_hang) unread_ = evidence::unread_ranks(seen.groups);
         const int more = (seen.recorders.empty() ? 0 : 1) + (seen.nccl ? 1 : 0);
         push(run::LookedAtWorkers{look.attempt, {look.look, std::move(seen.groups), more}});
         if (!seen.recorders.empty()) ask_recorders(look, std::move(seen.recorders));
         if (seen.nccl) ask_nccl(look, std::move(seen.nccl));
-      });
+      }));
 }
 
 void Member::ask_recorders(const run::LookAtWorkers& look,
                            std::vector<evidence::RecorderFiles> files) {
   session_.pool.run<recorder::Summary>(
-      [files = std::move(files)] { return evidence::ask_recorders(files, run::recorders_limit); },
-      [this, look](recorder::Summary summary) {
+      run::recorded_limit,
+      [sight = session_.sight, files = std::move(files)] {
+        return sight->ask_recorders(files, run::recorders_limit);
+      },
+      for_attempt<recorder::Summary>(look.attempt, [this, look](recorder::Summary summary) {
         push(run::WorkersTold{look.attempt, {look.look, std::move(summary)}});
-      });
+      }));
 }
 
 void Member::ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection) {
   using Findings = std::vector<ras::Finding>;
   session_.pool.run<Findings>(
-      [connection = std::move(connection), pids = workers_->pids()] {
-        return evidence::told_by_nccl(*connection, pids, run::recorders_limit);
+      run::recorded_limit,
+      [sight = session_.sight, connection = std::move(connection), pids = workers_->pids()] {
+        return sight->told_by_nccl(*connection, pids, run::recorders_limit);
       },
-      [this, look](Findings findings) {
+      for_attempt<Findings>(look.attempt, [this, look](Findings findings) {
         push(run::WorkersTold{look.attempt, {look.look, {}, std::move(findings)}});
-      });
+      }));
 }
 
 bool Member::make_unread_tell() {
@@ -206,45 +211,46 @@ bool Member::make_unread_tell() {
   // In a container they have other ids.
   if (!is_ended_for_it || !is_still_ || unread.empty() || session_.container) return false;
   for (const RunningRank& rank : running_ranks()) {
-    if (std::ranges::find(unread, rank.rank) != unread.end()) evidence::make_tell(rank.pid);
+    if (std::ranges::find(unread, rank.rank) != unread.end()) session_.sight->make_tell(rank.pid);
   }
   return true;
 }
 
 asio::awaitable<void> Member::stop_later(int attempt, milliseconds grace) {
-  asio::steady_timer pause(session_.io, telling_limit);
+  Timer pause(session_.io, telling_limit);
   co_await pause.async_wait(quietly);
-  if (workers_ && part_.assignment().attempt == attempt) workers_->stop(grace);
+  if (runs(attempt)) workers_->stop(grace);
 }
 
 void Member::act(const run::MeasureWorkers& measure) {
   if (!meter_) meter_ = std::make_shared<RanksMeter>(session_.job.environment);
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = SteadyClock::now();
   std::vector<std::optional<milliseconds>> silences;
   for (const auto& last : workers_->last_outputs()) {
     silences.push_back(last ? std::optional(age(*last, now)) : std::nullopt);
   }
   if (meter_->begin_gpus()) {
-    const bool taken = session_.pool.run<bool>(
-        [meter = meter_] { return meter->look_at_gpus(), true; }, [](bool) {});
-    if (!taken) meter_->forgo_gpus();
+    // One that takes longer is left alone: it may be a driver that hangs.
+    session_.pool.run<bool>(
+        meter::nvidia_limit, [meter = meter_] { return meter->look_at_gpus(), true; },
+        [](std::optional<bool>) {});
   }
   using Usage = std::optional<meter::Node>;
   session_.pool.run<Usage>(
+      glance_limit,
       [meter = meter_, ranks = running_ranks(), silences] { return meter->look(ranks, silences); },
-      [this, attempt = measure.attempt](Usage usage) {
-        const bool runs = part_.state() == run::PartState::running;
-        if (!usage || !runs || part_.assignment().attempt != attempt) return;
+      for_attempt<Usage>(measure.attempt, [this, attempt = measure.attempt](Usage usage) {
+        if (!usage) return;
         root_->send(rendezvous::to_wire(
             rendezvous::ToRoot{attempt, rendezvous::RanksUse{*std::move(usage)}}));
-      });
+      }));
 }
 
 rendezvous::Arrivals Member::arrivals() const {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = SteadyClock::now();
   rendezvous::Arrivals all;
   std::unordered_map<std::string, std::size_t> hosts;
-  for (const store::Arrival& arrival : session_.store->arrivals()) {
+  for (const store::Arrival& arrival : session_.arrivals()) {
     const auto [host, is_new] = hosts.emplace(arrival.address, all.hosts.size());
     if (is_new) all.hosts.push_back({arrival.address, {}});
     rendezvous::Arrivals::Rank rank{0, std::nullopt, age(arrival.joined, now), std::nullopt};
@@ -259,8 +265,8 @@ rendezvous::Arrivals Member::arrivals() const {
 
 rendezvous::Gone Member::last_words() const {
   rendezvous::Gone gone;
-  const store::Server::Activity activity = session_.store->activity();
-  const auto now = std::chrono::steady_clock::now();
+  const store::Server::Activity activity = session_.activity();
+  const auto now = SteadyClock::now();
   if (activity.first_connect) gone.first_connect_age = age(*activity.first_connect, now);
   return gone;
 }

@@ -20,11 +20,10 @@ class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
-  // Whether it is time for look_at_gpus(), which takes as long as their driver does; it or
-  // forgo_gpus() has to follow.
+  // Whether it is time for look_at_gpus(), which has to follow. It takes as long as their driver
+  // does.
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
-  void forgo_gpus() { gpus_.end({}, std::chrono::steady_clock::now()); }
 
   // `silences`: by rank, since its last output. Nothing while the look before has not ended.
   std::optional<meter::Node> look(

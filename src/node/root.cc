@@ -1,13 +1,15 @@
 #include "node/root.h"
 
-#include <algorithm>
-#include <cstring>
+#include <fmt/format.h>
 
-#include <boost/asio/ip/tcp.hpp>
+#include <algorithm>
+
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/console.h"
 #include "base/quietly.h"
+#include "base/text.h"
 #include "node/ending.h"
 #include "node/settings.h"
 #include "plan/arrange.h"
@@ -22,18 +24,15 @@ namespace asio = boost::asio;
 using nlohmann::json;
 using rendezvous::Join;
 using rendezvous::Loss;
-using std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 namespace {
 
-run::Moment now() {
-  return {steady_clock::now(), std::chrono::system_clock::now()};
-}
+// After so long the user is told what is being waited for.
+constexpr milliseconds patient_for{5'000};
 
-hosts::Address address_of(const asio::ip::tcp::endpoint& endpoint) {
-  sockaddr_storage storage{};
-  std::memcpy(&storage, endpoint.data(), endpoint.size());
-  return hosts::Address::from(storage);
+run::Moment now() {
+  return {SteadyClock::now(), std::chrono::system_clock::now()};
 }
 
 // `own`: the root's own node, whose adapters stand for those of all nodes; null: unknown.
@@ -63,10 +62,10 @@ run::EngineTold why_stopped(const Environment& environment) {
 
 }  // namespace
 
-Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
+Root::Root(Services& session, rendezvous::Secret secret, std::string stage_key)
     : session_(session),
       job_(session.shared_job),
-      coordinator_(settings_of(session.job, session.terminal->shows_colours(false),
+      coordinator_(settings_of(session.job, session.console->shows_colours(false),
                                session.leaves_endpoint, std::move(stage_key)),
                    now()),
       presence_(session.pool, session.job),
@@ -78,26 +77,26 @@ Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
                }),
       socket_(session.pool, session.job, coordinator_, picture_,
               [this](int question) { happened(run::PlacesAsked{question}); }),
-      launch_line_(session.io, session.job, session.terminal, [this] { return launch(); }),
       timer_(session.io),
+      arranging_(session.io),
       stage_(session.io, SteadyTime::max()) {
+  if (session.terminal) {
+    launch_line_.emplace(session.io, session.job, session.terminal, [this] { return launch(); });
+  }
+  if (session.can_be_asked()) socket_.open();
   carry_out();
   if (job_->options.web) page_ = show::JobPage::open(session_.io, *job_, picture_);
-  session_.door.become_root(
-      std::move(secret),
-      {[this](const Join& join) {
-         auto refused = coordinator_.admit(join);
-         carry_out();
-         return refused;
-       },
-       [this](const Join& join, std::shared_ptr<rendezvous::Channel> channel) {
-         // Those beside it may have come by loopback, which leads the others nowhere.
-         if (!session_.route || session_.route->is_loopback()) {
-           session_.route = address_of(channel->local());
-         }
-         std::string theirs = address_of(channel->remote()).text();
-         add(join, std::move(channel), {join.agent, std::move(theirs), session_.route->text()});
-       }});
+  session_.become_root(std::move(secret),
+                       {[this](const Join& join) {
+                          auto refused = coordinator_.admit(join);
+                          carry_out();
+                          return refused;
+                        },
+                        [this](const Join& join, std::shared_ptr<rendezvous::Link> link,
+                               std::string theirs, std::string ours) {
+                          add(join, std::move(link),
+                              {join.agent, std::move(theirs), std::move(ours)});
+                        }});
 }
 
 std::shared_ptr<rendezvous::Link> Root::admit_own(const Join& join) {
@@ -143,7 +142,7 @@ void Root::carry_out() {
   for (auto actions = coordinator_.take(); !actions.empty(); actions = coordinator_.take()) {
     for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
   }
-  launch_line_.changed(coordinator_.is_launching());
+  if (launch_line_) launch_line_->changed(coordinator_.is_launching());
   picture_.moved_on();
   wait();
 }
@@ -151,8 +150,8 @@ void Root::carry_out() {
 // How many ranks have come is known at once where the store is in this process.
 std::optional<view::Launch> Root::launch() const {
   if (!coordinator_.is_launching() || session_.paused) return std::nullopt;
-  view::Launch launch = coordinator_.launch(steady_clock::now());
-  const store::Server::Came came = session_.store->came();
+  view::Launch launch = coordinator_.launch(SteadyClock::now());
+  const store::Server::Came came = session_.came();
   launch.joined = came.joined;
   launch.met = came.met;
   return launch;
@@ -162,7 +161,7 @@ void Root::wait() {
   auto wake_at = coordinator_.wake_at();
   const bool gathering = is_gathering();
   if (gathering) {
-    wake_at = std::min<SteadyTime>(*wake_at, steady_clock::now() + probes::between_presence_looks);
+    wake_at = std::min<SteadyTime>(*wake_at, SteadyClock::now() + probes::between_presence_looks);
   }
   if (!wake_at) {
     timer_.cancel();
@@ -190,6 +189,10 @@ void Root::look_for_the_absent() {
   const auto ended = std::ranges::find_if(
       awaited, [this](const std::string& node) { return presence_.has_ended(node); });
   if (ended != awaited.end()) coordinator_.on(run::NodeEnded{*ended}, now());
+}
+
+asio::awaitable<live::Answer> Root::answer(live::Question question) {
+  return socket_.answer(std::move(question));
 }
 
 asio::awaitable<run::Course> Root::run() {
@@ -237,19 +240,31 @@ void Root::act(run::Arrange& request) {
       happened(arranged(*job_, request, session_.network.get()));
     });
   }
+  const run::Settings& settings = coordinator_.settings();
+  arranging_.expires_after(patient_for);
+  arranging_.async_wait([this, &settings](const boost::system::error_code& answered) {
+    if (answered || coordinator_.stage() != run::Stage::arranging) return;
+    say(fmt::format("waits for {}, for {} at most", settings.order_sources,
+                    duration_text(settings.arrange_limit)));
+  });
   session_.pool.run<run::Arranged>(
+      settings.arrange_limit,
       [job = job_, request = std::move(request), own = session_.network] {
         return arranged(*job, request, own.get());
       },
-      [this](run::Arranged answer) { happened(std::move(answer)); });
+      [this](std::optional<run::Arranged> answer) {
+        if (answer) happened(*std::move(answer));  // else the coordinator has its own limit
+      });
 }
 
 void Root::act(run::Show& show) {
   const std::size_t bytes = show.output.lines.size();
-  const auto taken = [link = std::weak_ptr(links_[show.agent]), bytes] {
+  const auto found = links_.find(show.agent);
+  if (found == links_.end()) return;
+  const auto taken = [link = std::weak_ptr(found->second), bytes] {
     if (const auto open = link.lock()) open->send(rendezvous::to_wire(rendezvous::Taken{bytes}));
   };
-  session_.terminal->show(show.host, show.output.is_err, std::move(show.output.lines), taken);
+  session_.show(show.host, show.output.is_err, std::move(show.output.lines), taken);
 }
 
 void Root::notify(watch::Happening happening) {
@@ -284,8 +299,11 @@ void Root::act(const run::KeepRecord&) {
 }
 
 void Root::act(const run::AskEngine&) {
-  session_.pool.run<run::EngineTold>([job = job_] { return why_stopped(job->environment); },
-                                     [this](const run::EngineTold& told) { happened(told); });
+  session_.pool.run<run::EngineTold>(
+      run::engine_limit, [job = job_] { return why_stopped(job->environment); },
+      [this](std::optional<run::EngineTold> told) {
+        happened(std::move(told).value_or(run::EngineTold{}));
+      });
 }
 
 void Root::act(const run::TellEnd&) {

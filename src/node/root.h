@@ -5,10 +5,10 @@
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "node/session.h"
+#include "base/timer.h"
+#include "node/services.h"
 #include "probes/presence_watch.h"
 #include "rendezvous/link.h"
 #include "rendezvous/secret.h"
@@ -26,7 +26,7 @@ namespace toprun::node {
 // Member like any other, over a link within the process.
 class Root {
  public:
-  Root(Session& session, rendezvous::Secret secret, std::string stage_key);
+  Root(Services& session, rendezvous::Secret secret, std::string stage_key);
 
   // The member's end of a link for the agent in this process.
   std::shared_ptr<rendezvous::Link> admit_own(const rendezvous::Join& join);
@@ -36,6 +36,8 @@ class Root {
   // file.
   boost::asio::awaitable<void> tell_the_end(run::Course record);
   boost::asio::awaitable<void> farewell();
+  // What this user's other processes get that ask the job.
+  boost::asio::awaitable<live::Answer> answer(live::Question question);
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
 
  private:
@@ -61,7 +63,7 @@ class Root {
   void act(const run::TellEnd&);
   void act(const run::Over&);
 
-  Session& session_;
+  Services& session_;
   const std::shared_ptr<const plan::Job> job_;  // shared with threads that may outlive the session
   run::Coordinator coordinator_;
   probes::PresenceWatch presence_;
@@ -69,12 +71,13 @@ class Root {
   show::Notifier notifier_;
   show::JobPicture picture_;
   show::JobSocket socket_;
-  std::unique_ptr<show::JobPage> page_;  // null: nobody wants it, or it could not be opened
-  show::LaunchLine launch_line_;
+  std::unique_ptr<show::JobPage> page_;          // null: nobody wants it, or it could not be opened
+  std::optional<show::LaunchLine> launch_line_;  // unset: no terminal shows it
   boost::unordered_flat_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   std::optional<SteadyTime> waits_until_;  // timer_
-  boost::asio::steady_timer stage_;        // its end wakes run() and farewell()
+  Timer arranging_;                        // its end tells the user what is waited for
+  Timer stage_;                            // its end wakes run() and farewell()
 };
 
 }  // namespace toprun::node

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -18,10 +20,12 @@
 #include "base/open_files.h"
 #include "base/quietly.h"
 #include "base/text.h"
+#include "base/timer.h"
 #include "base/version.h"
 #include "base/voice.h"
 #include "node/notice.h"
 #include "plan/orders.h"
+#include "rendezvous/dial.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 
@@ -37,19 +41,20 @@ bool by_login(const plan::Job& job) {
   return is_by_login(job.place.engine);
 }
 
+hosts::Address address_of(const asio::ip::tcp::endpoint& endpoint) {
+  sockaddr_storage storage{};
+  std::memcpy(&storage, endpoint.data(), endpoint.size());
+  return hosts::Address::from(storage);
+}
+
 }  // namespace
 
-Session::Session(const plan::Job& run, int heartbeat_fd)
-    : open_files(raise_open_files()),
-      io(1),
-      pool(io),
-      shared_job(std::make_shared<const plan::Job>(run)),
-      job(*shared_job),
-      identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::new_agent_id()},
+Session::Session(asio::io_context& loop, const plan::Job& run, int heartbeat_fd)
+    : Services(loop, std::make_shared<const plan::Job>(run), rendezvous::new_agent_id()),
+      open_files(raise_open_files()),
+      identity{std::string(version), rendezvous::job_hash(run.name), agent_id},
       door(io, identity, run.patience, std::min(rendezvous::max_visitors, open_files / door_share)),
-      terminal(std::make_shared<output::Terminal>(io, output::ConsoleDescriptors{},
-                                                  wants_colours(run.environment))),
-      unfit(run.unfit),
+      own_lines(io, open_terminal()),
       store_ready_(io),
       store_due_(io),
       kept_(heartbeat_fd >= 0),
@@ -78,8 +83,44 @@ Session::~Session() {
   if (store) store::Server::abandon(std::move(store));
 }
 
+output::Terminal& Session::open_terminal() {
+  terminal = std::make_shared<output::Terminal>(io, output::ConsoleDescriptors{},
+                                                wants_colours(job.environment));
+  console = terminal;
+  return *terminal;
+}
+
+void Session::become_root(rendezvous::Secret secret, Admission admission) {
+  door.become_root(std::move(secret),
+                   {std::move(admission.admit), [this, joined = std::move(admission.joined)](
+                                                    const rendezvous::Join& join,
+                                                    std::shared_ptr<rendezvous::Channel> channel) {
+                      // Those beside it may have come by loopback, which leads the others nowhere.
+                      if (!route || route->is_loopback()) route = address_of(channel->local());
+                      std::string theirs = address_of(channel->remote()).text();
+                      joined(join, std::move(channel), std::move(theirs), route->text());
+                    }});
+}
+
+asio::awaitable<Result<hosts::Address>> Session::find_store(rendezvous::StoreAddress address) {
+  return rendezvous::find_store(io, std::move(address), identity, job.patience);
+}
+
+std::shared_ptr<agent::Children> Session::children() {
+  if (container) return container->shim();
+  std::shared_ptr<agent::Children> own =
+      agent::own_children(io, job.inherited, job.place.node_name, warm ? warm->parent() : nullptr);
+  own->on_progress = [this] { show_life(); };
+  return own;
+}
+
+void Session::show(const std::string& host, bool is_err, std::string lines,
+                   std::function<void()> taken) {
+  terminal->show(host, is_err, std::move(lines), std::move(taken));
+}
+
 asio::awaitable<bool> Session::flushed() {
-  const auto limit = std::make_shared<asio::steady_timer>(io, agent::flush_limit);
+  const auto limit = std::make_shared<Timer>(io, agent::flush_limit);
   const auto written = std::make_shared<bool>(false);
   own_lines.when_written([limit, written] {
     *written = true;
@@ -142,20 +183,17 @@ void Session::take_turn_of_store() {
   });
 }
 
-void Session::renew_store(bool here, int ranks, std::function<void()> renewed) {
-  const auto arrived = [this] {
-    boost::asio::post(io, [this] {
-      if (on_arrivals) on_arrivals();
-    });
+void Session::renew_store(bool here, int ranks, StoreNews news) {
+  const auto arrived = [this, arrived = std::move(news.arrived)] {
+    boost::asio::post(io, arrived);
   };
-  const auto alarmed = [this](const hang::Alarm& alarm) {
-    boost::asio::post(io, [this, alarm] {
-      if (on_alarm) on_alarm(alarm);
-    });
+  const auto alarmed = [this, alarmed = std::move(news.alarmed)](const hang::Alarm& alarm) {
+    boost::asio::post(io, [alarmed, alarm] { alarmed(alarm); });
   };
-  store->next_attempt(here ? store::Clients::served : store::Clients::refused,
-                      {here ? static_cast<std::size_t>(ranks) : 0, arrived, alarmed},
-                      [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
+  store->next_attempt(
+      here ? store::Clients::served : store::Clients::refused,
+      {here ? static_cast<std::size_t>(ranks) : 0, arrived, alarmed},
+      [this, renewed = std::move(news.renewed)] { boost::asio::post(io, renewed); });
   if (store->has_thread()) store_ready_.close();
 }
 

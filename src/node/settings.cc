@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
 #include "node/node_container.h"
+#include "topology/source.h"
 #include "workplace/staging.h"
 
 namespace toprun::node {
@@ -14,6 +16,8 @@ namespace {
 
 // The time between the last message of a node and the detection of its loss.
 constexpr std::chrono::milliseconds notice_margin{2'000};
+// So long the order may take also where members are awaited for a shorter time.
+constexpr std::chrono::seconds least_arrange_limit{10};
 
 bool has_ranks_in_place(const plan::Job& job) {
   return job.place.stance == scheduler::Stance::in_place;
@@ -23,6 +27,19 @@ run::Size size_of(const plan::Job& job) {
   if (has_ranks_in_place(job)) return {job.tasks, job.tasks};
   const bool repairable = job.is_elastic() || (job.nnodes > 1 && job.options.max_restarts > 0);
   return {job.min_nodes, job.nnodes, repairable, plan::node_rank_is_a_wish(job.options)};
+}
+
+// What is read for the order of the nodes, for messages.
+std::string order_sources(const plan::Job& job) {
+  const plan::Options& options = job.options;
+  std::vector<std::string> read;
+  if (!options.order_file.empty()) read.push_back("the order file " + options.order_file);
+  if (job.locates()) {
+    read.push_back(topology::names_source(options.topology)
+                       ? fmt::format("the network's topology (--topology {})", options.topology)
+                       : "the topology file " + options.topology);
+  }
+  return join(read, " and ");
 }
 
 // As a command line for the user.
@@ -55,8 +72,9 @@ run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoi
   settings.colours = colours;
   settings.tells_orders = options.verbose > 0;
   settings.stage_key = std::move(stage_key);
-  settings.order_sources = options.order_file.empty() ? "--topology " + options.topology
-                                                      : "--order file:" + options.order_file;
+  settings.order_sources = order_sources(job);
+  settings.arrange_limit = std::clamp<std::chrono::milliseconds>(
+      job.join_timeout, least_arrange_limit, run::arrange_timeout);
   if (job.stages()) settings.prepare_limit += workplace::stage_limit;
   settings.several_processes = job.several_processes();
   settings.join_timeout = job.join_timeout;

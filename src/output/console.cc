@@ -7,13 +7,14 @@
 #include "base/console.h"
 #include "base/error.h"
 #include "base/line_state.h"
+#include "base/timer.h"
 
 namespace toprun::output {
 namespace {
 
 bool same_file(int a, int b) {
-  struct stat x {};
-  struct stat y {};
+  struct stat x{};
+  struct stat y{};
   return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
@@ -44,7 +45,7 @@ Writer::Observer Terminal::observer() {
 }
 
 void Terminal::write(bool is_err, std::string text) {
-  last_output_ = std::chrono::steady_clock::now();
+  last_output_ = SteadyClock::now();
   place(is_err).writer->write(descriptor(is_err), std::move(text));
 }
 

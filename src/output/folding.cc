@@ -17,12 +17,12 @@ void Folding::leave(bool is_err, int rank) {
 }
 
 void Folding::add(bool is_err, int rank, std::string_view lines) {
-  fold(is_err).add(rank, lines, std::chrono::steady_clock::now());
+  fold(is_err).add(rank, lines, SteadyClock::now());
   show(is_err);
 }
 
 void Folding::show(bool is_err) {
-  std::string text = fold(is_err).take(std::chrono::steady_clock::now());
+  std::string text = fold(is_err).take(SteadyClock::now());
   Cursor& cursor = console_->cursor(is_err);
   // Folded lines are always complete; they must not continue a line that another source left open.
   if (!text.empty() && std::exchange(cursor.owner, Cursor::nobody) != Cursor::nobody) {

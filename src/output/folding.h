@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
+#include "base/timer.h"
 #include "output/console.h"
 #include "output/fold.h"
 
@@ -30,7 +30,7 @@ class Folding {
   std::shared_ptr<Console> console_;
   Fold out_;
   Fold err_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   bool timer_runs_ = false;
   std::shared_ptr<Folding*> self_;  // lets a timer handler check whether this object still exists
 };

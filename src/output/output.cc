@@ -5,9 +5,8 @@
 
 #include <cerrno>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "base/clock.h"
+#include "base/timer.h"
 #include "output/display.h"
 #include "output/filter.h"
 #include "output/folding.h"
@@ -70,9 +69,9 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   std::vector<std::unique_ptr<Stream>> streams;     // two per worker: stdout, stderr
   std::size_t turns = 0;
   std::vector<Tail> tails;
-  boost::asio::steady_timer rest_timer;
+  Timer rest_timer;
   bool rest_timer_runs = false;
-  boost::asio::steady_timer silence_timer;
+  Timer silence_timer;
   std::optional<SteadyTime> silence_due;  // the time for which the timer is set
   std::function<void()> flushed;
   // Keeps the io_context running while only a writer's thread is working.
@@ -218,7 +217,7 @@ bool Output::Impl::read_some(Stream& stream, const Portion& portion) {
       end(stream);
       return found;
     }
-    stream.last_read = std::chrono::steady_clock::now();
+    stream.last_read = SteadyClock::now();
     take(stream, {buffer.data(), static_cast<std::size_t>(n)});
     if (static_cast<std::size_t>(n) < std::min(portion.bytes, stream.read_bytes) / 2) return found;
   }
@@ -312,7 +311,7 @@ void Output::Impl::run_silence_timer(SteadyTime due) {
 
 void Output::Impl::flush_silent() {
   silence_due.reset();
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = SteadyClock::now();
   SteadyTime next = SteadyTime::max();
   for (const auto& stream : streams) {
     if (!stream->lines.holds_back()) continue;

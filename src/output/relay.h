@@ -8,8 +8,8 @@
 #include <string>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
+#include "base/timer.h"
 #include "output/console.h"
 
 namespace toprun::output {
@@ -67,7 +67,7 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   std::string take_deliverable();
   void run_timer();
 
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   bool timer_runs_ = false;
   Deliver deliver_;  // empty once closed
   bool colours_;

@@ -2,24 +2,23 @@
 
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/quietly.h"
+#include "base/timer.h"
 #include "process/command.h"
 #include "topology/cloud/cloud.h"
 #include "topology/nvlink.h"
 
 namespace toprun::probes {
 namespace asio = boost::asio;
-using std::chrono::steady_clock;
 
 // nvidia-smi is killed after topology::auto_budget; if the driver hangs, it may survive that.
 constexpr std::chrono::milliseconds answer_limit = topology::auto_budget + std::chrono::seconds(1);
 
 struct NvlinkProbe::Asking {
-  explicit Asking(asio::io_context& io) : over(io, steady_clock::now() + answer_limit) {}
-  asio::steady_timer over;
+  explicit Asking(asio::io_context& io) : over(io, SteadyTime::max()) {}
+  Timer over;
   std::optional<rendezvous::Told> told;
 };
 
@@ -39,21 +38,18 @@ rendezvous::Told ask(const Environment& environment) {
 NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
   if (!job.locates() || !topology::may_have_nvlink_domain()) return;
   asking_ = std::make_shared<Asking>(pool.io());
-  const bool asked =
-      pool.run<rendezvous::Told>([environment = job.environment] { return ask(environment); },
-                                 [asking = asking_](rendezvous::Told told) {
-                                   asking->told = std::move(told);
-                                   asking->over.cancel();
-                                 });
-  if (!asked) asking_.reset();
+  pool.run<rendezvous::Told>(
+      answer_limit, [environment = job.environment] { return ask(environment); },
+      [asking = asking_](std::optional<rendezvous::Told> told) {
+        if (!told) told = {{}, "nvidia-smi does not end: its driver hangs"};
+        asking->told = std::move(told);
+        asking->over.cancel();
+      });
 }
 
 asio::awaitable<std::optional<rendezvous::Told>> NvlinkProbe::answer() const {
   if (!asking_) co_return std::nullopt;
-  while (!asking_->told && steady_clock::now() < asking_->over.expiry()) {
-    co_await asking_->over.async_wait(quietly);
-  }
-  if (!asking_->told) co_return rendezvous::Told{{}, "nvidia-smi does not end: its driver hangs"};
+  while (!asking_->told) co_await asking_->over.async_wait(quietly);
   co_return asking_->told;
 }
 

@@ -1,9 +1,9 @@
 #include "probes/presence_watch.h"
 
+#include "base/timer.h"
 #include "scheduler/engine.h"
 
 namespace toprun::probes {
-using std::chrono::steady_clock;
 
 struct PresenceWatch::Looking {
   enum class State { resting, asking, over } state = State::resting;
@@ -11,6 +11,9 @@ struct PresenceWatch::Looking {
 };
 
 namespace {
+
+// An engine that takes longer tells nothing while this run waits.
+constexpr std::chrono::minutes presence_limit{1};
 
 // All expected processes must belong to the one step about which the engine reports.
 bool is_one_step(const plan::Job& job) {
@@ -25,23 +28,24 @@ PresenceWatch::PresenceWatch(Pool& pool, const plan::Job& job)
     : pool_(pool),
       job_(job),
       looking_(std::make_shared<Looking>(Looking{
-          {}, Attendance(steady_clock::now() + slowest_begin + job.nnodes * more_per_node)})),
-      next_look_(steady_clock::now() + first_presence_look) {
+          {}, Attendance(SteadyClock::now() + slowest_begin + job.nnodes * more_per_node)})),
+      next_look_(SteadyClock::now() + first_presence_look) {
   if (!is_one_step(job)) looking_->state = Looking::State::over;
 }
 
 void PresenceWatch::look_if_due() {
-  const auto now = steady_clock::now();
+  const auto now = SteadyClock::now();
   if (looking_->state != Looking::State::resting || now < next_look_) return;
   next_look_ = now + between_presence_looks + job_.nnodes * more_per_node;
   using Presence = std::optional<scheduler::Presence>;
-  const bool asked = pool_.run<Presence>(
-      [environment = job_.environment] { return scheduler::presence(environment); },
-      [looking = looking_](const Presence& presence) {
+  looking_->state = Looking::State::asking;
+  pool_.run<Presence>(
+      presence_limit, [environment = job_.environment] { return scheduler::presence(environment); },
+      [looking = looking_](const std::optional<Presence>& answer) {
+        const Presence presence = answer.value_or(std::nullopt);
         looking->state = presence ? Looking::State::resting : Looking::State::over;
-        if (presence) looking->attendance.look(*presence, steady_clock::now());
+        if (presence) looking->attendance.look(*presence, SteadyClock::now());
       });
-  if (asked) looking_->state = Looking::State::asking;
 }
 
 bool PresenceWatch::has_ended(const std::string& node) const {

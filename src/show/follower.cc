@@ -7,7 +7,6 @@
 
 namespace toprun::show {
 namespace asio = boost::asio;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -39,7 +38,7 @@ asio::awaitable<std::optional<JobPicture::Parts>> Follower::next() {
   if (*picture_ == nullptr) co_return std::nullopt;
   has_moved_ = false;
   auto parts = co_await (*picture_)->parts();
-  shown_ = steady_clock::now();
+  shown_ = SteadyClock::now();
   is_over_ = parts && parts->is_last;
   co_return parts;
 }
@@ -47,7 +46,7 @@ asio::awaitable<std::optional<JobPicture::Parts>> Follower::next() {
 // Or until the run's end.
 asio::awaitable<void> Follower::rest_until(SteadyTime end, bool or_event) {
   while (*picture_ != nullptr && !(*picture_)->is_over() && !(or_event && has_moved_) &&
-         steady_clock::now() < end) {
+         SteadyClock::now() < end) {
     pause_.expires_at(end);
     co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
   }

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "base/clock.h"
+#include "base/timer.h"
 #include "show/job_picture.h"
 
 namespace toprun::show {
@@ -32,7 +32,7 @@ class Follower {
   boost::asio::awaitable<void> rest_until(SteadyTime end, bool or_event);
 
   const std::shared_ptr<JobPicture*> picture_;
-  boost::asio::steady_timer pause_;
+  Timer pause_;
   std::optional<SteadyTime> shown_;
   bool has_moved_ = false;
   bool is_over_ = false;

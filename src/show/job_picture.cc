@@ -17,7 +17,6 @@
 namespace toprun::show {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 JobPicture::JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
                        std::function<void(const std::string&, const rendezvous::ToNode&)> send)
@@ -51,7 +50,7 @@ bool JobPicture::heard(const std::string& agent, const rendezvous::ToRoot& messa
   if (!is_shown || !attempt_ || message.attempt != attempt_) return use != nullptr;
   const auto part = part_of(agent);
   if (!part) return use != nullptr;
-  if (use != nullptr) board_.measured(*part, use->usage, steady_clock::now());
+  if (use != nullptr) board_.measured(*part, use->usage, SteadyClock::now());
   if (have_started) board_.started(*part);
   if (exit != nullptr) board_.ended(*exit);
   return use != nullptr;
@@ -95,8 +94,8 @@ void JobPicture::ended(std::string last_line) {
 
 asio::awaitable<void> JobPicture::finish() {
   for (Follower* const follower : followers_) follower->wake();
-  const auto end = steady_clock::now() + end_limit;
-  while (!followers_.empty() && steady_clock::now() < end) {
+  const auto end = SteadyClock::now() + end_limit;
+  while (!followers_.empty() && SteadyClock::now() < end) {
     left_.expires_at(end);
     co_await left_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
@@ -108,7 +107,7 @@ milliseconds JobPicture::interval() const {
 }
 
 asio::awaitable<void> JobPicture::look() {
-  last_look_ = steady_clock::now();
+  last_look_ = SteadyClock::now();
   if (std::exchange(asks_, true)) co_return;
   came_.expires_after(first_figures_limit);
   ask();
@@ -116,7 +115,7 @@ asio::awaitable<void> JobPicture::look() {
 }
 
 void JobPicture::ask() {
-  asks_ = steady_clock::now() - last_look_ < attention;
+  asks_ = SteadyClock::now() - last_look_ < attention;
   if (!asks_) return;
   unanswered_ = 0;
   if (coordinator_.stage() == run::Stage::running) {
@@ -167,7 +166,7 @@ asio::awaitable<std::optional<JobPicture::Parts>> JobPicture::parts() {
   co_await look();
   if (*self == nullptr) co_return std::nullopt;
   const auto now = std::chrono::system_clock::now();
-  const auto steady = steady_clock::now();
+  const auto steady = SteadyClock::now();
   std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(),
                                   is_last = is_over_, now, steady] {
     return Parts{json_text(watch::job_json(run, now)),

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "base/clock.h"
 #include "base/pool.h"
+#include "base/timer.h"
 #include "plan/job.h"
 #include "rendezvous/run_messages.h"
 #include "run/coordinator.h"
@@ -94,12 +94,12 @@ class JobPicture {
   std::deque<watch::Message> messages_;
   SteadyTime last_look_{};
   bool asks_ = false;
-  std::size_t unanswered_ = 0;      // of the members that were asked last
-  boost::asio::steady_timer came_;  // is cancelled when all have answered
-  boost::asio::steady_timer pause_;
+  std::size_t unanswered_ = 0;  // of the members that were asked last
+  Timer came_;                  // is cancelled when all have answered
+  Timer pause_;
   std::set<Follower*> followers_;
   bool is_over_ = false;
-  boost::asio::steady_timer left_;  // is cancelled when a follower leaves
+  Timer left_;  // is cancelled when a follower leaves
 };
 
 }  // namespace toprun::show

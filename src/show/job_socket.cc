@@ -4,13 +4,13 @@
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/json_text.h"
+#include "base/timer.h"
 #include "live/folder.h"
 #include "show/follower.h"
 #include "show/record.h"
@@ -45,7 +45,9 @@ JobSocket::JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& c
       job_(job),
       coordinator_(coordinator),
       picture_(picture),
-      ask_places_(std::move(ask_places)) {
+      ask_places_(std::move(ask_places)) {}
+
+void JobSocket::open() {
   if (const auto listens = listen(); !listens) say(listens.error().line());
 }
 
@@ -119,7 +121,7 @@ asio::awaitable<live::Answer> JobSocket::metrics() {
 asio::awaitable<live::Answer> JobSocket::places() {
   const auto self = self_;
   const auto places = std::make_shared<std::optional<view::Places>>();
-  const auto came = std::make_shared<asio::steady_timer>(pool_.io(), live::answer_limit);
+  const auto came = std::make_shared<Timer>(pool_.io(), live::answer_limit);
   const int question = last_question_++;
   questions_[question] = [places, came](const view::Places& answer) {
     *places = answer;

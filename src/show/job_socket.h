@@ -19,19 +19,22 @@ namespace toprun::show {
 // What this user's other processes may ask while the job runs (docs/live.md).
 class JobSocket {
  public:
-  // Without a folder for it the job has none. `ask_places` begins a look at where the ranks stand,
-  // which `tell` answers. All references must outlive this.
+  // `ask_places` begins a look at where the ranks stand, which `tell` answers. All references must
+  // outlive this.
   JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
             JobPicture& picture, std::function<void(int question)> ask_places);
   ~JobSocket();
   JobSocket(const JobSocket&) = delete;
   JobSocket& operator=(const JobSocket&) = delete;
 
+  // Without a folder for the socket, which is said, the job cannot be asked.
+  void open();
+  // What it answers over the socket.
+  boost::asio::awaitable<live::Answer> answer(live::Question question);
   void tell(const std::vector<int>& questions, const view::Places& places);
 
  private:
   Result<void> listen();
-  boost::asio::awaitable<live::Answer> answer(live::Question question);
   boost::asio::awaitable<live::Answer> name();
   boost::asio::awaitable<live::Answer> report();
   boost::asio::awaitable<live::Answer> places();

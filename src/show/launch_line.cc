@@ -11,7 +11,6 @@
 namespace toprun::show {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -33,7 +32,7 @@ void LaunchLine::changed(bool is_launching) {
   if ((!has_terminal_ && !tells_) || is_launching == std::exchange(is_launching_, is_launching))
     return;
   if (is_launching) {
-    began_ = steady_clock::now();
+    began_ = SteadyClock::now();
     return draw_later(first_after);
   }
   timer_.cancel();

@@ -6,9 +6,9 @@
 #include <string>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "base/clock.h"
+#include "base/timer.h"
 #include "output/console.h"
 #include "plan/job.h"
 #include "view/launch.h"
@@ -44,7 +44,7 @@ class LaunchLine {
   bool is_shown_ = false;
   SteadyTime began_{};  // this launch
   std::string told_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
 };
 
 }  // namespace toprun::show

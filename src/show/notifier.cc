@@ -6,13 +6,13 @@
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/clock.h"
 #include "base/complaint.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "base/timer.h"
 #include "process/command.h"
 
 namespace toprun::show {
@@ -30,7 +30,7 @@ struct Notifier::State {
   const Environment environment;
   std::deque<std::string> waiting;
   bool tells = false;
-  asio::steady_timer rests;  // cancelled when all are told
+  Timer rests;  // cancelled when all are told
 };
 
 namespace {
@@ -100,19 +100,25 @@ void Notifier::tell_next(const std::shared_ptr<State>& state) {
   std::string notice = std::move(state->waiting.front());
   state->waiting.pop_front();
   using Complaints = std::vector<std::string>;
-  state->tells = state->pool.run<Complaints>(
+  state->tells = true;
+  // Each target has its own limit; its process may survive it.
+  const auto limit = notify_limit * (state->targets.size() + 1);
+  state->pool.run<Complaints>(
+      limit,
       [targets = state->targets, environment = state->environment, notice = std::move(notice)] {
         return tell_all(targets, environment, notice);
       },
-      [state](const Complaints& complaints) {
-        for (const std::string& complaint : complaints) say(complaint);
+      [state, limit](const std::optional<Complaints>& complaints) {
+        const Complaints late{
+            fmt::format("--notify: not done after {}, left behind", duration_text(limit))};
+        for (const std::string& complaint : complaints.value_or(late)) say(complaint);
         tell_next(state);
       });
 }
 
 asio::awaitable<void> Notifier::finish() {
-  const SteadyTime deadline = std::chrono::steady_clock::now() + notify_limit;
-  while (state_->tells && std::chrono::steady_clock::now() < deadline) {
+  const SteadyTime deadline = SteadyClock::now() + notify_limit;
+  while (state_->tells && SteadyClock::now() < deadline) {
     state_->rests.expires_at(deadline);
     co_await state_->rests.async_wait(asio::as_tuple(asio::use_awaitable));
   }

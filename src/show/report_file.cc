@@ -5,18 +5,16 @@
 #include <filesystem>
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/files.h"
 #include "base/json_text.h"
 #include "base/quietly.h"
+#include "base/timer.h"
 #include "base/trust.h"
 
 namespace toprun::show {
 namespace asio = boost::asio;
-using std::chrono::steady_clock;
 
 struct ReportFile::State {
   State(Pool& threads, std::optional<std::string> file)
@@ -27,10 +25,13 @@ struct ReportFile::State {
   bool writing = false;
   bool has_failed = false;  // which was said
   std::optional<view::RunRecord> next;
-  asio::steady_timer rests;  // cancelled when nothing is being written any more
+  Timer rests;  // cancelled when nothing is being written any more
 };
 
 namespace {
+
+// A file system that takes longer for a version while the run goes on gets no other.
+constexpr std::chrono::minutes version_limit{10};
 
 std::string text_of(const view::RunRecord& record) {
   return json_text(view::report_json(record), 2) + '\n';
@@ -68,16 +69,19 @@ void ReportFile::keep(view::RunRecord record) {
 }
 
 void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord record) {
-  state->writing = state->pool.run<Result<void>>(
+  state->writing = true;
+  state->pool.run<Result<void>>(
+      version_limit,
       [path = *state->path, record = std::move(record)]() -> Result<void> {
         if (is_special(path)) return {};
         return replace_file(path, text_of(record));
       },
-      [state](const Result<void>& written) {
+      [state](const std::optional<Result<void>>& written) {
+        if (!written) return;  // and nothing more is: a later version must not be overtaken
         state->writing = false;
-        if (!written && !std::exchange(state->has_failed, true)) {
+        if (!*written && !std::exchange(state->has_failed, true)) {
           say(fmt::format("cannot write {}: {}; the job goes on, and it is tried again",
-                          *state->path, written.error().why));
+                          *state->path, written->error().why));
         }
         if (auto next = std::exchange(state->next, std::nullopt)) {
           write(state, *std::move(next));
@@ -90,8 +94,8 @@ void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord reco
 asio::awaitable<void> ReportFile::finish(view::RunRecord record) {
   if (!state_->path) co_return;
   state_->next.reset();
-  const SteadyTime deadline = steady_clock::now() + report_limit;
-  while (state_->writing && steady_clock::now() < deadline) {
+  const SteadyTime deadline = SteadyClock::now() + report_limit;
+  while (state_->writing && SteadyClock::now() < deadline) {
     state_->rests.expires_at(deadline);
     co_await state_->rests.async_wait(quietly);
   }
@@ -100,7 +104,7 @@ asio::awaitable<void> ReportFile::finish(view::RunRecord record) {
     std::function<Result<void>()> work = [path, record = std::move(record)] {
       return write_last(path, record);
     };
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
     const auto written = co_await state_->pool.answer<Result<void>>(std::move(work), left);
     if (written && !*written) say(written->error().line());
     if (written) co_return;

@@ -4,17 +4,16 @@
 #include <unistd.h>
 
 #include "base/look.h"
+#include "base/timer.h"
 
 namespace toprun::show {
-
-using std::chrono::steady_clock;
 
 namespace {
 
 constexpr std::chrono::milliseconds silence{2'000};
 
 bool is_pipe(int fd) {
-  struct stat status {};
+  struct stat status{};
   return ::fstat(fd, &status) != 0 || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
 }
 
@@ -32,7 +31,7 @@ bool in_foreground() {
 
 bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited) {
   if (!last_output || *last_output < began) return true;
-  return others_are_awaited && steady_clock::now() - *last_output >= silence;
+  return others_are_awaited && SteadyClock::now() - *last_output >= silence;
 }
 
 std::optional<std::string> take_told(std::string& text) {
@@ -51,7 +50,7 @@ std::string ToldLaunch::line(std::string told, std::optional<SteadyTime> last_ou
     began_.reset();
     return told;
   }
-  if (!began_) began_ = steady_clock::now();
+  if (!began_) began_ = SteadyClock::now();
   // The root tells nothing where its own ranks say more.
   if (!in_foreground() || !leaves_room(last_output, *began_, true)) return {};
   const std::size_t columns = terminal_size(STDERR_FILENO).columns;

@@ -25,6 +25,10 @@ constexpr std::size_t most_threads = 16;
 // Ranks that do not come to this node's store have imported by then.
 constexpr std::chrono::seconds longest_import{30};
 constexpr std::chrono::minutes probe_limit{5};
+// After these a file system counts as one that hangs, and what it holds is left out.
+constexpr std::chrono::minutes finding_limit{1};
+constexpr std::chrono::minutes reading_limit{10};
+constexpr std::chrono::minutes recording_limit = probe_limit + finding_limit;
 
 std::optional<std::string> why_never_ahead(const plan::Job& job) {
   if (job.options.program == plan::Program::executable) {
@@ -92,6 +96,7 @@ Prefetch::Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job>
     return;
   }
   pool_.run<Found>(
+      finding_limit,
       [job = job_] {
         auto record = prefetch::find_kept(*prefetch::folder_of(job->environment), key_of(*job));
         if (!record) return Found{record.error()};
@@ -100,7 +105,9 @@ Prefetch::Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job>
         const bool is_cached = reading->is_cached();
         return Found{std::nullopt, std::move(reading), is_cached};
       },
-      [this](const Found& found) { heard(found); });
+      [this](const std::optional<Found>& found) {
+        heard(found.value_or(Found{Error{"its record", "its file system hangs", {}}}));
+      });
 }
 
 Prefetch::~Prefetch() {
@@ -131,12 +138,13 @@ void Prefetch::read(std::shared_ptr<prefetch::Reading> reading) {
   threads_ = most_threads;
   for (std::size_t i = 0; i < most_threads; ++i) {
     pool_.run<bool>(
+        reading_limit,
         [reading = reading_, i, loop = std::this_thread::get_id()] {
           if (std::this_thread::get_id() == loop) return false;
           reading->work(i);
           return true;
         },
-        [this](bool) { thread_ended(); });
+        [this](std::optional<bool>) { thread_ended(); });
   }
 }
 
@@ -173,8 +181,11 @@ void Prefetch::ranks_have_imported() {
 void Prefetch::record() {
   if (state_ != State::waiting) return;
   state_ = State::recording;
-  pool_.run<Result<bool>>([job = job_] { return make_record(*job); },
-                          [this](const Result<bool>& made) { recorded(made); });
+  pool_.run<Result<bool>>(
+      recording_limit, [job = job_] { return make_record(*job); },
+      [this](const std::optional<Result<bool>>& made) {
+        recorded(made.value_or(fail("its record", "not made within the limit")));
+      });
 }
 
 void Prefetch::recorded(const Result<bool>& made) {

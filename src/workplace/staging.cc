@@ -182,11 +182,12 @@ std::string Staging::become_source() {
     return hex;
   }
   own_.run<bool>(
+      stage_limit,
       [share = share_, job = job_, path = path_] {
         offer(*share, scan(*job, path));
         return true;
       },
-      [](bool) {});
+      [](std::optional<bool>) {});
   asio::co_spawn(io_, tell_progress(), end_of_task);
   return hex;
 }
@@ -223,11 +224,12 @@ void Staging::visit(Fd socket, std::string preamble) {
 void Staging::serve(stage::Visit visit) {
   const auto held = std::make_shared<stage::Visit>(std::move(visit));
   visits_.run<bool>(
+      stage_limit,
       [share = share_, key = *key_, held] {
         stage::serve(std::move(*held), *share, key);
         return true;
       },
-      [](bool) {});
+      [](std::optional<bool>) {});
 }
 
 asio::awaitable<Result<void>> Staging::settled(const rendezvous::StagePart& part) {
