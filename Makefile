@@ -26,9 +26,10 @@ wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives i
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
-simulate: release  ## whole runs with faults, from SEEDS (100000) seeds; what breaks is printed with its seed
+simulate: release  ## whole runs with faults, from SEEDS (100000) seeds, a hundredth of them with the drivers; what breaks is printed with its seed
 	cmake --build build/release --target run_sim
 	build/release/run_sim --seeds $(or $(SEEDS),100000)
+	build/release/run_sim --drivers --seeds $$(($(or $(SEEDS),100000) / 100))
 
 demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside ours
 	tools/setup cluster --python

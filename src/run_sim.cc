@@ -1,13 +1,17 @@
 // Plays simulated runs, or one large one:
 //   run_sim [--seeds N] [--first SEED] [--seed SEED] [--nodes MOST] [--faults N | --in-place]
 //   [--trace]
+// or, with --drivers, runs of the program's own Root and Members (room rehearsal):
+//   run_sim --drivers [--seeds N] [--first SEED] [--seed SEED] [--trace]
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 
 #include "base/text.h"
+#include "rehearsal/play.h"
 #include "simulation/world.h"
 
 namespace {
@@ -20,6 +24,7 @@ struct Wanted {
   int nodes = most_nodes;
   int faults = 0;  // of one large run
   bool in_place = false;
+  bool drivers = false;
   bool trace = false;
 };
 
@@ -32,6 +37,8 @@ Wanted wanted(int argc, char** argv) {
     };
     if (option == "--trace") {
       wanted.trace = true;
+    } else if (option == "--drivers") {
+      wanted.drivers = true;
     } else if (option == "--in-place") {
       wanted.in_place = true;
       wanted.seeds = 1;
@@ -50,7 +57,7 @@ Wanted wanted(int argc, char** argv) {
     } else {
       fmt::print(stderr,
                  "run_sim [--seeds N] [--first S] [--seed S] [--nodes N] [--faults N | --in-place] "
-                 "[--trace]\n");
+                 "[--drivers] [--trace]\n");
       std::exit(2);
     }
   }
@@ -76,23 +83,59 @@ void tune_memory(char** argv) {
   ::execv("/proc/self/exe", argv);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  using namespace toprun::simulation;
-  const Wanted what = wanted(argc, argv);
-  tune_memory(argv);
-  std::uint64_t broken = 0;
+struct Counted {
+  std::uint64_t runs = 0;
   std::uint64_t steps = 0;
+  std::uint64_t broken = 0;
+};
+
+Counted play_all(const Wanted& what) {
+  Counted counted;
   for (std::uint64_t seed = what.first; seed < what.first + what.seeds; ++seed) {
-    World world(play(what, seed), what.trace);
-    const Outcome outcome = world.play();
-    steps += outcome.steps;
+    toprun::simulation::World world(play(what, seed), what.trace);
+    const toprun::simulation::Outcome outcome = world.play();
+    ++counted.runs;
+    counted.steps += outcome.steps;
     if (outcome.broken.empty()) continue;
-    ++broken;
+    ++counted.broken;
     fmt::print("seed {}: {} (run_sim --nodes {} --seed {} --trace)\n", seed, outcome.broken,
                what.nodes, seed);
   }
-  fmt::print("{} runs, {} steps, {} broken\n", what.seeds, steps, broken);
-  return broken == 0 ? 0 : 1;
+  return counted;
+}
+
+// A seed that crashes is named, too.
+std::uint64_t seed_now = 0;
+
+void tell_the_seed(int signal) {
+  char text[64];
+  const auto end = fmt::format_to_n(text, sizeof text, "seed {}: signal {} (\n", seed_now, signal);
+  [[maybe_unused]] const ssize_t n = ::write(STDOUT_FILENO, text, end.size);
+  ::_exit(128 + signal);
+}
+
+Counted play_drivers(const Wanted& what) {
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) ::signal(signal, tell_the_seed);
+  Counted counted;
+  for (seed_now = what.first; seed_now < what.first + what.seeds; ++seed_now) {
+    toprun::rehearsal::Play rehearsed(toprun::rehearsal::script(seed_now), what.trace);
+    const toprun::rehearsal::Outcome outcome = rehearsed.run();
+    ++counted.runs;
+    counted.steps += outcome.steps;
+    if (outcome.broken.empty()) continue;
+    ++counted.broken;
+    fmt::print("seed {}: {} (run_sim --drivers --seed {} --trace)\n", seed_now, outcome.broken,
+               seed_now);
+  }
+  return counted;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Wanted what = wanted(argc, argv);
+  tune_memory(argv);
+  const Counted counted = what.drivers ? play_drivers(what) : play_all(what);
+  fmt::print("{} runs, {} steps, {} broken\n", counted.runs, counted.steps, counted.broken);
+  return counted.broken == 0 ? 0 : 1;
 }

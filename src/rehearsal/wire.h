@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <nlohmann/json.hpp>
+
+#include "rehearsal/script.h"
+#include "rendezvous/link.h"
+
+namespace toprun::rehearsal {
+
+// A connection between two agents in virtual time: each direction keeps its order. An end may
+// close, or the whole may be lost.
+class Wire : public std::enable_shared_from_this<Wire> {
+ public:
+  Wire(simulation::Timeline& timeline, Dice dice, milliseconds slowest)
+      : timeline_(timeline), dice_(dice), slowest_(slowest) {}
+
+  // Both ends, each on its process's event loop; only once. They keep this alive.
+  std::pair<std::shared_ptr<rendezvous::Link>, std::shared_ptr<rendezvous::Link>> ends(
+      boost::asio::io_context& first, boost::asio::io_context& second);
+  // Both hear of it, with this delay.
+  void lose();
+
+ private:
+  class End;
+  SteadyTime arrival(std::size_t at);
+  template <class What>
+  void deliver(std::size_t to, What what);
+
+  simulation::Timeline& timeline_;
+  Dice dice_;
+  const milliseconds slowest_;
+  std::array<std::weak_ptr<End>, 2> ends_;
+  std::array<SteadyTime, 2> last_{};
+};
+
+}  // namespace toprun::rehearsal
