@@ -94,8 +94,9 @@ Result<void> write_all(int socket, std::span<const std::uint8_t> bytes,
       first->cmsg_len = CMSG_LEN(descriptors.size_bytes());
       std::memcpy(CMSG_DATA(first), descriptors.data(), descriptors.size_bytes());
     }
-    const ssize_t n = ::sendmsg(socket, &header, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
+    // Else it would wait, without a limit, until the socket takes the whole.
+    const ssize_t n = ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return fail_errno(peer);
     written += static_cast<std::size_t>(n);
   }
