@@ -34,8 +34,8 @@ class UnkillableFolder {
     serving_ = std::thread([this, ended = Fd(ends[0])] { serve(ended); });
   }
   ~UnkillableFolder() {
-    end_.reset();
-    if (serving_.joinable()) serving_.join();
+    // A fork has this descriptor as well, so closing it would not do.
+    if (end_ && ::write(end_.get(), "x", 1) == 1) serving_.join();
     if (!is_mounted_) return;
     // First, whoever waits is let go: a fork that waits has the server's descriptor as well.
     ::umount2(path_.c_str(), MNT_FORCE);
@@ -52,7 +52,8 @@ class UnkillableFolder {
     constexpr std::uint32_t init = 26, major = 7, minor = 31, most_written = 1u << 16;
     std::array<char, 1u << 17> request;
     for (;;) {
-      std::array<pollfd, 2> waiting{pollfd{server_.get(), POLLIN, 0}, pollfd{ended.get(), 0, 0}};
+      std::array<pollfd, 2> waiting{pollfd{server_.get(), POLLIN, 0},
+                                    pollfd{ended.get(), POLLIN, 0}};
       ::poll(waiting.data(), waiting.size(), -1);
       if (waiting[1].revents != 0) return;
       const ssize_t n = ::read(server_.get(), request.data(), request.size());
