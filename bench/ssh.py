@@ -45,7 +45,7 @@ def measured(argv, env):
 
 def compare(hosts, rounds, binary):
     """Medians over rounds in which the two take turns."""
-    virtual = cluster.Quick("--hosts", str(hosts))
+    virtual = cluster.Cluster("--hosts", str(hosts))
     folder = tempfile.mkdtemp(prefix="toprun-bench-")
     names = [f"n{i}" for i in range(hosts)]
     virtual.up()

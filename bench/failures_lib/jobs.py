@@ -54,7 +54,7 @@ def torchrun():
     return Launcher("torchrun", tuple(support.torchrun()))
 
 
-class Hosts(cluster.Quick):
+class Hosts(cluster.Cluster):
     def __enter__(self):
         self.up()
         return self
