@@ -109,6 +109,13 @@ TEST(NodePart, ASignalForAllEndsAnElasticJob) {
   EXPECT_EQ(member.told<Signalled>(), 1);
 }
 
+// The root may start its ranks elsewhere as soon as it has noticed the silence.
+TEST(NodePart, WhoIsCutOffHasAShortGrace) {
+  Part member = Part::running(Part::settings(false));
+  member.on(RootLost{{Loss::Kind::silent, "no word for 10.0 s"}});
+  EXPECT_EQ(member.stops(), Graces{1s});
+}
+
 TEST(NodePart, ARepeatAfterTheRootsLossEndsTheGrace) {
   Part member = Part::running(Part::settings(false));
   member.on(RootLost{{Loss::Kind::closed, "the connection was closed"}});

@@ -228,9 +228,9 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   if (dice_.chance(20)) {
     world_.to_root(*this, {attempt_, rendezvous::Prefetched{milliseconds(700)}});
   }
-  for (int lines = world_.scenario().gathers_output ? dice_.number(0, 3) : 0; lines > 0; --lines) {
+  for (int lines = world_.scenario().gathers_output ? dice_.number(0, 6) : 0; lines > 0; --lines) {
     world_.timeline().in(dice_.time(0ms, 5s), [this, attempt = attempt_] {
-      if (attempt == attempt_ && living_workers() > 0) print(dice_.chance(20) ? 300 : 20);
+      if (attempt == attempt_ && living_workers() > 0) print(dice_.chance(50) ? 300 : 20);
     });
   }
   if (part.store->agent == id_) ranks_come(attempt_, part.world_size);

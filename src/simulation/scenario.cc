@@ -117,6 +117,12 @@ Scenario scenario(std::uint64_t seed, int size) {
     last = one.faults.back().at;
   }
   if (dice.chance(40)) one.faults.push_back({.kind = FaultKind::echoes});
+  if (one.gathers_output && faults > 0 && dice.chance(60)) {
+    // Over what the other faults make of it.
+    const milliseconds at = std::max(0ms, one.faults.front().at - dice.time(0ms, 3s));
+    one.faults.push_back(
+        {.kind = FaultKind::terminal_paused, .at = at, .lasts = dice.time(2s, 40s)});
+  }
   std::ranges::stable_sort(one.faults, {}, &Fault::at);
   return one;
 }
