@@ -1,10 +1,14 @@
 # ctest: TIMEOUT 300 LABELS cluster
 """The picture of a running job, asked at its root's socket: what its ranks do and use, what happened, its metrics."""
 
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import threading
+import time
 import unittest
 
 import cluster
@@ -156,6 +160,73 @@ class OnHosts(cluster.TestCase):
         self.assertRegex(picture["job"]["attempts"][0]["what"], "n1")
         root.signal(signal.SIGINT)
         root.wait(60)
+
+
+class Socket(support.TestCase):
+    def test_jobs_of_one_process_id_share_a_folder(self):
+        """As in two containers with one runtime folder: each has PID namespaces of its own."""
+        support.needs_root()
+        support.needs_program("unshare")
+        folder = self.folder()
+        folder.chmod(0o700)
+
+        def job(name):
+            run = self.begin("unshare", "--pid", "--fork", "--mount-proc", TOPRUN, "--rdzv-id", name, "--no-python", "sh", "-c",
+                             f"touch {folder}/{name}; exec sleep 600", env={"XDG_RUNTIME_DIR": str(folder)})
+            support.wait_until((folder / name).exists, 60, f"{name} runs")
+            return run
+
+        def names():
+            """The jobs that answer, by their sockets."""
+            found = {}
+            for path in sorted((folder / "toprun").iterdir()):
+                connection = live_socket.Connection(path)
+                connection.request("GET", "/job")
+                found[path.name] = json.loads(connection.getresponse().read())["job"]
+            return found
+
+        first = job("first")
+        own, = names()
+        job("second")
+        self.assertEqual(names(), {own: "first", own.replace(".sock", "-2.sock"): "second"})
+        asked = self.run_to_end(TOPRUN, "stacks", "second", env={"XDG_RUNTIME_DIR": str(folder)})
+        self.assertIn("rank 0", asked.out)
+        first.kill_all()
+        support.wait_until(lambda: not first.processes(), 30, "the first is gone")
+        asked = self.run_to_end(TOPRUN, "stacks", "first", env={"XDG_RUNTIME_DIR": str(folder)})
+        self.assertNotEqual(asked.code, 0)
+        self.assertEqual(names(), {own.replace(".sock", "-2.sock"): "second"}, "a killed job's socket is taken away")
+
+    def test_a_job_that_closes_at_once_is_not_asked_all_the_time(self):
+        folder = self.folder()
+        folder.chmod(0o700)
+        (folder / "toprun").mkdir(mode=0o700)
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(str(folder / "toprun" / "4711.sock"))
+        listener.listen(64)
+        asked = []
+
+        def answer():
+            while True:
+                try:
+                    visitor, _ = listener.accept()
+                except OSError:
+                    return
+                with visitor:
+                    asked.append(visitor.recv(4096).split(b" ")[1])
+                    body = b'{"job": "odd", "id": "", "program": "", "started": ""}' if asked[-1] == b"/job" else b""
+                    visitor.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n" +
+                                    (f"Content-Length: {len(body)}\r\n".encode() if body else b"") + b"\r\n" + body)
+
+        threading.Thread(target=answer, daemon=True).start()
+        top = self.begin(TOPRUN, "top", "--json", "odd", env={"XDG_RUNTIME_DIR": str(folder)})
+        support.wait_until(lambda: asked.count(b"/pictures") > 3, 60, "it asks again")
+        begun, before = time.monotonic(), len(asked)
+        time.sleep(1)
+        self.assertLess((len(asked) - before) / (time.monotonic() - begun), 10, "questions in a second")
+        top.signal(signal.SIGTERM)
+        top.wait(60)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ import support
 ADA = 61001   # who runs toprun
 MALLORY = 61002  # who would like to
 QUIET = ["--no-python", "sh", "-c"]
-# All but line ends and tabs of C0, DEL, C1 and what turns the direction of a text.
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u2028-\u202e\u2066-\u2069]")
+EVERY_WAY = "\x1b[31m\nFORGED\r\x07\x1b]0;t\x07\x9b2J\u202e\u2066\u2028\u200b\ufeff\x7f\x00"
+# All but line ends and tabs of C0, DEL, C1 and what turns the direction of a text, or is not seen.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060-\u2064\ufeff\u200e\u200f\u061c\u2028-\u202e\u2066-\u2069]")
 
 
 class SharedFolder(support.TestCase):
@@ -256,6 +257,63 @@ class Socket(support.TestCase):
         self.assert_one_line(self.in_a_tmp_of_its_own("stacks"), why)
 
 
+class Asked(support.TestCase):
+    """The socket of a running job, asked by other users: were its folder open, the kernel would still say who asks."""
+
+    ASKS = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(30); s.connect(sys.argv[1]); "
+            "s.sendall(b'GET /job HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'); sys.stdout.write(repr(s.recv(64)))")
+
+    def asked_by(self, user, path):
+        return self.run_to_end("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", sys.executable, "-c",
+                               self.ASKS, path)
+
+    def test_only_its_user_and_root_are_answered(self):
+        support.needs_root()
+        support.needs_program("setpriv")
+        place = self.folder(within="/var/tmp")
+        place.chmod(0o755)
+        program, runtime, stands = place / "toprun", place / "run", place / "there"
+        shutil.copy(support.binary(), program)
+        for folder in (runtime, stands):
+            folder.mkdir()
+            os.chown(folder, ADA, ADA)
+            folder.chmod(0o700)
+        run = self.begin("setpriv", f"--reuid={ADA}", f"--regid={ADA}", "--clear-groups", program, *QUIET,
+                         f"touch {stands}/rank; exec sleep 600", env={"XDG_RUNTIME_DIR": str(runtime), "HOME": str(runtime)},
+                         cwd="/")
+        support.wait_until((stands / "rank").exists, 60, "its rank")
+        path, = (runtime / "toprun").iterdir()
+        refused = self.asked_by(MALLORY, path)
+        self.assertIn("PermissionError", refused.err)
+        for open_to_all in (runtime, runtime / "toprun", path):
+            open_to_all.chmod(0o777)
+        answers = {user: self.asked_by(user, path) for user in (MALLORY, ADA, 0)}
+        self.assertTrue(answers[MALLORY].out == "b''" or re.search("reset|Broken pipe", answers[MALLORY].err), answers[MALLORY])
+        for user in (ADA, 0):
+            self.assertIn("HTTP/1.1 200", answers[user].out, user)
+        run.signal(2)
+        self.assertEqual(run.wait(60).code, 130)
+
+
+class CoreFile(support.TestCase):
+    """That of an agent would hold the job's secret."""
+
+    def test_agents_leave_none_and_ranks_may(self):
+        place = self.folder()
+        run = self.begin("sh", "-c", 'ulimit -Sc "$(ulimit -Hc)"; ulimit -Sc >"$0/given"; exec "$@"', place, support.binary(),
+                         *QUIET, f"ulimit -Sc >{place}/rank; mv {place}/rank {place}/ranks; exec sleep 600")
+        support.wait_until((place / "ranks").exists, 60, "its rank")
+        given = (place / "given").read_text()
+        if given == "0\n":
+            self.skipTest("no core files are possible here")
+        self.assertEqual((place / "ranks").read_text(), given)
+        for pid in (run.process.pid, run.agent()):
+            limits = pathlib.Path(f"/proc/{pid}/limits").read_text()
+            self.assertRegex(limits, r"(?m)^Max core file size +0 ")
+        run.signal(2)
+        run.wait(60)
+
+
 class Terminal(support.TestCase):
     EVIL = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202eevil"
 
@@ -299,6 +357,75 @@ class Terminal(support.TestCase):
         self.assertEqual(finished.code, 3)
         self.assertIn(r"n\x1b[2J\xc2\x9b", finished.err)
         self.assert_harmless(finished.err)
+
+    def test_a_strange_host_writes_no_line_of_ours(self):
+        """It joins without a secret, and its rank fails: with colours, line ends and what turns a text in its name."""
+        support.needs_root()
+        support.needs_program("unshare")
+        name = "x\x1b[31mE\x1b[0m\ntoprun: FORGED\r\x9b\u202e\u200b"
+        port = support.free_port()
+        both = ["--nnodes", 2, "--nproc-per-node", 1, "--master-addr", "127.0.0.1", "--master-port", port]
+        root = self.begin(support.binary(), *both, "--node-rank", 0, "-v", *QUIET, "exec sleep 600")
+        stranger = self.begin(
+            "unshare", "--uts", sys.executable, "-c",
+            "import os, socket, sys; socket.sethostname(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])",
+            name, support.binary(), *both, "--node-rank", 1, *QUIET, "exit 3")
+        for end in (root.wait(60), stranger.wait(60)):
+            self.assertEqual(end.code, 3, end)
+            self.assertIn(r"x\x1b[31mE\x1b[0m\ntoprun: FORGED\x0d", end.err)
+            self.assertNotRegex(end.err, r"(?m)^toprun: FORGED|\x1b|\r")
+            self.assert_harmless(end.err)
+
+    def evil_reports(self):
+        """(where, report): a report of a job that goes on, each of whose texts in turn is hostile, and all of them."""
+        place = {"name": "n0", "group_rank": 0, "first_rank": 0, "nproc": 2, "location": "/c/r/n0", "logs": "/logs/n0"}
+        cause = {"kind": "exit", "what": "rank 0 on n0 ended with exit code 3", "rank": 0, "local_rank": 0, "node": "n0",
+                 "exit_code": 3, "signal": None, "message": "it failed", "error_file": "/e", "last_output": ["a line"],
+                 "kernel_evidence": "oom"}
+        hang = {"what": "rank 1 waits", "noticed": "2026-11-28T01:00:02.000Z", "over": None, "suspects": [], "evidence": []}
+        report = {"schema": "toprun.report/1", "job": "job", "root": {"host": "n0", "pid": 4711}, "grow": "at-restart",
+                  "exit_code": None, "started": "2026-11-28T01:00:00.000Z", "ended": None,
+                  "updated": "2026-11-28T01:00:03.000Z", "attempts": [
+                      {"attempt": 0, "started": "2026-11-28T01:00:00.000Z", "ended": None,
+                       "phases_ms": {"join": 1, "spawn": 2}, "nodes": [place], "cause": cause, "hang": hang,
+                       "awaited": {"phase": "first_collective", "count": 1, "ranks": [{"rank": 1, "node": "n0"}], "nodes": ["n0"]},
+                       "slowest": [{"phase": "import", "rank": 1, "node": "n0", "ms": 9}]}]}
+
+        def texts(value, path):
+            if isinstance(value, str):
+                yield path
+            for key, one in value.items() if isinstance(value, dict) else \
+                    enumerate(value) if isinstance(value, list) else ():
+                yield from texts(one, path + (key,))
+
+        def put(document, path):
+            for key in path[:-1]:
+                document = document[key]
+            document[path[-1]] = f"{document[path[-1]]}{EVERY_WAY}"
+
+        yield "nothing", report
+        wanted = [path for path in texts(report, ()) if path != ("schema",)]
+        self.assertGreater(len(wanted), 20)
+        for path in wanted:
+            document = json.loads(json.dumps(report))
+            put(document, path)
+            yield ".".join(map(str, path)), document
+        for path in wanted:
+            put(report, path)
+        yield "all", report
+
+    def test_no_text_of_a_report_reaches_the_terminal_as_it_is(self):
+        path = self.folder() / "report.json"
+        lines = {}
+        for where, report in self.evil_reports():
+            path.write_text(json.dumps(report))
+            for verb in ("status", "stacks", "grow", "top"):
+                with self.subTest(verb=verb, text=where):
+                    finished = self.run_to_end(support.binary(), verb, path, env={"TOPRUN_SSH": "/bin/false"})
+                    self.assert_harmless(finished.out + finished.err)
+                    self.assertNotRegex(finished.out + finished.err, r"(?m)^FORGED|\x1b")
+                    count = len((finished.out + finished.err).splitlines())
+                    self.assertLessEqual(count, max(1, lines.setdefault(verb, count)), finished)
 
     def test_what_ranks_print_stays_as_it_is(self):
         printed = (self.EVIL + "\n").encode() + b"\xff\xc2\n"

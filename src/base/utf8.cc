@@ -29,7 +29,10 @@ bool is_harmless(const Character& character) {
                                code == 0x200F || code == 0x061C;
   const bool ends_line = code == 0x2028 || code == 0x2029;
   const bool is_none = code == 0xFFFE || code == 0xFFFF;
-  return character.valid && !controls && !turns_direction && !ends_line && !is_none;
+  // Two names that differ would look the same. (Joiners, U+200C and U+200D, are part of scripts.)
+  const bool is_unseen = code == 0xAD || code == 0x200B || (code >= 0x2060 && code <= 0x2064) ||
+                         code == 0xFEFF || (code >= 0xE0000 && code <= 0xE007F);
+  return character.valid && !controls && !turns_direction && !ends_line && !is_none && !is_unseen;
 }
 
 }  // namespace toprun

@@ -16,7 +16,7 @@ struct Character {
 Character first_character(std::string_view text);
 
 // Whether the character is harmless inside a line: it controls no terminal (C0, C1), ends no line,
-// and does not change the direction of the text that follows. (Unicode Standard, 23.1 and annex 9.)
+// is seen, and does not change the direction of what follows. (Unicode Standard, 23.1 and annex 9.)
 bool is_harmless(const Character& character);
 
 // As printable() of base/text.h, for whole lines: line ends, tabs and colours (ECMA-48's SGR) stay.

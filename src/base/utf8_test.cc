@@ -27,11 +27,12 @@ TEST(Utf8, TakesOneCharacterOrOneBadByte) {
 }
 
 TEST(Utf8, KnowsWhatATerminalWouldObey) {
-  for (const std::string_view text : {"a", "~", "ä", "京", "…", "\U0001F600"}) {
+  for (const std::string_view text : {"a", "~", "ä", "京", "…", "\u200d", "\U0001F600"}) {
     EXPECT_TRUE(is_harmless(first_character(text))) << text;
   }
-  for (const std::string_view text : {"\x1b", "\n", "\x7f", "\u0085", "\u009b", "\u202e", "\u2066",
-                                      "\u200f", "\u061c", "\u2028", "\uffff", "\xff"}) {
+  for (const std::string_view text :
+       {"\x1b", "\n", "\x7f", "\u0085", "\u009b", "\u202e", "\u2066", "\u200f", "\u061c", "\u2028",
+        "\uffff", "\u200b", "\u2060", "\ufeff", "\U000e0041", "\xff"}) {
     EXPECT_FALSE(is_harmless(first_character(text))) << text;
   }
 }

@@ -139,7 +139,7 @@ std::vector<LogFile> of_rank_by_report(const JobReport& report, int rank) {
       if (node.logs.empty() || rank < node.first_rank || rank >= node.first_rank + node.nproc) {
         continue;
       }
-      add_rank_files(fs::path(node.logs) / fmt::format("attempt_{}", attempt.attempt) /
+      add_rank_files(fs::path(node.logs.raw()) / fmt::format("attempt_{}", attempt.attempt) /
                          fmt::to_string(rank - node.first_rank),
                      {}, found);
     }
@@ -171,7 +171,7 @@ Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
   if (found.empty()) found = of_rank_by_layout(files, rank);
   if (!found.empty()) return found;
   if (*report && !(*report)->attempts.empty()) {
-    int ranks = 0;
+    std::int64_t ranks = 0;
     for (const auto& node : (*report)->attempts.back().nodes) ranks += node.nproc;
     if (ranks > 0 && rank >= ranks) {
       return usage(fmt::format("--rank {}", rank),

@@ -148,13 +148,13 @@ TEST(JobReport, TellsWhatARunIsAt) {
       said = report->exit_code ? fmt::to_string(*report->exit_code) : "-";
       said += " " + report->attempts.back().phase;
       const JobReport::Attempt& last = report->attempts.back();
-      if (!last.cause.empty()) said += "; " + last.cause;
+      if (!last.cause.empty()) said += fmt::format("; {}", last.cause);
       if (!last.times.empty()) said += "; " + last.times;
-      if (!last.awaited.empty()) said += "; " + last.awaited;
-      for (const std::string& line : last.slowest) said += "; " + line;
+      if (!last.awaited.empty()) said += fmt::format("; {}", last.awaited);
+      for (const Outside& line : last.slowest) said += fmt::format("; {}", line);
       if (last.hang) {
-        said += fmt::format("; {} at {}", last.hang->what, last.hang->noticed);
-        if (!last.hang->over.empty()) said += " to " + last.hang->over;
+        said += fmt::format("; {} at {}", last.hang->what, rfc3339(*last.hang->noticed));
+        if (last.hang->over) said += " to " + rfc3339(*last.hang->over);
       }
     }
     EXPECT_EQ(said, expected) << text;

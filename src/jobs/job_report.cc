@@ -81,7 +81,8 @@ std::string cause_of(const json& cause) {
 }
 
 std::optional<JobReport::Hang> hang_of(const json& hang) {
-  JobReport::Hang out{text_at(hang, "what"), text_at(hang, "noticed"), text_at(hang, "over")};
+  JobReport::Hang out{text_at(hang, "what"), time_in(text_at(hang, "noticed")),
+                      time_in(text_at(hang, "over"))};
   if (out.what.empty()) return std::nullopt;
   return out;
 }
@@ -89,7 +90,6 @@ std::optional<JobReport::Hang> hang_of(const json& hang) {
 JobReport::Attempt attempt_of(const json& attempt) {
   JobReport::Attempt out;
   out.attempt = number_at(attempt, "attempt").value_or(0);
-  out.started = text_at(attempt, "started");
   out.ended = member(attempt, "ended").is_string();
   out.phase = phase_of(attempt);
   out.cause = cause_of(member(attempt, "cause"));
@@ -97,7 +97,8 @@ JobReport::Attempt attempt_of(const json& attempt) {
   if (const auto awaited = view::awaited_in(member(attempt, "awaited"))) {
     out.awaited = view::awaited_text(*awaited);
   }
-  out.slowest = view::slowest_lines(view::spreads_in(member(attempt, "slowest")));
+  const auto slowest = view::slowest_lines(view::spreads_in(member(attempt, "slowest")));
+  out.slowest.assign(slowest.begin(), slowest.end());
   out.hang = hang_of(member(attempt, "hang"));
   const json& nodes = member(attempt, "nodes");
   if (!nodes.is_array()) return out;
@@ -115,8 +116,8 @@ Result<JobReport> parse_report(std::string_view text) {
   }
   report.exit_code = number_at(report.document, "exit_code");
   report.job = text_at(report.document, "job");
-  report.started = text_at(report.document, "started");
-  report.updated = text_at(report.document, "updated");
+  report.started = time_in(text_at(report.document, "started"));
+  report.updated = time_in(text_at(report.document, "updated"));
   const json& root = member(report.document, "root");
   report.root_host = text_at(root, "host");
   report.root_pid = number_at(root, "pid").value_or(0);
@@ -130,7 +131,7 @@ Result<JobReport> parse_report(std::string_view text) {
 Result<JobReport> read_report_to_follow(const std::string& path, const std::string& what) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return fail_errno("cannot read " + path);
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno("cannot read " + path);
   if (!S_ISREG(status.st_mode)) return fail(what, "the report is not a plain file");
   if (const std::string why = distrust(status, ::geteuid()); !why.empty()) {
@@ -141,8 +142,8 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
   if (!text) return std::unexpected(text.error());
   auto report = parse_report(*text);
   if (!report) return fail("cannot read the report " + path, report.error().why);
-  if (report->root_pid == 0 || report->root_host.empty()) {
-    return fail(what, "the report does not say where the job's root agent is",
+  if (report->root_pid == 0 || report->root_host.empty() || !report->started) {
+    return fail(what, "the report does not say where the job's root agent is, and since when",
                 "give the file that --report names");
   }
   if (report->exit_code) return fail(what, "the job has ended");

@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/outside.h"
 
 namespace toprun::jobs {
 
@@ -17,38 +19,37 @@ inline constexpr std::size_t max_report_bytes = 64u << 20;
 // while it goes on.
 struct JobReport {
   struct Node {
-    std::string name;
+    Outside name;
     int first_rank = 0;
     int nproc = 0;
-    std::string location;  // empty: unknown
-    std::string logs;      // the folder of its per-rank files; empty: none, or not told
+    Outside location;  // empty: unknown
+    Outside logs;      // the folder of its per-rank files; empty: none, or not told
   };
   // The last of an attempt.
   struct Hang {
-    std::string what;     // who keeps whom waiting, in words
-    std::string noticed;  // RFC 3339
-    std::string over;     // when a rank made progress again; empty: none has
+    Outside what;  // who keeps whom waiting, in words
+    std::optional<WallTime> noticed;
+    std::optional<WallTime> over;  // when a rank made progress again
   };
   struct Attempt {
     int attempt = 0;
-    std::string started;  // RFC 3339
     bool ended = false;
     std::string phase;  // the last one reached, in words
     std::vector<Node> nodes;
-    std::string cause;    // in words; empty: none
-    std::string times;    // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
-    std::string awaited;  // which ranks have not come where others have; empty: none
-    std::vector<std::string> slowest = {};  // who took longest, in words, phase by phase
+    Outside cause;      // in words; empty: none
+    std::string times;  // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
+    Outside awaited;    // which ranks have not come where others have; empty: none
+    std::vector<Outside> slowest = {};  // who took longest, in words, phase by phase
     std::optional<Hang> hang = {};
   };
   std::optional<int> exit_code;  // unset: the run goes on, or was killed together with its keeper
-  std::string job;               // its name
-  std::string started;           // RFC 3339; empty: unknown
-  std::string updated;           // RFC 3339; empty: unknown
-  std::string root_host;         // the root agent's host; empty: unknown
-  int root_pid = 0;              // its process there; 0: unknown
+  Outside job;                   // its name
+  std::optional<WallTime> started;
+  std::optional<WallTime> updated;
+  Outside root_host;  // the root agent's host; empty: unknown
+  int root_pid = 0;   // its process there; 0: unknown
   // When it takes in more nodes, as --grow has it; empty: never; unset: it does not say.
-  std::optional<std::string> grow;
+  std::optional<Outside> grow;
   std::vector<Attempt> attempts;
   nlohmann::json document;  // the whole
 };

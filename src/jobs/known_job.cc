@@ -56,7 +56,7 @@ Result<std::vector<KnownJob>> find_known(const scheduler::JobId& id, const Found
 
 std::string cause_of(const KnownJob& known) {
   if (!known.report || known.report->attempts.empty()) return {};
-  return known.report->attempts.back().cause;
+  return known.report->attempts.back().cause.shown();
 }
 
 std::string end_with_cause(const scheduler::Queue& queue, const KnownJob& known) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -22,19 +21,12 @@ using scheduler::Job;
 
 // The last attempt's: it is what the job ended by.
 std::string cause_in(const JobReport& report) {
-  return report.attempts.empty() ? std::string() : report.attempts.back().cause;
+  return report.attempts.empty() ? std::string() : report.attempts.back().cause.shown();
 }
 
 std::optional<JobReport> report_of(const JobFiles& files) {
   auto report = read_report(files.report());
   return report ? std::move(*report) : std::nullopt;
-}
-
-// "2026-11-21T09:53:42.250Z", as our reports have it.
-std::optional<WallTime> moment_of(const std::string& text) {
-  std::tm parts{};
-  if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return std::nullopt;
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
 }
 
 EndedJob known_to_engine(const scheduler::Queue& queue, const Job& job) {
@@ -65,8 +57,8 @@ std::optional<EndedJob> by_its_files(const FoundFiles& found) {
   if (!report || !report->exit_code) return std::nullopt;
   std::string how = cause_in(*report);
   if (how.empty()) how = fmt::format("ended with exit code {}", *report->exit_code);
-  return EndedJob{found.id, name_in(found.files, found.id), moment_of(report->updated),
-                  report->exit_code, std::move(how)};
+  return EndedJob{found.id, name_in(found.files, found.id), report->updated, report->exit_code,
+                  std::move(how)};
 }
 
 }  // namespace

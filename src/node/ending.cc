@@ -13,7 +13,7 @@ namespace {
 // The folder of the rank's node with the files per rank; empty: it has not told.
 std::string log_folder_of(int rank, const run::AttemptCourse& attempt) {
   for (const view::NodeRecord& node : attempt.nodes) {
-    if (rank >= node.first_rank && rank < node.first_rank + node.nproc) return node.logs;
+    if (rank >= node.first_rank && rank < node.first_rank + node.nproc) return node.logs.raw();
   }
   return {};
 }
@@ -42,7 +42,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
   auto cause = show::cause_in(verdict);
   if (!cause) return;
-  if (cause->node.empty() && !cause->rank) return say(cause->message);
+  if (cause->node.empty() && !cause->rank) return say(cause->message.shown());
   const agent::WorkerExit* exit = nullptr;
   for (const agent::WorkerExit& one : verdict.exits) {
     if (cause->rank == one.rank) exit = &one;
@@ -50,7 +50,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
   if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
   say_block(view::failure_report(
       *cause, view::count_others(verdict.exits, exit), kept_log(job.options, attempt, *cause),
-      look_of_stderr(job.environment), node_log_path(job.options, cause->node).value_or("")));
+      look_of_stderr(job.environment), node_log_path(job.options, cause->node.raw()).value_or("")));
 }
 
 }  // namespace toprun::node

@@ -19,10 +19,11 @@ constexpr int no_such_run = 3;
 constexpr std::size_t most_line_bytes = 64 * 1024;
 constexpr std::size_t longest_run = 32;
 
-// Finds the run's folder $f and the process $p. Where nothing is said, the newest run is meant.
+// Finds the run's folder $f and the process $p, in a folder that is this user's. Where nothing is
+// said, the newest run is meant.
 constexpr std::string_view find_run = R"sh(d={folder}; r={run}
 [ -n "$r" ] || r=$(ls -t "$d" 2>/dev/null | head -n 1)
-f=$d/$r; [ -n "$r" ] && [ -e "$f/pid" ] || exit {none}
+f=$d/$r; [ -n "$r" ] && [ -O "$d" ] && [ -e "$f/pid" ] || exit {none}
 p=$(cat "$f/pid")
 )sh";
 // Each cat goes on where the last one stopped, because they share an open file; the last begins

@@ -84,7 +84,7 @@ void Coordinator::arrange() {
   }
   if (course_.attempts.size() > 1) {
     for (const view::NodeRecord& node : (course_.attempts.end() - 2)->nodes) {
-      request.before.push_back(node.name);
+      request.before.push_back(node.name.raw());
     }
   }
   course_now().spreads.join = time_to_join();

@@ -118,7 +118,7 @@ Facts facts_of_rank(const Picture& picture, std::size_t number, bool with_node) 
   facts.name = fmt::format("rank {}", number);
   if (with_node) {
     const std::size_t node = node_of(picture, number);
-    if (node < picture.nodes.size()) facts.name += "  " + printable(picture.nodes[node].name);
+    if (node < picture.nodes.size()) facts.name += fmt::format("  {}", picture.nodes[node].name);
   }
   facts.state = word_of(rank.state);
   Counts counts;
@@ -135,7 +135,7 @@ Facts facts_of_rank(const Picture& picture, std::size_t number, bool with_node) 
 Facts facts_of_node(const Picture& picture, std::size_t number) {
   const Picture::Node& node = picture.nodes[number];
   Facts facts;
-  facts.name = printable(node.name);
+  facts.name = node.name.shown();
   const Ranks ranks = ranks_of(picture, number);
   Counts counts;
   count(counts, picture, ranks);
@@ -161,7 +161,7 @@ Facts facts_of_node(const Picture& picture, std::size_t number) {
 
 Facts facts_of_rack(const Picture& picture, const Rack& rack) {
   Facts facts;
-  facts.name = printable(rack.name);
+  facts.name = rack.name.shown();
   facts.after_name = fmt::format(" ({})", counted(rack.nodes.size(), "node"));
   facts.after_brief = fmt::format(" ({})", rack.nodes.size());
   Counts counts;

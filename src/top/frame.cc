@@ -54,13 +54,13 @@ std::string elapsed_text(const Picture& picture) {
 
 // On a narrow screen without the number of nodes: the list shows them.
 std::string title(const Picture& picture, std::size_t width) {
-  const std::string& name = picture.program.empty() ? picture.name : picture.program;
+  const Outside& name = picture.program.empty() ? picture.name : picture.program;
   const bool has_id = !picture.id.empty() && picture.id != picture.name;
-  Lines parts = {printable(has_id ? fmt::format("{} ({})", name, picture.id) : name)};
+  Lines parts = {has_id ? fmt::format("{} ({})", name, picture.id) : name.shown()};
   if (picture.exit_code) {
     parts.push_back(fmt::format("ended with {}", *picture.exit_code));
   } else {
-    parts.push_back(printable(picture.stage));
+    parts.push_back(picture.stage.shown());
   }
   const std::string elapsed = elapsed_text(picture);
   if (!elapsed.empty()) parts.push_back(elapsed);
@@ -83,8 +83,8 @@ std::string title(const Picture& picture, std::size_t width) {
 }
 
 bool is_starting(const Picture& picture) {
-  return picture.stage == "gathering" || picture.stage == "arranging" ||
-         picture.stage == "preparing";
+  const std::string& stage = picture.stage.raw();
+  return stage == "gathering" || stage == "arranging" || stage == "preparing";
 }
 
 // Who is awaited while the job starts; the phases that are over, as many of the last as fit.
@@ -94,7 +94,7 @@ std::string progress(const Picture& picture, std::size_t width) {
     std::string text =
         fmt::format("{} of {} have joined", joined, counted(picture.most_nodes, "node"));
     if (picture.missing.empty()) return text;
-    text += ", not " + picture.missing.front();
+    text += fmt::format(", not {}", picture.missing.front());
     if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
     return text;
   }
@@ -190,7 +190,7 @@ Lines head(const Picture& picture, std::size_t width, const Look& look) {
     const bool waits = is_starting(picture) || picture.awaited;
     lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, look));
   }
-  const std::string wrong = picture.hang.empty() ? last_failure(picture) : picture.hang;
+  const std::string wrong = picture.hang.empty() ? last_failure(picture) : picture.hang.shown();
   if (!wrong.empty()) lines.push_back(coloured(fitted(wrong, width), Colour::bad, look));
   return lines;
 }
@@ -269,8 +269,9 @@ Log log_of(const Picture& picture, const State& state) {
   const Picture::Node& where = picture.nodes[node];
   if (state.selected.kind != Kind::rank) log.rank = where.first_rank;
   log.node = where.name;
-  if (where.logs.empty()) return log;
-  log.path = fmt::format("{}/attempt_{}/{}/stdout.log", where.logs, picture.attempt,
+  // What begins otherwise could be an option of the pager ("+!command").
+  if (!where.logs.raw().starts_with('/')) return log;
+  log.path = fmt::format("{}/attempt_{}/{}/stdout.log", where.logs.raw(), picture.attempt,
                          log.rank - where.first_rank);
   return log;
 }

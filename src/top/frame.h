@@ -27,8 +27,8 @@ std::vector<std::string> whole(const watch::Picture& picture, const Look& look);
 
 // Where the log of the selected rank is; a node's or rack's: its first rank's.
 struct Log {
-  std::string node;
-  std::string path;  // of its stdout; empty: none is kept
+  Outside node;
+  Outside path;  // of its stdout; empty: none is kept
   std::size_t rank = 0;
 };
 Log log_of(const watch::Picture& picture, const State& state);

@@ -112,10 +112,10 @@ std::optional<Place> found(const Picture& picture, const Tree& tree, std::string
   const std::size_t after_it = from.kind == Kind::node ? from.number + 1 : 0;
   for (std::size_t i = 0; i < nodes; ++i) {
     const std::size_t node = (after_it + i) % nodes;
-    if (picture.nodes[node].name.contains(text)) return Place{Kind::node, node};
+    if (picture.nodes[node].name.raw().contains(text)) return Place{Kind::node, node};
   }
   for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) {
-    if (tree.racks[rack].name.contains(text)) return Place{Kind::rack, rack};
+    if (tree.racks[rack].name.raw().contains(text)) return Place{Kind::rack, rack};
   }
   return std::nullopt;
 }

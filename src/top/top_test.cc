@@ -29,7 +29,7 @@ Picture job(std::size_t nodes, std::size_t ranks_each) {
   for (std::size_t node = 0; node < nodes; ++node) {
     Picture::Node one;
     one.name = "n" + std::to_string(node);
-    one.location = "/rack" + std::to_string(node / 2) + "/" + one.name;
+    one.location = "/rack" + std::to_string(node / 2) + "/" + one.name.raw();
     one.first_rank = node * ranks_each;
     one.ranks = ranks_each;
     picture.nodes.push_back(one);
@@ -205,7 +205,7 @@ TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
   Picture picture = job(40, 8);
   picture.program = "train.py";
   picture.id = "4711";
-  for (Picture::Node& node : picture.nodes) node.location = "/hall/row0" + node.location;
+  for (Picture::Node& node : picture.nodes) node.location = "/hall/row0" + node.location.raw();
   const std::string job = "train.py (4711) | running | 1 min 15 s | ";
   for (const auto& [width, title, rack] :
        {std::tuple<std::size_t, std::string, std::string>{120, "40 nodes | 320 ranks: 320 run",
@@ -309,6 +309,9 @@ TEST(Frame, WhereALogIs) {
   EXPECT_EQ(log_of(picture, state).path, "") << "none is kept";
   state.selected = {Kind::rank, 99};
   EXPECT_EQ(log_of(picture, state).node, "");
+  // A stranger's node could name an option of the pager in place of a folder.
+  picture.nodes[0].logs = "+!touch /tmp/x;";
+  EXPECT_TRUE(log_of(picture, {}).path.empty());
 }
 
 TEST(Cells, TheWorstFirst) {

@@ -93,7 +93,7 @@ Tree tree_of(const Picture& picture) {
   Tree tree;
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t node = 0; node < picture.nodes.size(); ++node) {
-    std::string name = rack_of(picture.nodes[node].location);
+    std::string name = rack_of(picture.nodes[node].location.raw());
     if (name.empty()) {
       tree.loose_nodes.push_back(node);
       continue;

@@ -22,7 +22,7 @@ struct Place {
 };
 
 struct Rack {
-  std::string name;  // the nodes' location without its last part
+  Outside name;  // the nodes' location without its last part
   std::vector<std::size_t> nodes;
 };
 

@@ -37,6 +37,15 @@ json or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
+json or_null(const Outside& text) {
+  return or_null(text.raw());
+}
+
+// " on n4"; empty: nowhere.
+std::string on(const Outside& node) {
+  return node.empty() ? "" : fmt::format(" on {}", node);
+}
+
 }  // namespace
 
 json cause_json(const Cause& cause) {
@@ -107,15 +116,14 @@ json attempt_json(const AttemptRecord& attempt) {
 
 // "rank 3 on n4", "node n4", "" …
 std::string subject(const Cause& cause) {
-  const std::string where = cause.node.empty() ? "" : " on " + cause.node;
-  if (cause.rank) return fmt::format("rank {}{}", *cause.rank, where);
-  return cause.node.empty() ? "the job" : "node " + cause.node;
+  if (cause.rank) return fmt::format("rank {}{}", *cause.rank, on(cause.node));
+  return cause.node.empty() ? "the job" : fmt::format("node {}", cause.node);
 }
 
 }  // namespace
 
 std::string sentence(const Cause& cause) {
-  const std::string at = cause.node.empty() ? "" : " on " + cause.node;
+  const std::string at = on(cause.node);
   switch (cause.kind) {
     case CauseKind::exit:
       return fmt::format("{} ended with exit code {}", subject(cause), cause.exit_code.value_or(1));
@@ -149,13 +157,13 @@ std::string sentence(const Cause& cause) {
 
 namespace {
 
-std::string advice_for_signal(int signal, const std::string& node) {
+std::string advice_for_signal(int signal, const Outside& node) {
   switch (signal) {
     case SIGKILL:
       return fmt::format(
           "toprun did not send it: look for the out-of-memory killer (dmesg{}) or "
           "the scheduler's memory limit",
-          node.empty() ? "" : " on " + node);
+          on(node));
     case SIGUSR1:
     case SIGUSR2:
       return "Slurm may send --signal and scancel --signal to every process of a step, whether it "
@@ -174,7 +182,7 @@ std::string advice_for_signal(int signal, const std::string& node) {
 }
 
 bool message_contains(const Cause& cause, std::string_view words) {
-  const auto in = [&](const std::string& text) { return text.find(words) != std::string::npos; };
+  const auto in = [&](const Outside& text) { return text.raw().contains(words); };
   return in(cause.message) || std::ranges::any_of(cause.last_output, in);
 }
 
@@ -210,7 +218,7 @@ std::string advice(const Cause& cause, bool has_logs) {
         argument);
   }
   if (message_contains(cause, "No module named 'torch'")) {
-    return cause.program +
+    return fmt::format("{}", cause.program) +
            " has no PyTorch: name a Python that has it by --venv DIR or PYTHON_EXEC=PATH; in a "
            "container by --venv and a --bind of DIR, or take an image that has it";
   }
@@ -262,9 +270,9 @@ class Block {
 };
 
 // The first lines, which contain the error, and the last lines, which often contain its reason.
-std::vector<std::string> message_lines(const std::string& message) {
+std::vector<std::string> message_lines(const Outside& message) {
   std::vector<std::string> lines;
-  for (const std::string_view line : split(message, '\n')) {
+  for (const std::string_view line : split(message.raw(), '\n')) {
     if (!trim(line).empty()) lines.emplace_back(printable(line));
   }
   if (lines.size() <= most_message_lines) return lines;
@@ -272,6 +280,14 @@ std::vector<std::string> message_lines(const std::string& message) {
   const auto last = lines.end() - most_message_lines / 2;
   *first = fmt::format("… {} more lines …", last - first);
   lines.erase(first + 1, last);
+  return lines;
+}
+
+std::vector<std::string> last_lines(std::span<const Outside> output) {
+  std::vector<std::string> lines;
+  for (const Outside& line : output.last(std::min(output.size(), most_last_lines))) {
+    lines.push_back(line.shown());
+  }
   return lines;
 }
 
@@ -342,7 +358,7 @@ Cause cause_of(const agent::WorkerExit& exit) {
     cause.error_file = exit.error_file->path;
     if (!exit.error_file->message.empty()) cause.message = exit.error_file->message;
   }
-  cause.last_output = exit.last_output;
+  cause.last_output.assign(exit.last_output.begin(), exit.last_output.end());
   cause.kernel_evidence = exit.kernel_evidence;
   return cause;
 }
@@ -358,7 +374,7 @@ std::vector<std::string> order_table(const OrderRecord& order,
                         ? fmt::to_string(node.first_rank)
                         : fmt::format("{}-{}", node.first_rank, node.first_rank + node.nproc - 1));
     rank_width = std::max(rank_width, ranks.back().size());
-    name_width = std::max(name_width, node.name.size());
+    name_width = std::max(name_width, node.name.shown().size());
   }
   std::vector<std::string> lines = {
       fmt::format("order: {} ({})", order.name, order.why),
@@ -366,7 +382,7 @@ std::vector<std::string> order_table(const OrderRecord& order,
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     lines.push_back(fmt::format("  {:<{}}  {:<{}}  {}", ranks[i], rank_width, nodes[i].name,
                                 name_width,
-                                nodes[i].location.empty() ? "unknown" : nodes[i].location));
+                                nodes[i].location.empty() ? "unknown" : nodes[i].location.shown()));
   }
   for (const std::string& note : order.notes) lines.push_back(note);
   for (const OrderRecord::Level& level : order.levels) {
@@ -401,7 +417,7 @@ Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::Wo
   return others;
 }
 
-std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
+std::string failure_report(const Cause& cause, const Others& others, const Outside& logs,
                            const Look& look, const std::string& node_log) {
   Block block(look);
   block.headline(sentence(cause));
@@ -412,16 +428,13 @@ std::string failure_report(const Cause& cause, const Others& others, const std::
   if (cause.rank && cause.kind != CauseKind::hang) {
     block.rows("it said", message_lines(cause.message));
   } else {
-    block.whole_row("reason", printable(cause.message));
+    block.whole_row("reason", cause.message.shown());
   }
-  block.whole_row("kernel", printable(cause.kernel_evidence));
-  const std::span<const std::string> lines(cause.last_output);
-  block.rows("last lines", lines.last(std::min(lines.size(), most_last_lines)));
+  block.whole_row("kernel", cause.kernel_evidence.shown());
+  block.rows("last lines", last_lines(cause.last_output));
   block.row("others", others_text(others));
-  block.row("error file", cause.error_file);
-  if (!logs.empty()) {
-    block.row("logs", cause.node.empty() ? logs : fmt::format("{} on {}", logs, cause.node));
-  }
+  block.row("error file", cause.error_file.shown());
+  if (!logs.empty()) block.row("logs", fmt::format("{}{}", logs, on(cause.node)));
   block.whole_row("output", printable(node_log));
   block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
   return block.take();

@@ -9,6 +9,7 @@
 #include "agent/exit.h"
 #include "base/clock.h"
 #include "base/look.h"
+#include "base/outside.h"
 #include "fabric/proof.h"
 #include "view/hang.h"
 #include "view/phases.h"
@@ -39,14 +40,14 @@ struct Cause {
   std::optional<int> rank;
   std::optional<int> local_rank;
   std::optional<int> pid;
-  std::string program;  // argv[0] of the rank
-  std::string node;     // empty: no single node
+  Outside program;  // argv[0] of the rank
+  Outside node;     // empty: no single node
   std::optional<int> exit_code;
   std::optional<int> signal;
-  std::string message;     // from an exception, an error file or toprun itself
-  std::string error_file;  // path; empty: none
-  std::vector<std::string> last_output;
-  std::string kernel_evidence;  // from the out-of-memory killer; empty: none
+  Outside message;     // from an exception, an error file or toprun itself
+  Outside error_file;  // path; empty: none
+  std::vector<Outside> last_output;
+  Outside kernel_evidence;  // from the out-of-memory killer; empty: none
 };
 
 // A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
@@ -57,12 +58,12 @@ nlohmann::json cause_json(const Cause& cause);
 Cause cause_of(const agent::WorkerExit& exit);
 
 struct NodeRecord {
-  std::string name;
+  Outside name;
   int group_rank = 0;
   int first_rank = 0;
   int nproc = 0;
-  std::string location;   // "/cluster/rack/node"; empty: unknown
-  std::string logs = {};  // the folder of its per-rank files; empty: none, or not known yet
+  Outside location;   // "/cluster/rack/node"; empty: unknown
+  Outside logs = {};  // the folder of its per-rank files; empty: none, or not known yet
 };
 
 // The order of the nodes and its quality.
@@ -134,7 +135,7 @@ Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::Wo
 // ends of the other ranks, the place of the logs, and advice. At most 25 lines; the first starts
 // with "toprun: ". On a terminal lines are cut to its width, otherwise not. `logs` is the failed
 // rank's file or folder on its node, `node_log` the file with all output of its node; empty: none.
-std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
+std::string failure_report(const Cause& cause, const Others& others, const Outside& logs,
                            const Look& look, const std::string& node_log = {});
 
 // The last line of every run, with a line end: start and end in local time, duration, ranks × nodes

@@ -205,6 +205,34 @@ TEST(Report, OfAMessageOfManyLinesTheFirstAndTheLastAreShown) {
   EXPECT_NE(report.find("it does not match"), report.npos);
 }
 
+// Every text that comes from outside, hostile.
+TEST(Report, NoTextOfOthersWritesALineOrAColour) {
+  const std::string evil = "x\x1b[31m\ntoprun: forged\r\a\xc2\x9b\u202e\u200b";
+  Cause cause;
+  cause.rank = 3;
+  for (Outside* text : {&cause.program, &cause.node, &cause.error_file, &cause.kernel_evidence}) {
+    *text = evil;
+  }
+  cause.message = evil + "No module named 'torch'";
+  cause.last_output = {evil, evil};
+  RunRecord run = two_nodes();
+  run.exit_code = 7;
+  run.attempts[0].nodes = {{evil, 0, 0, 8, evil, evil}};
+  std::string all = join(order_table(*run.attempts[0].order, run.attempts[0].nodes), "\n");
+  for (int kind = 0; kind <= static_cast<int>(CauseKind::grown); ++kind) {
+    cause.kind = static_cast<CauseKind>(kind);
+    if (cause.kind == CauseKind::signal) cause.signal = SIGKILL;
+    run.attempts[0].cause = cause;
+    all += failure_report(cause, {}, evil, {}, evil) + last_line(run) + sentence(cause);
+  }
+  EXPECT_NE(all.find("x\\x1b[31m\\ntoprun: forged\\x0d"), std::string::npos);
+  for (const std::string_view line : split(all, '\n')) {
+    EXPECT_FALSE(line.starts_with("toprun: forged")) << line;
+    EXPECT_EQ(printable(line), line);
+  }
+  EXPECT_EQ(cause_json(cause)["node"], evil);  // for programs it stays
+}
+
 TEST(Report, LastLine) {
   ::setenv("TZ", "UTC", 1);
   ::tzset();

@@ -180,7 +180,7 @@ void add_nodes(Text& text, const Board& board, const std::vector<view::NodeRecor
     for (std::size_t i = 0; i < std::min(nodes.size(), board.nodes().size()); ++i) {
       const NodeFigures& node = board.nodes()[i];
       const auto value = node.at ? figure.value(node.usage) : std::nullopt;
-      if (value) text.sample({{"node", nodes[i].name}}, *value);
+      if (value) text.sample({{"node", nodes[i].name.raw()}}, *value);
     }
   }
 }
@@ -194,7 +194,7 @@ void add_ranks(Text& text, const Board& board, const std::vector<view::NodeRecor
         const auto at = static_cast<std::size_t>(node.first_rank + local);
         if (at >= board.ranks().size()) break;
         const auto value = figure.value(board.ranks()[at].usage);
-        if (value) text.sample({{"rank", fmt::to_string(at)}, {"node", node.name}}, *value);
+        if (value) text.sample({{"rank", fmt::to_string(at)}, {"node", node.name.raw()}}, *value);
       }
     }
   }

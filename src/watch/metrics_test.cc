@@ -15,6 +15,7 @@ Run run() {
   attempt.phases.join = 41ms;
   Run run;
   run.record = {"a \"job\"\n\\", "n0", 4711, {}, 0, WallTime(100s), {}, {attempt, attempt}, 1};
+  run.record.attempts.back().attempt = 1;
   run.record.running_at = WallTime(200s);
   run.id = "17";
   run.stage = "running";

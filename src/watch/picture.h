@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/outside.h"
 #include "view/phases.h"
 #include "watch/board.h"
 #include "watch/snapshot.h"
@@ -20,10 +21,10 @@ struct Picture {
   struct Attempt {
     int attempt = 0;
     std::optional<WallTime> started, ended;
-    std::string what;  // why it failed, in one line; empty: it has not
+    Outside what;  // why it failed, in one line; empty: it has not
   };
   struct Node {
-    std::string name, location, logs;
+    Outside name, location, logs;
     std::size_t first_rank = 0, ranks = 0;
     std::optional<double> age_s;  // of its figures
     std::optional<double> busy_cpus, received_mb_per_s, sent_mb_per_s;
@@ -35,17 +36,17 @@ struct Picture {
     std::optional<double> busy_cpus, memory_mib, silence_s, gpu_percent, gpu_memory_mib;
   };
 
-  std::string name, id, program, root, stage;
+  Outside name, id, program, root, stage;
   int pid = 0;
   std::optional<WallTime> started, now;
   int least_nodes = 1, most_nodes = 1;
   int attempt = 0, restarts = 0, max_restarts = 0, joined = 0;
-  std::vector<std::string> missing;  // the first ones
+  std::vector<Outside> missing;  // the first ones
   std::size_t missing_count = 0;
   view::Phases phases;
   view::Spreads slowest;
   std::optional<view::Awaited> awaited;
-  std::string hang;  // one line; empty: none, or it is over
+  Outside hang;  // one line; empty: none, or it is over
   std::vector<Attempt> attempts;
   std::optional<int> exit_code;  // set: it is over
   std::vector<Message> messages;

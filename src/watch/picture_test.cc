@@ -87,7 +87,7 @@ TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
   EXPECT_EQ(read->restarts, 1);
   EXPECT_EQ(read->max_restarts, 3);
   EXPECT_EQ(read->joined, 2);
-  EXPECT_EQ(read->missing, std::vector<std::string>{"n2"});
+  EXPECT_EQ(read->missing, std::vector<Outside>{"n2"});
   EXPECT_EQ(read->missing_count, 1u);
   EXPECT_EQ(read->phases.join, 41ms);
   EXPECT_EQ(read->phases.order, std::nullopt);

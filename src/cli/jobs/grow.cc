@@ -31,16 +31,15 @@ std::string what_cannot(const std::string& job) {
 // Of a job that does not say how it grows nothing is known until it is asked.
 Result<void> check_that_it_grows_when_asked(const std::string& what,
                                             const jobs::JobReport& report) {
-  if (!report.grow || *report.grow == run::name_of(run::Grow::on_signal)) return {};
+  if (!report.grow || report.grow->raw() == run::name_of(run::Grow::on_signal)) return {};
   if (report.grow->empty()) {
     return fail(what, "its number of nodes is fixed",
                 "that takes --nnodes MIN:MAX --grow on-signal");
   }
-  const bool now = *report.grow == run::name_of(run::Grow::now);
+  const bool now = report.grow->raw() == run::name_of(run::Grow::now);
   return fail(what,
               now ? "it takes in nodes by itself as soon as they come (--grow now)"
-                  : fmt::format("it takes in nodes at its next restart (--grow {})",
-                                printable(*report.grow)),
+                  : fmt::format("it takes in nodes at its next restart (--grow {})", *report.grow),
               now ? "" : "asking takes --grow on-signal");
 }
 

@@ -118,9 +118,7 @@ struct Followed {
 Result<Followed> follow_report(const std::string& path, const std::string& what) {
   const auto report = jobs::read_report_to_follow(path, what);
   if (!report) return std::unexpected(report.error());
-  const auto started = time_in(report->started);
-  if (!started) return fail(what, "the report does not say when the job started");
-  return Followed{report->root_host, {report->root_pid, *started}};
+  return Followed{report->root_host.raw(), {report->root_pid, *report->started}};
 }
 
 // Runs the root agent's own program with its runtime folder: neither needs to be anywhere else.

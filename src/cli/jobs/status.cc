@@ -94,7 +94,7 @@ std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
       rows.push_back({fmt::format("… and {} more (--json)", attempt.nodes.size() - rows.size())});
       break;
     }
-    rows.push_back({printable(node.name), ranks_text(node), printable(node.location)});
+    rows.push_back({node.name.shown(), ranks_text(node), node.location.shown()});
   }
   const std::string table = view::columns_text(rows, {});
   std::string out;
@@ -107,13 +107,16 @@ std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
 // The state from the run's own report, and its reliability.
 std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
   const jobs::JobReport::Attempt& last = report.attempts.back();
-  int ranks = 0;
-  for (const jobs::JobReport::Node& node : last.nodes) ranks += node.nproc;
+  std::size_t ranks = 0;
+  for (const jobs::JobReport::Node& node : last.nodes) {
+    ranks += static_cast<std::size_t>(node.nproc);
+  }
   std::string text = fmt::format("attempt {}: ", last.attempt);
   if (report.exit_code) {
     text += fmt::format("ended with exit code {}", *report.exit_code);
   } else if (job_has_ended) {
-    text += fmt::format("{} when it was last heard of, at {}", last.phase, report.updated);
+    text += last.phase + " when it was last heard of";
+    if (report.updated) text += ", at " + jobs::time_text(*report.updated);
   } else {
     text += last.ended ? "it is over, another follows" : last.phase;
   }
@@ -124,21 +127,19 @@ std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
 
 std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
   std::string out = row("phases", attempt.times);
-  out += row(attempt.ended ? "came" : "waits for", printable(attempt.awaited));
-  for (const std::string& line : attempt.slowest) {
-    out += row(&line == &attempt.slowest.front() ? "slowest" : "", printable(line));
+  out += row(attempt.ended ? "came" : "waits for", attempt.awaited.shown());
+  for (const Outside& line : attempt.slowest) {
+    out += row(&line == &attempt.slowest.front() ? "slowest" : "", line.shown());
   }
   return out;
 }
 
 // `asked_as`: how `toprun stacks` asks the job; empty: it cannot be asked.
 std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_as) {
-  std::string text = printable(hang.what);
-  if (const auto noticed = time_in(hang.noticed)) {
-    text += ", at " + jobs::time_text(*noticed);
-  }
-  if (const auto over = time_in(hang.over)) {
-    text += fmt::format("; over since {}", jobs::time_text(*over));
+  std::string text = hang.what.shown();
+  if (hang.noticed) text += ", at " + jobs::time_text(*hang.noticed);
+  if (hang.over) {
+    text += fmt::format("; over since {}", jobs::time_text(*hang.over));
   } else if (!asked_as.empty()) {
     text += fmt::format("; toprun stacks {} looks again", asked_as);
   }
@@ -157,7 +158,7 @@ std::string report_rows(const jobs::JobReport& report, bool job_has_ended, std::
   out += nodes_rows(report.attempts.back());
   for (const jobs::JobReport::Attempt& attempt : report.attempts) {
     if (attempt.cause.empty()) continue;
-    out += row(fmt::format("attempt {}", attempt.attempt), printable(attempt.cause));
+    out += row(fmt::format("attempt {}", attempt.attempt), attempt.cause.shown());
   }
   return out;
 }
@@ -240,7 +241,7 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   if (!report) return std::unexpected(report.error());
   if (!*report) return fail("cannot read " + path, "it has gone");
   if (call.has(FlagId::json)) return print_bytes(json_text((*report)->document, 2) + '\n');
-  std::string text = fmt::format("run of {}", path);
+  std::string text = fmt::format("run of {}", printable(path));
   if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
   return print(text + '\n' + report_rows(**report, false, jobs::id_word(path)));
 }

@@ -149,14 +149,14 @@ void Session::open_log() {
     state_.note = "no log is kept: start the job with --redirects 3 or --tee 3";
     return;
   }
-  if (::access(log.path.c_str(), R_OK) != 0) {
-    state_.note = log.node == hosts::host_name()
+  if (::access(log.path.raw().c_str(), R_OK) != 0) {
+    state_.note = log.node.raw() == hosts::host_name()
                       ? fmt::format("no rank has written {} yet", log.path)
                       : fmt::format("on {}: {} {}", log.node, pager_, log.path);
     return;
   }
   screen_.give_back();
-  const auto code = run_in_front({pager_, log.path}, environment_);
+  const auto code = run_in_front({pager_, log.path.raw()}, environment_);
   screen_.take_again();
   if (!code) state_.note = code.error().line();
 }
@@ -223,6 +223,7 @@ Result<int> print_pictures(const RunningJob& job) {
     if (const auto code = print_lines(**body, last); !code || *code != 0) return code;
     const auto picture = picture_of(last);
     is_over = picture && picture->exit_code;
+    if (!is_over) std::this_thread::sleep_for(before_another_try);
   }
   return 0;
 }

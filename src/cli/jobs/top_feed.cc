@@ -54,7 +54,6 @@ struct PictureFeed::State {
 namespace {
 
 constexpr std::chrono::seconds picture_limit{20};
-constexpr std::chrono::milliseconds before_another_try{500};
 constexpr std::size_t longest_line = 256u << 20;
 constexpr std::size_t longest_complaint = 16u << 10;
 

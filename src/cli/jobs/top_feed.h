@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,9 @@
 #include "watch/picture.h"
 
 namespace toprun::cli {
+
+// After a connection that ended before its job.
+inline constexpr std::chrono::milliseconds before_another_try{500};
 
 // What has come of a running job.
 struct Pictured {
