@@ -14,6 +14,7 @@ import threading
 import unittest
 
 import cluster
+import stranger
 import support
 
 TOPRUN = support.TOPRUN
@@ -215,6 +216,38 @@ class Copies(OnHosts):
             self.assert_ok(one)
         self.assert_staged(seen_by(finished), ranks_on=[*HOSTS[:3], *HOSTS])
         self.assertEqual(re.findall(r"the environment is on (.*?),", finished[0].err), ["2 more nodes", "1 more node"])
+
+
+# Opens so many connections as agents that ask for the environment, and shows no key.
+ASKS_IN_VAIN = """\
+import os, resource, socket, sys, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+host, port, job, version, count = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], int(sys.argv[5])
+held = []
+for _ in range(count):
+    held.append(socket.create_connection((host, port)))
+    held[-1].sendall(f"toprun/1 {version} stage {job} {os.urandom(7).hex()} {os.urandom(32).hex()} none\\n".encode())
+print("all", flush=True)
+time.sleep(600)
+"""
+
+
+class Strangers(OnHosts):
+    def test_who_shows_no_key_keeps_no_node_from_the_environment(self):
+        root, = self.agents("--rdzv-id", "guarded", hosts=HOSTS[:1], nodes=2)
+        listens = f"import socket; socket.create_connection(('n0', {self.PORT})).close()"
+        support.wait_until(lambda: self.start(HOSTS[2], sys.executable, "-c", listens).wait(20).code == 0, 60, "the root listens")
+        flood = self.start(HOSTS[2], sys.executable, "-c", ASKS_IN_VAIN, "n0", self.PORT, stranger.content_hash("job guarded"),
+                           stranger.version(), 1500)
+        flood.prints("all")
+        other, = self.agents("--rdzv-id", "guarded", hosts=HOSTS[1:2], nodes=2)
+        finished = [run.wait(90) for run in (root, other)]
+        for one in finished:
+            self.assert_ok(one)
+            self.assertNotIn("left out", one.err)
+        self.assert_staged(seen_by(finished), on=HOSTS[1:2], ranks_on=HOSTS[:2])
+        flood.kill_all()
 
 
 class BadTargets(OnHosts):

@@ -229,6 +229,35 @@ TEST(Scan, KnownHashesAreKeptWhileFilesAreTheSame) {
   EXPECT_EQ(second->hashed_bytes, 1u);
 }
 
+std::uint64_t bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  io >> name >> bytes;
+  return bytes;
+}
+
+TEST(Scan, ReadsNoHoles) {
+  const TemporaryFolder folder;
+  const auto sparse = [&](const std::string& name, std::uint64_t size) {
+    write(folder.path() / name / "file", "begins");
+    std::filesystem::resize_file(folder.path() / name / "file", size);
+    return (folder.path() / name).string();
+  };
+  const std::uint64_t before = bytes_read();
+  ASSERT_TRUE(scan(sparse("large", std::uint64_t{200} << 30), nullptr));
+  EXPECT_LT(bytes_read() - before, std::uint64_t{64} << 20);
+  // Its hashes are those of a file whose zeros were written.
+  const std::uint64_t size = 3 * chunk_bytes + 17;
+  std::string zeros(size, '\0');
+  zeros.replace(0, 6, "begins");
+  write(folder.path() / "full/file", zeros);
+  const auto holes = scan(sparse("small", size), nullptr);
+  const auto full = scan((folder.path() / "full").string(), nullptr);
+  ASSERT_TRUE(holes && full);
+  EXPECT_EQ(holes->stamped.manifest.hashes, full->stamped.manifest.hashes);
+}
+
 TEST(Scan, SaysWhatItCannotRead) {
   const TemporaryFolder temporary;
   const auto missing = scan(temporary.path() / "none", nullptr);

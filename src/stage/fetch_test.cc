@@ -74,8 +74,9 @@ class Agent {
       visits_.emplace_back([this, held = std::make_shared<Fd>(std::move(socket))] {
         std::string line;
         for (char c = 0; c != '\n' && ::read(held->get(), &c, 1) == 1;) line += c;
-        serve({std::move(*held), line, line_of(rendezvous::Role::agent, agent_)}, share, key_,
-              quick);
+        const std::string ours = line_of(rendezvous::Role::agent, agent_);
+        ::send(held->get(), ours.data(), ours.size(), MSG_NOSIGNAL);
+        serve({std::move(*held), line, ours}, share, key_, quick);
       });
     }
   }

@@ -252,6 +252,18 @@ std::vector<Task> tasks_of(const Manifest& manifest, const std::vector<std::size
   return tasks;
 }
 
+// Whether the file has no data from here on: a hole need not be read.
+bool is_hole(const Fd& file, off_t begin, std::size_t size) {
+  const off_t data = ::lseek(file.get(), begin, SEEK_DATA);
+  if (data < 0) return errno == ENXIO;  // none up to its end
+  return data >= begin + static_cast<off_t>(size);
+}
+
+const Hash& hash_of_zeros() {
+  static const Hash hash = hash_of(std::string(chunk_bytes, '\0'));
+  return hash;
+}
+
 Result<void> hash_part(const Place& place, Manifest& manifest, const Task& task) {
   const Entry& entry = manifest.entries[task.entry];
   const std::string path = manifest.path_of(task.entry);
@@ -261,6 +273,10 @@ Result<void> hash_part(const Place& place, Manifest& manifest, const Task& task)
   for (std::uint32_t chunk = task.chunk; chunk < task.end; ++chunk) {
     const std::size_t size = manifest.chunk_size(entry, chunk);
     const auto offset = static_cast<off_t>(std::uint64_t{chunk - entry.first_chunk} * chunk_bytes);
+    if (size == chunk_bytes && is_hole(file, offset, size)) {
+      manifest.hashes[chunk] = hash_of_zeros();
+      continue;
+    }
     std::size_t got = 0;
     while (got < size) {
       const ssize_t n =

@@ -60,7 +60,6 @@ Result<void> Server::say_wait() {
 }
 
 Result<void> Server::prove(const Visit& visit) {
-  if (auto sent = wire_.send(visit.our_line); !sent) return sent;
   const auto head = wire_.read_head();
   if (!head || head->kind != Record::proof || head->length != hash_bytes) return stop_serving();
   Hash shown{};
@@ -174,7 +173,9 @@ Hash proof_of(const Hash& key, std::string_view their_line, std::string_view our
 }
 
 void serve(Visit visit, Share& share, const Hash& key, const Waits& waits) {
-  Wire wire(std::move(visit.socket), waits, [&share] { return share.stopped(); });
+  Wire wire(
+      std::move(visit.socket), waits, [&share] { return share.stopped(); },
+      std::move(visit.read_ahead));
   Server server(wire, share, key, waits);
   // What went wrong, the other end sees and says.
   if (!server.prove(visit)) return;

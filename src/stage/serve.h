@@ -8,12 +8,13 @@
 
 namespace toprun::stage {
 
-// One connection of another agent that asks for the environment: its socket, from which its
-// preamble has been read.
+// One connection of another agent that asks for the environment: its socket, over which the
+// preambles have gone.
 struct Visit {
   Fd socket;
   std::string their_line;  // with the newline
   std::string our_line;
+  std::string read_ahead = {};  // what followed their line
 };
 
 // Answers until the other end has all that it lacks, goes, or is refused. Blocks.

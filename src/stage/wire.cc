@@ -49,8 +49,11 @@ std::optional<Head> decode_head(std::string_view bytes) {
   return Head{static_cast<Record>(kind), length, number};
 }
 
-Wire::Wire(Fd socket, Waits waits, std::function<bool()> stopped)
-    : socket_(std::move(socket)), waits_(waits), stopped_(std::move(stopped)) {
+Wire::Wire(Fd socket, Waits waits, std::function<bool()> stopped, std::string input)
+    : socket_(std::move(socket)),
+      waits_(waits),
+      stopped_(std::move(stopped)),
+      input_(std::move(input)) {
   ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
   const int yes = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

@@ -66,7 +66,8 @@ struct Waits {
 // over or `stopped` says so.
 class Wire {
  public:
-  Wire(Fd socket, Waits waits, std::function<bool()> stopped);
+  // `input`: what has been read of the socket already.
+  Wire(Fd socket, Waits waits, std::function<bool()> stopped, std::string input = {});
   static Result<Wire> connect(const hosts::Address& address, int port, Waits waits,
                               std::function<bool()> stopped);
 

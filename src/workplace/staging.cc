@@ -29,8 +29,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::size_t most_early_visits = 64;
-
 constexpr std::string_view no_threads = " is given no threads (ulimit -u, -v)";
 
 bool gives_threads() {
@@ -166,6 +164,7 @@ Staging::Staging(asio::io_context& io, std::shared_ptr<const plan::Job> job,
       path_(absolute_path(job_->options.stage)),
       own_(io, {.threads = 1}),
       visits_(io, {.threads = most_stage_visits}),
+      entrance_(io, [this](stage::Visit visit) { serve(std::move(visit)); }),
       has_threads_(gives_threads()),
       progress_timer_(io),
       settled_timer_(io, SteadyTime::max()) {}
@@ -176,7 +175,7 @@ Staging::~Staging() {
 
 std::string Staging::become_source() {
   const std::string hex = rendezvous::random_hex(stage::hash_bytes);
-  key_ = parse_key(hex);
+  set_key(parse_key(hex));
   if (!has_threads_) {
     share_->close({job_->place.node_name + std::string(no_threads), true});
     return hex;
@@ -215,10 +214,12 @@ std::string Staging::our_line(rendezvous::Role role) const {
 
 void Staging::visit(Fd socket, std::string preamble) {
   if (!socket || !has_threads_) return;
-  stage::Visit visit{std::move(socket), std::move(preamble), our_line(rendezvous::Role::agent)};
-  if (key_) return serve(std::move(visit));
-  if (early_.size() >= most_early_visits) early_.erase(early_.begin());
-  early_.push_back(std::move(visit));
+  entrance_.enter({std::move(socket), std::move(preamble), our_line(rendezvous::Role::agent)});
+}
+
+void Staging::set_key(std::optional<stage::Hash> key) {
+  key_ = key;
+  if (key_) entrance_.open(*key_);
 }
 
 void Staging::serve(stage::Visit visit) {
@@ -233,9 +234,8 @@ void Staging::serve(stage::Visit visit) {
 }
 
 asio::awaitable<Result<void>> Staging::settled(const rendezvous::StagePart& part) {
-  if (!key_) key_ = parse_key(part.key);
+  if (!key_) set_key(parse_key(part.key));
   if (!key_) co_return fail("the root's key for --stage is malformed");
-  for (stage::Visit& visit : std::exchange(early_, {})) serve(std::move(visit));
   if (!outcome_ && !std::exchange(is_fetching_, true)) {
     asio::co_spawn(io_, fetch_once(part), end_of_task);
   }

@@ -17,6 +17,7 @@
 #include "rendezvous/door.h"
 #include "rendezvous/run_messages.h"
 #include "spawn/view.h"
+#include "stage/entrance.h"
 #include "stage/fetch.h"
 #include "stage/serve.h"
 #include "stage/share.h"
@@ -61,6 +62,7 @@ class Staging {
   void conclude(rendezvous::Staged staged, bool path_is_there);
   std::string our_line(rendezvous::Role role) const;
   void serve(stage::Visit visit);
+  void set_key(std::optional<stage::Hash> key);
 
   boost::asio::io_context& io_;
   const std::shared_ptr<const plan::Job> job_;
@@ -68,11 +70,11 @@ class Staging {
   const std::string path_;  // of the environment
   // Shared with the threads.
   const std::shared_ptr<stage::Share> share_ = std::make_shared<stage::Share>();
-  Pool own_;                // one thread: the scan, or the copy
-  Pool visits_;             // those of others
+  Pool own_;     // one thread: the scan, or the copy
+  Pool visits_;  // those of others that have shown the key
+  stage::Entrance entrance_;
   const bool has_threads_;  // where the system gives none, a pool works on the event loop
   std::optional<stage::Hash> key_;
-  std::vector<stage::Visit> early_;  // they came before the key
   bool is_fetching_ = false;
   boost::asio::steady_timer progress_timer_;
   boost::asio::steady_timer settled_timer_;  // cancelled when outcome_ is known
