@@ -3,6 +3,9 @@
 
 import http.server
 import json
+import os
+import pathlib
+import re
 import threading
 import unittest
 
@@ -61,7 +64,48 @@ class Notify(support.TestCase):
         finished = self.job("--notify", "echo no mail >&2; exit 3", "--notify", url, script="exit 0")
         self.assert_ok(finished)
         self.assertIn("toprun: --notify echo no mail >&2; exit 3: no mail (exit code 3)\n", finished.err)
-        self.assertRegex(finished.err, rf"(?m)^toprun: --notify {url}: .*500.*\(exit code 22\)$")
+        self.assertRegex(finished.err, rf"(?m)^toprun: --notify {url.removesuffix('jobs')}…: .*500.*\(exit code 22\)$")
+
+    def test_a_url_is_a_secret(self):
+        """It stands in no command line, which everybody on the host can read, and in no line of the log."""
+        programs = self.folder()
+        seen = programs / "seen"
+        stand_in = programs / "curl"
+        stand_in.write_text(f'#!/bin/sh\ntr "\\0" " " </proc/$$/cmdline >{seen}.argv\ncat >{seen}.in\n'
+                            "echo 'curl: (22) The requested URL returned error: 404' >&2\nexit 22\n")
+        stand_in.chmod(0o755)
+        # What a shell or curl would take for more than an address.
+        for url in ("https://user:SECRET@hooks.example.org:8443/services/SECRET?a=SECRET#SECRET", 'https://h.org/"SECRET\\',
+                    "https://h.org?SECRET", "https://h.org/SECRET\noutput = /SECRET"):
+            with self.subTest(url):
+                finished = self.run_to_end(TOPRUN, "--no-python", "sh", "-c", "exit 0", env={
+                    "TOPRUN_NOTIFY": url, "PATH": f"{programs}:{os.environ['PATH']}"})
+                self.assert_ok(finished)
+                self.assertNotIn("SECRET", finished.err)
+                self.assertRegex(finished.err, r"(?m)^toprun: --notify https://(hooks\.example\.org:8443|h\.org)/…: .*404.*$")
+                self.assertNotIn("SECRET", pathlib.Path(f"{seen}.argv").read_text())
+                given, = re.findall(r'(?m)^url = "(.*)"$', pathlib.Path(f"{seen}.in").read_text())
+                self.assertEqual(re.sub(r"\\(.)", lambda one: {"n": "\n"}.get(one[1], one[1]), given), url)
+
+    def test_a_url_is_one_address(self):
+        """Brackets and braces in it are no ranges."""
+        support.needs_program("curl")
+        server, url = self.server()
+        self.assert_ok(self.job("--notify", f"{url}/[1-9]/{{a,b}}", script="exit 0"))
+        self.assertEqual([notice["event"] for _, notice in server.received], ["ended"])
+
+    def test_a_command_leaves_something_behind(self):
+        """That holds its output open, and is not waited for."""
+        told = self.folder() / "told"
+        finished = self.job("--notify", f"cat >'{told}'; (setsid sleep 600 &); exit 0", script="exit 0")
+        self.assert_ok(finished)
+        self.assertNotIn("--notify", finished.err)
+        self.assertEqual(json.loads(told.read_text())["event"], "ended")
+
+    def test_a_command_prints_much(self):
+        finished = self.job("--notify", "head -c 100000000 /dev/zero; exit 3", script="exit 0")
+        self.assert_ok(finished)
+        self.assertRegex(finished.err, r"(?m)^toprun: --notify head .*: exit code 3$")
 
 
 if __name__ == "__main__":

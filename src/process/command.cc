@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -15,28 +16,20 @@
 #include "base/text.h"
 #include "process/child.h"
 #include "process/program.h"
+#include "process/telling.h"
 
 namespace toprun::process {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An anonymous file with the text. Unlike a pipe, it never blocks the writer.
-Result<Fd> file_of(std::string_view text) {
-  Fd file(::memfd_create("stdin", MFD_CLOEXEC));
-  if (!file) return fail_errno("cannot make a file in memory");
-  while (!text.empty()) {
-    const ssize_t n = ::write(file.get(), text.data(), text.size());
-    if (n < 0 && errno != EINTR) return fail_errno("cannot write a file in memory");
-    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  ::lseek(file.get(), 0, SEEK_SET);
-  return file;
-}
+// Whose output is read, and how much of it is kept.
+enum class Purpose { answer, telling };
 
 // One output stream of the child, read until its end.
 struct Stream {
   Fd fd;
+  std::size_t most_kept = std::string::npos;
   std::string text;
 
   // Returns false at the end of the stream.
@@ -48,18 +41,20 @@ struct Stream {
       fd.reset();
       return false;
     }
-    text.append(buffer, static_cast<std::size_t>(n));
+    const std::size_t room = most_kept - std::min(most_kept, text.size());
+    text.append(buffer, std::min(room, static_cast<std::size_t>(n)));
     return true;
   }
 };
 
-// Reads both streams to their ends; returns the reason if that failed.
-std::string collect(Stream& out, Stream& err, SteadyTime deadline,
+// Reads both streams to their ends, or to that of the process; returns the reason if that failed.
+std::string collect(Stream& out, Stream& err, const Fd& process, SteadyTime deadline,
                     std::chrono::milliseconds timeout) {
   while (out.fd || err.fd) {
     // The descriptor of a closed stream is -1, which poll ignores.
-    std::array<pollfd, 2> polled{pollfd{out.fd ? out.fd.get() : -1, POLLIN, 0},
-                                 pollfd{err.fd ? err.fd.get() : -1, POLLIN, 0}};
+    std::array<pollfd, 3> polled{pollfd{out.fd ? out.fd.get() : -1, POLLIN, 0},
+                                 pollfd{err.fd ? err.fd.get() : -1, POLLIN, 0},
+                                 pollfd{process ? process.get() : -1, POLLIN, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     const int ready = left.count() <= 0
                           ? 0
@@ -69,11 +64,21 @@ std::string collect(Stream& out, Stream& err, SteadyTime deadline,
     if (ready < 0) continue;
     if (polled[0].revents != 0) out.read_some();
     if (polled[1].revents != 0) err.read_some();
+    // What it wrote itself has been read, unless it is more than is kept.
+    const bool is_quiet = polled[0].revents == 0 && polled[1].revents == 0;
+    const bool is_full = out.text.size() == out.most_kept || err.text.size() == err.most_kept;
+    if (polled[2].revents != 0 && (is_quiet || is_full)) return {};
     if (out.text.size() > max_output_bytes || err.text.size() > max_output_bytes) {
       return fmt::format("more than {} bytes of output", max_output_bytes);
     }
   }
   return {};
+}
+
+// Readable when the process has ended. Called by its number, because <sys/pidfd.h> of glibc 2.36
+// cannot be used from C++.
+Fd handle_of(pid_t pid) {
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
 std::string quoted(const std::vector<std::string>& argv) {
@@ -82,8 +87,7 @@ std::string quoted(const std::vector<std::string>& argv) {
 
 // Whether the child ends before the deadline; does not reap the child.
 bool ends_by(pid_t pid, SteadyTime deadline) {
-  // Called by its number, because <sys/pidfd.h> of glibc 2.36 cannot be used from C++.
-  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const Fd handle = handle_of(pid);
   if (!handle) return true;  // kernels before 5.3: then the following wait has no limit
   for (;;) {
     pollfd polled{handle.get(), POLLIN, 0};
@@ -95,17 +99,16 @@ bool ends_by(pid_t pid, SteadyTime deadline) {
   }
 }
 
-}  // namespace
-
-Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
-                     std::chrono::milliseconds timeout, std::string_view input) {
+Result<Finished> run_for(Purpose purpose, const std::vector<std::string>& argv,
+                         const Environment& environment, std::chrono::milliseconds timeout,
+                         std::string_view input) {
   const auto program = find_program(argv[0], environment);
   if (!program) {
     return fail("cannot run " + quoted(argv), argv[0].find('/') == std::string::npos
                                                   ? fmt::format("no {} in PATH", argv[0])
                                                   : argv[0] + " is no executable file");
   }
-  const auto in = file_of(input);
+  const auto in = memory_file(input);
   if (!in) return std::unexpected(in.error());
   auto out_pipe = make_pipe();
   if (!out_pipe) return std::unexpected(out_pipe.error());
@@ -121,10 +124,12 @@ Result<Finished> run(const std::vector<std::string>& argv, const Environment& en
   out_pipe->write.reset();
   err_pipe->write.reset();
 
-  Stream out{std::move(out_pipe->read), {}};
-  Stream err{std::move(err_pipe->read), {}};
+  const bool is_told = purpose == Purpose::telling;
+  const std::size_t most_kept = is_told ? max_told_bytes : std::string::npos;
+  Stream out{std::move(out_pipe->read), most_kept, {}};
+  Stream err{std::move(err_pipe->read), most_kept, {}};
   const SteadyTime deadline = Clock::now() + timeout;
-  std::string trouble = collect(out, err, deadline, timeout);
+  std::string trouble = collect(out, err, is_told ? handle_of(*pid) : Fd(), deadline, timeout);
   if (trouble.empty() && !ends_by(*pid, deadline)) {
     trouble = fmt::format("still running after {}", duration_text(timeout));
   }
@@ -133,6 +138,30 @@ Result<Finished> run(const std::vector<std::string>& argv, const Environment& en
   const int code = exit_code(await_end(*pid));
   if (!trouble.empty()) return fail(quoted(argv) + " failed", trouble);
   return Finished{code, std::move(out.text), std::move(err.text)};
+}
+
+}  // namespace
+
+Result<Fd> memory_file(std::string_view text) {
+  Fd file(::memfd_create("text", MFD_CLOEXEC));
+  if (!file) return fail_errno("cannot make a file in memory");
+  while (!text.empty()) {
+    const ssize_t n = ::write(file.get(), text.data(), text.size());
+    if (n < 0 && errno != EINTR) return fail_errno("cannot write a file in memory");
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
+                     std::chrono::milliseconds timeout, std::string_view input) {
+  return run_for(Purpose::answer, argv, environment, timeout, input);
+}
+
+Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
+                      std::chrono::milliseconds timeout, std::string_view input) {
+  return run_for(Purpose::telling, argv, environment, timeout, input);
 }
 
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,

@@ -10,6 +10,7 @@
 #include "base/testing.h"
 #include "process/child.h"
 #include "process/program.h"
+#include "process/telling.h"
 
 namespace toprun::process {
 namespace {
@@ -61,6 +62,19 @@ TEST(Process, KillsACommandThatDoesNotAnswer) {
     ASSERT_FALSE(output) << script;
     EXPECT_NE(output.error().line().find("50 ms"), std::string::npos) << output.error().line();
   }
+}
+
+TEST(Process, ACommandThatIsToldMayLeaveSomethingBehind) {
+  // It would hold the pipe for longer than the limit.
+  const auto left = tell({"sh", "-c", "cat; setsid sleep 100 & echo done >&2; exit 3"}, usual_path,
+                         60s, "word\n");
+  ASSERT_TRUE(left) << left.error().line();
+  EXPECT_EQ(std::tie(left->code, left->out, left->err),
+            std::tuple(3, std::string("word\n"), std::string("done\n")));
+  const auto chatty = tell({"sh", "-c", "head -c 100000000 /dev/zero"}, usual_path, 60s, "");
+  ASSERT_TRUE(chatty) << chatty.error().line();
+  EXPECT_EQ(chatty->code, 0);
+  EXPECT_EQ(chatty->out.size(), max_told_bytes);
 }
 
 TEST(Process, AProgramIsAFileThatCanBeRun) {

@@ -1,7 +1,9 @@
 #include "show/notifier.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -13,7 +15,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "base/timer.h"
-#include "process/command.h"
+#include "process/telling.h"
 
 namespace toprun::show {
 namespace asio = boost::asio;
@@ -39,22 +41,42 @@ bool is_url(std::string_view target) {
   return target.starts_with("http://") || target.starts_with("https://");
 }
 
-std::vector<std::string> command_for(const std::string& target) {
-  if (!is_url(target)) return {"sh", "-c", target};
-  return {"curl",
-          "--silent",
-          "--show-error",
-          "--fail",
-          "--max-time",
-          fmt::to_string(notify_limit.count()),
-          "--output",
-          "/dev/null",
-          "--header",
-          "Content-Type: application/json",
-          "--data-binary",
-          "@-",
-          "--",
-          target};
+// As curl reads a quoted value of its configuration.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
+  }
+  return out + '"';
+}
+
+// curl's options, from a descriptor: an address is often itself the secret of who may write there,
+// and everybody reads the command lines of a host.
+std::string curl_options(std::string_view url, const Fd& notice) {
+  return fmt::format(
+      "silent\nshow-error\nfail\ngloboff\nmax-time = {}\noutput = /dev/null\n"
+      "header = \"Content-Type: application/json\"\ndata-binary = \"@/proc/{}/fd/{}\"\nurl = {}\n",
+      notify_limit.count(), ::getpid(), notice.get(), quoted(url));
+}
+
+Result<process::Finished> post(std::string_view url, const Environment& environment,
+                               std::string_view notice) {
+  const auto file = process::memory_file(notice);
+  if (!file) return std::unexpected(file.error());
+  return process::tell({"curl", "--config", "-"}, environment, notify_limit,
+                       curl_options(url, *file));
+}
+
+// A URL without what may be secret: user, password, path and query.
+std::string shown(std::string_view target) {
+  if (!is_url(target)) return printable(target);
+  const std::size_t begin = target.find("//") + 2;
+  const std::string_view authority =
+      target.substr(begin, std::min(target.find_first_of("/?#\\", begin), target.size()) - begin);
+  const std::size_t user = authority.rfind('@');
+  return printable(fmt::format("{}{}/…", target.substr(0, begin),
+                               user == authority.npos ? authority : authority.substr(user + 1)));
 }
 
 std::string failure_of(const process::Finished& finished) {
@@ -68,9 +90,11 @@ std::vector<std::string> tell_all(const std::vector<std::string>& targets,
                                   const Environment& environment, const std::string& notice) {
   std::vector<std::string> complaints;
   for (const std::string& target : targets) {
-    const auto done = process::run(command_for(target), environment, notify_limit, notice);
+    const auto done = is_url(target)
+                          ? post(target, environment, notice)
+                          : process::tell({"sh", "-c", target}, environment, notify_limit, notice);
     if (done && done->code == 0) continue;
-    complaints.push_back(fmt::format("--notify {}: {}", printable(target),
+    complaints.push_back(fmt::format("--notify {}: {}", shown(target),
                                      done ? failure_of(*done) : done.error().line()));
   }
   return complaints;
