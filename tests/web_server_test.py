@@ -146,5 +146,17 @@ class Http(web_cases.Case):
         self.assertIn(" listens there", err)
 
 
+class Silence(web_cases.Case):
+    def test_who_asks_is_answered_before_who_says_nothing_has_gone(self):
+        """Of 600 that connect and say nothing; each would be closed after 5 s."""
+        player = self.player(web_pictures.Picture(8))
+        silent = [socket.create_connection(("127.0.0.1", player.port), timeout=60) for _ in range(600)]
+        for one in silent:
+            self.addCleanup(one.close)
+        self.assertEqual(ask(player)[0], 200)
+        ready, _, _ = select.select(silent, [], [], 0)
+        self.assertGreaterEqual(len(silent) - len(ready), 200, "those that are still connected")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -280,7 +280,7 @@ std::string nearest_or_all(std::string_view word, const std::vector<std::string>
 
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place) {
   try {
-    return Reader(place).file(toml::parse(text, place.label));
+    return Reader(place).file(parse_toml(text, place.label));
   } catch (const toml::parse_error& error) {
     const auto& begin = error.source().begin;
     return usage(at(place.label, {begin.line, begin.column}), std::string(error.description()),

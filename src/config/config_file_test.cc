@@ -165,6 +165,33 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
   }
 }
 
+// A key of 100,000 parts ended the program.
+TEST(ConfigFile, AKeyHasAFewParts) {
+  const auto key = [](int parts, const std::string& part = "a") {
+    std::string text = part;
+    for (int i = 1; i < parts; ++i) text += "." + part;
+    return text;
+  };
+  const std::string error = "toprun.toml:2:513: a key has more than 256 parts";
+  for (const std::string& text : {key(100'000) + " = 1", "[" + key(100'000) + "]",
+                                  "[[" + key(300) + "]]", "x = { " + key(100'000) + " = 1 }",
+                                  key(300, "\"a.b\"") + " = 1", key(300, " 'a' ") + " = 1"}) {
+    EXPECT_TRUE(error_of("\n" + text).contains("a key has more than 256 parts"))
+        << text.substr(0, 9);
+  }
+  EXPECT_TRUE(error_of("\n" + key(257) + " = 1").starts_with(error))
+      << error_of("\n" + key(257) + " = 1");
+  // What looks like one.
+  for (const std::string& text :
+       {"# " + key(1'000), "role = \"" + key(1'000) + "\"", "role = '''\n" + key(1'000) + "'''",
+        "role = \"\\\"" + key(1'000) + "\"", "# " + std::string(1'000, '.')}) {
+    EXPECT_EQ(error_of(text), "no error") << text.substr(0, 20);
+  }
+  std::string numbers = "1.5";
+  for (int i = 0; i < 1'000; ++i) numbers += ", 1.5";
+  EXPECT_FALSE(error_of("role = [" + numbers + "]").contains("256 parts"));
+}
+
 // Every option that a project may give has a key, and what it takes is taken.
 TEST(ConfigFile, EveryOptionIsAKeyOrIsRefusedByName) {
   for (const options::Flag& flag : options::all_flags()) {

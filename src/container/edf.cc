@@ -277,7 +277,7 @@ class Chain {
 Result<Edf> parse_edf(std::string_view text, std::string_view label,
                       const Environment& environment) {
   try {
-    return Reader(label, environment).read(toml::parse(text, label));
+    return Reader(label, environment).read(parse_toml(text, label));
   } catch (const toml::parse_error& error) {
     const auto& begin = error.source().begin;
     return usage(fmt::format("{}:{}:{}", label, begin.line, begin.column),

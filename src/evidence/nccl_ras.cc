@@ -19,6 +19,14 @@ using std::chrono::milliseconds;
 constexpr int default_port = 28028;
 constexpr milliseconds connect_limit{200};
 
+constexpr std::string_view greeting = "SERVER PROTOCOL ";
+constexpr std::size_t most_taken_bytes = 32u << 20;  // the answer of 100,000 ranks
+
+// Whether an answer may begin with this: another program's need not end.
+bool may_begin_so(std::string_view text) {
+  return text.substr(0, greeting.size()) == greeting.substr(0, text.size());
+}
+
 bool is_ready(const Fd& socket, short events, Clock::time_point end) {
   const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
   pollfd wanted{.fd = socket.get(), .events = events, .revents = 0};
@@ -49,7 +57,7 @@ std::string all_of(const Fd& socket, Clock::time_point end) {
     if (length == 0) return answer;
     if (length < 0 && errno != EINTR && errno != EAGAIN) return {};
     if (length > 0) answer.append(buffer.data(), static_cast<std::size_t>(length));
-    if (answer.size() > ras::most_answer_bytes) return {};
+    if (answer.size() > most_taken_bytes || !may_begin_so(answer)) return {};
   }
   return {};
 }

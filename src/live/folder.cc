@@ -27,7 +27,7 @@ constexpr std::size_t longest_folder = sizeof(sockaddr_un::sun_path) - sizeof "/
 
 // Why sockets must not be in this folder; empty: they may. `alone`: nobody else may look into it.
 std::string objection(const fs::path& folder, bool alone) {
-  struct stat found{};
+  struct stat found {};
   if (::lstat(folder.c_str(), &found) != 0) return errno_text(errno);
   if (!S_ISDIR(found.st_mode)) return "it is not a folder";
   if (found.st_uid != ::geteuid()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -25,6 +26,23 @@ void Limit::set(std::chrono::seconds limit) {
     boost::system::error_code ignored;
     if (!error) socket->close(ignored);
   });
+}
+
+Silent::Stay::Stay(Silent& all, std::shared_ptr<Stream> socket) : all_(all), number_(++all.last_) {
+  all_.sockets_.emplace(number_, std::move(socket));
+}
+
+Silent::Stay::~Stay() {
+  all_.sockets_.erase(number_);
+}
+
+bool Silent::close_oldest() {
+  if (sockets_.empty()) return false;
+  const std::shared_ptr<Stream> oldest = sockets_.begin()->second;
+  sockets_.erase(sockets_.begin());
+  boost::system::error_code ignored;
+  oldest->close(ignored);
+  return true;
 }
 
 asio::awaitable<std::optional<Request>> read_request(Stream& socket) {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +33,31 @@ class Limit {
  private:
   boost::asio::steady_timer timer_;
   std::shared_ptr<Stream> socket_;
+};
+
+// Connections whose request has not come yet. Where there are too many, the oldest goes: whoever
+// asks at once is answered, however many others say nothing.
+class Silent {
+ public:
+  // One of them, as long as this lives.
+  class Stay {
+   public:
+    Stay(Silent& all, std::shared_ptr<Stream> socket);
+    ~Stay();
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+
+   private:
+    Silent& all_;
+    const std::uint64_t number_;
+  };
+
+  // False: there is none.
+  bool close_oldest();
+
+ private:
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Stream>> sockets_;  // by their coming
 };
 
 // nullopt: no request came, or one that is too long or has a body.

@@ -31,6 +31,7 @@ struct Server::State {
   Handler handler;  // empty: the server is gone
   Unix::acceptor acceptor;
   std::size_t visitors = 0;
+  Silent silent;
   asio::steady_timer pause;
 };
 
@@ -47,7 +48,11 @@ bool may_ask(Stream& socket) {
 
 asio::awaitable<void> serve(std::shared_ptr<Server::State> state, std::shared_ptr<Stream> socket) {
   Limit limit(socket, question_limit);
-  const std::optional<Request> request = co_await read_request(*socket);
+  std::optional<Request> request;
+  {
+    const Silent::Stay silent(state->silent, socket);
+    request = co_await read_request(*socket);
+  }
   if (!request || !state->handler) co_return;
   limit.set(answer_limit);
   Question question{std::string(request->method_string()), std::string(request->target())};
@@ -72,7 +77,8 @@ asio::awaitable<void> receive(std::shared_ptr<Server::State> state) {
       co_await state->pause.async_wait(quietly);
       continue;
     }
-    if (state->visitors == most_visitors || !may_ask(*socket)) continue;
+    if (!may_ask(*socket)) continue;
+    if (state->visitors >= most_visitors && !state->silent.close_oldest()) continue;
     ++state->visitors;
     asio::co_spawn(state->io, serve(state, socket),
                    [state](const std::exception_ptr&) { --state->visitors; });

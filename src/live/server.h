@@ -29,7 +29,8 @@ struct Answer {
   std::function<boost::asio::awaitable<std::optional<std::string>>()> more = {};
 };
 
-inline constexpr std::size_t most_visitors = 64;  // at a time; further ones are closed at once
+inline constexpr std::size_t most_visitors =
+    64;  // at a time; for a further one the oldest that is silent goes
 // From the connection to the end of its question; for the answer; for each part of it to be read.
 inline constexpr std::chrono::seconds question_limit{5};
 inline constexpr std::chrono::seconds answer_limit{15};

@@ -9,6 +9,7 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace toprun::ras {
@@ -169,8 +170,8 @@ Result<Status> parse_answer(std::string_view answer) {
   if (answer.size() > most_answer_bytes || !is_shallow(answer)) {
     return fail(what, "it is too large or too deep");
   }
-  const Json json = Json::parse(answer, nullptr, false);
-  if (!json.is_object()) return fail(what, "it is no JSON");
+  const Json json = json_in(answer);
+  if (!json.is_object()) return fail(what, "it is not JSON, or it has too many values");
   try {
     Status status{text_in(json, "nccl_version"), {}};
     for (const Json& one : list_in(json, "communicators")) {

@@ -15,6 +15,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/clock.h"
+#include "base/json_limits.h"
 #include "base/json_text.h"
 #include "base/quietly.h"
 #include "rendezvous/preamble.h"
@@ -27,6 +28,9 @@ namespace {
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t overhead = crypto_secretstream_xchacha20poly1305_ABYTES;
 constexpr std::size_t header_bytes = crypto_secretstream_xchacha20poly1305_HEADERBYTES;
+
+// In a frame's JSON, and one more for each 16 bytes: that of 100,000 nodes has fewer.
+constexpr std::size_t most_frame_values = std::size_t{1} << 20;
 
 // For one read, before the other end has proved that it has the secret.
 constexpr std::size_t handshake_read_bytes = 2'048;
@@ -330,8 +334,10 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
   }
   if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) ended_ = true;
   if (plain.empty()) return nlohmann::json();
-  nlohmann::json message = json_in(plain);
-  if (message.is_discarded()) return fail("a message of the other agent is not JSON");
+  nlohmann::json message = json_in(plain, JsonLimits{.values = most_frame_values});
+  if (message.is_discarded()) {
+    return fail("a message of the other agent is not JSON, or has too many values");
+  }
   return message;
 }
 

@@ -10,6 +10,7 @@
 #include "base/console.h"
 #include "base/console_copy.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "node/agent_process.h"
 #include "node/kept_logs.h"
 #include "node/node_log.h"
@@ -112,6 +113,7 @@ bool pause(std::chrono::milliseconds time) {
 }
 
 int be_agent(const plan::Job& job, const Environment& environment) {
+  leave_no_core_file();  // ranks get the limit back that was inherited
   if (const auto left = plan::leave_login(); !left) return give_up(left.error());
   if (scheduler::is_login_agent(environment) && job.place.hears_launcher) {
     say_block(scheduler::login_joins);

@@ -12,11 +12,14 @@ namespace {
 
 constexpr std::string_view scheme = "bearer ";
 
-// "host" of "host:80" and "[::1]:80".
+// "host" of "host:80", "::1" of "[::1]:80"; empty: it is neither.
 std::string_view host_of(std::string_view field) {
   if (field.starts_with('[')) {
     const auto end = field.find(']');
-    return end == field.npos ? std::string_view() : field.substr(1, end - 1);
+    if (end == field.npos) return {};
+    const std::string_view behind = field.substr(end + 1);
+    return behind.empty() || behind.starts_with(':') ? field.substr(1, end - 1)
+                                                     : std::string_view();
   }
   return field.substr(0, field.find(':'));
 }

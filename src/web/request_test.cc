@@ -27,6 +27,8 @@ TEST(Request, HostsThatAreOurs) {
            Row{":80", false},
            Row{"[::1", false},
            Row{"[evil.example]", false},
+           Row{"[::1].evil.example", false},
+           Row{"[::1]evil.example:80", false},
            Row{"evil.example", false},
            Row{"127.0.0.1.evil.example:80", false},
            Row{"localhost.evil.example", false},

@@ -42,6 +42,7 @@ struct Server::State {
   std::array<Text, part_names.size()> events{};  // of these versions; null: made when it is needed
   std::size_t browsers = 0;
   std::size_t visitors = 0;
+  live::Silent silent;
   bool finishing = false;
   asio::steady_timer news;  // its end or cancellation wakes all browsers
   asio::steady_timer left;  // its cancellation: a visitor has gone
@@ -174,7 +175,11 @@ asio::awaitable<Page> page_of(State& state, const Request& request) {
 
 asio::awaitable<void> serve(std::shared_ptr<State> state, std::shared_ptr<Stream> socket) {
   Limit limit(socket, request_limit);
-  const std::optional<Request> request = co_await live::read_request(*socket);
+  std::optional<Request> request;
+  {
+    const live::Silent::Stay silent(state->silent, socket);
+    request = co_await live::read_request(*socket);
+  }
   if (!request || state->source == nullptr) co_return;
   limit.set(page_limit);
   const bool with_body = request->method() != http::verb::head;
@@ -197,7 +202,7 @@ asio::awaitable<void> serve(std::shared_ptr<State> state, std::shared_ptr<Stream
 
 asio::awaitable<void> receive(std::shared_ptr<State> state) {
   while (state->source != nullptr) {
-    if (state->visitors == most_visitors) {
+    if (state->visitors >= most_visitors && !state->silent.close_oldest()) {
       state->left.expires_at(steady_clock::time_point::max());
       co_await state->left.async_wait(quietly);
       continue;

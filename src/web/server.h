@@ -53,9 +53,10 @@ struct Place {
 // Letters, digits, - and _; of more than 128 bits if they are random.
 bool is_good_token(std::string_view token);
 
-inline constexpr std::size_t most_browsers = 64;   // that follow the job; further ones get 503
-inline constexpr std::size_t most_visitors = 256;  // connections; further ones wait to be accepted
-inline constexpr int send_buffer_bytes = 256 * 1024;     // what the kernel keeps for each of them
+inline constexpr std::size_t most_browsers = 64;      // that follow the job; further ones get 503
+inline constexpr std::size_t most_visitors = 256;     // connections; for a further one the oldest
+                                                      // that is silent goes, else it waits
+inline constexpr int send_buffer_bytes = 256 * 1024;  // what the kernel keeps for each of them
 inline constexpr std::chrono::seconds request_limit{5};  // from the connection to its request's end
 inline constexpr std::chrono::seconds page_limit{15};    // for a page to be made
 inline constexpr std::chrono::seconds unread_limit{20};  // a browser that takes no byte is closed

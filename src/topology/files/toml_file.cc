@@ -60,7 +60,7 @@ DataNode data_of(toml::node& value) {
 
 Result<Map> parse_toml_file(std::string_view text, const std::string& file) {
   try {
-    toml::table table = toml::parse(text, file);
+    toml::table table = parse_toml(text, file);
     return map_of_plain(data_of(table), file);
   } catch (const toml::parse_error& error) {
     return usage(at(file, position(error.source())), std::string(error.description()),
