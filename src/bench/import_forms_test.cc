@@ -9,7 +9,7 @@ namespace toprun::bench {
 namespace {
 
 // How people paste and keep the output of nccl-tests: our figures in the forms of real logs.
-constexpr std::string_view table =
+constexpr std::string_view all_reduce_text =
     "# nThread 1 nGpus 1 minBytes 8 maxBytes 16777216 step: 2(factor) warmup iters: 5 iters: 20\n"
     "#\n"
     "# Using devices\n"
@@ -58,7 +58,7 @@ std::string told(const Report& report) {
 
 constexpr const char* right = "all_reduce, 2 ranks on 2 nodes: 8=0.00 16777216=63.82\n";
 
-std::string with_prefix(std::string_view prefix, std::string_view text = table) {
+std::string with_prefix(std::string_view prefix, std::string_view text = all_reduce_text) {
   std::string out;
   int second = 10;
   for (const std::string_view line : split(text, '\n')) {
@@ -128,7 +128,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 }
 
 TEST(ImportForms, WholeFiles) {
-  const std::string plain(table);
+  const std::string plain(all_reduce_text);
   const std::pair<const char*, std::string> rows[] = {
       {"Windows' line ends", replaced(plain, "\n", "\r\n")},
       {"a terminal's line ends", replaced(plain, "\n", "\r\r\n")},
@@ -351,7 +351,7 @@ TEST(ImportForms, TimesOfTheFirstVersionsAreMilliseconds) {
 }
 
 std::string other_table() {
-  return replaced(replaced(std::string(table), "63.82", "31.91"), "n1", "n7");
+  return replaced(replaced(std::string(all_reduce_text), "63.82", "31.91"), "n1", "n7");
 }
 
 std::string interleaved(const std::string& a, const std::string& b) {
@@ -374,21 +374,22 @@ TEST(ImportForms, TwoProcessesInOneFile) {
             "all_reduce, 2 ranks on 2 nodes, worker-11: 8=0.00 16777216=31.91\n");
   // Nothing tells them apart.
   EXPECT_EQ(
-      refusal_of(interleaved(std::string(table), other_table())),
+      refusal_of(interleaved(std::string(all_reduce_text), other_table())),
       "a.log:16: two processes' tables are mixed line by line, and nothing before a row tells "
       "whose it is; let each process write its own file, or let the launcher mark its lines "
       "(srun -l, mpirun --tag-output)");
   // One after the other they are two results; a run that ended before its first row is none.
-  EXPECT_EQ(told(*imported(std::string(table) + other_table())),
+  EXPECT_EQ(told(*imported(std::string(all_reduce_text) + other_table())),
             "all_reduce, 2 ranks on 2 nodes: 8=0.00 16777216=63.82\n"
             "all_reduce, 2 ranks on 2 nodes: 8=0.00 16777216=31.91\n");
-  const std::string aborted(table.substr(0, table.find("           8 ")));
-  EXPECT_EQ(told(*imported(aborted + "Test NCCL failure\n" + std::string(table))), right);
+  const std::string aborted(all_reduce_text.substr(0, all_reduce_text.find("           8 ")));
+  EXPECT_EQ(told(*imported(aborted + "Test NCCL failure\n" + std::string(all_reduce_text))), right);
 }
 
 TEST(ImportForms, MessagesAreTrue) {
-  const std::string heading(table.substr(0, table.find("           8 ")));
-  const std::string row(table.substr(heading.size(), table.find("# Out of") - heading.size()));
+  const std::string heading(all_reduce_text.substr(0, all_reduce_text.find("           8 ")));
+  const std::string row(
+      all_reduce_text.substr(heading.size(), all_reduce_text.find("# Out of") - heading.size()));
   EXPECT_EQ(refusal_of(heading), "a.log:8: no row of figures follows this heading");
   EXPECT_EQ(refusal_of(with_prefix("n1: ", heading) + with_prefix("n2: ", row)),
             "a.log:10: what stands before this row does not stand before the heading in line 8, so "
