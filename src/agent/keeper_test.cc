@@ -235,6 +235,7 @@ TEST_F(KeeperTest, AForwardedSignalThatNothingHandlesAnyMore) {
     action.sa_handler = [](int) { ::mkdir(queued.c_str(), 0700); };
     ::sigaction(queued_signal(), &action, nullptr);
     if (::write(heartbeat_fd, &beat_of_queue, 1) != 1) return exit_failure;
+    fs::create_directory(root_ / "handled");
     while (!fs::exists(queued)) ::usleep(1000);
     sigset_t one;
     ::sigemptyset(&one);
@@ -245,6 +246,8 @@ TEST_F(KeeperTest, AForwardedSignalThatNothingHandlesAnyMore) {
     ::sigprocmask(SIG_UNBLOCK, &one, nullptr);  // the keeper may have queued more than one
     for (;;) ::pause();
   });
+  // Before that the keeper may not have blocked the signal, which would end it.
+  ASSERT_TRUE(eventually([&] { return fs::exists(root_ / "handled"); }));
   ASSERT_TRUE(eventually([&] {
     const bool is_queued = fs::exists(root_ / "queued");
     if (!is_queued) ::kill(keeper_, SIGUSR1);  // ignored, until the keeper queues it
