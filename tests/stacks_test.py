@@ -79,6 +79,8 @@ class Stacks(support.TestCase):
                                     f"    <module>, {program}:5\n")
         by_its_launcher = self.stacks(program, run.process.pid)  # $! of a shell
         self.assertEqual(by_its_launcher.out, asked.out, by_its_launcher)
+        for other in (1, os.getpid()):  # above the job too, and the ids of jobs of other engines
+            self.assertEqual(self.stacks(program, other).out, "")
         groups = json.loads(self.stacks(program, str(self.root_of(program)), "--json").out)["groups"]
         self.assertEqual([(one["ranks"], one["doing"]) for one in groups], [("0-1", "waits")], host)
         self.assertEqual(groups[0]["frames"][0], {"file": str(program), "function": "waits", "line": 4})

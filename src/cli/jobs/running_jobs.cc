@@ -72,16 +72,17 @@ Result<RunningJob> job_of_root(const Root& root, const std::string& what,
                                 hosts::host_name()));
 }
 
-// The job whose root agent is the nearest process below this one: `$!` in a shell is its keeper.
-std::optional<RunningJob> job_below(const std::vector<RunningJob>& jobs, std::string_view word) {
-  const auto number = parse_int(word);
-  if (jobs.empty() || !number || !std::in_range<pid_t>(*number)) return std::nullopt;
-  for (const pid_t pid : process::descendants(static_cast<pid_t>(*number))) {
-    const auto leads = [pid](const RunningJob& job) { return job.pid == pid; };
-    const auto job = std::ranges::find_if(jobs, leads);
-    if (job != jobs.end()) return *job;
-  }
-  return std::nullopt;
+// The job whose root agent is a fork of this process, its keeper: `$!` in a shell. No other process
+// above an agent names its job: job ids are small numbers as well, and init is above all.
+std::optional<RunningJob> job_of_keeper(const std::vector<RunningJob>& jobs,
+                                        std::string_view word) {
+  const auto keeper = parse_int(word);
+  if (!keeper || !std::in_range<pid_t>(*keeper)) return std::nullopt;
+  const auto job = std::ranges::find_if(jobs, [&](const RunningJob& one) {
+    return one.pid > 0 && process::parent_of(one.pid) == *keeper &&
+           process::is_copy(one.pid, static_cast<pid_t>(*keeper));
+  });
+  return job == jobs.end() ? std::nullopt : std::optional(*job);
 }
 
 // "10227 (train.py, for 2 min 05 s)"; a path's last part has to do.
@@ -190,7 +191,7 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
   const auto process = std::ranges::find_if(
       jobs, [&](const RunningJob& one) { return fmt::to_string(one.pid) == word; });
   if (process != jobs.end()) return *process;
-  if (auto below = job_below(jobs, word)) return below;
+  if (auto kept = job_of_keeper(jobs, word)) return kept;
   const bool is_inside = environment.non_empty("SLURM_JOB_ID") == word;
   if (is_inside) {
     return fail(fmt::format("job {} cannot be asked", word), "its root agent is not on this node");
