@@ -450,9 +450,9 @@ class Slurm(cluster.SlurmCase):
                       ["-N4", TOPRUN, *c10d, "--rdzv-endpoint", "0.0.0.0"],
                       ["-N4", TOPRUN, *limit, "--master-addr", "127.0.0.1"],
                       # Each task counts as a node, two of them on each host.
-                      ["-N2", "-n4", TOPRUN, *c10d, "--rdzv-endpoint", "localhost:29500"],
+                      ["-N2", "-n4", "-w", "n0,n1", TOPRUN, *c10d, "--rdzv-endpoint", "localhost:29500"],
                       # Ranks in place.
-                      ["-N2", "-n4", TOPRUN, *limit, "--rdzv-endpoint", "localhost:29500"]):
+                      ["-N2", "-n4", "-w", "n0,n1", TOPRUN, *limit, "--rdzv-endpoint", "localhost:29500"]):
             with self.subTest(words):
                 self.meets(self.srun(*words, *worker), endpoint_line=said)
         with self.subTest("by node rank, and against the engine's order"):

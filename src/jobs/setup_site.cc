@@ -116,15 +116,14 @@ Result<void> note_submission(const std::string& built, const std::string& job) {
   return setup::write_record(built, record);
 }
 
-Result<Fd> lock_site(const std::string& built) {
+Result<std::unique_ptr<SiteLock>> lock_site(const std::string& built) {
   const std::string folder = setup::record_path(built).parent_path();
-  // Its programs inherit it: a pip whose toprun was killed goes on writing.
   Fd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file) return fail_errno("cannot open " + folder);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return taken(built, "another toprun setup builds there right now", "wait for its end");
   }
-  return file;
+  return std::make_unique<SiteLock>(std::move(file));
 }
 
 Record begun_record(const Environment& environment) {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "process/child.h"
 #include "setup/record.h"
 
 namespace toprun::jobs {
@@ -28,9 +31,18 @@ Result<bool> is_alive(const std::string& job, const Environment& environment);
 // Records that this job will build it.
 Result<void> note_submission(const std::string& built, const std::string& job);
 
-// A lock that toprun and the programs that it started hold while they build there. It locks nothing
-// on file systems without locks.
-Result<Fd> lock_site(const std::string& built);
+// A lock that toprun and the programs that it started hold while they build there: a pip whose
+// toprun was killed goes on writing. It locks nothing on file systems without locks.
+class SiteLock {
+ public:
+  explicit SiteLock(Fd file) : file_(std::move(file)), kept_(file_.get()) {}
+
+ private:
+  const Fd file_;
+  const process::KeptByCommands kept_;
+};
+
+Result<std::unique_ptr<SiteLock>> lock_site(const std::string& built);
 
 // Records the beginning of a build: host, time, machine.
 setup::Record begun_record(const Environment& environment);

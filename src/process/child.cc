@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <map>
@@ -27,6 +28,8 @@ struct Commands {
   std::map<pid_t, std::optional<int>> running;  // its status if another thread reaped it
   std::map<pid_t, int> unknown;                 // reaped while commands were starting
 };
+std::atomic<int> kept_by_commands = -1;
+
 Commands& commands() {
   static Commands all;
   return all;
@@ -82,8 +85,12 @@ Result<pid_t> start(const std::string& program, const std::vector<std::string>& 
        {std::pair{how.in, STDIN_FILENO}, {how.out, STDOUT_FILENO}, {how.err, STDERR_FILENO}}) {
     if (ours >= 0) posix_spawn_file_actions_adddup2(&actions, ours, theirs);
   }
+  int first_closed = STDERR_FILENO + 1;
+  if (const int kept = kept_by_commands; kept >= 0) {
+    posix_spawn_file_actions_adddup2(&actions, kept, first_closed++);
+  }
   // Asio's sockets are inherited, and a command that hangs would keep an agent's connections open.
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+  posix_spawn_file_actions_addclosefrom_np(&actions, first_closed);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   short flags = 0;
@@ -113,6 +120,14 @@ Result<pid_t> start(const std::string& program, const std::vector<std::string>& 
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail_errno(error, "cannot start " + program);
   return pid;
+}
+
+KeptByCommands::KeptByCommands(int fd) {
+  kept_by_commands = fd;
+}
+
+KeptByCommands::~KeptByCommands() {
+  kept_by_commands = -1;
 }
 
 pid_t fork_quietly() {

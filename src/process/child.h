@@ -30,10 +30,20 @@ struct Start {
 // The signals that a terminal sends to its foreground process group.
 std::initializer_list<int> terminal_signals();
 
-// Starts the program at a path, which gets no other descriptors; the caller must call await_end()
-// once. Any thread may call it.
+// Starts the program at a path, which gets no other descriptors but what KeptByCommands names; the
+// caller must call await_end() once. Any thread may call it.
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
+
+// While it lives, commands get this descriptor too: a lock that lasts until the last of them ends,
+// also if this process is killed. One at a time.
+class KeptByCommands {
+ public:
+  explicit KeptByCommands(int fd);
+  ~KeptByCommands();
+  KeptByCommands(const KeptByCommands&) = delete;
+  KeptByCommands& operator=(const KeptByCommands&) = delete;
+};
 
 // fork(2) for a child that does not become a command: it begins, and stays, with all signals
 // blocked. A handler of ours would write to a pipe that it shares with this process.

@@ -143,7 +143,7 @@ class VenvBuild {
   setup::Wanted wanted_;
   Environment environment_;
   Record record_;
-  Fd lock_;
+  std::unique_ptr<jobs::SiteLock> lock_;
 };
 
 }  // namespace
