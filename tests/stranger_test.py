@@ -89,7 +89,7 @@ class Shown(Case):
 class Bounded(Case):
     def test_a_frame_of_many_small_lists(self):
         """15 MiB of text would be half a GiB of values."""
-        root = self.root()
+        root = self.root("--max-restarts", "1")  # so it waits for another node then
         agent = root.agent()
         other = self.stranger()
         other.begin(other.join(node_rank=1)).hear()
