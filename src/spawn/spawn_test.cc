@@ -60,16 +60,7 @@ TEST(Descendants, AProcessThatSurvivesItsKillIsDescribedByTheThreadThatHoldsIt) 
       const auto has = [&](const std::string& word) {
         return describe_process(pid).find(word) != std::string::npos;
       };
-      const auto threads = fmt::format("/proc/{}/task", pid);
-      const auto waits = [&] {
-        for (const auto& thread : std::filesystem::directory_iterator(threads)) {
-          const auto where = read_file(thread.path() / "wchan").value_or("");
-          if (where.find("fuse") != std::string::npos || where == "request_wait_answer")
-            return true;
-        }
-        return false;
-      };
-      while (!waits()) std::this_thread::yield();
+      while (!server.holds_a_request()) std::this_thread::yield();
       ::kill(pid, SIGKILL);
       while (!has("state D") && !has("state Z")) std::this_thread::yield();
       for (int turns = 0; turns < 1000 && !has("state D"); ++turns) ::usleep(1000);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -45,10 +46,12 @@ class UnkillableFolder {
   UnkillableFolder& operator=(const UnkillableFolder&) = delete;
 
   bool is_mounted() const { return is_mounted_; }
+  // Whether a request waits for an answer. Before the server has it, a signal still ends the wait.
+  bool holds_a_request() const { return holds_; }
 
  private:
   // linux/fuse.h: only FUSE_INIT gets its answer, else no other request would be sent.
-  void serve(const Fd& ended) const {
+  void serve(const Fd& ended) {
     constexpr std::uint32_t init = 26, major = 7, minor = 31, most_written = 1u << 16;
     std::array<char, 1u << 17> request;
     for (;;) {
@@ -60,7 +63,10 @@ class UnkillableFolder {
       std::array<std::uint32_t, 4> header;  // length, opcode, unique
       if (n < static_cast<ssize_t>(sizeof header)) continue;
       std::memcpy(header.data(), request.data(), sizeof header);
-      if (header[1] != init) continue;
+      if (header[1] != init) {
+        holds_ = true;
+        continue;
+      }
       const std::array<std::uint32_t, 20> answer = {80,    0, header[2], header[3], major,
                                                     minor, 0, 0,         0,         most_written};
       [[maybe_unused]] const ssize_t sent = ::write(server_.get(), answer.data(), sizeof answer);
@@ -71,6 +77,7 @@ class UnkillableFolder {
   Fd server_;
   Fd end_;
   bool is_mounted_ = false;
+  std::atomic<bool> holds_ = false;
   std::thread serving_;
 };
 
