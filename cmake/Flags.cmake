@@ -23,7 +23,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Wno-deprecated-declarations)  # in libstdc++ 12's own stable_partition()
   # ccache gives a header that was precompiled before in a folder that was removed: its text is the same, its time not.
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
-  add_link_options(-fuse-ld=lld)  # a seventh of GNU ld's time, 49 times
+  # A seventh of GNU ld's time, 49 times. Equal functions (of templates, mostly) become one unless an address of them
+  # is taken: 4.6 % of the binary.
+  add_link_options(-fuse-ld=lld -Wl,--icf=safe)
 endif()
 # What checks the C library's calls needs the optimizer.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")

@@ -23,6 +23,10 @@ toprun_system_library(cares ares.h)
 toprun_system_library(munge munge.h)
 toprun_system_library(yaml-cpp yaml-cpp/parser.h)
 toprun_system_library(pcre2-8 pcre2.h)
+toprun_system_library(mbedcrypto mbedtls/version.h)
+toprun_system_library(mbedx509 mbedtls/x509_crt.h)
+toprun_system_library(mbedtls mbedtls/ssl.h)
+target_link_libraries(lib::mbedtls INTERFACE lib::mbedx509 lib::mbedcrypto)  # in the order of a static link
 
 add_library(lib::fmt INTERFACE IMPORTED GLOBAL)
 

@@ -46,6 +46,6 @@ toprun_linked_packages(
   ${CMAKE_BINARY_DIR}/generated/linked_packages.inc
   Boost "${Boost_INCLUDE_DIRS}/boost/version.hpp" libsodium "${sodium_LIBRARY}"
   c-ares "${cares_LIBRARY}" libmunge "${munge_LIBRARY}" yaml-cpp "${yaml-cpp_LIBRARY}"
-  PCRE2 "${pcre2-8_LIBRARY}" fmt "${fmt_INCLUDE}/fmt/format.h"
+  PCRE2 "${pcre2-8_LIBRARY}" "Mbed TLS" "${mbedtls_LIBRARY}" fmt "${fmt_INCLUDE}/fmt/format.h"
   nlohmann-json "${nlohmann_INCLUDE}/nlohmann/json.hpp" toml++ "${toml_INCLUDE}/toml++/toml.h"
   glibc "${libc_FILE}" libstdc++ "${libstdcxx_FILE}")

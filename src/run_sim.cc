@@ -89,21 +89,6 @@ struct Counted {
   std::uint64_t broken = 0;
 };
 
-Counted play_all(const Wanted& what) {
-  Counted counted;
-  for (std::uint64_t seed = what.first; seed < what.first + what.seeds; ++seed) {
-    toprun::simulation::World world(play(what, seed), what.trace);
-    const toprun::simulation::Outcome outcome = world.play();
-    ++counted.runs;
-    counted.steps += outcome.steps;
-    if (outcome.broken.empty()) continue;
-    ++counted.broken;
-    fmt::print("seed {}: {} (run_sim --nodes {} --seed {} --trace)\n", seed, outcome.broken,
-               what.nodes, seed);
-  }
-  return counted;
-}
-
 // A seed that crashes is named, too.
 std::uint64_t seed_now = 0;
 
@@ -114,8 +99,22 @@ void tell_the_seed(int signal) {
   ::_exit(128 + signal);
 }
 
+Counted play_all(const Wanted& what) {
+  Counted counted;
+  for (seed_now = what.first; seed_now < what.first + what.seeds; ++seed_now) {
+    toprun::simulation::World world(play(what, seed_now), what.trace);
+    const toprun::simulation::Outcome outcome = world.play();
+    ++counted.runs;
+    counted.steps += outcome.steps;
+    if (outcome.broken.empty()) continue;
+    ++counted.broken;
+    fmt::print("seed {}: {} (run_sim --nodes {} --seed {} --trace)\n", seed_now, outcome.broken,
+               what.nodes, seed_now);
+  }
+  return counted;
+}
+
 Counted play_drivers(const Wanted& what) {
-  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) ::signal(signal, tell_the_seed);
   Counted counted;
   for (seed_now = what.first; seed_now < what.first + what.seeds; ++seed_now) {
     toprun::rehearsal::Play rehearsed(toprun::rehearsal::script(seed_now), what.trace);
@@ -135,6 +134,7 @@ Counted play_drivers(const Wanted& what) {
 int main(int argc, char** argv) {
   const Wanted what = wanted(argc, argv);
   tune_memory(argv);
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) ::signal(signal, tell_the_seed);
   const Counted counted = what.drivers ? play_drivers(what) : play_all(what);
   fmt::print("{} runs, {} steps, {} broken\n", counted.runs, counted.steps, counted.broken);
   return counted.broken == 0 ? 0 : 1;

@@ -1,5 +1,7 @@
 #include "agent/exit.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <csignal>
 
@@ -18,6 +20,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds longest_age = std::chrono::hours(24 * 365);
 constexpr std::size_t longest_message_bytes = 8000;
 constexpr std::chrono::seconds time_stamp_resolution{1};
+// From the moment when a rank closes its connections to its end.
+constexpr std::chrono::seconds farewell{2};
 
 // Texts (in lower case) of a rank whose peer or store went away or did not respond in time. Both
 // parts must occur; the second may be empty.
@@ -96,6 +100,29 @@ const WorkerExit* earliest(const std::vector<WorkerExit>& exits,
     if (wanted(exit) && (best == nullptr || time_of(exit) < time_of(*best))) best = &exit;
   }
   return best;
+}
+
+// The function of torch.distributed in which a traceback ends: its frames in the file that has the
+// collectives, of which the last is the innermost ("wrapper" stands around each).
+std::string collective_in(const std::vector<std::string>& output) {
+  constexpr std::string_view file = "distributed_c10d.py\", line ";
+  constexpr std::string_view before_name = ", in ";
+  std::string call;
+  for (const std::string_view line : output) {
+    const std::size_t frame = line.find(file);
+    const std::size_t name = frame == line.npos ? frame : line.find(before_name, frame);
+    if (name == line.npos) continue;
+    const std::string_view found = trim(line.substr(name + before_name.size()));
+    if (found != "wrapper") call = found;
+  }
+  return call;
+}
+
+// Whether its last error is of this class.
+bool raised(const WorkerExit& exit, std::string_view error) {
+  const bool has_file = exit.error_file && !exit.error_file->message.empty();
+  const std::string_view text = has_file ? exit.error_file->message : exit.exception;
+  return text == error || text.starts_with(fmt::format("{}:", error));
 }
 
 void cut(std::string& text, std::size_t most) {
@@ -246,6 +273,41 @@ std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>&
   if (!tells) return std::nullopt;
   std::ranges::sort(missed.absent, {}, &WorkerExit::rank);
   return missed;
+}
+
+std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits) {
+  const auto fails = [](const WorkerExit& exit) { return exit.failed() && !exit.ours; };
+  EndedEarly early;
+  early.victim = earliest(exits, fails);
+  if (early.victim == nullptr) return std::nullopt;
+  early.call = collective_in(early.victim->last_output);
+  for (const WorkerExit& exit : exits) {
+    if (fails(exit) && !tells_only_of_a_lost_peer(exit)) return std::nullopt;
+    const bool ended = !exit.failed() && !exit.ours;
+    if (ended && time_of(exit) <= time_of(*early.victim) + farewell) early.ranks.push_back(&exit);
+    const bool counts = early.call.empty() || collective_in(exit.last_output) == early.call;
+    if (!ended && counts) ++early.others;
+  }
+  if (early.ranks.empty()) return std::nullopt;
+  std::ranges::sort(early.ranks, {}, &WorkerExit::rank);
+  return early;
+}
+
+bool is_of_the_program_s_text(const WorkerExit& exit) {
+  constexpr std::array errors = {"SyntaxError", "IndentationError", "TabError"};
+  if (std::ranges::any_of(errors, [&](const char* error) { return raised(exit, error); })) {
+    return true;
+  }
+  const auto has = [&](const auto& of_argparse) {
+    return std::ranges::any_of(exit.last_output, of_argparse);
+  };
+  return exit.signal == 0 && exit.exit_code == 2 &&
+         has([](std::string_view line) { return line.starts_with("usage: "); }) &&
+         has([](std::string_view line) { return line.contains(": error: "); });
+}
+
+bool is_of_an_import(const WorkerExit& exit) {
+  return raised(exit, "ModuleNotFoundError") || raised(exit, "ImportError");
 }
 
 int cause_code(const WorkerExit& cause) {

@@ -31,7 +31,8 @@ struct WorkerExit {
   int signal = 0;       // 0: exited by itself
   bool ours = false;    // ended after stop() signalled it, so it is not a cause
   SteadyTime ended{};
-  // The exception at the end of the last Python traceback, with all lines of its message. For a
+  // The exception at the end of the last Python traceback, with all lines of its message; or why
+  // Python did not run the script, which has no traceback (output::last_exception). For a
   // worker that we stopped: only from output before the stop. Empty if there was none.
   std::string exception;
   std::vector<std::string> last_output;  // at most last_output_lines lines, oldest first, UTF-8
@@ -73,6 +74,23 @@ struct MissedCollective {
 };
 // nullopt if no rank timed out, or if too many of the others lived to tell which were missing.
 std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>& exits);
+
+// Ranks that ended with 0 while others still needed them, as with uneven data: all failures only
+// tell of a lost peer.
+struct EndedEarly {
+  // That ended with 0 before the first failure or within a moment of it, by rank.
+  std::vector<const WorkerExit*> ranks;
+  const WorkerExit* victim = nullptr;  // the first failure
+  std::string call;                    // in which it was, "all_reduce"; empty: not known
+  std::size_t others = 0;              // ranks in that call; without one, all that did not end
+};
+std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits);
+
+// Whether the program's text or its arguments are at fault, which no restart changes: Python could
+// not compile it, or argparse refused its arguments.
+bool is_of_the_program_s_text(const WorkerExit& exit);
+// Whether Python did not find or could not load a module.
+bool is_of_an_import(const WorkerExit& exit);
 
 // The exit code of a job with this cause: the worker's own, or exit_failure if we stopped the
 // worker after it had failed.

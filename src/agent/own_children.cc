@@ -6,6 +6,7 @@
 #include <memory>
 
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "agent/children.h"
 #include "base/console.h"
@@ -16,11 +17,26 @@
 namespace toprun::agent {
 namespace {
 
+// An engine signals each process of a step, one after the other: a rank may end before this
+// process has got the same signal.
+constexpr std::chrono::milliseconds signal_follows{100};
+
+bool some_child_was_told_to_end() {
+  siginfo_t info{};
+  constexpr int look = WEXITED | WNOHANG | WNOWAIT;
+  if (::waitid(P_ALL, 0, &info, look) != 0 || info.si_pid == 0) return false;
+  return info.si_code == CLD_KILLED && (info.si_status == SIGTERM || info.si_status == SIGINT);
+}
+
 class OwnChildren : public Children {
  public:
   OwnChildren(boost::asio::io_context& io, const spawn::Inherited& inherited, std::string host,
               std::shared_ptr<warm::Parent> warm)
-      : inherited_(inherited), host_(std::move(host)), warm_(std::move(warm)), child_signal_(io) {}
+      : inherited_(inherited),
+        host_(std::move(host)),
+        warm_(std::move(warm)),
+        child_signal_(io),
+        pause_(io) {}
 
   Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) override {
     if (auto found = spawn::find_programs(programs, host_); !found) {
@@ -46,6 +62,8 @@ class OwnChildren : public Children {
   void unwatch() override {
     watching_.reset();
     child_signal_.cancel();
+    pause_.cancel();
+    is_pausing_ = false;
   }
 
   Reaped reap() override {
@@ -64,6 +82,7 @@ class OwnChildren : public Children {
   }
 
   void signal_groups(std::span<const pid_t> leaders, int signal) override {
+    has_signalled_ = true;
     for (const pid_t leader : leaders) process::signal_group(leader, signal);
   }
 
@@ -71,7 +90,10 @@ class OwnChildren : public Children {
     spawn::notify_groups(leaders, signal);
   }
 
-  void signal_all(int signal) override { spawn::signal_descendants(signal, warm_pid()); }
+  void signal_all(int signal) override {
+    has_signalled_ = true;
+    spawn::signal_descendants(signal, warm_pid());
+  }
 
   std::vector<std::string> describe_all() override {
     return spawn::describe_descendants(warm_pid());
@@ -88,15 +110,36 @@ class OwnChildren : public Children {
           const auto self = watching.lock();
           if (error || !self) return;
           (*self)->await();
-          const auto tell = (*self)->on_change;  // the callback may destroy *self
-          if (tell) tell();
+          (*self)->look();
         });
+  }
+
+  void look() {
+    if (is_pausing_) return;
+    if (has_signalled_ || !some_child_was_told_to_end()) return tell();
+    is_pausing_ = true;
+    pause_.expires_after(signal_follows);
+    pause_.async_wait(
+        [watching = std::weak_ptr(watching_)](const boost::system::error_code& error) {
+          const auto self = watching.lock();
+          if (error || !self) return;
+          (*self)->is_pausing_ = false;
+          (*self)->tell();
+        });
+  }
+
+  void tell() {
+    const auto told = on_change;  // the callback may destroy *this
+    if (told) told();
   }
 
   const spawn::Inherited inherited_;
   const std::string host_;
   const std::shared_ptr<warm::Parent> warm_;
   boost::asio::signal_set child_signal_;
+  boost::asio::steady_timer pause_;
+  bool is_pausing_ = false;
+  bool has_signalled_ = false;              // the ranks, itself
   std::shared_ptr<OwnChildren*> watching_;  // set between watch() and unwatch()
 };
 

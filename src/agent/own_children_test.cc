@@ -55,6 +55,26 @@ TEST_F(OwnChildrenTest, TellsOfAnEnd) {
   EXPECT_TRUE(children_->reap().childless);
 }
 
+// An engine's signal comes to a rank a moment before it comes to this process.
+TEST_F(OwnChildrenTest, WaitsForTheSignalThatEndedARankToComeHereToo) {
+  children_->reap();
+  for (const auto& [signal, is_told_at_once] : {std::pair(SIGKILL, true), {SIGTERM, false}}) {
+    io_.restart();
+    io_.poll();
+    changes_ = 0;
+    const pid_t child = ::fork();
+    if (child == 0) ::pause();
+    ::kill(child, signal);
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+    io_.poll();
+    EXPECT_EQ(changes_ > 0, is_told_at_once) << signal;
+    while (changes_ == 0 && io_.run_one_for(std::chrono::seconds(10)) != 0) {
+    }
+    EXPECT_EQ(children_->reap().ended.size(), 1u);
+  }
+}
+
 // As --notify and nvidia-smi run while ranks end.
 TEST_F(OwnChildrenTest, LeavesAloneWhatThisProcessRunsForItself) {
   const Environment environment({{"PATH", "/usr/bin:/bin"}});

@@ -53,7 +53,7 @@ void take_status(int status, WorkerExit& exit) {
 }
 
 std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime started) {
-  struct stat status{};
+  struct stat status {};
   if (path.empty() || ::stat(path.c_str(), &status) != 0) return std::nullopt;
   const auto text = read_plain_file(path, longest_error_file_bytes);
   if (!text) return std::nullopt;
@@ -117,7 +117,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   void describe(std::size_t index);
   void report(std::size_t index);
   void read_error_file_of(std::size_t index);
-  void heard(std::size_t index, std::optional<std::optional<ErrorFile>> file);
+  void heard(std::size_t index, Pool::Answer<std::optional<ErrorFile>> file);
   void leave();
   void schedule_kill(SteadyTime at);
   void on_kill_timer();
@@ -276,7 +276,7 @@ void Workers::Impl::describe(std::size_t index) {
   if (!exit.ours) exit.exception = output::last_exception(output.tail(index));
   if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);
   exit.last_output =
-      output::last_lines(output.tail(index), last_output_lines, last_output_line_bytes);
+      output::last_lines(output.tail(index).text(), last_output_lines, last_output_line_bytes);
 }
 
 void Workers::Impl::report(std::size_t index) {
@@ -293,17 +293,18 @@ void Workers::Impl::read_error_file_of(std::size_t index) {
       [path = workers[index].plan.error_file, since = started] {
         return read_error_file(path, since);
       },
-      [weak = weak_from_this(), index](std::optional<File> file) {
+      [weak = weak_from_this(), index](Pool::Answer<File> file) {
         const auto self = weak.lock();
         if (self && self->awaiting_files.erase(index) == 1) self->heard(index, std::move(file));
       });
 }
 
-void Workers::Impl::heard(std::size_t index, std::optional<std::optional<ErrorFile>> file) {
+void Workers::Impl::heard(std::size_t index, Pool::Answer<std::optional<ErrorFile>> file) {
   WorkerExit& exit = workers[index].exit;
   if (!file) {
-    say(fmt::format("on {} the error file {} cannot be read within {} s: its file server hangs",
-                    host, workers[index].plan.error_file, error_file_limit.count() / 1000));
+    say(fmt::format("on {} the error file {} cannot be read: {}; see which file system hangs", host,
+                    workers[index].plan.error_file,
+                    Pool::words_for(file.error(), error_file_limit)));
   } else if (*file) {
     // An exception raised after our signal is no evidence of the cause.
     const bool late = exit.ours && (*file)->raised.value_or(stopped_at) >= stopped_at;
@@ -432,11 +433,12 @@ std::vector<pid_t> Workers::pids() const {
   return pids;
 }
 
-std::vector<std::optional<SteadyTime>> Workers::last_outputs() const {
-  std::vector<std::optional<SteadyTime>> times;
-  for (std::size_t i = 0; i < impl_->workers.size(); ++i)
-    times.push_back(impl_->output.last_read(i));
-  return times;
+std::vector<Workers::LastOutput> Workers::last_outputs() const {
+  std::vector<LastOutput> all;
+  for (std::size_t i = 0; i < impl_->workers.size(); ++i) {
+    all.push_back({impl_->output.last_read(i), impl_->output.tail(i).text()});
+  }
+  return all;
 }
 
 boost::asio::awaitable<Result<void>> Workers::start_beside(Pool& pool) {
@@ -449,7 +451,10 @@ boost::asio::awaitable<Result<void>> Workers::start_beside(Pool& pool) {
     return children->start(std::move(launch->programs));
   };
   const auto pids = co_await pool.answer<Pids>(std::move(work), start_limit);
-  if (!pids) co_return fail("workers on " + impl->host, "what is to start them does not answer");
+  if (!pids) {
+    co_return fail("what is to start the workers on " + impl->host,
+                   Pool::words_for(pids.error(), start_limit));
+  }
   co_return impl->begin(*pids, std::move(*launch));
 }
 

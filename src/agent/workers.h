@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
@@ -73,8 +74,11 @@ class Workers {
   // By local rank, in their own PID namespace; once they are started. 0: it has ended, and its
   // number may be another process's by now.
   std::vector<pid_t> pids() const;
-  // When the last of their output was read; unset: none yet.
-  std::vector<std::optional<SteadyTime>> last_outputs() const;
+  struct LastOutput {
+    std::optional<SteadyTime> read;  // unset: none yet
+    std::string tail;
+  };
+  std::vector<LastOutput> last_outputs() const;  // by local rank
   // Sends a signal to every worker's process group; an exit caused by it does not count as `ours`.
   void forward(int signal);
   // Like forward(), but only for processes that have a handler for the signal.

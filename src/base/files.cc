@@ -24,6 +24,12 @@ int write_content(const Fd& file, std::string_view content) {
   return 0;
 }
 
+// Root could replace a device by a file.
+bool is_another_kind_than_plain(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 }  // namespace
 
 Result<std::string> read_open_file(const Fd& fd, const std::filesystem::path& path,
@@ -53,16 +59,18 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 }
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view content) {
+  const std::string what = "cannot write " + path.string();
   const auto target = follow_own_links(path, ::geteuid());
-  if (!target) return fail("cannot write " + path.string(), target.error().line());
+  if (!target) return fail(what, target.error().line());
+  if (is_another_kind_than_plain(*target)) return fail(what, "it is not a plain file");
   const std::string temporary = fmt::format("{}.{}.tmp", target->string(), random_name());
   const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file) return fail_errno("cannot write " + temporary);
+  if (!file) return fail_errno(what);
   int code = write_content(file, content);
   if (code == 0 && ::rename(temporary.c_str(), target->c_str()) != 0) code = errno;
   if (code == 0) return {};
   ::unlink(temporary.c_str());
-  return fail_errno(code, "cannot replace " + target->string());
+  return fail_errno(code, what);
 }
 
 Result<void> write_through(const std::filesystem::path& path, std::string_view content) {

@@ -26,7 +26,8 @@ Result<std::string> read_open_file(const Fd& file, const std::filesystem::path& 
                                    std::size_t limit_bytes);
 
 // Replaces the file's content atomically: a reader sees either the old or the new content. A link
-// stays and its target is replaced. Error: nothing was changed.
+// stays and its target is replaced. Error: nothing was changed; a device, a pipe and a folder are
+// never replaced (base/named_file.h writes to the former).
 Result<void> replace_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace toprun

@@ -1,11 +1,14 @@
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
 
 #include "base/fd.h"
+#include "base/named_file.h"
 #include "base/random_name.h"
 #include "base/testing.h"
 #include "base/trust.h"
@@ -50,6 +53,35 @@ TEST(Files, ChangesNothingWhereItCannotReplace) {
   std::filesystem::create_directory(folder.path() / "report.json");
   EXPECT_FALSE(replace_file(folder.path() / "report.json", "new"));
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"report.json"}));
+}
+
+TEST(Files, ThatAreNotPlainAreNotReplaced) {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto refused = replace_file(pipe, "new");
+  EXPECT_FALSE(refused);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"pipe"}));
+}
+
+TEST(Files, ThatTheUserNamedAreReplacedOrWrittenTo) {
+  const TemporaryFolder folder;
+  const auto plain = folder.path() / "ring.svg";
+  ASSERT_TRUE(write_named_file(plain, "new"));
+  EXPECT_EQ(read_file(plain), "new");
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Fd both(::open(pipe.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(write_named_file(pipe, "new"));
+  char read_back[4] = {};
+  EXPECT_EQ(::read(both.get(), read_back, 3), 3);
+  EXPECT_STREQ(read_back, "new");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(write_named_file(folder.path(), "new"));
+  const auto absent = write_named_file(folder.path() / "missing" / "ring.svg", "new");
+  ASSERT_FALSE(absent);
+  EXPECT_TRUE(absent.error().what.ends_with("missing/ring.svg")) << absent.error().what;
 }
 
 TEST(Files, OfOthersAreNotReplacedThroughTheirLinks) {

@@ -1,7 +1,9 @@
 #include "base/pool.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -9,6 +11,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "base/clock.h"
 #include "base/quiet_thread.h"
 
 namespace toprun {
@@ -28,6 +31,7 @@ struct Pool::Shared : std::enable_shared_from_this<Pool::Shared> {
 
   void serve();
   void do_one(Task task);
+  bool is_queued(std::uint64_t number);
   void deliver(std::uint64_t number, std::shared_ptr<void> answer);
 };
 
@@ -57,11 +61,24 @@ void Pool::Shared::do_one(Task task) {
   if (pool != nullptr) deliver(task.number, std::move(answer));  // else the io_context may be gone
 }
 
+bool Pool::Shared::is_queued(std::uint64_t number) {
+  const std::lock_guard lock(mutex);
+  return std::ranges::find(queue, number, &Task::number) != queue.end();
+}
+
+// Null: it has found the queue full.
 void Pool::Shared::deliver(std::uint64_t number, std::shared_ptr<void> answer) {
   boost::asio::post(pool->io_, [weak = weak_from_this(), number, answer = std::move(answer)] {
     const auto self = weak.lock();
-    if (self && self->pool != nullptr) self->pool->finish(number, answer.get());
+    if (!self || self->pool == nullptr) return;
+    if (!answer) return self->pool->finish(number, std::unexpected(NoAnswer::not_begun));
+    self->pool->finish(number, answer.get());
   });
+}
+
+std::string Pool::words_for(NoAnswer why, std::chrono::milliseconds limit) {
+  if (why == NoAnswer::late) return fmt::format("not there after {}", duration_text(limit));
+  return "not begun: all threads for such work wait for other files or programs, which hang";
 }
 
 Pool::Pool(boost::asio::io_context& io) : Pool(io, Limits{}) {}
@@ -88,7 +105,7 @@ void Pool::put(std::chrono::milliseconds limit, Work work, Done done) {
   awaited.limit.async_wait(
       [weak = std::weak_ptr(shared_), number](const boost::system::error_code& cancelled) {
         const auto shared = weak.lock();
-        if (!cancelled && shared && shared->pool != nullptr) shared->pool->finish(number, nullptr);
+        if (!cancelled && shared && shared->pool != nullptr) shared->pool->give_up(number);
       });
 }
 
@@ -124,7 +141,12 @@ void Pool::start_thread() {
   ++shared_->threads;
 }
 
-void Pool::finish(std::uint64_t number, void* answer) {
+void Pool::give_up(std::uint64_t number) {
+  finish(number,
+         std::unexpected(shared_->is_queued(number) ? NoAnswer::not_begun : NoAnswer::late));
+}
+
+void Pool::finish(std::uint64_t number, Answer<void*> answer) {
   auto node = awaited_.extract(number);
   if (awaited_.empty()) guard_.reset();
   if (node) node.mapped().done(answer);  // may destroy this pool

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -26,9 +28,19 @@ namespace toprun {
 // no thread, `work` runs on the io_context's thread.
 //
 //   queued --a thread is free--> working --its end--> answered
-//   queued, working --the limit--> given up: an answer that comes later is dropped
+//   queued, working --the limit--> given up: it goes on, and its answer is dropped
 class Pool {
  public:
+  // Why there is no answer.
+  enum class NoAnswer : std::uint8_t {
+    late,       // its work takes longer than the limit
+    not_begun,  // other work has held all threads until the limit, or has filled the queue
+  };
+  template <class T>
+  using Answer = std::expected<T, NoAnswer>;
+  // "not there after 20 s", or that other work is what hangs.
+  static std::string words_for(NoAnswer why, std::chrono::milliseconds limit);
+
   struct Limits {
     std::size_t threads = 4;    // started on demand; a thread that hangs is not replaced
     std::size_t waiting = 256;  // tasks in the queue
@@ -44,38 +56,38 @@ class Pool {
 
   boost::asio::io_context& io() const { return io_; }
 
-  // Calls `work` on a thread, then `done` with its answer; with nothing if that takes longer than
-  // `limit` or the queue is full. `done` is called once, and not before run() returns.
+  // Calls `work` on a thread, then `done` with its answer, or with the reason why there is none
+  // within `limit`. `done` is called once, and not before run() returns.
   template <class T>
   void run(std::chrono::milliseconds limit, std::function<T()> work,
-           std::function<void(std::optional<T>)> done) {
+           std::function<void(Answer<T>)> done) {
     put(
         limit,
         [work = std::move(work)]() -> std::shared_ptr<void> { return std::make_shared<T>(work()); },
-        [done = std::move(done)](void* answer) {
-          done(answer == nullptr ? std::nullopt
-                                 : std::optional<T>(std::move(*static_cast<T*>(answer))));
+        [done = std::move(done)](Answer<void*> answer) {
+          if (!answer) return done(std::unexpected(answer.error()));
+          done(std::move(*static_cast<T*>(*answer)));
         });
   }
 
   // The same for a coroutine. `work` must be a named object: g++ 12 destroys temporaries in a
   // co_await twice.
   template <class T>
-  boost::asio::awaitable<std::optional<T>> answer(std::function<T()> work,
-                                                  std::chrono::milliseconds limit) {
-    const auto got = std::make_shared<std::optional<T>>();
+  boost::asio::awaitable<Answer<T>> answer(std::function<T()> work,
+                                           std::chrono::milliseconds limit) {
+    const auto got = std::make_shared<std::optional<Answer<T>>>();
     const auto over = std::make_shared<Timer>(io_, SteadyTime::max());
-    run<T>(limit, std::move(work), [got, over](std::optional<T> value) {
-      *got = std::move(value);
+    run<T>(limit, std::move(work), [got, over](Answer<T> value) {
+      got->emplace(std::move(value));
       over->expires_at(SteadyTime::min());
     });
     co_await over->async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-    co_return std::move(*got);
+    co_return *std::move(*got);
   }
 
  private:
   using Work = std::function<std::shared_ptr<void>()>;
-  using Done = std::function<void(void*)>;  // null: there is no answer
+  using Done = std::function<void(Answer<void*>)>;
   struct Shared;
   struct Awaited {
     Awaited(boost::asio::io_context& io, Done what) : done(std::move(what)), limit(io) {}
@@ -86,7 +98,8 @@ class Pool {
   void put(std::chrono::milliseconds limit, Work work, Done done);
   bool queue(std::uint64_t number, Work work);
   void start_thread();
-  void finish(std::uint64_t number, void* answer);
+  void give_up(std::uint64_t number);
+  void finish(std::uint64_t number, Answer<void*> answer);
 
   boost::asio::io_context& io_;
   const Limits limits_;

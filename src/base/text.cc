@@ -63,6 +63,11 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+std::string_view first_line(std::string_view text) {
+  text = trim(text);
+  return trim(text.substr(0, text.find('\n')));
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (std::size_t start = 0;;) {

@@ -10,6 +10,8 @@
 namespace toprun {
 
 std::string_view trim(std::string_view text);
+// The first line that is not blank, trimmed: of an error in many lines where there is room for one.
+std::string_view first_line(std::string_view text);
 // Pieces between separators, empty ones included; an empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 // Pieces between runs of blanks (space, tab, CR, LF); never an empty one.

@@ -67,5 +67,11 @@ TEST(Text, QuotesForTheShell) {
   EXPECT_EQ(shell_quote(argv), "a 'b c' 'it'\\''s' ''");
 }
 
+TEST(Text, TheFirstLineIsTheFirstThatIsNotBlank) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"", ""}, {"\n \n", ""}, {"E: a", "E: a"}, {"E: a\nb\nc", "E: a"}, {"\n  E \r\nb", "E"}};
+  for (const auto& [text, line] : cases) EXPECT_EQ(first_line(text), line);
+}
+
 }  // namespace
 }  // namespace toprun

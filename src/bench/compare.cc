@@ -79,8 +79,14 @@ std::optional<double> ratio_of(const Side& before, const Side& after) {
   return std::nullopt;
 }
 
-Change change_of(const std::optional<Ratio>& interval) {
-  if (!interval) return Change::unknown;
+Change change_without_spread(const std::optional<double>& ratio) {
+  if (ratio && *ratio < share_without_spread) return Change::slower;
+  if (ratio && *ratio * share_without_spread > 1) return Change::faster;
+  return Change::unknown;
+}
+
+Change change_of(const std::optional<double>& ratio, const std::optional<Ratio>& interval) {
+  if (!interval) return change_without_spread(ratio);
   if (!interval->is_significant()) return Change::none;
   return interval->value > 1 ? Change::faster : Change::slower;
 }
@@ -102,7 +108,7 @@ std::optional<Compared> compare_row(const Series& series, const Row& before, con
                Change::unknown};
   out.ratio = ratio_of(*first, *second);
   out.interval = unpaired_ratio(first->times, second->times);
-  out.change = change_of(out.interval);
+  out.change = change_of(out.ratio, out.interval);
   return out;
 }
 
@@ -174,6 +180,21 @@ std::string row_text(const Compared& row, const Kinds& kinds) {
                      change_text(row.change));
 }
 
+// The row with the smallest ratio among those; null: none has one.
+const Compared* slowest(const Comparison& comparison, bool (*counts)(const Compared&)) {
+  const Compared* worst = nullptr;
+  for (const Compared& row : comparison.rows) {
+    if (!row.ratio || !counts(row)) continue;
+    if (worst == nullptr || *row.ratio < *worst->ratio) worst = &row;
+  }
+  return worst;
+}
+
+std::string speed_sentence(const Compared& row, const Kinds& kinds) {
+  return fmt::format("{} has {:.1f} % of its speed before", size_name(row.series, row.row, kinds),
+                     100 * *row.ratio);
+}
+
 std::uint64_t wrong_in(const Report& report) {
   std::uint64_t sum = 0;
   for (const Series& series : report.series) sum += wrong_elements(series);
@@ -206,9 +227,10 @@ std::vector<Reached> reached_by(const Report& report, const Expectation& expecta
 }
 
 std::string share_text(const Reached& reached) {
-  return fmt::format("{}: busbw {:.1f} GB/s ({:.1f} Gbps) is {:.0f} % of the expected {:.1f} GB/s",
-                     name_of(*reached.series), reached.busbw, gbps_of(reached.busbw),
-                     100 * reached.share(), reached.expected);
+  const double percent = 100 * reached.share();
+  return fmt::format("{}: busbw {} GB/s ({:.4g} Gbps) is {:.{}f} % of the expected {} GB/s",
+                     name_of(*reached.series), rate_text(reached.busbw), gbps_of(reached.busbw),
+                     percent, percent < 10 ? 1 : 0, rate_text(reached.expected));
 }
 
 }  // namespace
@@ -263,17 +285,23 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
          "chance; --fail-below judges by the ratio alone";
 }
 
+std::optional<std::string> what_counts_without_spread(const Comparison& comparison) {
+  const Compared* const worst = slowest(comparison, [](const Compared& row) {
+    return !row.interval && row.change == Change::slower;
+  });
+  if (worst == nullptr) return std::nullopt;
+  return fmt::format(
+      "{}: less than {:g} % counts as slower where the spread of the iterations is not known; "
+      "--fail-below RATIO sets another limit",
+      speed_sentence(*worst, comparison.kinds), 100 * share_without_spread);
+}
+
 Verdict gate(const Comparison& comparison, double fail_below) {
-  const Compared* worst = nullptr;
-  for (const Compared& row : comparison.rows) {
-    if (row.ratio && (worst == nullptr || *row.ratio < *worst->ratio)) worst = &row;
-  }
+  const Compared* const worst = slowest(comparison, [](const Compared&) { return true; });
   if (worst == nullptr) return {false, "no figure of the two can be compared"};
   const bool is_passed = *worst->ratio >= fail_below;
-  return {is_passed,
-          fmt::format("{} has {:.1f} % of its speed before, {} {:g} %",
-                      size_name(worst->series, worst->row, comparison.kinds), 100 * *worst->ratio,
-                      is_passed ? "not below" : "below", 100 * fail_below)};
+  return {is_passed, fmt::format("{}, {} {:g} %", speed_sentence(*worst, comparison.kinds),
+                                 is_passed ? "not below" : "below", 100 * fail_below)};
 }
 
 Verdict gate(const Report& report, const Expectation& expectation) {

@@ -17,6 +17,10 @@ enum class Change {
   unknown,  // the iterations' spread is not known in one of the two, as in most imported tables
 };
 
+// Without a spread, a speed below this share of the other counts as slower all the same: between
+// two runs of a network that is well, even small messages seldom differ by more.
+constexpr double share_without_spread = 0.75;
+
 // One size of one series in two reports. The placement is the first that both have of out of place
 // and in place, else what each has.
 struct Compared {
@@ -25,7 +29,7 @@ struct Compared {
   Side before, after;
   // after's speed over before's: above 1 is faster. Unset: neither time nor busbw is known of both.
   std::optional<double> ratio;
-  std::optional<Ratio> interval;  // unset: Change::unknown
+  std::optional<Ratio> interval;  // unset: the spread is not known
   Change change = Change::unknown;
 };
 
@@ -47,6 +51,9 @@ std::string comparison_text(const Comparison& comparison);
 
 // Whether a difference could be told from chance in every row; otherwise what to say of it.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
+
+// The row that is slowest by share_without_spread alone, in words; unset: there is none.
+std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
 
 // What a report must reach for a script to go on.
 struct Expectation {

@@ -48,6 +48,9 @@ TEST(Compare, ChangeNeedsASpread) {
       {side(110, 10, 0.5, 20), side(100, 11, 0.5, 20), 1.1, Change::none},
       {side(110, 10, 0.01, 20), side(100, 11, 0, 0), 1.1, Change::unknown},
       {side(0, 10, 0, 0), side(100, 11, 0.01, 20), 1.1, Change::unknown},
+      {side(0, 10, 0, 0), side(0, 7.6, 0, 0), 0.76, Change::unknown},
+      {side(0, 10, 0, 0), side(0, 5.5, 0, 0), 0.55, Change::slower},
+      {side(0, 10, 0, 0), side(0, 20, 0, 0), 2, Change::faster},
       {side(0, 0, 0, 0), side(100, 11, 0.01, 20), {}, Change::unknown},
   };
   for (const auto& expected : rows) {
@@ -60,7 +63,8 @@ TEST(Compare, ChangeNeedsASpread) {
       EXPECT_NEAR(*compared.ratio, *expected.ratio, 1e-9);
     }
     EXPECT_EQ(compared.change, expected.change);
-    EXPECT_EQ(compared.interval.has_value(), expected.change != Change::unknown);
+    EXPECT_EQ(compared.interval.has_value(),
+              expected.before.times.samples > 0 && expected.after.times.samples > 0);
   }
 }
 
@@ -159,7 +163,7 @@ TEST(Compare, RowsOfTheSameKindArePaired) {
       "all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
       "     size  type      redop    before     after   ratio           95 %  change\n"
       "      8 B  float     sum      100.00    100.00   1.000              -  spread not known\n"
-      "      8 B  float     max      100.00     50.00   0.500              -  spread not known\n"
+      "      8 B  float     max      100.00     50.00   0.500              -  slower\n"
       "      8 B  half      max      100.00    100.00   1.000              -  spread not known\n"
       "only after: 8 B float min of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n");
 }
@@ -201,6 +205,20 @@ TEST(Compare, SaysWhatCouldNotBeJudged) {
       what_could_not_be_judged(compared({known, unknown}))->starts_with("1 of 2 rows could not"));
 }
 
+TEST(Compare, SaysWhatCountsAsSlowerWithoutASpread) {
+  const auto said = [](double before_us, double after_us) {
+    return what_counts_without_spread(
+        compare(report_of({series_of({row(8, side(before_us, 0, 0, 0))})}),
+                report_of({series_of({row(8, side(after_us, 0, 0, 0))})})));
+  };
+  EXPECT_FALSE(said(10, 13));
+  EXPECT_FALSE(said(20, 10));
+  EXPECT_EQ(said(10, 20).value_or(""),
+            "8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 50.0 % of its speed "
+            "before: less than 75 % counts as slower where the spread of the iterations is not "
+            "known; --fail-below RATIO sets another limit");
+}
+
 TEST(Gate, OfAComparison) {
   const Report before = report_of(
       {series_of({row_of(8, "float", "sum", -1, 10), row_of(1 << 20, "float", "sum", -1, 100)})});
@@ -222,8 +240,9 @@ TEST(Gate, SlowestSeriesDecides) {
   barrier.collective = Collective::barrier;
   const Report report = report_of({series_of({row(1024, side(1, 99, 0, 2))}), slow, barrier});
   const std::string figures =
-      "all_reduce nccl rdma worst, 8 ranks on 2 nodes: busbw 85.2 GB/s (681.2 Gbps) is 85 % of the "
-      "expected 100.0 GB/s, ";
+      "all_reduce nccl rdma worst, 8 ranks on 2 nodes: busbw 85.15 GB/s (681.2 Gbps) is 85 % of "
+      "the "
+      "expected 100.00 GB/s, ";
   const Verdict failed = gate(report, {100, 0.9});
   EXPECT_FALSE(failed.is_passed);
   EXPECT_EQ(failed.sentence, figures + "below 90 %");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/live_table.h"
+
 namespace toprun::bench {
 namespace {
 
@@ -31,8 +33,14 @@ double wire_factor(Collective collective, double nodes, double ranks) {
   return 0;
 }
 
-std::string gbps_text(double gbps) {
-  return fmt::format("{:.1f} Gbps", gbps);
+// In the unit of the tables.
+std::string rate_of(double gbps) {
+  return rate_text(gbps / 8) + " GB/s";
+}
+
+// As its maker and as the tables write it.
+std::string line_of(double gbps) {
+  return fmt::format("{} ({:.4g} Gbps)", rate_of(gbps), gbps);
 }
 
 // busbw is held against the line rate only where a ring would make it the wire's.
@@ -45,21 +53,21 @@ std::optional<std::string> wire_remark(const Series& series, const Side& side) {
   if (floor > line) {
     return fmt::format(
         "each node's network would have to carry {}, more than its {}: the line rate or the number "
-        "of nodes is not what was told, or the network itself reduces (SHARP)",
-        gbps_text(floor), gbps_text(line));
+        "of nodes is not what was said, or the network itself reduces (SHARP)",
+        rate_of(floor), line_of(line));
   }
   if (series.collective != Collective::all_reduce || busbw <= line) return std::nullopt;
   if (series.nodes == 2) {
     return fmt::format(
         "busbw {} is above the line rate, {}: between two nodes a tree sends each byte once, so "
         "hold algbw against it: {}, {:.0f} %",
-        gbps_text(busbw), gbps_text(line), gbps_text(gbps_of(side.algbw)),
+        rate_of(busbw), line_of(line), rate_of(gbps_of(side.algbw)),
         100 * gbps_of(side.algbw) / line);
   }
   return fmt::format(
       "busbw {} is above the line rate, {}: busbw assumes one ring over all ranks, and the library "
       "used something else; the network carried at least {}",
-      gbps_text(busbw), gbps_text(line), gbps_text(floor));
+      rate_of(busbw), line_of(line), rate_of(floor));
 }
 
 std::optional<std::string> bus_remark(const Series& series, const Side& side) {
@@ -69,14 +77,17 @@ std::optional<std::string> bus_remark(const Series& series, const Side& side) {
   return fmt::format(
       "busbw {} is above the node's bus, {}: its switches reduce (NVLS), so fewer bytes move than "
       "busbw assumes",
-      gbps_text(gbps_of(side.busbw)), gbps_text(*series.limit_gbps));
+      rate_of(gbps_of(side.busbw)), rate_of(*series.limit_gbps));
 }
 
-std::optional<std::string> advice(const Series& series, const Side& side, double limit_gbps) {
-  if (series.nodes < 2 || gbps_of(side.busbw) >= limit_gbps) return std::nullopt;
+// Small messages are slow on any network.
+std::optional<std::string> advice(const Series& series, const Row& row, double limit_gbps) {
+  const double busbw = gbps_of(side_of(row)->busbw);
+  if (series.nodes < 2 || busbw >= limit_gbps || row.bytes < smallest_advised) return std::nullopt;
   return fmt::format(
-      "busbw {} between nodes is below {}: shard inside a node and replicate across nodes",
-      gbps_text(gbps_of(side.busbw)), gbps_text(limit_gbps));
+      "{} between nodes: a model that is sharded across nodes (FSDP, ZeRO-3) wants about {}; shard "
+      "it inside a node and replicate it across nodes (HYBRID_SHARD)",
+      rate_of(busbw), fmt::format("{:.4g} GB/s", limit_gbps / 8));
 }
 
 bool is_level(double busbw, double reference) {
@@ -133,7 +144,7 @@ std::vector<std::string> remarks(const Series& series, double sharding_limit_gbp
     out.emplace_back("with 2 ranks busbw equals algbw: the factor 2(n-1)/n is 1");
   }
   for (auto& remark : {wire_remark(series, side), bus_remark(series, side),
-                       advice(series, side, sharding_limit_gbps)}) {
+                       advice(series, plateau->row, sharding_limit_gbps)}) {
     if (remark) out.push_back(*remark);
   }
   return out;

@@ -42,6 +42,8 @@ std::optional<Plateau> plateau_of(const Series& series);  // unset: no row was m
 
 // Below this busbw between nodes, sharding a model over all of them costs more than it saves.
 inline constexpr double usual_sharding_limit_gbps = 400;
+// … as far as a message of at least this size tells.
+inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
 // Whole sentences without a full stop: why a figure that looks impossible is none or is one, and
 // what to do about a slow network. `limit_gbps` of a series on one node is that of its bus.

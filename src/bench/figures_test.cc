@@ -160,37 +160,41 @@ TEST(Figures, Remarks) {
        681.2,
        800,
        {},
-       {"busbw 1192.1 Gbps is above the line rate, 800.0 Gbps: between two nodes a tree sends each "
-        "byte once, so hold algbw against it: 681.2 Gbps, 85 %"}},
+       {"busbw 149.01 GB/s is above the line rate, 100.00 GB/s (800 Gbps): between two nodes a "
+        "tree "
+        "sends each byte once, so hold algbw against it: 85.15 GB/s, 85 %"}},
       {2, 8, 681.2, {}, {}, {}},
       {2,
        8,
        900,
        800,
        {},
-       {"each node's network would have to carry 900.0 Gbps, more than its 800.0 Gbps: the line "
-        "rate or the number of nodes is not what was told, or the network itself reduces (SHARP)"}},
+       {"each node's network would have to carry 112.50 GB/s, more than its 100.00 GB/s (800 "
+        "Gbps): "
+        "the line rate or the number of nodes is not what was said, or the network itself reduces "
+        "(SHARP)"}},
       {4,
        16,
        500,
        800,
        {},
-       {"busbw 937.5 Gbps is above the line rate, 800.0 Gbps: busbw assumes one ring over all "
-        "ranks, and the library used something else; the network carried at least 750.0 Gbps"}},
+       {"busbw 117.19 GB/s is above the line rate, 100.00 GB/s (800 Gbps): busbw assumes one ring "
+        "over "
+        "all ranks, and the library used something else; the network carried at least 93.75 GB/s"}},
       {1,
        8,
        2204.6,
        {},
        3600,
-       {"busbw 3858.0 Gbps is above the node's bus, 3600.0 Gbps: its switches reduce (NVLS), so "
+       {"busbw 482.26 GB/s is above the node's bus, 450.00 GB/s: its switches reduce (NVLS), so "
         "fewer bytes move than busbw assumes"}},
       {4,
        32,
        39.3,
        100,
        {},
-       {"busbw 76.1 Gbps between nodes is below 400.0 Gbps: shard inside a node and replicate "
-        "across nodes"}},
+       {"9.52 GB/s between nodes: a model that is sharded across nodes (FSDP, ZeRO-3) wants about "
+        "50 GB/s; shard it inside a node and replicate it across nodes (HYBRID_SHARD)"}},
       {4, 16, 349.7, 800, {}, {}},
   };
   for (const auto& row : rows) {
@@ -200,6 +204,9 @@ TEST(Figures, Remarks) {
     EXPECT_EQ(remarks(series), row.expected);
   }
   EXPECT_TRUE(remarks(all_reduce(4, 32, 39.3), 50).empty());
+  Series small = all_reduce(4, 32, 39.3);
+  small.rows[0].bytes = smallest_advised - 1;
+  EXPECT_TRUE(remarks(small).empty()) << "a small message is slow on any network";
   EXPECT_TRUE(remarks({}).empty());
 }
 

@@ -14,7 +14,7 @@ enum class Format {
   nccl_json,    // nccl-tests -J, file version 2
   nccl_text,    // what nccl-tests and rccl-tests print, also old ones, also in a log with prefixes
   all_reduce_bench,  // all_reduce_bench.py of ml-engineering: its Markdown and its older two lines
-  superbench,        // SuperBench results: …/allreduce_8388608_busbw:0 = 89.51, also as JSON lines
+  superbench,  // SuperBench results: …/allreduce_8388608_busbw:0 = 89.51, also as JSON lines
 };
 
 // What a text is, by the first line that only one of them has.

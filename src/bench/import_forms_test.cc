@@ -457,13 +457,15 @@ TEST(ImportForms, OperationsHaveTheirColumn) {
     text += fmt::format("1024 256 float {} -1 10 1 1 0 10 1 1 0\n", op);
   }
   const auto report = imported(text);
-  const Kinds kinds = kinds_in(report->series);
-  EXPECT_EQ(live_heading(report->series[0], kinds) +
-                live_row(report->series[0], report->series[0].rows[1], kinds),
-            "all_reduce over nccl, at least 2 ranks\n"
-            "     size  redop         time     algbw     busbw   wire   wrong\n"
-            "                                   GB/s      GB/s               \n"
-            "    1 KiB  max       10.00 µs      1.00      1.00      -       0\n");
+  const TableColumns columns = columns_of(report->series[0]);
+  EXPECT_EQ(
+      live_heading(report->series[0], columns) +
+          live_row(report->series[0], report->series[0].rows[1], columns),
+      "all_reduce over nccl, at least 2 ranks\n"
+      "                                   out of place                       in place\n"
+      "     size  redop         time    algbw    busbw         time    algbw    busbw   wrong\n"
+      "                                  GB/s     GB/s                  GB/s     GB/s        \n"
+      "    1 KiB  max       10.00 µs     1.00     1.00     10.00 µs     1.00     1.00       0\n");
   EXPECT_EQ(live_heading(report->series[0]).find("redop"), std::string::npos);
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -6,6 +8,7 @@
 #include "bench/import_formats.h"
 #include "bench/import_nccl_row.h"
 #include "bench/listed_ranks.h"
+#include "bench/live_table.h"
 #include "bench/log_line.h"
 
 namespace toprun::bench {
@@ -28,6 +31,32 @@ std::optional<std::size_t> iterations_of(const Words& line) {
     if (number && *number >= 0) return static_cast<std::size_t>(*number);
   }
   return std::nullopt;
+}
+
+// "# nThread 1 nGpus 1 minBytes 8 maxBytes 16777216 step: 2(factor)".
+std::optional<std::uint64_t> most_bytes_of(const Words& line) {
+  const auto bytes = parse_int(word_after(line, "maxBytes"));
+  if (!bytes || *bytes < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*bytes);
+}
+
+// What all versions print behind their last row.
+bool is_end(std::string_view line) {
+  return line.contains("Out of bounds values") || line.contains("Avg bus bandwidth") ||
+         line.contains("Collective test concluded");
+}
+
+// "NCCL 2.21.5" of a line of the library's own: "NCCL version 2.21.5+cuda12.4", "RCCL version :
+// 2.22.3-HEAD:…". Empty: it is none.
+std::string library_of(const Words& line) {
+  for (std::size_t i = 0; i + 2 < line.size(); ++i) {
+    if ((line[i] != "NCCL" && line[i] != "RCCL") || line[i + 1] != "version") continue;
+    std::string_view version = line[i + 2];
+    if (version == ":" && i + 3 < line.size()) version = line[i + 3];
+    version = version.substr(0, version.find_first_not_of("0123456789."));
+    if (!version.empty() && version.contains('.')) return fmt::format("{} {}", line[i], version);
+  }
+  return {};
 }
 
 // "#  Rank  0 Group  0 Pid   6899 on   n1 device  0 [0000:04:00] NVIDIA H100 80GB HBM3"; the first
@@ -75,7 +104,9 @@ struct Table {
   std::size_t row_words = 0;  // of its rows; 0: none yet
   RankBounds bounds;
   RanksByCount by_count;
-  std::vector<ListedDevice> devices;  // listed before it, and after it before its first row
+  std::vector<ListedDevice> devices;        // listed before it, and after it before its first row
+  std::optional<std::uint64_t> last_bytes;  // that its program was to measure
+  bool has_end = false;                     // its program printed its last lines
 };
 
 // One process's output, by what stands before its lines.
@@ -83,6 +114,7 @@ struct Writer {
   std::vector<ListedDevice> devices;
   std::optional<Collective> named;  // by "Collective test starting"
   std::size_t iterations = 0;
+  std::optional<std::uint64_t> last_bytes;
   std::optional<std::size_t> table;  // the open one
   bool began_again = false;          // since the open table's heading: another run's first lines
 };
@@ -111,6 +143,8 @@ class NcclTextReader {
       }
       if (strange_row_ == 0) strange_row_ = number;
     }
+    if (is_end(line)) end_table(line);
+    if (auto library = library_of(all); !library.empty()) report_.library = std::move(library);
     const std::size_t sharp = line.find('#');
     if (sharp != line.npos) read_comment(line.substr(0, sharp), line.substr(sharp));
     if (const auto collective = collective_of_program(line)) named_ = collective;
@@ -136,8 +170,13 @@ class NcclTextReader {
       if (writers.size() > 1) series.source = name_of(table.writer);
       if (with_rows(table)) keep_devices(table);
     }
+    std::vector<std::string> cut_off;
+    for (const Table& table : tables_) {
+      if (with_rows(table) && !table.has_end) cut_off.push_back(cut_off_text(table));
+    }
     std::erase_if(report_.series, [](const Series& series) { return series.rows.empty(); });
     if (!torn_.empty()) report_.notes.push_back(torn_text());
+    for (const std::string& note : cut_off) report_.notes.push_back(note);
     return std::move(report_);
   }
 
@@ -171,11 +210,13 @@ class NcclTextReader {
     const auto iterations = iterations_of(parts);
     const bool starts = comment.contains("Collective test starting");
     const bool ends = comment.contains("Collective test concluded");
-    if (device || iterations || starts || ends) {
+    const auto last_bytes = most_bytes_of(parts);
+    if (device || iterations || starts || ends || last_bytes) {
       Writer* const own = writer(prefix);
       if (own == nullptr) return;
       if (device) add_device(*own, *device);
       if (iterations) own->iterations = *iterations;
+      if (last_bytes) own->last_bytes = last_bytes;
       if (starts) own->named = collective_of_program(comment);
       if (ends) own->named.reset();
       own->began_again = own->began_again || device || iterations || starts;
@@ -224,10 +265,19 @@ class NcclTextReader {
     table.line = number;
     table.writer = writer_of(prefix);
     table.devices = own->devices;
+    table.last_bytes = own->last_bytes;
     Series& series = report_.series.emplace_back();
     series.backend = "nccl";
     series.nodes = 0;
     return {};
+  }
+
+  // The first versions put no sign before these lines.
+  void end_table(std::string_view line) {
+    const std::size_t start = std::min(line.find('#'), line.find("Out of"));
+    const std::size_t at = std::min({start, line.find("Avg bus"), line.size()});
+    Writer* const own = known_writer(before(line, line.substr(at)));
+    if (own != nullptr && own->table) tables_[*own->table].has_end = true;
   }
 
   Result<void> read_row(Writer& writer, const Words& parts, std::size_t number) {
@@ -336,6 +386,19 @@ class NcclTextReader {
                                     tables_.front().line));
     }
     return unreadable(terms_, tables_.back().line, "no row of figures follows this heading");
+  }
+
+  // No last lines, as of a run that was ended or a log that was copied in part.
+  std::string cut_off_text(const Table& table) {
+    const std::uint64_t bytes = series_of(table).rows.back().bytes;
+    const bool is_short = table.last_bytes && bytes < *table.last_bytes;
+    return fmt::format(
+        "{}: the table of line {} may be cut off: what nccl-tests prints last is "
+        "missing{}",
+        terms_.file, table.line,
+        is_short ? fmt::format(", and after {} it was to go on up to {}", size_text(bytes),
+                               size_text(*table.last_bytes))
+                 : "");
   }
 
   std::string torn_text() const {

@@ -77,6 +77,49 @@ TEST(Import, NcclTextWithPrefixesOfLaunchers) {
   }
 }
 
+// Half a log looks like a whole one, with a smaller largest size.
+TEST(Import, NcclTextThatIsCutOffIsSaid) {
+  const std::string log(nccl_log);
+  EXPECT_EQ(import_all(log).notes, std::vector<std::string>{});
+  const std::size_t end = log.find("# Out of bounds");
+  const std::string missing =
+      "a.log: the table of line 9 may be cut off: what nccl-tests prints last is missing";
+  EXPECT_EQ(import_all(log.substr(0, end)).notes, std::vector{missing});
+  const std::size_t last_row = log.find("    16      4");
+  EXPECT_EQ(import_all(log.substr(0, last_row)).notes,
+            std::vector{missing + ", and after 8 B it was to go on up to 16 B"});
+  EXPECT_EQ(import_all(log + log.substr(0, end)).notes.size(), 1u) << "the second run's";
+}
+
+// The first versions put no sign before them.
+TEST(Import, NcclTextWithTheLastLinesOfTheFirstVersions) {
+  const std::string log =
+      "$ ./build/all_gather_perf\n"
+      "#       size   count    type   time   algbw   busbw  error   time   algbw   busbw  error\n"
+      "8388608 1048576   float    123.5   67.94   33.97  1e-07    120.7   69.51   34.76    N/A\n";
+  EXPECT_EQ(import_all(log).notes.size(), 1u);
+  EXPECT_TRUE(import_all(log + " Out of bounds values : 0 OK\n Avg bus bandwidth    : 34.3\n")
+                  .notes.empty());
+}
+
+TEST(Import, NcclTextOfWhichTheLibraryTellsItsVersion) {
+  std::string log(nccl_log);
+  log.erase(0, log.find('\n') + 1);
+  EXPECT_EQ(import_all(log).library, "");
+  for (const auto& [line, library] :
+       {std::pair("NCCL version 2.21.5+cuda12.4\n", "NCCL 2.21.5"),
+        {"n1:6899:6899 [0] NCCL INFO NCCL version 2.21.5\n", "NCCL 2.21.5"},
+        {"RCCL version : 2.22.3-HEAD:9b6d2c3\n", "RCCL 2.22.3"},
+        {"NCCL version mismatch\n", ""}}) {
+    EXPECT_EQ(import_all(line + log).library, library) << line;
+  }
+  EXPECT_EQ(nccl_text(import_all(log)).substr(0, 13), "# nccl-tests\n")
+      << "no comma with nothing behind it";
+  EXPECT_NE(report_json(import_all("NCCL version 2.21.5+cuda12.4\n" + log))
+                .find("\"nccl_version\": 22105"),
+            std::string::npos);
+}
+
 TEST(Import, NcclTextThatWePrint) {
   Report report = import_all(nccl_log);
   report.series.push_back(report.series[0]);

@@ -7,13 +7,24 @@
 
 namespace toprun::bench {
 
+// The columns that not every table needs.
+struct TableColumns {
+  Kinds kinds;
+  // The wire floor's share of the line rate: of several nodes, where that rate is known.
+  bool wire = false;
+  // Both placements; else the one that side_of() names.
+  bool in_place = false;
+};
+// Those that a series needs whose rows are all known.
+TableColumns columns_of(const Series& series);
+
 // A table for people that is printed while it is measured: the heading once, then one line per row.
-// Of a row's placements it shows the one that side_of() names. Bandwidths are in GB/s; "wire" is
-// the wire floor's share of the line rate, "-" where that is not known; "wrong" counts both
-// placements,
-// "-" where nothing was checked. `kinds` adds columns.
-std::string live_heading(const Series& series, const Kinds& kinds = {});
-std::string live_row(const Series& series, const Row& row, const Kinds& kinds = {});
+// Bandwidths are in GB/s; "wrong" counts both placements, "-" where nothing was checked.
+std::string live_heading(const Series& series, const TableColumns& columns = {});
+std::string live_row(const Series& series, const Row& row, const TableColumns& columns = {});
+
+// "all_reduce over tcp, 8 ranks on 2 nodes, order topology": what is known of it.
+std::string what_was_run(const Series& series);
 
 // ", 8 ranks on 2 nodes", ", at least 72 ranks": what is known of them; empty: nothing.
 std::string ranks_text(const Series& series);

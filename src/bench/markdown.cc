@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "base/text.h"
 #include "bench/figures.h"
 #include "bench/kinds.h"
+#include "bench/live_table.h"
 #include "bench/tables.h"
 
 namespace toprun::bench {
@@ -33,7 +35,7 @@ SeriesList series_of(std::span<const Series> all, Collective collective) {
   return out;
 }
 
-bool differ(const SeriesList& list, std::string Series::* name) {
+bool differ(const SeriesList& list, std::string Series::*name) {
   return std::ranges::any_of(
       list, [&](const Series* series) { return series->*name != list.front()->*name; });
 }
@@ -70,13 +72,49 @@ class Columns {
   std::vector<std::string> titles_;  // each with a blank at its end; empty where nothing differs
 };
 
+// One decimal, and of a slow network the digits that count.
+std::string cell_text(double gbps) {
+  return gbps >= 1 || gbps == 0 ? fmt::format("{:.1f}", gbps) : rate_text(gbps);
+}
+
 std::string count_text(std::size_t count) {
   return count == 0 ? "-" : fmt::format("{}", count);
 }
 
-std::string heading(const Columns& columns) {
-  std::string names = "| Nodes | Ranks |";
-  std::string rule = "|------:|------:|";
+struct Shown {
+  const Series* series = nullptr;
+  const Row* row = nullptr;
+};
+using ShownList = std::vector<Shown>;
+
+bool have_one_place(const SeriesList& list) {
+  return std::ranges::all_of(list, [&](const Series* series) {
+    return series->nodes == list.front()->nodes && series->ranks == list.front()->ranks;
+  });
+}
+
+// All sizes of one set of ranks; of several sets, which are what is compared, the largest size.
+ShownList shown_of(const SeriesList& list) {
+  const bool are_all_sizes_shown = have_one_place(list);
+  ShownList out;
+  for (const Series* series : list) {
+    const std::uint64_t largest = plateau_of(*series)->row.bytes;
+    for (const Row& row : series->rows) {
+      if (side_of(row) == nullptr) continue;
+      if (are_all_sizes_shown || row.bytes == largest) out.push_back({series, &row});
+    }
+  }
+  return out;
+}
+
+bool have_one_size(const ShownList& list) {
+  return std::ranges::all_of(
+      list, [&](const Shown& shown) { return shown.row->bytes == list.front().row->bytes; });
+}
+
+std::string heading(const Columns& columns, bool has_size) {
+  std::string names = has_size ? "| Nodes | Ranks | Size |" : "| Nodes | Ranks |";
+  std::string rule = has_size ? "|------:|------:|------:|" : "|------:|------:|";
   for (const std::string& title : columns.titles()) {
     names += fmt::format(" {0}busbw | {0}algbw |", title);
     rule += "------:|------:|";
@@ -84,26 +122,28 @@ std::string heading(const Columns& columns) {
   return names + "\n" + rule + "\n";
 }
 
-using Cells = std::map<std::string, const Series*>;  // by title
+using Cells = std::map<std::string, const Row*>;  // by title
 
-std::string table(const SeriesList& list) {
-  const Columns columns(list);
-  std::map<std::pair<std::size_t, std::size_t>, Cells> rows;  // by nodes and ranks
-  for (const Series* series : list) {
-    rows[{series->nodes, series->ranks}][columns.title_of(*series)] = series;
+std::string table(const Columns& columns, const ShownList& list) {
+  const bool has_size = !have_one_size(list);
+  std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, Cells> rows;
+  for (const auto& [series, row] : list) {
+    rows[{series->nodes, series->ranks, row->bytes}][columns.title_of(*series)] = row;
   }
-  std::string out = heading(columns);
-  for (const auto& [counts, cells] : rows) {
-    out += fmt::format("| {} | {} |", count_text(counts.first), count_text(counts.second));
+  std::string out = heading(columns, has_size);
+  for (const auto& [place, cells] : rows) {
+    const auto& [nodes, ranks, bytes] = place;
+    out += fmt::format("| {} | {} |", count_text(nodes), count_text(ranks));
+    if (has_size) out += fmt::format(" {} |", size_text(bytes));
     for (const std::string& title : columns.titles()) {
       const auto cell = cells.find(title);
       if (cell == cells.end()) {
         out += " - | - |";
         continue;
       }
-      const auto plateau = plateau_of(*cell->second);
-      const Side& side = *side_of(plateau->row);
-      out += fmt::format(" {:.1f} | {:.1f} |", gbps_of(side.busbw), gbps_of(side.algbw));
+      const Side& side = *side_of(*cell->second);
+      out +=
+          fmt::format(" {} | {} |", cell_text(gbps_of(side.busbw)), cell_text(gbps_of(side.algbw)));
     }
     out += '\n';
   }
@@ -118,7 +158,11 @@ std::string markdown(std::span<const Report> reports) {
   for (const CollectiveFacts& facts : collectives()) {
     const SeriesList list = series_of(all, facts.collective);
     if (list.empty()) continue;
-    out += fmt::format("{}{}, Gbps\n\n{}", out.empty() ? "" : "\n", facts.name, table(list));
+    const ShownList shown = shown_of(list);
+    const std::string size =
+        have_one_size(shown) ? " of " + size_text(shown.front().row->bytes) : "";
+    out += fmt::format("{}{}{}, Gbps\n\n{}", out.empty() ? "" : "\n", facts.name, size,
+                       table(Columns(list), shown));
   }
   return out;
 }

@@ -73,7 +73,9 @@ void for_each_side(const Series& series, Visit visit) {
 }  // namespace
 
 std::string nccl_header(const Report& report, const Series& series) {
-  std::string out = fmt::format("# {}, {}\n", printable(report.version), printable(report.library));
+  std::string out = "# " + printable(report.version);
+  if (!report.library.empty()) out += ", " + printable(report.library);
+  out += '\n';
   out += fmt::format("# Collective test starting: {}_perf\n#\n# Using devices\n",
                      facts_of(series.collective).name);
   for (const Device& device : report.devices) out += device_text(device);

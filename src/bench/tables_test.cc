@@ -32,7 +32,7 @@ TEST(Markdown, FabricsSideBySide) {
   }
   tcp.series = {series_of("tcp", 4, 32, 15.6), series_of("tcp", 2, 16, 15.5)};
   EXPECT_EQ(markdown(std::vector{rdma, tcp}),
-            "all_reduce, Gbps\n"
+            "all_reduce of 3.73 GiB, Gbps\n"
             "\n"
             "| Nodes | Ranks | rdma busbw | rdma algbw | tcp busbw | tcp algbw |\n"
             "|------:|------:|------:|------:|------:|------:|\n"
@@ -45,11 +45,56 @@ TEST(Markdown, OneKindHasPlainHeadings) {
   Report report;
   report.series = {series_of("", 0, 4, 100), series_of("", 0, 4, 1674.7), {}};
   EXPECT_EQ(markdown(std::span(&report, 1)),
-            "all_reduce, Gbps\n"
+            "all_reduce of 3.73 GiB, Gbps\n"
             "\n"
             "| Nodes | Ranks | busbw | algbw |\n"
             "|------:|------:|------:|------:|\n"
             "| - | 4 | 2512.1 | 1674.7 |\n");
+}
+
+TEST(Markdown, SizesThatDifferHaveAColumn) {
+  Report report;
+  report.series = {series_of("", 1, 4, 8), series_of("", 2, 8, 0.04)};
+  report.series[1].rows[0].bytes = 1 << 20;
+  EXPECT_EQ(markdown(std::span(&report, 1)),
+            "all_reduce, Gbps\n"
+            "\n"
+            "| Nodes | Ranks | Size | busbw | algbw |\n"
+            "|------:|------:|------:|------:|------:|\n"
+            "| 1 | 4 | 3.73 GiB | 12.0 | 8.0 |\n"
+            "| 2 | 8 | 1 MiB | 0.0700 | 0.0400 |\n");
+}
+
+void add_row(Series& series, std::uint64_t bytes, double busbw_gbps) {
+  Row row = series.rows.front();
+  row.bytes = bytes;
+  row.out_of_place->busbw = row.out_of_place->algbw = busbw_gbps / 8;
+  series.rows.insert(series.rows.begin(), row);
+}
+
+TEST(Markdown, ASweepHasARowForEachSize) {
+  Report report;
+  report.series = {series_of("rdma", 2, 2, 80), series_of("tcp", 2, 2, 8)};
+  add_row(report.series[0], 1 << 20, 40);
+  add_row(report.series[0], 8, 0.5);
+  add_row(report.series[1], 1 << 20, 4);
+  EXPECT_EQ(markdown(std::span(&report, 1)),
+            "all_reduce, Gbps\n"
+            "\n"
+            "| Nodes | Ranks | Size | rdma busbw | rdma algbw | tcp busbw | tcp algbw |\n"
+            "|------:|------:|------:|------:|------:|------:|------:|\n"
+            "| 2 | 2 | 8 B | 0.500 | 0.500 | - | - |\n"
+            "| 2 | 2 | 1 MiB | 40.0 | 40.0 | 4.0 | 4.0 |\n"
+            "| 2 | 2 | 3.73 GiB | 80.0 | 80.0 | 8.0 | 8.0 |\n");
+}
+
+TEST(Markdown, SeveralNumbersOfNodesHaveTheirLargestSize) {
+  Report report;
+  report.series = {series_of("", 1, 4, 8), series_of("", 2, 8, 4)};
+  for (Series& series : report.series) add_row(series, 1 << 20, 1);
+  const std::string text = markdown(std::span(&report, 1));
+  EXPECT_TRUE(text.starts_with("all_reduce of 3.73 GiB, Gbps\n")) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 6) << text;
 }
 
 TEST(Markdown, NamesStayInTheirCell) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/finding.h"
 #include "base/console.h"
 #include "base/files.h"
 #include "base/print.h"
@@ -53,8 +54,10 @@ std::string tables(const bench::Report& report) {
   const bench::Kinds kinds = bench::kinds_in(report.series);
   for (const bench::Series& series : report.series) {
     if (!out.empty()) out += '\n';
-    out += bench::live_heading(series, kinds);
-    for (const bench::Row& row : series.rows) out += bench::live_row(series, row, kinds);
+    bench::TableColumns columns = bench::columns_of(series);
+    columns.kinds = kinds;
+    out += bench::live_heading(series, columns);
+    for (const bench::Row& row : series.rows) out += bench::live_row(series, row, columns);
   }
   return out;
 }
@@ -78,18 +81,22 @@ Result<int> run_bench_compare(const Call& call) {
   if (!share) return std::unexpected(share.error());
   const bench::Comparison comparison = bench::compare(*before, *after);
   const int code = print(bench::comparison_text(comparison));
+  if (comparison.rows.empty())
+    return usage(call.operand(0) + " and " + call.operand(1), "no measurement is in both",
+                 "compare files of the same collectives, ranks and sizes");
   if (*share) {
     const bench::Verdict verdict = bench::gate(comparison, **share);
     say(verdict.sentence);
-    return code == 0 && !verdict.is_passed ? exit_failure : code;
+    return code == 0 && !verdict.is_passed ? agent::exit_found : code;
   }
   if (const auto unjudged = bench::what_could_not_be_judged(comparison)) {
     say("warning: " + *unjudged);
   }
+  if (const auto slower = bench::what_counts_without_spread(comparison)) say(*slower);
   const bool is_slower = std::ranges::any_of(comparison.rows, [](const bench::Compared& row) {
     return row.change == bench::Change::slower;
   });
-  return code == 0 && is_slower ? exit_failure : code;
+  return code == 0 && is_slower ? agent::exit_found : code;
 }
 
 Result<int> run_bench_import(const Call& call) {

@@ -38,15 +38,16 @@ Result<std::string> add_to_history(const bench::Report& report, const Environmen
   if (!file) return std::unexpected(file.error());
   std::error_code error;
   fs::create_directories(file->parent_path(), error);
-  if (error) return fail("making " + file->parent_path().string(), error.message());
+  if (error) return fail("cannot make " + file->parent_path().string(), error.message());
   const Fd out(::open(file->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  if (!out) return fail_errno("opening " + file->string());
+  if (!out) return fail_errno("cannot write " + file->string());
   // One write, so that lines of two jobs do not mix.
   const std::string line = bench::history_line(report);
   const ssize_t written = ::write(out.get(), line.data(), line.size());
-  if (written < 0) return fail_errno("writing " + file->string());
+  if (written < 0) return fail_errno("cannot write " + file->string());
   if (static_cast<std::size_t>(written) < line.size()) {
-    return fail("writing " + file->string(), "only a part of the line fits", "make room there");
+    return fail("cannot write " + file->string(), "only a part of the line fits",
+                "make room there");
   }
   return file->string();
 }

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <numeric>
 
+#include "agent/finding.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/counted.h"
 #include "base/files.h"
+#include "base/named_file.h"
 #include "base/print.h"
 #include "bench/anchors.h"
 #include "bench/comparison.h"
@@ -84,7 +86,8 @@ BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& grou
     print(bench::nccl_header(report_, report_.series.front()));
   }
   if (request.format != "table") return;
-  print(!is_comparison() ? bench::live_heading(report_.series.front())
+  columns_ = bench::columns_of(report_.series.front());
+  print(!is_comparison() ? bench::live_heading(report_.series.front(), columns_)
                          : bench::comparison_heading(report_.series.front()));
 }
 
@@ -101,7 +104,7 @@ void BenchOutput::add(const measure::CellRow& measured) {
 
 void BenchOutput::print_row(const measure::CellRow& measured) {
   if (request_.format == "table") {
-    print(bench::live_row(report_.series[measured.cell], measured.row));
+    print(bench::live_row(report_.series[measured.cell], measured.row, columns_));
   } else if (request_.format == "nccl-tests") {
     print(bench::nccl_row(measured.row));
   }
@@ -129,7 +132,9 @@ Result<int> BenchOutput::finish() {
   if (request_.format == "nccl-tests" && is_printed) {
     print(bench::nccl_footer(report_.series.front()));
   }
-  if (saved_) saved_ = save();
+  if (saved_ && request_.save) {
+    saved_ = write_and_say(*request_.save, bench::report_json(report_));
+  }
   if (!saved_) return std::unexpected(saved_.error());
   if (request_.plot) {
     const auto svg = drawn(report_);
@@ -148,11 +153,14 @@ Result<int> BenchOutput::finish() {
 Result<int> BenchOutput::judge() const {
   std::uint64_t wrong = 0;
   for (const bench::Series& series : report_.series) wrong += bench::wrong_elements(series);
-  if (wrong > 0) return fail(fmt::format("{} elements of the results are wrong", wrong));
+  if (wrong > 0) {
+    say(fmt::format("{} of the results are wrong", counted(wrong, "element")));
+    return agent::exit_found;
+  }
   if (!request_.expected) return 0;
   const bench::Verdict verdict = bench::gate(report_, *request_.expected);
   say(verdict.sentence);
-  return verdict.is_passed ? 0 : exit_failure;
+  return verdict.is_passed ? 0 : agent::exit_found;
 }
 
 void BenchOutput::print_remarks() const {
@@ -173,7 +181,7 @@ void BenchOutput::print_remarks() const {
 }
 
 Result<void> BenchOutput::save() const {
-  if (!request_.save) return {};
+  if (!request_.save || is_special(*request_.save)) return {};
   return replace_file(*request_.save, bench::report_json(report_));
 }
 

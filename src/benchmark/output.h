@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/live_table.h"
 #include "bench/measurement.h"
 #include "benchmark/request.h"
 #include "measure/session.h"
@@ -34,6 +35,7 @@ class BenchOutput {
   const BenchRequest& request_;
   const Environment& environment_;
   bench::Report report_;
+  bench::TableColumns columns_;                 // of the table for people
   std::vector<std::string> limits_;             // by cell: what limits it; empty: not known
   std::vector<measure::CellRow> of_this_size_;  // by cell
   Result<void> saved_;

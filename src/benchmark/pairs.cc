@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "agent/finding.h"
 #include "base/console.h"
 #include "base/counted.h"
-#include "base/files.h"
 #include "base/json_writer.h"
+#include "base/named_file.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "bench/statistics.h"
@@ -19,6 +20,7 @@
 #include "measure/memory.h"
 #include "measure/pair_play.h"
 #include "measure/progress.h"
+#include "pairs/distances.h"
 #include "pairs/second_look.h"
 #include "pairs/speed_groups.h"
 #include "pairs/verdict.h"
@@ -64,8 +66,11 @@ Result<Wanted> wanted_of(const Call& call) {
 
 pairs::Cluster cluster_of(const Group& group) {
   pairs::Cluster cluster;
+  const bool are_hosts = group.self.nodes == group.peers.size();
   for (const measure::Peer& peer : group.peers) {
-    cluster.names.push_back(peer.host);
+    cluster.names.push_back(are_hosts ? peer.host
+                                      : fmt::format("{} rank {}", peer.host, peer.rank));
+    if (!are_hosts) cluster.hosts.push_back(peer.host);
     pairs::Place& place = cluster.places.emplace_back();
     for (const std::string_view name : split(measure::domain_of(peer), '/')) {
       if (!name.empty()) place.emplace_back(name);
@@ -74,31 +79,55 @@ pairs::Cluster cluster_of(const Group& group) {
   return cluster;
 }
 
-std::string json_of(const pairs::Cluster& cluster, const std::vector<Measured>& measured,
-                    const std::vector<std::string>& findings) {
-  JsonWriter json;
-  json.raw("{\"schema\": \"toprun.bench_pairs/1\", \"hosts\": ").texts(cluster.names);
-  json.raw(", \"findings\": ").texts(findings).raw(",\n \"pairs\": ");
-  json.list(
-      measured,
-      [&](const Measured& one) {
-        json.raw(fmt::format("[{}, {}, {:.4g}, {:.4g}, {:.4g}, ", one.a, one.b, one.gbps_ab,
-                             one.gbps_ba, one.latency_us));
-        json.text(one.state == pairs::State::measured ? "measured"
-                  : one.state == pairs::State::hung   ? "hung"
-                                                      : "failed");
-        json.raw("]");
-      },
-      ",\n  ");
-  return json.raw("}\n").take();
-}
-
 std::vector<pairs::Round> first_pass(const pairs::Cluster& cluster, std::size_t most_rounds) {
   std::vector<pairs::Round> rounds;
   for (pairs::Batch& batch : pairs::batches(cluster.places, most_rounds)) {
     std::ranges::move(batch.rounds, std::back_inserter(rounds));
   }
   return rounds;
+}
+
+std::vector<std::string> hosts_of(const pairs::Cluster& cluster) {
+  std::vector<std::string> hosts;
+  for (std::size_t node = 0; node < cluster.names.size(); ++node) {
+    hosts.push_back(cluster.host_of(node));
+  }
+  return hosts;
+}
+
+bool is_one_host(const std::vector<std::string>& hosts) {
+  return std::ranges::all_of(hosts, [&](const auto& host) { return host == hosts.front(); });
+}
+
+std::string_view word_of(pairs::State state) {
+  switch (state) {
+    case pairs::State::measured:
+      return "measured";
+    case pairs::State::hung:
+      return "hung";
+    case pairs::State::failed:
+      return "failed";
+    case pairs::State::not_measured:
+      return "not measured";
+  }
+  return {};
+}
+
+std::string json_of(const pairs::Cluster& cluster, const std::vector<Measured>& measured,
+                    const std::vector<std::string>& findings) {
+  JsonWriter json;
+  json.raw("{\"schema\": \"toprun.bench_pairs/1\", \"hosts\": ").texts(hosts_of(cluster));
+  json.raw(", \"findings\": ").texts(findings).raw(",\n \"pairs\": ");
+  json.list(
+      measured,
+      [&](const Measured& one) {
+        json.raw(fmt::format("[{}, {}, {:.4g}, {:.4g}, {:.4g}, ", one.a, one.b, one.gbps_ab,
+                             one.gbps_ba, one.latency_us));
+        json.text(word_of(one.state));
+        json.raw("]");
+      },
+      ",\n  ");
+  return json.raw("}\n").take();
 }
 
 // Of nodes whose places nobody knows, those that are faster among themselves count as a rack's:
@@ -110,14 +139,17 @@ void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>&
   if (groups.empty()) return;
   cluster.places = pairs::places_of(cluster, groups);
   cluster.levels = {"group of"};
+  if (is_one_host(hosts_of(cluster)))
+    return;  // parts of a host, such as its sockets, have no names
   std::vector<std::string> named;
   std::vector<double> inside;
   std::vector<double> outside;
   for (const pairs::SpeedGroup& group : groups) {
     inside.push_back(group.inside);
     outside.push_back(group.outside);
-    std::vector<std::string> names;
-    for (const std::size_t node : group.nodes) names.push_back(cluster.names[node]);
+    std::set<std::string> hosts;
+    for (const std::size_t node : group.nodes) hosts.insert(cluster.host_of(node));
+    const std::vector<std::string> names(hosts.begin(), hosts.end());
     if (named.size() < most_named) named.push_back(hosts::compress_hostlist(names));
   }
   if (groups.size() > named.size()) {
@@ -129,15 +161,20 @@ void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>&
                   join(named, ", "), bench::median(inside), bench::median(outside)));
 }
 
-// What both passes say: lines, and hosts to leave out.
+// What both passes say: findings in words, and hosts to leave out.
 struct Said {
-  std::vector<std::string> lines;
+  std::vector<pairs::Finding> findings;
+  std::vector<std::string> lines;  // of the findings
   std::vector<std::string> bad_hosts;
+  std::size_t not_compared = 0;  // nodes
 };
 
-Said said_by(const pairs::Cluster& cluster, const pairs::Confirmed& confirmed) {
+Said said_by(const pairs::Cluster& cluster, const pairs::Verdict& verdict,
+             const pairs::Confirmed& confirmed) {
   Said said;
+  said.not_compared = verdict.not_compared.size();
   for (const pairs::Finding& finding : confirmed.bad) {
+    said.findings.push_back(finding);
     said.lines.push_back(pairs::finding_line(cluster, pairs::Figure::rate, finding));
   }
   for (const pairs::Finding& finding : confirmed.open) {
@@ -147,6 +184,7 @@ Said said_by(const pairs::Cluster& cluster, const pairs::Confirmed& confirmed) {
     if (finding.kind == pairs::Kind::pair) {
       say(line);
     } else {
+      said.findings.push_back(finding);
       said.lines.push_back(line);
     }
   }
@@ -154,36 +192,53 @@ Said said_by(const pairs::Cluster& cluster, const pairs::Confirmed& confirmed) {
   return said;
 }
 
+std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size_t measured) {
+  const std::size_t ranks = cluster.names.size();
+  const std::string_view word = cluster.hosts.empty() ? "node" : "rank";
+  const std::string head = counted(ranks, word);
+  if (said.not_compared == ranks) {
+    return fmt::format("{}: too few to tell whether one is slower, {} measured", head,
+                       counted(measured, "pair"));
+  }
+  if (said.not_compared == 0) {
+    return fmt::format("{}: none is slower than the others, {} measured", head,
+                       counted(measured, "pair"));
+  }
+  return fmt::format("{}: none is slower than the others, {} measured; {} could not be compared",
+                     head, counted(measured, "pair"), counted(said.not_compared, word));
+}
+
 // Rank 0's end: words to stdout, files, the exit code.
 Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said& said,
                  const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
-  if (said.lines.empty()) {
-    const std::set<std::string> hosts(cluster.names.begin(), cluster.names.end());
-    const std::size_t ranks = cluster.names.size();
-    print(fmt::format("{}: none is slower than the others, {} measured\n",
-                      hosts.size() == ranks ? counted(ranks, "node") : counted(ranks, "rank"),
-                      counted(measured.size(), "pair")));
+  const auto missed = static_cast<std::size_t>(
+      std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
+  if (said.lines.empty()) print(all_clear(cluster, said, measured.size() - missed) + "\n");
+  if (missed > 0) {
+    say(fmt::format("nothing is known of {}: a rank of each was still busy with an earlier pair",
+                    counted(missed, "pair")));
+  }
+  for (const std::string& line : pairs::distance_lines(pairs::distances(cluster, measured))) {
+    print("  " + line + "\n");
   }
   if (wanted.save) {
-    auto saved = replace_file(*wanted.save, json_of(cluster, measured, said.lines));
+    auto saved = write_and_say(*wanted.save, json_of(cluster, measured, said.lines));
     if (!saved) return std::unexpected(saved.error());
   }
   if (wanted.exclude_bad) {
     std::string hosts;
     for (const std::string& host : said.bad_hosts) hosts += host + "\n";
-    auto saved = replace_file(*wanted.exclude_bad, hosts);
+    auto saved = write_and_say(*wanted.exclude_bad, hosts);
     if (!saved) return std::unexpected(saved.error());
   }
   if (wanted.plot) {
-    const auto svg = drawn(cluster, measured);
+    const auto svg = drawn(cluster, measured, said.findings);
     if (!svg) return std::unexpected(svg.error());
     auto written = picture::write_picture(*wanted.plot, *svg, environment);
     if (!written) return std::unexpected(written.error());
   }
-  if (said.lines.empty()) return 0;
-  say("exit code 1 says that something was found; nothing has failed");
-  return exit_failure;
+  return said.lines.empty() ? 0 : agent::exit_found;
 }
 
 struct Pass {
@@ -202,7 +257,7 @@ Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs:
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   std::vector<Measured> all;
   for (std::size_t i = 0; i < rounds->size(); ++i) {
-    auto measured = play.play((*rounds)[i], pass.lasts);
+    auto measured = play.play((*rounds)[i], pass.lasts, i + 1 == rounds->size());
     if (!measured) return std::unexpected(measured.error());
     for (Measured& one : *measured) one.round = i;
     all.insert(all.end(), measured->begin(), measured->end());
@@ -212,7 +267,7 @@ Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs:
     if (!is_root) continue;
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
   }
-  return all;
+  return play.settled(std::move(all));
 }
 
 // Where nothing is suspected, as on all ranks but 0, the ranks play rank 0's rounds.
@@ -255,7 +310,7 @@ Result<int> run_pairs(const Call& call, Group& group) {
   const auto confirmed = measured_again(play, is_root, cluster, *verdict);
   if (!confirmed) return std::unexpected(confirmed.error());
   if (!is_root) return 0;
-  return tell(*wanted, cluster, said_by(cluster, *confirmed), *first, call.environment);
+  return tell(*wanted, cluster, said_by(cluster, *verdict, *confirmed), *first, call.environment);
 }
 
 }  // namespace toprun::benchmark

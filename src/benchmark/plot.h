@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "bench/history.h"
 #include "bench/measurement.h"
-#include "pairs/measured.h"
+#include "pairs/verdict.h"
 
 namespace toprun::benchmark {
 
@@ -17,7 +17,9 @@ Result<std::string> drawn(const bench::Report& report);
 // busbw over the days, a line for each kind; the first that fit into one picture. SVG.
 Result<std::string> drawn(std::span<const bench::Kind> kinds);
 
-// What each node sends to each other, in the order of ranks, innermost domains marked. SVG.
-Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::Measured> measured);
+// What each node sends to each other, in the order of ranks, innermost domains marked and what was
+// found framed. SVG.
+Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::Measured> measured,
+                          std::span<const pairs::Finding> findings);
 
 }  // namespace toprun::benchmark

@@ -52,6 +52,20 @@ bool is_program(const std::filesystem::path& path) {
   return ::access(path.c_str(), X_OK) == 0;
 }
 
+std::string absence_of(const std::vector<std::string>& backends) {
+  return fmt::format("--backend {} needs it, because a static program cannot open libraries",
+                     join(backends, ","));
+}
+
+// The wheel has no program for Gloo, which needs Debian's library.
+std::string way_to(std::string_view name) {
+  const bool is_of_gloo = name == program_of("gloo");
+  return fmt::format("put the {} of the same build beside toprun{}", name,
+                     is_of_gloo ? " (the wheel has none; a build with libgloo-dev makes it), or "
+                                  "measure with --backend tcp"
+                                : "");
+}
+
 std::string key_of(const Self& self, std::string_view name) {
   return fmt::format("toprun.bench/{}/{}", self.attempt, name);
 }
@@ -126,6 +140,15 @@ Result<void> check_backends(const std::vector<std::string>& backends) {
   return name ? Result<void>() : std::unexpected(name.error());
 }
 
+Result<void> check_program(const std::vector<std::string>& backends) {
+  const auto name = program_of_all(backends);
+  if (!name) return std::unexpected(name.error());
+  if (name->empty() || is_program(beside_toprun(*name))) return {};
+  return usage(fmt::format("there is no program {} on {}", beside_toprun(*name).string(),
+                           hosts::host_name()),
+               absence_of(backends), way_to(*name));
+}
+
 Result<std::string> usual_backend(const Self& self, const Environment& environment,
                                   milliseconds limit) {
   return from_rank_0(self, "backend", limit,
@@ -141,9 +164,7 @@ std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv
   const bool is_here = is_program(own);
   const auto absent = [&] {
     return fail(fmt::format("there is no program {} on {}", own.string(), hosts::host_name()),
-                fmt::format("--backend {} needs it, because a static program cannot open libraries",
-                            join(backends, ",")),
-                fmt::format("put the {} of the same build beside toprun", *name));
+                absence_of(backends), way_to(*name));
   };
   if (!is_here && self.rank == 0) return absent();
   if (!is_here || (self.rank == 0 && self.nodes > 1)) {

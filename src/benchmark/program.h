@@ -15,6 +15,10 @@ namespace toprun::benchmark {
 // are not in toprun itself but in programs beside it.
 Result<void> check_backends(const std::vector<std::string>& backends);
 
+// Error (exit_usage): the program for these backends is not beside this toprun. For the host of
+// rank 0; of another it gets it.
+Result<void> check_program(const std::vector<std::string>& backends);
+
 // The backend of a job that names none: NCCL or RCCL where rank 0's host has a GPU for each of its
 // ranks and their program, else TCP. All ranks ask; rank 0's answer, in the job's store, is that of
 // all. Rank 0 says why it is not TCP.

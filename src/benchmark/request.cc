@@ -55,7 +55,7 @@ Result<std::vector<std::string>> words_of(const Given& given,
 
 // A word of a table such as bench::collectives().
 template <class Rows, class Value, class Row>
-Result<Value> named(const Given& given, const Rows& rows, Value Row::* value) {
+Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
   std::vector<std::string_view> names;
   for (const auto& row : rows) names.push_back(row.name);
   const auto chosen = options::parse_choice(given, names);

@@ -92,27 +92,29 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
                           const std::vector<std::string>& argv, const Environment& environment) {
   const auto opened = open_backends(request, backends, group, environment);
   if (!opened) return std::unexpected(opened.error());
-  const auto cells = measure::cells(request.measured, group.peers);
-  if (!cells) return std::unexpected(cells.error());
-  if (auto fits = check(request, group, *cells); !fits) return std::unexpected(fits.error());
+  const auto compared = measure::compared(request.measured, group.peers);
+  if (!compared) return std::unexpected(compared.error());
+  const std::vector<Cell>& cells = compared->cells;
+  if (auto fits = check(request, group, cells); !fits) return std::unexpected(fits.error());
   const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,
                         measure::CellMesh& mesh) {
-    const auto& its = *std::ranges::find(*opened, (*cells)[index].backend, &measure::Opened::name);
+    const auto& its = *std::ranges::find(*opened, cells[index].backend, &measure::Opened::name);
     return its.make(all, measured, index, mesh);
   };
   if (group.self.rank != 0) {
-    auto done = measure::measure(group, request.measured, *cells, make, {});
+    auto done = measure::measure(group, request.measured, cells, make, {});
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
+  for (const std::string& line : compared->dropped) say(line);
   find_rates(request, group);
-  BenchOutput output(request, group, *opened, *cells, argv, environment);
+  BenchOutput output(request, group, *opened, cells, argv, environment);
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   const measure::Told told{
       [&](const measure::CellRow& row) { output.add(row); },
       [&](const measure::Progress& progress) {
         if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
       }};
-  auto done = measure::measure(group, request.measured, *cells, make, told);
+  auto done = measure::measure(group, request.measured, cells, make, told);
   if (!done) return std::unexpected(done.error());
   return output.finish();
 }

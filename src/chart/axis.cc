@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 namespace toprun::chart {
 namespace {
@@ -43,11 +44,12 @@ Range linear(double least, double most, std::string_view unit, std::size_t wante
   return out;
 }
 
-Range logarithmic(double least, double most, double base, std::string_view unit,
-                  std::size_t wanted) {
+Range whole_powers(double least, double most, double base, std::string_view unit,
+                   std::size_t wanted) {
   const auto power_of = [&](double value) { return std::log2(value) / std::log2(base); };
-  const int first = static_cast<int>(std::floor(power_of(least) + 1e-9));
+  int first = static_cast<int>(std::floor(power_of(least) + 1e-9));
   int last = static_cast<int>(std::ceil(power_of(most) - 1e-9));
+  if (first == last) --first, ++last;  // it stands in the middle
   last = std::clamp(last, first + 1, first + most_powers);
   const int step =
       std::max(1, static_cast<int>(std::ceil((last - first) / static_cast<double>(wanted))));
@@ -60,11 +62,54 @@ Range logarithmic(double least, double most, double base, std::string_view unit,
   return out;
 }
 
+// Multiples of powers of ten, from coarse to fine.
+constexpr std::array within_one = {1.0};
+constexpr std::array within_three = {1.0, 2.0, 5.0};
+constexpr std::array within_many = {1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0};
+constexpr std::array<std::span<const double>, 3> multiples = {within_one, within_three,
+                                                              within_many};
+constexpr std::size_t fewest_ticks = 4;
+
+// The multiples around least … most, ends included.
+std::vector<double> around(double least, double most, std::span<const double> within) {
+  std::vector<double> below;
+  std::vector<double> out;
+  const double first = std::pow(10, std::floor(std::log10(least)));
+  for (double power = first; out.empty() || out.back() < most * (1 - 1e-9); power *= 10) {
+    for (const double factor : within) {
+      const double value = factor * power;
+      if (value <= least * (1 + 1e-9)) out.clear();
+      if (!out.empty() && out.back() >= most * (1 - 1e-9)) break;
+      out.push_back(value);
+    }
+  }
+  return out;
+}
+
+// Labels at several places also where the range has but one power of ten, or a part of one.
+Range decimal(double least, double most, std::string_view unit, std::size_t wanted) {
+  if (least == most) {
+    least /= 2;
+    most *= 2;
+  }
+  for (const std::span<const double> within : multiples) {
+    const std::vector<double> values = around(least, most, within);
+    if (values.size() < fewest_ticks) continue;
+    if (values.size() > 2 * wanted) break;
+    Range out{values.front(), values.back(), {}};
+    for (const double value : values) out.ticks.push_back({value, figure(value, unit)});
+    return out;
+  }
+  if (most / least >= 10) return whole_powers(least, most, 10, unit, wanted);
+  return linear(least, most, unit, wanted);
+}
+
 }  // namespace
 
 Range range_of(double least, double most, Scale scale, std::string_view unit, std::size_t wanted) {
   if (scale == Scale::linear) return linear(least, most, unit, wanted);
-  return logarithmic(least, most, scale == Scale::log2 ? 2 : 10, unit, wanted);
+  if (scale == Scale::log2) return whole_powers(least, most, 2, unit, wanted);
+  return decimal(least, most, unit, wanted);
 }
 
 double position(double value, const Range& range, Scale scale) {

@@ -22,7 +22,8 @@ struct Range {
 };
 
 // Covers least … most with about `wanted` ticks (2 or more), whose steps are 1, 2 or 5 times a
-// power of ten, or whole powers of the base. A linear range that is near 0 starts there. Labels
+// power of ten, or whole powers of the base. Of few powers of ten, multiples of them have ticks
+// too, so that four or more can be read off. A linear range that is near 0 starts there. Labels
 // of the unit "B" are in KiB, MiB …; the others are plain figures.
 Range range_of(double least, double most, Scale scale, std::string_view unit, std::size_t wanted);
 

@@ -29,10 +29,16 @@ TEST(Axis, Ticks) {
       {0, 4e6, Scale::linear, "B", 4, "0 B, 1 MiB, 2 MiB, 3 MiB, 4 MiB"},
       {1024, 65536, Scale::log2, "B", 6, "1 KiB, 2 KiB, 4 KiB, 8 KiB, 16 KiB, 32 KiB, 64 KiB"},
       {8, 8.6e9, Scale::log2, "B", 5, "8 B, 1 KiB, 128 KiB, 16 MiB, 2 GiB, 256 GiB"},
+      {4, 4, Scale::log2, "", 9, "2, 4, 8"},
       {2, 1024, Scale::log2, "", 9, "2, 4, 8, 16, 32, 64, 128, 256, 512, 1024"},
       {0.02, 300, Scale::log10, "", 6, "0.01, 0.1, 1, 10, 100, 1000"},
-      {7, 7, Scale::log10, "", 6, "1, 10"},
-      {10, 10, Scale::log10, "", 6, "10, 100"},
+      {0.3, 1.2, Scale::log10, "", 6, "0.2, 0.5, 1, 2"},
+      {0.3, 3, Scale::log10, "", 6, "0.2, 0.5, 1, 2, 5"},
+      {0.0451, 0.0463, Scale::log10, "", 6,
+       "0.045, 0.0452, 0.0454, 0.0456, 0.0458, 0.046, 0.0462, 0.0464"},
+      {1e-9, 1e9, Scale::log10, "", 6, "1e-09, 1e-06, 0.001, 1, 1000, 1e+06, 1e+09"},
+      {7, 7, Scale::log10, "", 6, "2, 5, 10, 20"},
+      {10, 10, Scale::log10, "", 6, "5, 6, 8, 10, 15, 20"},
   };
   for (const auto& [least, most, scale, unit, wanted, expected] : rows) {
     const Range range = range_of(least, most, scale, unit, wanted);

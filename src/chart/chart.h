@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,16 @@ struct Axis {
   Scale scale = Scale::linear;
 };
 
+// The spread of a figure around its mean.
+struct Spread {
+  double low = 0;
+  double high = 0;
+};
+
 struct Point {
   double x = 0;
   double y = 0;
+  std::optional<Spread> spread = {};  // drawn as a bar
 };
 
 struct Series {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "chart/axis.h"
 
 namespace toprun::chart {
 
@@ -15,31 +16,47 @@ struct Group {
   std::size_t count = 0;
 };
 
+// Cells that are framed: whole rows, whole columns, or those where both meet.
+struct Frame {
+  std::size_t first_row = 0;
+  std::size_t rows = 0;
+  std::size_t first_column = 0;
+  std::size_t columns = 0;
+};
+
 // A figure per two nodes: the row's to the column's.
 struct HeatMap {
   std::string title;
   std::vector<std::string> names;
-  std::vector<Group> groups;   // without overlaps; they need not cover all names
-  std::vector<double> values;  // row by row, names² of them; NaN: not measured
+  std::vector<Group> groups;         // without overlaps; they need not cover all names
+  std::vector<double> values;        // row by row, names² of them; NaN: not measured
+  std::vector<std::string> figures;  // the values in words, for cells with room for them; or none
+  std::vector<Frame> frames;         // of what was found
   std::string unit;
-  bool low_is_bad = true;  // where cells are merged, the worst figure shows
+  Scale scale = Scale::linear;  // logarithmic: values are > 0
+  bool low_is_bad = true;       // where cells are merged, the worst figure shows
   std::vector<std::string> notes;
 };
 
 inline constexpr std::size_t most_nodes = 1000;
 inline constexpr std::size_t most_groups = 250;
+inline constexpr std::size_t most_frames = 100;
+// Cells of so many nodes have room for their figures.
+inline constexpr std::size_t most_with_figures = 16;
 // Of more nodes, squares of pairs become one cell.
 inline constexpr std::size_t most_cells_across = 250;
 // No picture is larger, its title and notes aside: a cell takes at most 12 bytes, and neighbours of
 // a shade share one.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
-// A picture 900 pixels wide. Shades run from dark violet to yellow and grow lighter with the
-// figure, so that they can be told apart without seeing colours; pairs that were not measured are
+// A picture at most 900 pixels wide. Shades run from dark violet to yellow and grow lighter with
+// the figure, so that they can be told apart without seeing colours; their scale spans a factor of
+// two or more, so that noise does not look like a difference. Pairs that were not measured are
 // hatched. Names stand beside the rows where there is room, those of groups from one end to the
 // other of a bracket.
 // Errors: fewer than two nodes or more than most_nodes; too few or too many values; an infinite
-// one; nothing measured; groups beyond the names or too many.
+// one, or one that is not positive on a logarithmic scale; nothing measured; groups or frames
+// beyond the names or too many.
 Result<std::string> svg(const HeatMap& map);
 
 }  // namespace toprun::chart

@@ -44,6 +44,53 @@ TEST(HeatMap, ShowsItsParts) {
   }
 }
 
+// A pair of hosts that is a hundred times slower than others must not look as they do.
+TEST(HeatMap, OnALogarithmicScaleEachPowerOfTenHasItsShades) {
+  HeatMap map = sample(3);
+  map.scale = Scale::log10;
+  map.values[1] = 1;
+  map.values[2] = 10;
+  const std::string picture = drawn(map);
+  EXPECT_TRUE(holds(picture, "<path stroke=\"#440154\" d=\"M1 0h1\"/>")) << picture;
+  EXPECT_TRUE(holds(picture, "<path stroke=\"#fde725\" d=\"M0 1h1M2 1h1M0 2h2\"/>")) << picture;
+  EXPECT_FALSE(holds(picture, "<path stroke=\"#440154\" d=\"M1 0h2\"/>")) << picture;
+  for (const std::string_view tick : {">1</text>", ">10</text>", ">100</text>"}) {
+    EXPECT_TRUE(holds(picture, tick)) << tick;
+  }
+}
+
+TEST(HeatMap, NoiseDoesNotLookLikeADifference) {
+  HeatMap map = sample(3);
+  map.scale = Scale::log10;
+  map.values[1] = 95;
+  EXPECT_FALSE(holds(drawn(map), "#440154\" d")) << "the darkest shade is that of half as much";
+}
+
+TEST(HeatMap, HasFiguresInTheCellsOfFewNodes) {
+  for (const std::size_t nodes : {most_with_figures, most_with_figures + 1}) {
+    HeatMap map = sample(nodes);
+    map.figures.assign(map.values.size(), "9.8");
+    EXPECT_EQ(holds(drawn(map), ">9.8</text>"), nodes == most_with_figures) << nodes;
+  }
+}
+
+TEST(HeatMap, FramesWhatWasFound) {
+  HeatMap map = sample(4);
+  EXPECT_FALSE(holds(drawn(map), "class=\"frame\""));
+  map.frames = {{1, 1, 0, 4}};
+  const std::string picture = drawn(map);
+  EXPECT_TRUE(holds(picture, "width=\"394\" height=\"94\" class=\"frame\"")) << picture;
+  EXPECT_TRUE(holds(picture, "What was found is framed."));
+}
+
+TEST(HeatMap, IsNoWiderThanWhatStandsInIt) {
+  EXPECT_TRUE(holds(drawn(sample(2)), " viewBox=\"0 0 383.2 ")) << drawn(sample(2));
+  EXPECT_TRUE(holds(drawn(sample(100)), " viewBox=\"0 0 776 "));
+  HeatMap map = sample(2);
+  map.notes = {std::string(200, 'x')};
+  EXPECT_TRUE(holds(drawn(map), " viewBox=\"0 0 704.4 "));
+}
+
 TEST(HeatMap, MergesCellsToTheWorst) {
   HeatMap map = sample(500);
   map.values[3] = 10;
@@ -93,6 +140,20 @@ TEST(HeatMap, Refuses) {
          m.groups.assign(251, {"r", 0, 1});
        }),
        "it has 251 groups, more than 250"},
+      {with([](HeatMap& m) {
+         m.frames = {{1, 1, 0, 3}};
+       }),
+       "a frame goes beyond its nodes"},
+      {with([](HeatMap& m) {
+         m.frames.assign(101, {0, 1, 0, 1});
+       }),
+       "it has 101 frames, more than 100"},
+      {with([](HeatMap& m) { m.figures = {"1"}; }), "it has 1 figures for 4 values"},
+      {with([](HeatMap& m) {
+         m.scale = Scale::log10;
+         m.values[1] = 0;
+       }),
+       "a value on its logarithmic scale is not above 0"},
   };
   for (const auto& [map, why] : rows) {
     EXPECT_EQ(drawn(map),

@@ -18,6 +18,8 @@ constexpr double plot_bottom = plot_top + plot_height;
 constexpr double below_plot = 62;  // ticks and the axis' label
 constexpr double sample_px = 36;   // of a line in the legend
 constexpr double gap_px = 8;
+constexpr double bar_end_px = 8;       // of a spread
+constexpr double between_bars_px = 3;  // of series with points at the same place
 constexpr double between_entries = 26;
 constexpr std::size_t most_name = 48;  // characters
 constexpr std::size_t most_chart_note = 120;
@@ -52,8 +54,10 @@ std::optional<Error> objection(const LineChart& chart) {
   std::size_t points = 0;
   for (const Series& series : chart.series) {
     points += series.points.size();
-    for (const auto& [x, y] : series.points) {
-      if (can_show(x, chart.x) && can_show(y, chart.y)) continue;
+    for (const auto& [x, y, spread] : series.points) {
+      const bool has_room =
+          !spread || (can_show(spread->low, chart.y) && can_show(spread->high, chart.y));
+      if (can_show(x, chart.x) && can_show(y, chart.y) && has_room) continue;
       return about(fmt::format("its axes have no place for the point ({}, {}) of the series \"{}\"",
                                x, y, series.name));
     }
@@ -142,15 +146,18 @@ class LineChartDrawing {
     std::vector<double> xs;
     std::vector<double> ys;
     for (const Series& series : chart_.series) {
-      for (const auto& [x, y] : series.points) {
+      for (const auto& [x, y, spread] : series.points) {
         xs.push_back(x);
         ys.push_back(y);
+        if (spread) ys.insert(ys.end(), {spread->low, spread->high});
       }
     }
     for (const Limit& limit : chart_.limits) ys.push_back(limit.y);
     const auto [left, right] = std::ranges::minmax(xs);
     const auto [low, high] = std::ranges::minmax(ys);
     x_ = range_of(left, right, chart_.x.scale, chart_.x.unit, x_ticks);
+    if (left == right)
+      x_.ticks = {{left, figure(left, chart_.x.unit)}};  // of others nothing is known
     y_ = range_of(low, high, chart_.y.scale, chart_.y.unit, y_ticks);
   }
 
@@ -194,15 +201,27 @@ class LineChartDrawing {
   void draw_series(std::size_t i) {
     const std::vector<Point>& points = chart_.series[i].points;
     std::string path;
-    for (const auto& [x, y] : points) {
+    for (const auto& [x, y, spread] : points) {
       path += fmt::format("{}{} {}", path.empty() ? 'M' : 'L', coordinate(x_of(x)),
                           coordinate(y_of(y)));
     }
     if (points.size() > 1) page_.series_line(i, path);
     const std::size_t step = (points.size() + most_markers - 1) / most_markers;
     for (std::size_t p = 0; p < points.size(); p += step) {
+      if (points[p].spread) draw_spread(i, points[p]);
       page_.marker(i, x_of(points[p].x), y_of(points[p].y));
     }
+  }
+
+  // A bar with ends, which stands beside those of other series at the same place.
+  void draw_spread(std::size_t i, const Point& point) {
+    const double middle = static_cast<double>(chart_.series.size() - 1) / 2;
+    const double x = x_of(point.x) + (static_cast<double>(i) - middle) * between_bars_px;
+    const double low = y_of(point.spread->low);
+    const double high = y_of(point.spread->high);
+    page_.series_bar(
+        i, fmt::format("M{0} {1}h{3}m-{4} 0V{2}m-{4} 0h{3}", coordinate(x - bar_end_px / 2),
+                       coordinate(low), coordinate(high), bar_end_px, bar_end_px / 2));
   }
 
   void draw_legend() {

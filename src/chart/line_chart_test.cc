@@ -37,6 +37,18 @@ TEST(LineChart, ShowsItsParts) {
   }
 }
 
+TEST(LineChart, ShowsTheSpreadOfAFigure) {
+  LineChart chart = sample();
+  const auto before = svg(chart);
+  chart.series[0].points[1].spread = {30, 90};
+  const auto picture = svg(chart);
+  ASSERT_TRUE(before && picture);
+  EXPECT_EQ(count(*picture, "<path class=\"c0\""), count(*before, "<path class=\"c0\"") + 1);
+  EXPECT_EQ(count(*picture, ">80</text>"), 1u) << "the axis has room for it";
+  chart.series[0].points[1].spread = {std::numeric_limits<double>::quiet_NaN(), 90};
+  EXPECT_FALSE(svg(chart));
+}
+
 TEST(LineChart, TellsSeriesApartWithoutColour) {
   LineChart chart = sample();
   chart.series.assign(most_series, chart.series[0]);

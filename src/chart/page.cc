@@ -23,16 +23,16 @@ constexpr std::array markers = {"M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
 static_assert(light.size() == dark.size() && light.size() == markers.size());
 
 struct Scheme {
-  std::string_view paper, ink, faint, axis, grid;
+  std::string_view paper, ink, faint, axis, grid, frame;
 };
-constexpr Scheme light_scheme = {"#ffffff", "#1c2430", "#4b5563", "#6b7280", "#e2e6eb"};
-constexpr Scheme dark_scheme = {"#14181f", "#e8ecf2", "#aab4c2", "#8b96a5", "#2e3641"};
+constexpr Scheme light_scheme = {"#ffffff", "#1c2430", "#4b5563", "#6b7280", "#e2e6eb", "#d0021b"};
+constexpr Scheme dark_scheme = {"#14181f", "#e8ecf2", "#aab4c2", "#8b96a5", "#2e3641", "#ff5c6c"};
 
 std::string style_of(const Scheme& scheme, std::span<const char* const> colours) {
   std::string out = fmt::format(
       ".paper{{fill:{0}}}.ink{{fill:{1}}}.faint{{fill:{2}}}.axis{{stroke:{3};fill:none}}"
-      ".grid{{stroke:{4}}}.rule{{stroke:{0}}}",
-      scheme.paper, scheme.ink, scheme.faint, scheme.axis, scheme.grid);
+      ".grid{{stroke:{4}}}.rule{{stroke:{0}}}.frame{{stroke:{5};fill:none}}",
+      scheme.paper, scheme.ink, scheme.faint, scheme.axis, scheme.grid, scheme.frame);
   for (std::size_t i = 0; i < colours.size(); ++i) {
     out += fmt::format(".c{}{{stroke:{};fill:{}}}", i, colours[i], colours[i]);
   }
@@ -63,14 +63,14 @@ std::string coordinate(double value) {
   return fmt::format("{:g}", rounded == 0 ? 0 : rounded);
 }
 
-Page::Page(std::string_view title, std::string_view description, double height) {
+Page::Page(std::string_view title, std::string_view description, double height, double width) {
   add("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"title desc\" "
       "width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" "
       "font-size=\"{2}\">\n<title id=\"title\">{3}</title>\n<desc id=\"desc\">{4}</desc>\n"
       "<style>{5}\n@media (prefers-color-scheme: dark){{{6}}}</style>\n"
       "<rect class=\"paper\" width=\"{0}\" height=\"{1}\"/>\n",
-      coordinate(page_width), coordinate(height), coordinate(font_px), xml_text(clean_text(title)),
+      coordinate(width), coordinate(height), coordinate(font_px), xml_text(clean_text(title)),
       xml_text(clean_text(description)), style_of(light_scheme, light),
       style_of(dark_scheme, dark));
 }
@@ -91,6 +91,11 @@ void Page::series_line(std::size_t style, std::string_view points) {
       "stroke-dasharray=\"{}\" d=\"{}\"/>\n",
       style % light.size(),
       *dashes[style % dashes.size()] == 0 ? "none" : dashes[style % dashes.size()], points);
+}
+
+void Page::series_bar(std::size_t style, std::string_view points) {
+  add("<path class=\"c{}\" style=\"fill:none\" stroke-width=\"1.5\" d=\"{}\"/>\n",
+      style % light.size(), points);
 }
 
 void Page::marker(std::size_t style, double x, double y) {

@@ -24,15 +24,17 @@ std::string coordinate(double value);
 // How many styles tell series apart: each has its own mix of colour, dashes and marker.
 inline constexpr std::size_t styles = 12;
 
-// An SVG of page_width: its frame, the styles that follow the reader's light or dark scheme, and
-// the shapes. Texts come as users wrote them and are escaped here.
+// An SVG of page_width or another width: its frame, the styles that follow the reader's light or
+// dark scheme, and the shapes. Texts come as users wrote them and are escaped here.
 //
-// Classes: ink (text), faint (text), axis, grid, rule (lines), c0 … c5 (colours of series).
+// Classes: ink (text), faint (text), axis, grid, rule (lines), frame (lines around what matters),
+// c0 … c5 (colours of series).
 class Page {
  public:
   enum class Anchor { start, middle, end };
 
-  Page(std::string_view title, std::string_view description, double height);
+  Page(std::string_view title, std::string_view description, double height,
+       double width = page_width);
 
   void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start,
             std::string_view attributes = "class=\"ink\"");
@@ -44,6 +46,8 @@ class Page {
   }
   // A series' line and its markers; `points` is the "d" of a path.
   void series_line(std::size_t style, std::string_view points);
+  // In the series' colour, without its dashes.
+  void series_bar(std::size_t style, std::string_view points);
   void marker(std::size_t style, double x, double y);
 
   std::string end() &&;

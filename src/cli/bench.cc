@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/finding.h"
 #include "benchmark/bisect.h"
 #include "benchmark/pairs.h"
 #include "benchmark/program.h"
@@ -13,10 +14,16 @@ namespace toprun::cli {
 namespace {
 
 using options::Command;
+using options::FlagId;
 using options::GivenOption;
 
 bool is_of_the_launch(const GivenOption& option) {
   return options::knows(Command::run, *option.flag);
+}
+
+// A node that was named as another than the first gets the program from rank 0's host.
+bool gets_the_program(const options::Call& call) {
+  return call.text(FlagId::node_rank).value_or("0") != "0";
 }
 
 Result<void> check(const options::Call& call) {
@@ -26,7 +33,9 @@ Result<void> check(const options::Call& call) {
   if (request->bisect) {
     if (auto possible = benchmark::check_bisect(call, *request); !possible) return possible;
   }
-  return benchmark::check_backends(request->measured.backends);
+  const auto& backends = request->measured.backends;
+  if (auto possible = benchmark::check_backends(backends); !possible) return possible;
+  return gets_the_program(call) ? Result<void>() : benchmark::check_program(backends);
 }
 
 }  // namespace
@@ -36,7 +45,8 @@ Result<int> run_bench(const options::Call& call) {
   const std::string what = call.command == Command::bench_pairs ? "pairs" : call.operand();
   // Every process of toprun is the same program, also in a container or sent by ssh.
   std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};
-  std::vector<std::string> worker{"/proc/self/exe", std::string(benchmark::worker_word), what};
+  std::vector<std::string> worker{std::string(agent::own_program),
+                                  std::string(benchmark::worker_word), what};
   for (const GivenOption& option : call.split.options) {
     // The launch reads variables and files itself.
     if (option.origin.empty()) {

@@ -9,6 +9,7 @@
 
 #include "base/console.h"
 #include "base/print.h"
+#include "cli/root_folder.h"
 #include "doctor/checks.h"
 #include "doctor/compare.h"
 #include "doctor/report.h"
@@ -64,7 +65,8 @@ doctor::Installed installed(const options::Call& call, const std::string& host) 
   return doctor::look_at_python(python->path, call.environment);
 }
 
-doctor::HostReport examine_this_host(const options::Call& call) {
+Result<doctor::HostReport> examine_this_host(const options::Call& call) {
+  if (auto there = check_root(call); !there) return std::unexpected(there.error());
   not_done = fmt::format(
       "toprun: doctor: not done after {} s: a file system, a name server or a driver hangs here\n",
       examination_limit_s);
@@ -77,7 +79,7 @@ doctor::HostReport examine_this_host(const options::Call& call) {
   facts.peers = doctor::look_up(own.all, own.host);
   if (!root) facts.installed = installed(call, own.host);
   ::alarm(0);
-  return {own.host, doctor::examine(facts), doctor::traits_of(facts)};
+  return doctor::HostReport{own.host, doctor::examine(facts), doctor::traits_of(facts)};
 }
 
 int print_fixes(const std::string& commands, bool is_empty) {
@@ -88,17 +90,31 @@ int print_fixes(const std::string& commands, bool is_empty) {
   return print_bytes(commands);
 }
 
+// Others of the same job print here too, as under srun: no process sees what is common to them.
+void tell_of_the_comparison(const OwnPlace& own) {
+  if (own.host != own.all.front()) return;
+  say(
+      fmt::format("each of the {} hosts speaks for itself here; without srun, as in salloc -N {} "
+                  "toprun doctor, they are compared, and what several have is said once",
+                  own.all.size(), own.all.size()));
+}
+
 int print_report(const options::Call& call, const doctor::HostReport& report) {
   const WallTime now = std::chrono::system_clock::now();
   if (call.has(FlagId::json_lines)) return print_bytes(doctor::json_lines_of(report, now));
   if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
+  const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
+  const bool has_others = own.all.size() > 1;
+  const std::string host = has_others ? report.host : "";
   if (call.has(FlagId::fix)) {
     const bool is_empty = std::ranges::all_of(report.findings, [](const doctor::Finding& finding) {
       return finding.severity == doctor::Severity::ok;
     });
-    return print_fixes(doctor::fixes_text(report.findings), is_empty);
+    return print_fixes(doctor::fixes_text(report.findings, host), is_empty);
   }
-  return print(doctor::findings_text(report.findings, call.has(FlagId::all)));
+  const int printed = print(doctor::findings_text(report.findings, call.has(FlagId::all), host));
+  if (has_others && !call.has(FlagId::here)) tell_of_the_comparison(own);
+  return printed;
 }
 
 // The command for each node: this program with the verb that examines one host.
@@ -203,9 +219,10 @@ Result<int> run_doctor(const options::Call& call) {
     if (!code) return std::unexpected(code.error());
     if (*code) return **code;
   }
-  const doctor::HostReport report = examine_this_host(call);
-  const int printed = print_report(call, report);
-  return printed == 0 ? doctor::exit_code(doctor::worst_of(report.findings)) : printed;
+  const auto report = examine_this_host(call);
+  if (!report) return std::unexpected(report.error());
+  const int printed = print_report(call, *report);
+  return printed == 0 ? doctor::exit_code(doctor::worst_of(report->findings)) : printed;
 }
 
 }  // namespace toprun::cli

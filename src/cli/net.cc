@@ -1,7 +1,12 @@
 #include "cli/net.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/console.h"
 #include "base/print.h"
+#include "cli/root_folder.h"
 #include "fabric/pci.h"
 #include "fabric/profile_script.h"
 #include "fabric/settings.h"
@@ -16,14 +21,50 @@ namespace {
 using options::Call;
 using options::FlagId;
 
-constexpr std::chrono::milliseconds own_name_limit{2'000};
+constexpr std::chrono::milliseconds look_up_limit{2'000};
 
 bool leads_astray() {
   const auto own = hosts::local_addresses();
-  return own && !hosts::resolves_to_one_of(hosts::host_name(), *own, own_name_limit);
+  return own && !hosts::resolves_to_one_of(hosts::host_name(), *own, look_up_limit);
+}
+
+Result<fabric::Route> way_to(const std::string& host, const std::string& source) {
+  const auto addresses = hosts::resolve(host, look_up_limit);
+  if (!addresses) return std::unexpected(addresses.error());
+  const auto own = hosts::local_addresses();
+  if (!own) return std::unexpected(own.error());
+  for (const hosts::Address& address : *addresses) {
+    const auto from = hosts::own_address_towards(address);
+    if (!from) continue;
+    const auto local = std::ranges::find(*own, *from, &hosts::LocalAddress::address);
+    if (local != own->end()) return fabric::Route{local->interface, "the way to " + host};
+  }
+  return fail(fmt::format("{} {}", source, host), "this host has no route to it",
+              "ip route get ADDRESS shows what the kernel knows");
+}
+
+// Without --to it is the default route's, if there is one.
+Result<void> take_way(fabric::NodeFabric& node, const Call& call) {
+  const auto other = call.given(FlagId::other_host);
+  if (!other) return {};
+  if (call.has(FlagId::root)) {
+    return usage(other->source + " and --root contradict each other",
+                 "a way is asked of this machine's kernel", "give only one of them");
+  }
+  auto way = way_to(other->value, other->source);
+  if (!way) return std::unexpected(std::move(way.error()));
+  if (way->interface == "lo") {
+    say(fmt::format(
+        "{} {}: the name leads to this host's loopback, which no other host reaches, so "
+        "no interface follows from it; name another host here",
+        other->source, other->value));
+  }
+  fabric::take_route(node, *std::move(way), fabric::Sysfs());
+  return {};
 }
 
 Result<fabric::NodeFabric> node_of(const Call& call) {
+  if (auto there = check_root(call); !there) return std::unexpected(there.error());
   const fabric::Sysfs sysfs(call.text(FlagId::root).value_or("/"));
   std::string profile;
   if (const auto given = call.given(FlagId::fabric)) {
@@ -38,6 +79,7 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
     }
     node.own_name_leads_astray = leads_astray();
   }
+  if (const auto taken = take_way(node, call); !taken) return std::unexpected(taken.error());
   if (const auto version = call.given(FlagId::nccl_version)) {
     node.nccl = fabric::parse_nccl_version(version->value);
     if (!node.nccl) {

@@ -38,7 +38,7 @@ bool says_verbose(const std::vector<std::string>& argv) {
 
 // A first word that is neither a verb nor a file, but nearly a verb.
 Result<void> check_verb(const options::Split& split, const std::vector<std::string>& argv) {
-  if (split.called_torchrun || !split.script || argv.size() < 2 || argv[1] != *split.script) {
+  if (split.called_torchrun() || !split.script || argv.size() < 2 || argv[1] != *split.script) {
     return {};
   }
   const std::string& word = *split.script;
@@ -55,7 +55,7 @@ Result<void> check_verb(const options::Split& split, const std::vector<std::stri
 std::optional<int> answer(const options::Split& split, const std::vector<std::string>& argv) {
   if (split.options.empty()) return std::nullopt;
   const options::Command command =
-      split.called_torchrun ? options::Command::torchrun : options::Command::run;
+      split.called_torchrun() ? options::Command::torchrun : options::Command::run;
   const options::GivenOption& last = split.options.back();
   switch (last.flag->id) {
     case options::FlagId::help_short:
@@ -65,7 +65,7 @@ std::optional<int> answer(const options::Split& split, const std::vector<std::st
     case options::FlagId::version:
       return print(version_text() + (says_verbose(argv) ? version_details() : ""));
     case options::FlagId::print_completion:
-      return print_completion(last.value, split.called_torchrun);
+      return print_completion(last.value, split.called_torchrun());
     default:
       return std::nullopt;
   }
@@ -75,10 +75,11 @@ Result<int> launch(const options::Split& split, const std::vector<std::string>& 
                    const Environment& environment) {
   if (const auto known = check_verb(split, argv); !known) return std::unexpected(known.error());
   const options::Command command =
-      split.called_torchrun ? options::Command::torchrun : options::Command::run;
+      split.called_torchrun() ? options::Command::torchrun : options::Command::run;
   const auto whole = config::with_config(split, command, environment);
   if (!whole) return std::unexpected(whole.error());
-  const auto words = config::words_with_config(argv, whole->split);
+  const auto words = config::words_with_config(
+      config::words_without_secrets(argv, split, whole->split), whole->split);
   auto parsed = options::run_options(whole->split, words, whole->environment, is_file);
   if (!parsed) return std::unexpected(parsed.error());
   const auto done = options::complete(parsed->options.container, whole->environment, parsed->notes);

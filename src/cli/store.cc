@@ -78,7 +78,7 @@ Result<int> run_store(const options::Call& call) {
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
   auto listener = hosts::listen_on(options->port);
-  if (!listener) return std::unexpected(listener.error());
+  if (!listener) return std::unexpected(listener.error().error);
   const int port = hosts::port_of(*listener);
   auto server = store::Server::start(std::move(*listener), store::Clients::served, options->limits);
   if (!server) return std::unexpected(server.error());

@@ -124,7 +124,9 @@ Result<int> run(const AskedVerb& asked, const Environment& environment) {
   if (const auto code = answer_help(*split, verb.command)) return *code;
   auto whole = config::with_config(*split, verb.command, environment);
   if (!whole) return std::unexpected(whole.error());
-  return verb.run({verb.command, std::move(whole->split), std::move(whole->environment), words});
+  auto plain = config::words_without_secrets(words, *split, whole->split);
+  return verb.run(
+      {verb.command, std::move(whole->split), std::move(whole->environment), std::move(plain)});
 }
 
 }  // namespace

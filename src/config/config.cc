@@ -100,7 +100,11 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
   return usage(label,
                fmt::format("{} {} no profile {}", join(labels, " and "),
                            labels.size() == 1 ? "has" : "have", name),
-               nearest_or_all(name, known));
+               known.empty()
+                   ? fmt::format("write one there: a line [profile.{}], and below it what it "
+                                 "sets",
+                                 name)
+                   : nearest_or_all(name, known));
 }
 
 // A job runs on the nodes from its engine, so it ignores the project's hosts, which are for
@@ -197,7 +201,7 @@ std::vector<options::GivenOption> options_of(const Config& config,
 }
 
 Result<bool> reads_config(const options::Split& split, const Environment& environment) {
-  if (split.called_torchrun) return false;
+  if (split.called_torchrun()) return false;
   if (environment.has(plan::step_variable) || environment.has(plan::entered_shell_variable)) {
     return false;
   }
@@ -216,43 +220,117 @@ Result<bool> reads_config(const options::Split& split, const Environment& enviro
   return false;
 }
 
+namespace {
+
+constexpr std::string_view notify = "--notify";
+constexpr std::string_view notify_variable = "TOPRUN_NOTIFY";
+
+bool is_webhook(const options::GivenOption& option) {
+  return option.flag->name == notify &&
+         (option.value.starts_with("https://") || option.value.starts_with("http://"));
+}
+
+// --notify URL becomes the variable that says the same, where it is the only one.
+void hide_webhook(std::vector<options::GivenOption>& options, Environment& environment) {
+  const auto is_notify = [](const auto& option) { return option.flag->name == notify; };
+  if (std::ranges::count_if(options, is_notify) != 1) return;
+  options::GivenOption& only = *std::ranges::find_if(options, is_notify);
+  if (!is_webhook(only)) return;
+  environment.set(std::string(notify_variable), only.value);
+  only = {&options::flag_of(options::FlagId::env), std::string(notify_variable), only.origin};
+}
+
+// "-e NAME=VALUE", "-eNAME=VALUE" or "--env=NAME=VALUE", without the value.
+void hide_value(std::span<std::string> words, const std::string& pair) {
+  for (std::string& word : words) {
+    const bool is_alone = word == pair;
+    const bool is_joined = word.starts_with('-') && word.ends_with(pair);
+    if (is_alone || is_joined) word.resize(word.size() - pair.size() + pair.find('='));
+  }
+}
+
+// "--notify URL" or "--notify=URL" as --env and the variable's name.
+void hide_address(std::span<std::string> words, const std::string& url) {
+  const std::string joined = fmt::format("{}={}", notify, url);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == joined) words[i] = fmt::format("--env={}", notify_variable);
+    if (words[i] != url || i == 0 || words[i - 1] != notify) continue;
+    words[i - 1] = "--env";
+    words[i] = notify_variable;
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
                                       Environment& environment) {
+  hide_webhook(options, environment);
   std::vector<std::string> hidden;
   for (options::GivenOption& option : options) {
+    if (option.flag->id != options::FlagId::env) continue;
     const std::size_t equals = option.value.find('=');
-    if (option.flag->id != options::FlagId::env || equals == std::string::npos) continue;
     const std::string name = option.value.substr(0, equals);
-    const std::string value = option.value.substr(equals + 1);
+    const bool is_here = equals == std::string::npos;
+    const std::string value =
+        is_here ? environment.get(name).value_or("") : option.value.substr(equals + 1);
     if (!holds_a_secret(name, value)) continue;
-    environment.set(name, value);
+    if (!is_here) environment.set(name, value);
     option.value = name;
     hidden.push_back(name);
   }
   return hidden;
 }
 
+std::vector<std::string> words_without_secrets(std::vector<std::string> words,
+                                               const options::Split& typed,
+                                               const options::Split& hidden) {
+  const std::size_t of_script = typed.arguments.size() + (typed.script ? 1 : 0);
+  const std::span own(words.data(), words.size() - std::min(words.size(), of_script));
+  const auto is_left = [&](const std::string& name) {
+    return std::ranges::any_of(hidden.options, [&](const options::GivenOption& one) {
+      return one.flag->id == options::FlagId::env && one.value == name;
+    });
+  };
+  for (const options::GivenOption& option : typed.options) {
+    const std::size_t equals = option.value.find('=');
+    const bool is_pair = option.flag->id == options::FlagId::env && equals != std::string::npos;
+    if (is_pair && is_left(option.value.substr(0, equals))) hide_value(own, option.value);
+    if (is_webhook(option) && is_left(std::string(notify_variable)))
+      hide_address(own, option.value);
+  }
+  return words;
+}
+
+namespace {
+
+Result<void> add_files(WithConfig& out, options::Command command) {
+  const bool has_files = options::knows(command, options::flag_of(options::FlagId::no_config)) &&
+                         command != options::Command::config_show;
+  if (!has_files) return {};
+  const auto reads = reads_config(out.split, out.environment);
+  if (!reads) return std::unexpected(reads.error());
+  if (!*reads) return {};
+  const auto config = find_config(
+      options::given_of(options::flag_of(options::FlagId::config_file), out.split, out.environment),
+      out.environment);
+  if (!config) return std::unexpected(config.error());
+  tell_ignored(*config);
+  const auto profile = choose_profile(*config, out.split, out.environment);
+  if (!profile) return std::unexpected(profile.error());
+  auto options = options_of(*config, *profile, out.split, command, out.environment);
+  if (is_verbose(out.split.options) || is_verbose(options)) tell(options);
+  out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
+                           std::make_move_iterator(options.end()));
+  return {};
+}
+
+}  // namespace
+
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment) {
   WithConfig out{split, environment};
-  const bool has_files = options::knows(command, options::flag_of(options::FlagId::no_config)) &&
-                         command != options::Command::config_show;
-  if (!has_files) return out;
-  const auto reads = reads_config(split, environment);
-  if (!reads) return std::unexpected(reads.error());
-  if (!*reads) return out;
-  const auto config = find_config(
-      options::given_of(options::flag_of(options::FlagId::config_file), split, environment),
-      environment);
-  if (!config) return std::unexpected(config.error());
-  tell_ignored(*config);
-  const auto profile = choose_profile(*config, split, environment);
-  if (!profile) return std::unexpected(profile.error());
-  auto options = options_of(*config, *profile, split, command, environment);
-  if (is_verbose(split.options) || is_verbose(options)) tell(options);
-  hide_secrets(options, out.environment);
-  out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
-                           std::make_move_iterator(options.end()));
+  if (const auto added = add_files(out, command); !added) return std::unexpected(added.error());
+  hide_secrets(out.split.options, out.environment);
   return out;
 }
 
@@ -260,11 +338,13 @@ std::string shown_value(const options::GivenOption& option) {
   if (option.flag->is_switch() || (option.flag->value_optional && option.value.empty())) {
     return "true";
   }
+  if (is_webhook(option)) return std::string(hidden_secret);
   const std::size_t equals = option.value.find('=');
-  if (option.flag->id != options::FlagId::env || equals == std::string::npos) return option.value;
   const std::string name = option.value.substr(0, equals);
-  const bool is_secret = holds_a_secret(name, option.value.substr(equals + 1));
-  return is_secret ? name + "=<secret>" : option.value;
+  const bool is_secret = option.flag->id == options::FlagId::env && equals != std::string::npos &&
+                         holds_a_secret(name, option.value.substr(equals + 1));
+  if (is_secret) return fmt::format("{}={}", name, hidden_secret);
+  return toprun::without_secrets(std::span(&option.value, 1)).front();
 }
 
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,

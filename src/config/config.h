@@ -54,14 +54,22 @@ struct WithConfig {
 };
 
 // Moves variables that hold secrets into the environment and leaves -e NAME in the options, because
-// other users can read command lines and job scripts. Returns their names. Pure.
+// other users can read command lines and job scripts; the same of the address of --notify. Returns
+// the names of all variables of -e that hold one, also of those that were in the environment
+// already. Pure.
 std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
                                       Environment& environment);
 
+// The words of a command line as `typed`, with -e NAME where hide_secrets() has left that in
+// `hidden`: agents are given these words. Pure.
+std::vector<std::string> words_without_secrets(std::vector<std::string> words,
+                                               const options::Split& typed,
+                                               const options::Split& hidden);
+
 // Finds and reads the files, reports ignored files and the reasons on stderr, and puts the files'
 // options before those of the command line, so that readers of `split` treat both alike; --verbose
-// reports them. It reads nothing for a command without --no-config, nor for config show, which
-// shows what files would give to another command.
+// reports them. Secrets are then hidden in all options. It reads nothing for a command without
+// --no-config, nor for config show, which shows what files would give to another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

@@ -170,6 +170,11 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
   const options::Flag* flag = flag_for(name);
   if (flag == nullptr) {
     const auto near = nearest_key(name);
+    if (!near && node.is_table()) {
+      return usage(
+          where(key.source()), fmt::format("unknown section {}", name),
+          "there are no sections but [profile.NAME] and [env]: write its keys without one");
+    }
     return usage(where(key.source()), fmt::format("unknown key {}", name),
                  near
                      ? fmt::format("did you mean {}?", *near)

@@ -133,6 +133,10 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
       {"moduels = []", "toprun.toml:1:1: unknown key moduels; did you mean modules?"},
       {"evn = {}", "toprun.toml:1:1: unknown key evn; did you mean env?"},
       {"\n  [links]\n", "toprun.toml:2:4: unknown key links; did you mean link?"},
+      {"[submit]\nnodes = 2",
+       "toprun.toml:1:2: unknown section submit; there are no sections but [profile.NAME] and "
+       "[env]: write its keys without one"},
+      {"[env]\nA = '1'\n[submit]", "toprun.toml:3:2: unknown section submit; "},
       {"zebra = 1", "toprun.toml:1:1: unknown key zebra; keys are long options"},
       {"--nodes = 8", "toprun.toml:1:1: unknown key --nodes; did you mean nodes?"},
       {"nnodes = 1\nn_nodes = 2", "toprun.toml:2:1: unknown key n_nodes"},

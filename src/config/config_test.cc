@@ -102,7 +102,9 @@ TEST(Config, AProfileThatNoFileHas) {
   EXPECT_EQ(added(files, "s", {{"TOPRUN_PROFILE", "x"}}),
             "TOPRUN_PROFILE=x: p and u have no profile x; there are big, debug");
   EXPECT_EQ(added({{"p", "tee = 1\ndefault-profile = 'x'"}}, "s"),
-            "p:2: default-profile = x: p has no profile x; there is none");
+            "p:2: default-profile = x: p has no profile x; write one there: a line [profile.x], "
+            "and below it "
+            "what it sets");
   EXPECT_EQ(added({}, "--profile x s"),
             "--profile x: no configuration file was read; toprun config show says where it looks");
 }
@@ -222,12 +224,44 @@ TEST(Config, SecretsTravelInTheEnvironment) {
   EXPECT_FALSE(environment.has("A"));
 }
 
+TEST(Config, SecretsOfTheEnvironmentAreTold) {
+  options::Split split = split_of("-e HF_TOKEN -e A -e UNSET_TOKEN s", options::Command::run);
+  Environment environment = {{"HF_TOKEN", "x"}, {"A", "1"}};
+  EXPECT_EQ(hide_secrets(split.options, environment), std::vector<std::string>{"HF_TOKEN"});
+}
+
+TEST(Config, TypedSecretsAreInNoWordForAgents) {
+  for (const auto& [line, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"toprun -e HF_TOKEN=x -e A=1 s.py HF_TOKEN=x",
+            "toprun -e HF_TOKEN -e A=1 s.py HF_TOKEN=x"},
+           {"toprun --env=HF_TOKEN=x s.py", "toprun --env=HF_TOKEN s.py"},
+           {"toprun --env HF_TOKEN=x s.py", "toprun --env HF_TOKEN s.py"},
+           {"toprun -e HF_TOKEN=x --notify https://h/x s.py",
+            "toprun -e HF_TOKEN --env TOPRUN_NOTIFY s.py"},
+           {"toprun --notify=https://h/x -e HF_TOKEN=x s.py --notify=https://h/x",
+            "toprun --env=TOPRUN_NOTIFY -e HF_TOKEN s.py --notify=https://h/x"},
+           {"toprun --notify true -e HF_TOKEN=x s.py", "toprun --notify true -e HF_TOKEN s.py"},
+           {"toprun -eHF_TOKEN=x s.py", "toprun -eHF_TOKEN s.py"}}) {
+    std::vector<std::string> argv;
+    for (const std::string_view word : words(line)) argv.emplace_back(word);
+    const auto typed = options::split(argv);
+    ASSERT_TRUE(typed) << line;
+    options::Split hidden = *typed;
+    Environment environment;
+    hide_secrets(hidden.options, environment);
+    EXPECT_EQ(environment.get("HF_TOKEN"), "x");
+    EXPECT_EQ(join(words_without_secrets(argv, *typed, hidden), " "), expected);
+  }
+}
+
 TEST(Config, SecretsAreNotShown) {
   const std::pair<std::string, std::string_view> rows[] = {
       {"env = { HF_TOKEN = 'x' }", "HF_TOKEN=<secret>"},
       {"env = ['HF_TOKEN']", "HF_TOKEN"},
       {"env = { PROXY = 'user:password@host' }", "PROXY=<secret>"},
       {"env = { A = '1' }", "A=1"},
+      {"notify = 'https://hooks.example.org/x'", "<secret>"},
+      {"notify = 'mail me'", "mail me"},
       {"role = 'r@x'", "r@x"},
       {"fold = true", "true"}};
   for (const auto& [text, shown] : rows) {
@@ -265,8 +299,8 @@ TEST(Config, ErrorsNameTheFilesLine) {
       {"\nnnodes = 0", "f:2: nnodes = 0: must be a number of nodes"},
       {"hosts = ''", "f:1: hosts = '': must not be empty"},
       {"hosts = 'a'\nhostfile = '/h'", "f:1 and f:2: both name the hosts"},
-      {"env = ['1A']", "f:1: env = 1A: '1A' is no name of a variable"},
-      {"modules = 'a,,b'", "f:1: modules = a,,b: '' is no name of a module"},
+      {"env = ['1A']", "f:1: env = 1A: '1A' is not the name of a variable"},
+      {"modules = 'a,,b'", "f:1: modules = a,,b: '' is not the name of a module"},
       {"nnodes = 2\nstandalone = true", "f:2 is for one node, but f:1 says 2; drop f:2"},
   };
   for (const Row& row : rows) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/secrets.h"
+
 namespace toprun::container {
 namespace {
 
@@ -14,7 +16,8 @@ std::string quoted(const std::string& value) {
 }  // namespace
 
 std::string variable_word(const std::string& name, const std::string& value,
-                          const Environment& environment) {
+                          Environment& environment) {
+  if (holds_a_secret(name, value)) environment.set(name, value);
   return environment.get(name) == value ? name : fmt::format("{}={}", name, value);
 }
 

@@ -29,9 +29,10 @@ class Arguments {
 };
 
 // What sets a variable inside by --env: "NAME" where the program's own environment has it with this
-// value, so that it does not stand in the process list, else "NAME=VALUE".
+// value, so that it does not stand in the process list, else "NAME=VALUE". A secret is put into
+// that environment.
 std::string variable_word(const std::string& name, const std::string& value,
-                          const Environment& environment);
+                          Environment& environment);
 
 // "SRC:DST[:ro]", as Podman, Docker and Apptainer take it.
 std::string colon_form(const Bind& bind);

@@ -71,8 +71,9 @@ class Docker final : public Runtime {
                 numbers.empty() ? "all" : fmt::format("\"device={}\"", join(numbers, ",")));
     }
     for (const Bind& bind : in_order(run.binds)) words.add("--mount", mount_form(bind));
+    Environment with = environment;
     for (const auto& [name, value] : run.variables) {
-      words.add("--env", variable_word(name, value, environment));
+      words.add("--env", variable_word(name, value, with));
     }
     words.add("--workdir", run.workdir);
     if (run.interactive) words.add("--interactive", "--tty");
@@ -80,7 +81,7 @@ class Docker final : public Runtime {
     const bool is_stored = image->transport == "docker-daemon" || image->transport == "dockerd";
     words.add(is_stored ? image->path : registry_reference(*image));
     words.add_all(run.program);
-    return Command{words.take(), environment};
+    return Command{words.take(), std::move(with)};
   }
 
   std::optional<Command> removal(const Run& run, const Environment& environment) const override {

@@ -105,10 +105,11 @@ class Enroot final : public Runtime {
       words.add("--mount", fmt::format("{}:{}:none:x-create=auto,rbind{}", bind.source, bind.target,
                                        bind.read_only ? ",ro" : ""));
     }
-    add_variables(words, run, node, environment);
+    Environment with = environment;
+    add_variables(words, run, node, with);
     words.add(word_of(run, *image, environment));
     words.add_all(run.program);
-    return Command{words.take(), environment};
+    return Command{words.take(), std::move(with)};
   }
 
   std::optional<Error> explain(std::string_view its_words, const Run& run,
@@ -130,7 +131,7 @@ class Enroot final : public Runtime {
 
   // Its hooks 98-nvidia.sh and 99-mellanox.sh go by the container's variables.
   static void add_variables(Arguments& words, const Run& run, const Node& node,
-                            const Environment& environment) {
+                            Environment& environment) {
     if (node.nvidia) {
       words.add("--env",
                 run.wanted.gpu ? "NVIDIA_VISIBLE_DEVICES=all" : "NVIDIA_VISIBLE_DEVICES=void");

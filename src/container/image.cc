@@ -83,7 +83,8 @@ std::optional<std::string> wrong_with_registry(std::string_view registry) {
   const bool good = std::ranges::all_of(host, [](char c) {
     return is_lower(c) || is_upper(c) || is_digit(c) || c == '.' || c == '-';
   });
-  if (host.empty() || !good) return fmt::format("{} is no name of a registry", printable(registry));
+  if (host.empty() || !good)
+    return fmt::format("{} is not the name of a registry", printable(registry));
   if (colon == registry.npos) return std::nullopt;
   const auto port = parse_int(registry.substr(colon + 1));
   if (port && *port > 0 && *port < 65536) return std::nullopt;

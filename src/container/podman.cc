@@ -166,8 +166,9 @@ class Podman final : public Runtime {
       return std::unexpected(std::move(added.error()));
     }
     add_binds(words, run);
+    Environment with = environment;
     for (const auto& [name, value] : run.variables) {
-      words.add("--env", variable_word(name, value, environment));
+      words.add("--env", variable_word(name, value, with));
     }
     // The site's hooks (oci-hooks(5)) read them.
     for (const auto& [name, value] : run.wanted.annotations) {
@@ -185,7 +186,7 @@ class Podman final : public Runtime {
       words.add(podman_image(*image));
     }
     words.add_all(run.program);
-    return Command{words.take(), environment};
+    return Command{words.take(), std::move(with)};
   }
 
   std::optional<Command> removal(const Run& run, const Environment& environment) const override {

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/last_words.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "container/binds.h"
 #include "container/image.h"
@@ -127,7 +128,7 @@ Error Preparation::failure(const Command& command, int code, std::string_view it
   return {what(),
           fmt::format("{} ended with code {}{}", command.argv.front(), code,
                       said.empty() ? ", without a word" : ": " + said),
-          "try it by hand: " + shell_quote(command.argv)};
+          "try it by hand: " + shown_command(command.argv)};
 }
 
 Result<void> Preparation::completed() {

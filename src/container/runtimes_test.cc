@@ -159,6 +159,23 @@ TEST(Docker, GpusThatTheJobKnowsByOtherNumbers) {
   EXPECT_FALSE(words(podman()).contains("gpu=all"));
 }
 
+TEST(Runtimes, ASecretIsInNoCommandLine) {
+  container::Run run = run_in("docker://a/b:1");
+  run.variables = {{"HF_TOKEN", "hush"}, {"A", "1"}};
+  for (const Runtime* runtime : {&docker(), &podman(), &apptainer()}) {
+    const auto command = runtime->command(run, plain_user(), ada);
+    ASSERT_TRUE(command);
+    const std::string words = shell_quote(command->argv);
+    EXPECT_FALSE(words.contains("hush")) << words;
+    if (runtime == &apptainer()) continue;
+    EXPECT_TRUE(words.contains("--env HF_TOKEN ")) << words;
+    EXPECT_TRUE(words.contains("--env A=1")) << words;
+    EXPECT_EQ(command->environment.get("HF_TOKEN"), "hush");
+  }
+  run.wanted.image = "/a/t.sqsh";
+  EXPECT_FALSE(line(enroot(), run, plain_user()).contains("hush"));
+}
+
 TEST(Enroot, Command) {
   EXPECT_EQ(line(enroot(), run_in("/a/t.sqsh"), plain_user()),
             "enroot start --mount /run/user/7/toprun:/run/toprun:none:x-create=auto,rbind,ro "

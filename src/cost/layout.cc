@@ -62,7 +62,7 @@ Result<void> parse_part(std::string_view part, Parallel& parallel) {
   }
   const auto size = parse_int(value);
   if (!size || *size < 1 || *size > std::numeric_limits<int>::max()) {
-    return refuse(part, "a size is a whole number of at least 1");
+    return refuse(part, "a size is a whole number from 1 to 2147483647");
   }
   if (!parallel.sizes.emplace(*kind, static_cast<int>(*size)).second) {
     return refuse(part, fmt::format("{} is given twice", name), "give it once");

@@ -24,12 +24,25 @@ constexpr double full_share = 0.9;
 // The size of an RDMA message of 4,096 bytes with its headers.
 constexpr int large_enough_mtu = 4'200;
 
+// What a check looks at; a machine may have none.
+enum class Subject : std::uint8_t { machine, rdma, gpus, rdma_and_gpus };
+
 // A check. `look` returns no "ok" finding if it finds nothing.
 struct Check {
   std::string_view id;
   std::string_view fine;  // the text if nothing is found
   Findings (*look)(const Facts&);
+  Subject subject = Subject::machine;
 };
+
+// Which of it is not here; empty: nothing is missing.
+std::string_view missing(Subject subject, const Facts& facts) {
+  const bool needs_rdma = subject == Subject::rdma || subject == Subject::rdma_and_gpus;
+  const bool needs_gpus = subject == Subject::gpus || subject == Subject::rdma_and_gpus;
+  if (needs_rdma && facts.network.devices.empty()) return "no RDMA device";
+  const bool has_gpus = !facts.gpus.empty() || facts.gpu_functions > 0;
+  return needs_gpus && !has_gpus ? "no GPU" : "";
+}
 
 Finding found(Severity severity, std::string evidence, std::string fix,
               std::vector<std::string> commands = {}) {
@@ -327,13 +340,13 @@ Findings shortage(const Facts& facts, const Need& need) {
 }
 
 constexpr std::array checks = {
-    Check{"rdma-ports", "all RDMA ports are active", rdma_ports},
-    Check{"rdma-gids", "every RoCE port has a GID that can be routed", rdma_gids},
-    Check{"rdma-rates", "the RDMA ports have one rate", rdma_rates},
-    Check{"rdma-mtu", "the MTU is large enough for RDMA", rdma_mtu},
-    Check{"verbs", "RDMA devices can be opened", verbs_devices},
-    Check{"verbs-library", "NCCL finds libibverbs", verbs_library},
-    Check{"gpudirect", "adapters reach GPU memory", gpu_direct},
+    Check{"rdma-ports", "all RDMA ports are active", rdma_ports, Subject::rdma},
+    Check{"rdma-gids", "every RoCE port has a GID that can be routed", rdma_gids, Subject::rdma},
+    Check{"rdma-rates", "the RDMA ports have one rate", rdma_rates, Subject::rdma},
+    Check{"rdma-mtu", "the MTU is large enough for RDMA", rdma_mtu, Subject::rdma},
+    Check{"verbs", "RDMA devices can be opened", verbs_devices, Subject::rdma},
+    Check{"verbs-library", "NCCL finds libibverbs", verbs_library, Subject::rdma},
+    Check{"gpudirect", "adapters reach GPU memory", gpu_direct, Subject::rdma_and_gpus},
     Check{"pcie-lanes", "adapters and GPUs run on all PCIe lanes", pcie_lanes},
     Check{"pci-redirection", "PCI bridges pass traffic between devices on", pci_redirection},
     Check{"subnets", "no interfaces answer for each other", subnets},
@@ -345,9 +358,9 @@ constexpr std::array checks = {
     Check{"connections", "the firewall has room for connections", connections},
     Check{"memory", "the cgroup has memory left", memory},
     Check{"clock", "the clock is synchronised", clock},
-    Check{"gpus", "no GPU reports errors", gpus},
-    Check{"nvlink-fabric", "all GPUs have joined the NVLink fabric", nvlink_fabric},
-    Check{"gpu-faults", "the kernel's log has no fault of a GPU", gpu_faults},
+    Check{"gpus", "no GPU reports errors", gpus, Subject::gpus},
+    Check{"nvlink-fabric", "all GPUs have joined the NVLink fabric", nvlink_fabric, Subject::gpus},
+    Check{"gpu-faults", "the kernel's log has no fault of a GPU", gpu_faults, Subject::gpus},
 };
 
 }  // namespace
@@ -364,14 +377,20 @@ Severity severity_of(std::string_view name) {
 
 std::vector<Finding> examine(const Facts& facts) {
   std::vector<Finding> all;
-  const auto add = [&](std::string_view id, std::string_view fine, Findings findings) {
-    if (findings.empty()) findings.push_back(found(Severity::ok, std::string(fine), ""));
+  const auto add = [&](std::string_view id, std::string_view fine, Findings findings,
+                       std::string_view missing = {}) {
+    if (findings.empty()) {
+      findings.push_back(found(Severity::ok, std::string(missing.empty() ? fine : missing), ""));
+      findings.back().is_idle = !missing.empty();
+    }
     for (Finding& finding : findings) {
       finding.id = id;
       all.push_back(std::move(finding));
     }
   };
-  for (const Check& check : checks) add(check.id, check.fine, check.look(facts));
+  for (const Check& check : checks) {
+    add(check.id, check.fine, check.look(facts), missing(check.subject, facts));
+  }
   for (const Need& need : needs()) add(need.id, need.fine, shortage(facts, need));
   return all;
 }

@@ -66,6 +66,18 @@ TEST(Checks, FindNothingOnAHealthyMachine) {
   EXPECT_EQ(told(Facts{}), "");  // nothing is known, and nothing is held against it
 }
 
+TEST(Checks, OfWhatIsNotThereFindNothingToLookAt) {
+  for (const Finding& finding : examine(Facts{})) {
+    const bool is_of_rdma = finding.id.starts_with("rdma") || finding.id == "gpudirect";
+    const bool is_of_gpus = finding.id == "gpus" || finding.id == "nvlink-fabric";
+    if (is_of_rdma || is_of_gpus) {
+      EXPECT_TRUE(finding.is_idle) << finding.id;
+      EXPECT_EQ(finding.evidence, is_of_rdma ? "no RDMA device" : "no GPU");
+    }
+  }
+  for (const Finding& finding : examine(healthy())) EXPECT_FALSE(finding.is_idle) << finding.id;
+}
+
 TEST(Checks, EachFindsItsOwn) {
   struct Case {
     std::function<void(Facts&)> spoil;

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds own_name_limit{2'000};
 constexpr std::chrono::seconds gpu_limit{5};
 
 std::optional<Space> space_of(const std::string& path) {
-  struct statvfs status{};
+  struct statvfs status {};
   if (::statvfs(path.c_str(), &status) != 0) return std::nullopt;
   return Space{path, status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize,
                ::access(path.c_str(), W_OK | X_OK) == 0};
@@ -49,7 +49,7 @@ void read_memory(const fabric::Sysfs& sysfs, Facts& facts) {
 }
 
 std::optional<bool> clock_is_synchronised() {
-  struct timex state{};
+  struct timex state {};
   const int status = ::adjtimex(&state);
   if (status < 0) return std::nullopt;
   return status != TIME_ERROR && (state.status & STA_UNSYNC) == 0;

@@ -18,6 +18,7 @@ struct Finding {
   std::string evidence;                    // what was seen
   std::string fix = {};                    // what to do; empty: nothing has to be done
   std::vector<std::string> commands = {};  // that do it, as root, for --fix
+  bool is_idle = false;                    // ok, because there is nothing here to look at
 };
 
 }  // namespace toprun::doctor

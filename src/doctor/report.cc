@@ -16,14 +16,18 @@ namespace toprun::doctor {
 namespace {
 
 std::string line_of(const Finding& finding, const std::string& evidence) {
-  std::string line =
-      fmt::format("{:<8}{:<17} {}\n", name_of(finding.severity), finding.id, printable(evidence));
+  const std::string_view result = finding.is_idle ? "--" : name_of(finding.severity);
+  std::string line = fmt::format("{:<8}{:<17} {}\n", result, finding.id, printable(evidence));
   if (!finding.fix.empty()) line += fmt::format("{:26}{}\n", "", printable(finding.fix));
   return line;
 }
 
 std::string evidence_of(const SharedFinding& shared) {
   return hosts::short_list(shared.hosts) + ": " + shared.finding.evidence;
+}
+
+std::string evidence_of(const Finding& finding, const std::string& host) {
+  return host.empty() ? finding.evidence : host + ": " + finding.evidence;
 }
 
 std::string fix_of(const Finding& finding, const std::string& evidence) {
@@ -40,7 +44,7 @@ int exit_code(Severity worst) {
   return worst == Severity::warning ? exit_warning : 0;
 }
 
-std::string findings_text(const std::vector<Finding>& findings, bool all) {
+std::string findings_text(const std::vector<Finding>& findings, bool all, const std::string& host) {
   std::vector<Finding> sorted = findings;
   std::ranges::stable_sort(sorted, std::greater{}, &Finding::severity);
   std::string text;
@@ -48,10 +52,11 @@ std::string findings_text(const std::vector<Finding>& findings, bool all) {
   for (const Finding& finding : sorted) {
     const bool is_fine = finding.severity == Severity::ok;
     if (is_fine) ++fine;
-    if (!is_fine || all) text += line_of(finding, finding.evidence);
+    if (!is_fine || all) text += line_of(finding, evidence_of(finding, host));
   }
-  if (!all) text += counted(fine, "check") + " found nothing\n";
-  return text;
+  if (all) return text;
+  const std::string where = host.empty() ? "" : " on " + printable(host);
+  return text + counted(fine, "check") + " found nothing" + where + '\n';
 }
 
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {
@@ -61,9 +66,9 @@ std::string findings_text(const std::vector<SharedFinding>& findings, std::size_
                             findings.empty() ? ": nothing found" : "");
 }
 
-std::string fixes_text(const std::vector<Finding>& findings) {
+std::string fixes_text(const std::vector<Finding>& findings, const std::string& host) {
   std::string text;
-  for (const Finding& finding : findings) text += fix_of(finding, finding.evidence);
+  for (const Finding& finding : findings) text += fix_of(finding, evidence_of(finding, host));
   return text;
 }
 

@@ -51,29 +51,62 @@ void add_absent_profile(const NodeFabric& node, std::vector<std::string>& said) 
                              node.profile->name, node.profile->title, node.absent_mark));
 }
 
-// Whether a list in the form of NCCL_IB_HCA ("^=mlx5_0:1,mlx5_3") selects the port.
-bool selects(std::string_view list, const std::string& device, int port) {
-  const bool excludes = list.starts_with('^');
-  if (excludes) list.remove_prefix(1);
-  const bool exact = list.starts_with('=');
-  if (exact) list.remove_prefix(1);
-  const auto matches = [&](std::string_view entry) {
-    const auto parts = split(trim(entry), ':');
-    const bool is_named = exact ? device == parts[0] : device.starts_with(parts[0]);
-    return is_named && (parts.size() < 2 || parse_int(parts[1]) == port);
+// A list of devices or interfaces, as its reader takes it.
+struct NameList {
+  bool excludes = false;
+  bool exact = false;
+  std::vector<std::string> entries;  // "mlx5_0:1"
+};
+
+std::vector<std::string> entries_of(std::string_view list) {
+  std::vector<std::string> entries;
+  for (const std::string_view entry : split(list, ',')) {
+    if (!trim(entry).empty()) entries.emplace_back(trim(entry));
+  }
+  return entries;
+}
+
+// "^=a,b:1" (NCCL: parseStringList).
+NameList nccl_list(std::string_view text) {
+  NameList list;
+  list.excludes = text.starts_with('^');
+  if (list.excludes) text.remove_prefix(1);
+  list.exact = text.starts_with('=');
+  if (list.exact) text.remove_prefix(1);
+  list.entries = entries_of(text);
+  return list;
+}
+
+std::string name_in(const std::string& entry) {
+  return entry.substr(0, entry.find(':'));
+}
+
+bool means(const NameList& list, const std::string& entry, std::string_view name) {
+  return list.exact ? name == name_in(entry) : name.starts_with(name_in(entry));
+}
+
+// Whether NCCL_IB_HCA's list selects the port.
+bool selects(const NameList& list, const std::string& device, int port) {
+  const auto matches = [&](const std::string& entry) {
+    const auto colon = entry.find(':');
+    const bool is_of_all = colon == std::string::npos;
+    return means(list, entry, device) &&
+           (is_of_all || parse_int(std::string_view(entry).substr(colon + 1)) == port);
   };
-  return std::ranges::any_of(split(list, ','), matches) != excludes;
+  const bool is_named = list.entries.empty() || std::ranges::any_of(list.entries, matches);
+  return is_named != list.excludes;
 }
 
 // A list that makes NCCL use an active port which has another purpose.
 void add_unwanted_port(const NodeFabric& node, std::vector<std::string>& said) {
   const auto mine = own(node, "NCCL_IB_HCA");
   if (!mine || !node.choice.uses_rdma()) return;
+  const NameList list = nccl_list(mine->value);
   for (const PortVerdict& verdict : node.choice.ports) {
     const Device& device = node.devices[verdict.device];
     const Port& port = device.ports[verdict.port];
     const bool is_active = port.state == PortState::active && !is_efa(device);
-    if (verdict.is_chosen() || !is_active || !selects(mine->value, device.name, port.number)) {
+    if (verdict.is_chosen() || !is_active || !selects(list, device.name, port.number)) {
       continue;
     }
     said.push_back(fmt::format("NCCL_IB_HCA={} ({}) selects {}:{} too: {}", mine->value,
@@ -118,30 +151,73 @@ void add_disabled_rdma(const NodeFabric& node, std::vector<std::string>& said) {
                   mine->value, mine->origin));
 }
 
-// The names in a list in NCCL's form without its prefix: "a,b:1".
-std::vector<std::string> names_in(std::string_view list) {
-  std::vector<std::string> names;
-  for (const std::string_view entry : split(list, ',')) {
-    const auto name = trim(entry.substr(0, entry.find(':')));
-    if (!name.empty()) names.emplace_back(name);
-  }
-  return names;
+std::string sentence(std::string_view variable, const Own& mine, std::string_view what) {
+  return fmt::format("{}={} ({}): this machine has no {}", variable, mine.value, mine.origin, what);
 }
 
-template <class Range, class Name>
-void add_strangers(const NodeFabric& node, std::string_view variable, const Range& known,
-                   Name name_of, std::string_view kind, std::vector<std::string>& said) {
-  const auto mine = own(node, variable);
-  if (!mine || mine->value.starts_with('^') || known.empty()) return;
-  const bool exact = mine->value.starts_with('=');
-  for (const std::string& name : names_in(std::string_view(mine->value).substr(exact ? 1 : 0))) {
-    const bool is_there = std::ranges::any_of(known, [&](const auto& each) {
-      return exact ? name_of(each) == name : name_of(each).starts_with(name);
-    });
-    if (is_there) continue;
-    said.push_back(fmt::format("{}={} ({}): this machine has no {} {}", variable, mine->value,
-                               mine->origin, kind, name));
+// Whether NCCL would look for RDMA devices, by what the user sets and the profile.
+bool looks_for_devices(const NodeFabric& node) {
+  const auto net = own(node, "NCCL_NET");
+  const auto off = own(node, "NCCL_IB_DISABLE");
+  const bool is_off = (net && lower(net->value) == "socket") || (off && off->value != "0");
+  return !is_off && (node.profile == nullptr || !node.profile->has_own_transport);
+}
+
+// What is wrong with an entry of NCCL_IB_HCA: "RDMA device mlx5_7"; empty: nothing.
+std::string absent_device(const NodeFabric& node, const NameList& list, const std::string& entry) {
+  const auto colon = entry.find(':');
+  const auto number = colon == std::string::npos
+                          ? std::nullopt
+                          : parse_int(std::string_view(entry).substr(colon + 1));
+  bool is_there = false;
+  for (const Device& device : node.devices) {
+    if (!means(list, entry, device.name)) continue;
+    is_there = true;
+    const bool has_port =
+        device.ports.empty() ||
+        std::ranges::find(device.ports, number, &Port::number) != device.ports.end();
+    if (!number || has_port) return {};
   }
+  return is_there ? "RDMA port " + entry : "RDMA device " + name_in(entry);
+}
+
+void add_absent_devices(const NodeFabric& node, std::vector<std::string>& said) {
+  const auto mine = own(node, "NCCL_IB_HCA");
+  const NameList list = nccl_list(mine ? mine->value : std::string());
+  if (list.excludes || list.entries.empty()) return;
+  if (node.has_no_device && looks_for_devices(node)) {
+    said.push_back(sentence("NCCL_IB_HCA", *mine, "RDMA device"));
+  }
+  if (node.devices.empty()) return;
+  for (const std::string& entry : list.entries) {
+    const std::string absent = absent_device(node, list, entry);
+    if (!absent.empty()) said.push_back(sentence("NCCL_IB_HCA", *mine, absent));
+  }
+}
+
+void add_gid_of_no_device(const NodeFabric& node, std::vector<std::string>& said) {
+  const auto mine = own(node, "NCCL_IB_GID_INDEX");
+  const auto index = mine ? parse_int(mine->value) : std::nullopt;
+  if (!index || *index < 0 || !node.has_no_device || !looks_for_devices(node)) return;
+  said.push_back(sentence("NCCL_IB_GID_INDEX", *mine, "RDMA device"));
+}
+
+void add_absent_interfaces(const NodeFabric& node, std::string_view variable,
+                           NameList (*list_of)(std::string_view), std::vector<std::string>& said) {
+  const auto mine = own(node, variable);
+  if (!mine || node.interfaces.empty()) return;
+  const NameList list = list_of(mine->value);
+  if (list.excludes) return;
+  for (const std::string& entry : list.entries) {
+    const bool is_there = std::ranges::any_of(
+        node.interfaces, [&](const Interface& one) { return means(list, entry, one.name); });
+    if (!is_there) said.push_back(sentence(variable, *mine, "interface " + name_in(entry)));
+  }
+}
+
+// PyTorch's Gloo takes whole names alone, with a comma between.
+NameList gloo_list(std::string_view text) {
+  return {false, true, entries_of(text)};
 }
 
 void add_too_many_sockets(const NodeFabric& node, std::vector<std::string>& said) {
@@ -207,12 +283,10 @@ std::vector<std::string> mistakes(const NodeFabric& node) {
   add_disabled_rdma(node, said);
   add_unwanted_port(node, said);
   add_wrong_gid(node, said);
-  add_strangers(
-      node, "NCCL_IB_HCA", node.devices, [](const Device& d) { return d.name; }, "RDMA device",
-      said);
-  add_strangers(
-      node, "NCCL_SOCKET_IFNAME", node.interfaces, [](const Interface& i) { return i.name; },
-      "interface", said);
+  add_absent_devices(node, said);
+  add_gid_of_no_device(node, said);
+  add_absent_interfaces(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
+  add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
   add_too_many_sockets(node, said);
   add_quoted(node, said);
   add_mistyped(node, said);

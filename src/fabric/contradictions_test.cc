@@ -92,12 +92,73 @@ TEST(Mistakes, Table) {
       {"NCCL_IB_HCA", "^=mlx5_0", "NCCL_IB_HCA=^=mlx5_0" + storage},
       {"NCCL_IB_HCA", "=mlx5_7",
        "NCCL_IB_HCA==mlx5_7 (set by you): this machine has no RDMA device mlx5_7"},
+      {"NCCL_IB_HCA", "mlx5_7:1,=mlx5_8",
+       "NCCL_IB_HCA=mlx5_7:1,=mlx5_8 (set by you): this machine has no RDMA device mlx5_7\n"
+       "NCCL_IB_HCA=mlx5_7:1,=mlx5_8 (set by you): this machine has no RDMA device =mlx5_8"},
+      {"NCCL_IB_HCA", "=mlx5_0:2",
+       "NCCL_IB_HCA==mlx5_0:2 (set by you): this machine has no RDMA port mlx5_0:2"},
       {"NCCL_SOCKET_NTHREADS", "8", ""},
   };
   for (const auto& [name, value, said] : rows) {
     NodeFabric node = roce_node();
     node.environment.set(name, value);
     EXPECT_EQ(fmt::format("{}", fmt::join(mistakes(node), "\n")), said) << name << "=" << value;
+  }
+}
+
+TEST(Mistakes, DevicesOfAMachineThatHasNone) {
+  const struct {
+    const char *name, *value;
+    std::string said;
+  } rows[] = {
+      {"NCCL_IB_HCA", "mlx5_0,mlx5_1",
+       "NCCL_IB_HCA=mlx5_0,mlx5_1 (set by you): this machine has no RDMA device"},
+      {"NCCL_IB_HCA", "=mlx5_0:1",
+       "NCCL_IB_HCA==mlx5_0:1 (set by you): this machine has no RDMA device"},
+      {"NCCL_IB_HCA", "^mlx5_0", ""},
+      {"NCCL_IB_HCA", "", ""},
+      {"NCCL_IB_GID_INDEX", "3",
+       "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device"},
+      {"NCCL_IB_GID_INDEX", "-1", ""},
+      {"NCCL_IB_GID_INDEX", "x", ""},
+  };
+  for (const auto& [name, value, said] : rows) {
+    NodeFabric node;
+    node.environment.set(name, value);
+    EXPECT_TRUE(mistakes(node).empty()) << "cannot tell: its devices could not be read";
+    node.has_no_device = true;
+    EXPECT_EQ(fmt::format("{}", fmt::join(mistakes(node), "\n")), said) << name << "=" << value;
+    for (const auto& [other, off] : {std::pair{"NCCL_IB_DISABLE", "1"}, {"NCCL_NET", "Socket"}}) {
+      NodeFabric without = node;
+      without.environment.set(other, off);
+      EXPECT_TRUE(mistakes(without).empty()) << other;
+    }
+    node.profile = find_profile("slingshot");
+    EXPECT_TRUE(mistakes(node).empty()) << "its transport takes no heed of them";
+  }
+}
+
+TEST(Mistakes, GloosInterfacesAreNamedInFull) {
+  NodeFabric node;
+  node.interfaces.resize(2);
+  node.interfaces[0].name = "lo";
+  node.interfaces[1].name = "eth10";
+  for (const auto& [value, stranger] : {std::pair{"eth10,lo", ""},
+                                        {"eth10", ""},
+                                        {"", ""},
+                                        {"eth1", "eth1"},
+                                        {"=eth10", "=eth10"},
+                                        {"^lo", "^lo"},
+                                        {"lo,eth9", "eth9"}}) {
+    node.environment.set("GLOO_SOCKET_IFNAME", value);
+    const std::string said = fmt::format("{}", fmt::join(mistakes(node), "\n"));
+    const std::string expected =
+        *stranger == 0 ? ""
+                       : fmt::format(
+                             "GLOO_SOCKET_IFNAME={} (set by you): this machine has no "
+                             "interface {}",
+                             value, stranger);
+    EXPECT_EQ(said, expected);
   }
 }
 

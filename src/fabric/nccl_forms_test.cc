@@ -134,6 +134,13 @@ constexpr Form forms[] = {
      "Using network AWS Libfabric\n"
      "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/AWS Libfabric/2/GDRDMA",
      by_efa},
+    {"EFA of an instance without GPUDirect", "aws-efa",
+     "NET/OFI Selected provider is efa, fabric is efa (found 4 nics)\n"
+     "Using network AWS Libfabric\n"
+     "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/AWS Libfabric/2",
+     "network: 1 rank on 1 node communicated by AWS Libfabric / warning: n0: 1 of 1 rank "
+     "communicated without GPUDirect RDMA: about half of the bandwidth (only P instances from p4d "
+     "on have it; libfabric before 1.18 needs FI_EFA_USE_DEVICE_RDMA=1)"},
     {"Slingshot, RCCL's OFI plugin", "slingshot",
      "NET/OFI Selected Provider is cxi (found 4 nics)\nUsing network AWS Libfabric\n"
      "Channel 00/0 : 4092[d6000] -> 0[d6000] [receive] via NET/AWS Libfabric/2/GDRDMA comm "

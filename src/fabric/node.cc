@@ -19,8 +19,17 @@ std::optional<int> named_gid(const NodeFabric& node) {
   return is_valid ? std::optional(static_cast<int>(*index)) : std::nullopt;
 }
 
+constexpr const char* device_folder = "sys/class/infiniband";
+
+// A folder that cannot be opened may hold anything.
+bool is_empty_or_absent(const Sysfs& sysfs, const std::string& folder) {
+  if (!sysfs.exists(folder)) return true;
+  return sysfs.folder(folder) && sysfs.names(folder).empty();
+}
+
 // Adds what follows from devices and interfaces, and the profile.
 NodeFabric completed(NodeFabric node, const Sysfs& sysfs, std::string_view profile_name) {
+  node.has_no_device = !node.interfaces.empty() && is_empty_or_absent(sysfs, device_folder);
   node.choice = choose_ports(node.devices, node.interfaces);
   node.profile =
       profile_name.empty() ? detect_profile(sysfs, node.devices) : find_profile(profile_name);

@@ -112,9 +112,10 @@ constexpr std::array<Profile, 9> all = {{
      {},
      "the OFI plugin sets what an instance type needs; the security group must allow itself both "
      "ways",
-     "aws/aws-ofi-nccl: src/platform-aws.cpp, doc/efa-env-var.md",
+     "aws/aws-ofi-nccl: src/platform-aws.cpp, doc/efa-env-var.md, issues 313 and 547",
      read_on,
-     true},
+     true,
+     "only P instances from p4d on have it; libfabric before 1.18 needs FI_EFA_USE_DEVICE_RDMA=1"},
     {"azure-ndv5", "Azure ND H100 v5 and H200 v5", azure_ndv5_clues, "", azure_ndv5_variables, "",
      "Azure/azhpc-images: customizations/ndv5.sh", read_on},
     {"azure-ndv4", "Azure ND A100 v4", azure_ndv4_clues, "", azure_ndv4_variables, "",

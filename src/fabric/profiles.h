@@ -45,6 +45,8 @@ struct Profile {
   std::string_view date = {};    // on which they were read there
   // NCCL has a plugin for this network that is as fast as RDMA and needs no verbs devices.
   bool has_own_transport = false;
+  // What a user can do where NCCL goes without GPUDirect; empty: what `toprun doctor` says.
+  std::string_view without_gpu_direct = {};
 };
 
 // All, in the order in which they are looked for.

@@ -65,13 +65,14 @@ void add_complaints(std::span<const NcclLog> logs, const NodeFabric& node, Netwo
   for (const std::string& text : said) use.troubles.push_back("NCCL said: " + text);
 }
 
-void add_gpu_direct(NetworkUse& use) {
+void add_gpu_direct(const NodeFabric& node, NetworkUse& use) {
   const bool over_sockets = use.networks == std::set<std::string>{std::string(plain_sockets)};
   if (use.ranks == 0 || use.gpu_direct == use.ranks || over_sockets) return;
+  const std::string_view own = node.profile == nullptr ? "" : node.profile->without_gpu_direct;
   use.troubles.push_back(
-      fmt::format("{} of {} communicated without GPUDirect RDMA: about half of "
-                  "the bandwidth (toprun doctor there)",
-                  use.ranks - use.gpu_direct, counted(use.ranks, "rank")));
+      fmt::format("{} of {} communicated without GPUDirect RDMA: about half of the bandwidth ({})",
+                  use.ranks - use.gpu_direct, counted(use.ranks, "rank"),
+                  own.empty() ? "toprun doctor there" : own));
 }
 
 bool is_used_port(const NodeFabric& node, const std::string& name) {
@@ -162,7 +163,7 @@ NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> gr
   }
   add_other_ways(logs, node, use);
   add_complaints(logs, node, use);
-  add_gpu_direct(use);
+  add_gpu_direct(node, use);
   add_idle_ports(growth, node, use);
   add_errors(growth, use);
   if (use.troubles.size() > max_troubles) use.troubles.resize(max_troubles);

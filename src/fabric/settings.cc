@@ -250,8 +250,11 @@ std::string shortened(std::vector<std::string> names) {
   return join(names, ", ") + (more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
+constexpr std::string_view unknown_route =
+    "the way to the other nodes is not known: toprun net env --to HOST";
+
 Decision socket_interface(const NodeFabric& node) {
-  if (node.route.interface.empty()) return leave("the route to the other nodes is not known");
+  if (node.route.interface.empty()) return leave(std::string(unknown_route));
   if (node.route.interface == "lo") return leave("the root is on this host");
   const auto candidates = nccl_candidates(node);
   if (candidates.size() == 1 && candidates.front() == node.route.interface) {
@@ -265,7 +268,8 @@ Decision gloo_interface(const NodeFabric& node) {
   if (!node.own_name_leads_astray) {
     return leave("the host's name leads to one of its addresses, which Gloo takes");
   }
-  if (node.route.interface.empty()) return leave("the route to the other nodes is not known");
+  if (node.route.interface.empty()) return leave(std::string(unknown_route));
+  if (node.route.interface == "lo") return leave("the way leads to this host itself");
   return {node.route.interface, "the host's name leads to none of its addresses"};
 }
 

@@ -68,6 +68,7 @@ struct Route {
 struct NodeFabric {
   std::vector<Device> devices;
   std::vector<Interface> interfaces;
+  bool has_no_device = false;  // known for sure: /sys can be read and has none for RDMA
   Choice choice;
   std::optional<NcclVersion> nccl{};  // nullopt: unknown
   Route route;

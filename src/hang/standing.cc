@@ -20,9 +20,11 @@ struct DoingNames {
   std::string_view name;                // in JSON and on the wire
   std::string_view of_one, of_several;  // for people
 };
-constexpr std::array<DoingNames, 6> doings = {{
+constexpr std::array<DoingNames, 7> doings = {{
     {Doing::communicates, "communicates", "waits", "wait"},
     {Doing::waits, "waits", "sleeps", "sleep"},
+    {Doing::locked, "locked", "waits for a lock or another thread",
+     "wait for a lock or another thread"},
     {Doing::computes, "computes", "runs", "run"},
     {Doing::stopped, "stopped", "is stopped", "are stopped"},
     {Doing::uninterruptible, "uninterruptible", "hangs in the kernel", "hang in the kernel"},
@@ -59,6 +61,11 @@ bool is_of_library(const Frame& frame) {
          contains(file, "/lib/python3") || file.starts_with("<frozen");
 }
 
+// The kernel's functions for it: futex_wait_queue, futex_do_wait, by version.
+bool is_in_futex(const Thread& thread) {
+  return thread.wchan.starts_with("futex_");
+}
+
 Doing doing_of(const Thread& thread) {
   switch (thread.state) {
     case 'T':
@@ -73,7 +80,8 @@ Doing doing_of(const Thread& thread) {
       break;
   }
   if (is_communication(thread.python)) return Doing::communicates;
-  return thread.state == 'R' ? Doing::computes : Doing::waits;
+  if (thread.state == 'R') return Doing::computes;
+  return is_in_futex(thread) ? Doing::locked : Doing::waits;
 }
 
 std::string shortened(const std::string& name) {
@@ -97,7 +105,7 @@ std::vector<Frame> kept(const std::vector<Frame>& frames) {
 
 // A child that only waits for work is of no interest: those of a data loader, of multiprocessing.
 bool waits_for_work(const Child& child) {
-  if (child.doing != Doing::waits) return false;
+  if (child.doing != Doing::waits && child.doing != Doing::locked) return false;
   return std::ranges::any_of(child.frames, [](const Frame& frame) {
     return contains(frame.file, "/multiprocessing/queues.py") ||
            contains(frame.file, "/multiprocessing/resource_tracker.py") ||

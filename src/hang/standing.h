@@ -15,6 +15,7 @@ namespace toprun::hang {
 enum class Doing {
   communicates,     // is in a call of torch.distributed, or of what waits for one
   waits,            // sleeps in the kernel, elsewhere
+  locked,           // … until another thread wakes it (futex(2)): a lock, a queue, a thread's end
   computes,         // runs
   stopped,          // by a signal or a debugger
   uninterruptible,  // in the kernel, where no signal reaches it (state D): a file server, a driver

@@ -76,10 +76,24 @@ TEST(Standing, FollowsTheKernelsState) {
   EXPECT_EQ(with('S').wchan, "");
   EXPECT_EQ(with('Z').doing, Doing::ended);
   EXPECT_EQ(with('R').doing, Doing::communicates);  // NCCL's users spin
+  EXPECT_EQ(with('S').doing, Doing::communicates);
   EXPECT_EQ(standing_of(Process{}).doing, Doing::ended);
   Process running = sleeping({{"spin", "/job/a.py", 3}});
   running.threads.front().state = 'R';
   EXPECT_EQ(standing_of(running).doing, Doing::computes);
+}
+
+TEST(Standing, TellsALockFromASleep) {
+  const auto in = [](const std::string& wchan) {
+    Process process = sleeping({{"checkpoint", "/job/hang.py", 16}});
+    process.threads.front().wchan = wchan;
+    return standing_of(process).doing;
+  };
+  EXPECT_EQ(in("futex_wait_queue"), Doing::locked);
+  EXPECT_EQ(in("futex_do_wait"), Doing::locked);
+  EXPECT_EQ(in("hrtimer_nanosleep"), Doing::waits);
+  EXPECT_EQ(in(""), Doing::waits);
+  EXPECT_EQ(doing_text(Doing::locked), "waits for a lock or another thread");
 }
 
 TEST(Standing, ShowsTheChildThatItWaitsFor) {
@@ -87,12 +101,14 @@ TEST(Standing, ShowsTheChildThatItWaitsFor) {
       sleeping({{"poll", "/usr/lib/python3.11/subprocess.py", 1}, {"load", "/job/data.py", 41}});
   Process idle = sleeping({{"get", "/usr/lib/python3.11/multiprocessing/queues.py", 103}});
   idle.command = "python3";
+  Process idle_by_semaphore = idle;
+  idle_by_semaphore.threads.front().wchan = "futex_wait_queue";
   Process stuck = sleeping({{"__getitem__", "/job/data.py", 7}});
   stuck.command = "python3";
   Process program = sleeping({});
   program.command = "ffmpeg";
   program.threads.front().state = 'D';
-  rank.children = {idle, stuck, stuck, program};
+  rank.children = {idle, idle_by_semaphore, stuck, stuck, program};
   EXPECT_EQ(place_text(standing_of(rank)),
             "in poll, data.py:41 in load; its child python3 sleeps at data.py:7 in __getitem__; "
             "its child ffmpeg hangs in the kernel");

@@ -249,6 +249,18 @@ std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& n
   return nodes;
 }
 
+// Whether there are other nodes to tell the suspected ones from.
+bool is_on_several(const Verdict& verdict, const NodeOf& node_of) {
+  if (verdict.suspects.empty()) return false;
+  const std::string one = node_of(verdict.suspects.front());
+  const auto is_elsewhere = [&](int rank) { return node_of(rank) != one; };
+  return std::ranges::any_of(verdict.suspects, is_elsewhere) ||
+         std::ranges::any_of(verdict.unseen, is_elsewhere) ||
+         std::ranges::any_of(verdict.groups, [&](const Group& group) {
+           return std::ranges::any_of(group.ranks, is_elsewhere);
+         });
+}
+
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of, Shown shown) {
   const bool all = shown == Shown::all_stacks;
   const std::size_t most_groups = all ? most_groups_listed : most_groups_shown;
@@ -275,7 +287,7 @@ std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
     const bool by_nccl = evidence.source == Evidence::Source::nccl;
     lines.push_back((by_nccl ? "NCCL: " : "flight recorder: ") + evidence.text);
   }
-  if (auto nodes = suspected_nodes(verdict, node_of); !nodes.empty()) {
+  if (auto nodes = suspected_nodes(verdict, node_of); is_on_several(verdict, node_of)) {
     const std::string_view label = nodes.size() == 1 ? "suspected node" : "suspected nodes";
     lines.push_back(fmt::format("{}: {}", label, few(std::move(nodes))));
   }

@@ -221,6 +221,20 @@ std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::
   return chosen;
 }
 
+std::optional<Address> own_address_towards(const Address& remote) {
+  constexpr int any_port = 9;
+  const sockaddr_storage target = remote.with_port(any_port);
+  const Fd socket(::socket(target.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  if (!socket ||
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), remote.length()) != 0 ||
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) {
+    return std::nullopt;
+  }
+  return Address::from(own);
+}
+
 Result<std::vector<LocalAddress>> local_addresses() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return fail_errno("cannot list this host's addresses");
@@ -249,9 +263,12 @@ Address loopback() {
   return !can_bind(v4) && can_bind(v6) ? v6 : v4;
 }
 
-Result<Fd> listen_on(int port, Reach reach) {
+std::expected<Fd, CannotListen> listen_on(int port, Reach reach) {
   const std::string what = fmt::format("cannot listen on port {}", port);
-  if (port < 0 || port > max_port) return usage(what, fmt::format("ports end at {}", max_port));
+  if (port < 0 || port > max_port) {
+    return std::unexpected(
+        CannotListen{usage(what, fmt::format("ports end at {}", max_port)).error(), {}});
+  }
   const auto try_address = [port](const Address& address) {
     const sockaddr_storage target = address.with_port(port);
     return listen_at(target.ss_family, reinterpret_cast<const sockaddr*>(&target),
@@ -264,12 +281,13 @@ Result<Fd> listen_on(int port, Reach reach) {
     made = try_address(*Address::parse("0.0.0.0"));
   }
   if (made.error == 0) return std::move(made.socket);
+  std::optional<Holder> holder;
   std::string fix;
   if (made.error == EADDRINUSE) {
-    const auto holder = holder_of_port(port);
-    fix = holder ? fmt::format("{} holds it", *holder) : "choose another port";
+    holder = holder_of_port(port);
+    fix = holder ? fmt::format("{} holds it", holder->text()) : "choose another port";
   }
-  return fail_errno(made.error, what, fix);
+  return std::unexpected(CannotListen{fail_errno(made.error, what, fix).error(), holder});
 }
 
 int port_of(const Fd& socket) {
@@ -282,7 +300,11 @@ int port_of(const Fd& socket) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port);
 }
 
-std::optional<std::string> holder_of_port(int port) {
+std::string Holder::text() const {
+  return fmt::format("{} (pid {})", name.empty() ? "a program" : name, pid);
+}
+
+std::optional<Holder> holder_of_port(int port) {
   std::vector<std::string> sockets;
   add_listening_inodes("/proc/net/tcp", port, sockets);
   add_listening_inodes("/proc/net/tcp6", port, sockets);
@@ -298,7 +320,7 @@ std::optional<std::string> holder_of_port(int port) {
     const std::string process = fmt::format("/proc/{}", *pid);
     if (!holds_one_of(process + "/fd", sockets, descriptors)) continue;
     const auto name = read_file(process + "/comm");
-    return fmt::format("{} (pid {})", name ? trim(*name) : "a program", *pid);
+    return Holder{std::string(trim(name.value_or(""))), *pid};
   }
   return std::nullopt;
 }

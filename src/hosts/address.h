@@ -5,6 +5,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ struct LocalAddress {
 };
 // All addresses of interfaces that are up, including loopback addresses.
 Result<std::vector<LocalAddress>> local_addresses();
+// The address from which the kernel would send to `remote`; nothing is sent. nullopt: it knows no
+// way.
+std::optional<Address> own_address_towards(const Address& remote);
 // Those at which other hosts may reach this one, at most `most`: addresses of the loopback
 // interface last, for a load balancer has its services' there, by the thousand.
 std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
@@ -62,14 +66,24 @@ enum class Reach : std::uint8_t {
   this_host,  // loopback()
 };
 
+// A program that listens on a port of this network namespace.
+struct Holder {
+  std::string name;  // its command's, as the kernel has it; empty: unknown
+  std::int64_t pid = 0;
+  std::string text() const;  // "python3 (pid 4711)"
+};
+// Unset if /proc does not show it: the descriptors of other users' processes are hidden.
+std::optional<Holder> holder_of_port(int port);
+
+struct CannotListen {
+  Error error;
+  std::optional<Holder> holder;  // of the port, if that is the reason and it is known
+};
 // A listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the kernel
 // allows. Port 0: the kernel chooses. Error: another socket listens on the port on one of the same
 // addresses.
-Result<Fd> listen_on(int port, Reach reach = Reach::everybody);
+std::expected<Fd, CannotListen> listen_on(int port, Reach reach = Reach::everybody);
 // The port that a socket is bound to; 0 if it is not bound.
 int port_of(const Fd& socket);
-// The program that listens on the port in this network namespace, as "python3 (pid 4711)". Unset if
-// /proc does not show it: the descriptors of other users' processes are hidden.
-std::optional<std::string> holder_of_port(int port);
 
 }  // namespace toprun::hosts

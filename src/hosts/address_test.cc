@@ -90,6 +90,12 @@ TEST(LocalAddresses, HoldTheLoopback) {
   }));
 }
 
+TEST(OwnAddressTowards, IsTheLoopbackToThisHost) {
+  const auto own = own_address_towards(*Address::parse("127.0.0.1"));
+  ASSERT_TRUE(own);
+  EXPECT_TRUE(own->is_loopback());
+}
+
 TEST(LocalAddresses, OfALoadBalancerLeaveItsServicesOut) {
   const auto at = [](const char* text, const char* interface) {
     return LocalAddress{*Address::parse(text), interface};
@@ -135,7 +141,7 @@ Fd listen_as_stranger(const char* literal, int port) {
 
 TEST(Listen, TakesBothFamiliesAndTellsItsPort) {
   const auto socket = listen_on(0);
-  ASSERT_TRUE(socket) << socket.error().line();
+  ASSERT_TRUE(socket) << socket.error().error.line();
   const int port = port_of(*socket);
   EXPECT_GT(port, 0);
   EXPECT_TRUE(connects("127.0.0.1", port));
@@ -152,7 +158,7 @@ TEST(Listen, NeverSharesAPort) {
     if (!held) continue;  // no IPv6 here
     const auto socket = listen_on(port_of(held));
     ASSERT_FALSE(socket) << stranger;
-    EXPECT_EQ(socket.error().why, "Address already in use");
+    EXPECT_EQ(socket.error().error.why, "Address already in use");
   }
   const auto first = listen_on(0);
   ASSERT_TRUE(first);
@@ -188,7 +194,7 @@ TEST(Listen, OfTwoAtTheSameMomentOneGetsThePort) {
 
 TEST(Listen, KeepsToThisHostWhereAsked) {
   const auto socket = listen_on(0, Reach::this_host);
-  ASSERT_TRUE(socket) << socket.error().line();
+  ASSERT_TRUE(socket) << socket.error().error.line();
   const int port = port_of(*socket);
   EXPECT_TRUE(connects(loopback().text().c_str(), port));
   const auto own = local_addresses();
@@ -219,7 +225,7 @@ TEST(Listen, TakesAPortAgainAtOnce) {
   }
   socket->reset();
   const auto again = listen_on(port);
-  EXPECT_TRUE(again) << again.error().line();
+  EXPECT_TRUE(again) << again.error().error.line();
 }
 
 TEST(Listen, RefusesWhatIsNoPort) {
@@ -234,15 +240,19 @@ TEST(HolderOfPort, NamesTheProgram) {
     Fd held = listen_as_stranger(literal, 0);
     if (!held) continue;  // no IPv6 here
     const int port = port_of(held);
-    EXPECT_EQ(holder_of_port(port), self) << literal;
+    const auto holder = holder_of_port(port);
+    ASSERT_TRUE(holder) << literal;
+    EXPECT_EQ(holder->text(), self) << literal;
     const auto refused = listen_on(port);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().line(),
+    EXPECT_EQ(refused.error().error.line(),
               fmt::format("cannot listen on port {}: Address already in use; "
                           "{} holds it",
                           port, self));
+    ASSERT_TRUE(refused.error().holder) << literal;
+    EXPECT_EQ(refused.error().holder->pid, ::getpid()) << literal;
     held.reset();
-    EXPECT_EQ(holder_of_port(port), std::nullopt) << literal;
+    EXPECT_FALSE(holder_of_port(port)) << literal;
   }
 }
 

@@ -162,7 +162,9 @@ boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(Pool& pool, 
   auto found = co_await pool.answer<Found>(std::move(work), timeout + thread_margin);
   if (found) co_return *std::move(found);
   co_return fail(fmt::format("cannot resolve host name \"{}\"", name),
-                 "the resolver hangs, or a file system with its files");
+                 found.error() == Pool::NoAnswer::late
+                     ? "the resolver hangs, or a file system with its files"
+                     : Pool::words_for(found.error(), timeout));
 }
 
 bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,

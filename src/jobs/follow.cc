@@ -98,7 +98,7 @@ class Announcer {
         (waiting.start && std::chrono::abs(*waiting.start - *start_[job.id]) > noticed);
     std::string ahead;
     for (std::size_t i = 1; i < waiting.reasons.size(); ++i) ahead += waiting.reasons[i] + "; ";
-    if (!moved && (!waiting.needs_room || ahead_[job.id] == waiting.ahead)) return;
+    if (!moved && ahead_[job.id] == waiting.ahead) return;
     start_[job.id] = waiting.start;
     ahead_[job.id] = waiting.ahead;
     say(fmt::format("job {}: {}{}", printable(job.id), ahead,
@@ -237,14 +237,15 @@ std::optional<int> Follower::finish() {
   return tell_the_ends(*queue_, jobs_.jobs(), setups_, look_);
 }
 
-Result<int> follow(const std::string& text, const std::optional<LogChoice>& choice,
-                   const Environment& environment, const Setups& setups) {
+Result<int> follow(const std::string& text, const std::string& record,
+                   const std::optional<LogChoice>& choice, const Environment& environment,
+                   const Setups& setups) {
   const auto id = scheduler::parse_job_id(text);
   if (!id) return std::unexpected(id.error());
   auto queue = scheduler::find_queue_of(*id, environment);
   if (!queue) return std::unexpected(queue.error());
   const std::shared_ptr<const scheduler::Queue> shared = std::move(*queue);
-  auto jobs = jobs_of(*shared, text);
+  auto jobs = jobs_of(*shared, text, record);
   if (!jobs) return std::unexpected(jobs.error());
   return Follower(shared, *id, choice, std::move(*jobs), setups, look_of_stderr(environment)).run();
 }
@@ -257,11 +258,12 @@ int told(const Result<int>& code) {
 
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
                const Setups& setups) {
-  return told(follow(id, choice, environment, setups));
+  return told(follow(id, {}, choice, environment, setups));
 }
 
-int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups) {
-  return told(follow(id, std::nullopt, environment, setups));
+int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups,
+                 const std::string& record) {
+  return told(follow(id, record, std::nullopt, environment, setups));
 }
 
 }  // namespace toprun::jobs

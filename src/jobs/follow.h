@@ -16,7 +16,9 @@ namespace toprun::jobs {
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
                const Setups& setups = {});
 
-// The same without the output: waits for the job's end.
-int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups = {});
+// The same without the output: waits for the job's end. `record`: the engine's own number of the
+// job, where it is known.
+int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups = {},
+                 const std::string& record = {});
 
 }  // namespace toprun::jobs

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "jobs/job_words.h"
+#include "jobs/job_told.h"
 #include "jobs/known_job.h"
 #include "setup/record.h"
 
@@ -13,13 +13,6 @@ namespace {
 using scheduler::Job;
 using scheduler::JobEnd;
 using scheduler::Queue;
-
-KnownJob with_report(const Queue& queue, const Job& job) {
-  KnownJob known{job.id, job, files_of(queue, job), std::nullopt};
-  if (!known.files) return known;
-  if (auto report = read_report(known.files->report())) known.report = *std::move(report);
-  return known;
-}
 
 std::string why_not_built(const std::string& job, const Setups& setups) {
   const auto built = setups.find(job);
@@ -34,7 +27,7 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
   std::string words = "did not end as asked";
   for (const Job& job : jobs.value_or(std::vector<Job>())) {
-    if (exit_code_of(job).value_or(0) != 0) words = end_with_cause(queue, with_report(queue, job));
+    if (exit_code_of(job).value_or(0) != 0) words = told(known_job(queue, job)).words;
   }
   const std::string why = why_not_built(text, setups);
   return fmt::format("job {} {}{}{}", printable(text), words, why.empty() ? "" : ": ", why);
@@ -65,20 +58,18 @@ std::vector<std::string> failed_dependencies(std::string_view text) {
 }
 
 JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
-  const auto code = exit_code_of(job);
-  if (code && job.end == JobEnd::dependency) {
-    return {*code, words_of_unstarted(queue, job, setups)};
+  if (has_ended(job.state) && job.end == JobEnd::dependency) {
+    return {exit_code_of(job).value_or(exit_failure), words_of_unstarted(queue, job, setups)};
   }
-  const KnownJob known = with_report(queue, job);
-  if (code) return {*code, *code == 0 ? end_text(queue, job) : end_with_cause(queue, known)};
-  if (known.report && known.report->exit_code) {
-    return {*known.report->exit_code,
-            fmt::format("{} (by its own report: {} has forgotten it)", end_with_cause(queue, known),
-                        queue.engine_in_words())};
+  KnownJob known = known_job(queue, job);
+  if (has_ended(job.state)) {
+    return {exit_code_of(job).value_or(exit_failure), told(known).words};
   }
-  return {exit_failure, fmt::format("ended, nobody knows how: {} has forgotten it and keeps no "
-                                    "accounting",
-                                    queue.engine_in_words())};
+  known.job.reset();
+  const JobTold what = told(known);
+  return {
+      what.exit_code.value_or(exit_failure),
+      fmt::format("{} (from its files; {} has forgotten it)", what.words, queue.engine_in_words())};
 }
 
 }  // namespace toprun::jobs

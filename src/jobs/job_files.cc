@@ -97,17 +97,8 @@ std::vector<std::string> with_folders_in(const std::vector<std::string>& tops) {
   return folders;
 }
 
-std::vector<LogFile> of_hosts(const JobFiles& files) {
-  std::vector<LogFile> found;
-  for (const std::string& name : names_in(files.folder)) {
-    if (!name.ends_with(host_suffix) || name.size() == host_suffix.size()) continue;
-    found.push_back({files.folder + "/" + name, name.substr(0, name.size() - host_suffix.size())});
-  }
-  return found;
-}
-
 Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& node) {
-  const auto all = of_hosts(files);
+  const auto all = node_files(files);
   std::vector<LogFile> found;
   std::vector<std::string> hosts;
   for (const LogFile& file : all) {
@@ -190,6 +181,15 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
+std::vector<LogFile> node_files(const JobFiles& files) {
+  std::vector<LogFile> found;
+  for (const std::string& name : names_in(files.folder)) {
+    if (!name.ends_with(host_suffix) || name.size() == host_suffix.size()) continue;
+    found.push_back({files.folder + "/" + name, name.substr(0, name.size() - host_suffix.size())});
+  }
+  return found;
+}
+
 std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler::Job& job) {
   if (job.out.empty()) return std::nullopt;
   JobFiles files;
@@ -200,6 +200,13 @@ std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler:
   }
   files.folder = (fs::path(files.own[0]).parent_path() / job.id).string();
   return files;
+}
+
+std::string name_in(const JobFiles& files, const std::string& id) {
+  if (files.own.empty()) return {};
+  const std::string name = fs::path(files.own.front()).filename().string();
+  const std::string end = "." + id + ".out";
+  return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
 }
 
 std::vector<std::string> likely_folders(const std::vector<scheduler::Job>& jobs) {
@@ -226,10 +233,19 @@ std::vector<FoundFiles> all_files(const std::vector<std::string>& below) {
   return all;
 }
 
+bool has_several_nodes(const JobFiles& files) {
+  if (node_files(files).size() > 1) return true;
+  const auto report = read_report(files.report());
+  return report && *report &&
+         std::ranges::any_of((*report)->attempts, [](const JobReport::Attempt& attempt) {
+           return attempt.nodes.size() > 1;
+         });
+}
+
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice) {
   if (choice.rank) return of_rank(files, *choice.rank);
   if (!choice.node.empty()) return of_node(files, choice.node);
-  std::vector<LogFile> found = of_hosts(files);
+  std::vector<LogFile> found = node_files(files);
   for (const std::string& path : files.own) {
     if (is_there(path)) found.push_back({path, {}});
   }

@@ -27,6 +27,10 @@ std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler:
 // Where jobs that the engine has forgotten may have left their files: here, and where they ran.
 std::vector<std::string> likely_folders(const std::vector<scheduler::Job>& jobs);
 
+// The name of the job with this id, from that of its output file: "train" of "logs/train.17.out".
+// Empty: it has no such file.
+std::string name_in(const JobFiles& files, const std::string& id);
+
 // What a job that no engine may know any more has left.
 struct FoundFiles {
   std::string id;  // of an array's task: "9_3"
@@ -52,6 +56,13 @@ struct LogFile {
   std::string path;
   std::string label;  // "n0"; empty: the engine's own, of the job as a whole
 };
+
+// HOST.out of each host, in natural order.
+std::vector<LogFile> node_files(const JobFiles& files);
+
+// Whether the job ran on several nodes, as far as its files tell: by its report, else by the hosts
+// that have printed.
+bool has_several_nodes(const JobFiles& files);
 
 // The files that exist now, hosts in natural order, then the engine's. Error: there is none of the
 // choice, and what would have made it.

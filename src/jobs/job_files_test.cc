@@ -110,6 +110,9 @@ TEST(JobReport, TellsWhatARunIsAt) {
                 "cause":{"kind":"exit","what":"rank 1 on n1 ended with exit code 3","message":"E"}}]})",
             "3 its ranks run; rank 1 on n1 ended with exit code 3: E; join 1 ms, order 2 ms, "
             "spawn 3 ms"},
+           {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[{"phases_ms":{"spawn":3},
+                "cause":{"kind":"exit","what":"rank 1 failed","message":"E: a\nb"}}]})",
+            "1 its ranks run; rank 1 failed: E: a; spawn 3 ms"},
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
                {"phases_ms":{"spawn":3},
                 "awaited":{"phase":"import","came":63,"of":64,"rank":17,"node":"n5"}}]})",
@@ -126,6 +129,14 @@ TEST(JobReport, TellsWhatARunIsAt) {
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
                {"cause":{"kind":"node_lost","what":"node n1 was lost","message":""}}]})",
             "1 its nodes are being gathered; node n1 was lost"},
+           {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
+               {"cause":{"kind":"node_lost","what":"node n2 was lost","node":"n2",
+                         "message":"lost n2: no word from it for 10 s"}}]})",
+            "1 its nodes are being gathered; node n2 was lost: no word from it for 10 s"},
+           {R"({"schema":"toprun.report/1","exit_code":124,"attempts":[
+               {"cause":{"kind":"time_limit","what":"the job's time limit was reached",
+                         "message":"the job reached its limit of 5:00"}}]})",
+            "124 its nodes are being gathered; the job reached its limit of 5:00"},
            {R"({"schema":"toprun.report/1","attempts":[
                {"hang":{"what":"rank 3 on n1 sleeps","noticed":"2026-11-21T10:00:00.000Z"}}]})",
             "- its nodes are being gathered; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z"},

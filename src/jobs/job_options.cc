@@ -13,14 +13,13 @@
 #include "options/given.h"
 #include "options/run_options.h"
 #include "options/values.h"
+#include "scheduler/slurm/forms.h"
 
 namespace toprun::jobs {
 namespace {
 
 using scheduler::JobOption;
 using scheduler::JobRequest;
-
-constexpr std::string_view default_log_dir = "logs";
 
 // Options with which sbatch would not just submit the script and print its number.
 constexpr std::array<std::string_view, 9> not_for_scripts = {
@@ -72,6 +71,9 @@ Result<void> add_slurm_options(JobRequest& request, const options::Split& split,
     }
     if (given->value.empty() && !flag.is_switch() && !flag.value_optional) {
       return usage(options::as_given(*given).label(), "must not be empty");
+    }
+    if (const auto wrong = scheduler::slurm::wrong_form(flag.name, given->value); !wrong.empty()) {
+      return usage(options::as_given(*given).label(), std::string(wrong));
     }
     const bool alone = flag.is_switch() || given->value.empty();
     request.options.push_back({std::string(flag.name),
@@ -168,14 +170,21 @@ Result<DryRun> dry_run_of(const options::Split& split, options::Command command)
   if (command == options::Command::submit) {
     return usage("--dry-run=" + given->value, "must be client or server");
   }
-  return usage("--dry-run=" + given->value,
-               command == options::Command::shell ? "salloc has no test: only client is possible"
-                                                  : "must be client");
+  return usage("--dry-run=" + given->value, command == options::Command::shell
+                                                ? "salloc has no test: only client is possible"
+                                                : "must be client");
 }
 
 // A folder for files becomes the job's own.
 bool names_the_jobs_folder(const options::GivenOption& option) {
   return option.flag->id == options::FlagId::log_dir && option.value != options::null_device;
+}
+
+// The largest number of nodes in --nodes.
+std::optional<std::int64_t> most_nodes(const JobRequest& request) {
+  const JobOption* nodes = request.find("--nodes");
+  if (nodes == nullptr) return std::nullopt;
+  return parse_int(std::string_view(*nodes->value).substr(nodes->value->find('-') + 1));
 }
 
 // One script runs on every node of the job: what tells one node from another has no place in it.
@@ -193,15 +202,29 @@ Result<void> check_run(const plan::Options& run, const JobRequest& request) {
   if (run.script == "-") {
     return usage("script -", "a batch job has no standard input", "name the script's file");
   }
-  const JobOption* nodes = request.find("--nodes");
-  const auto most =
-      nodes == nullptr
-          ? std::nullopt
-          : parse_int(std::string_view(*nodes->value).substr(nodes->value->find('-') + 1));
-  const auto wanted = run.nnodes.value;
-  if (!most || !wanted || *wanted <= *most || run.min_nodes) return {};
-  return usage(fmt::format("{} {}", run.nnodes.source, *wanted),
+  const auto most = most_nodes(request);
+  if (!most || !run.nnodes.value) return {};
+  const int least = run.min_nodes.value_or(*run.nnodes.value);
+  if (least <= *most) return {};
+  const std::string number =
+      run.min_nodes ? fmt::format("{}:{}", least, *run.nnodes.value) : fmt::format("{}", least);
+  return usage(fmt::format("{} {}", run.nnodes.source, number),
                fmt::format("the job has {} nodes by --nodes", *most), "say --nodes alone");
+}
+
+bool has_idle_nodes(const JobRequest& request, const plan::Options& run) {
+  return run.nnodes.value > 1 && run.nnodes.value < most_nodes(request);
+}
+
+bool has_spares(const JobRequest& request, const plan::Options& run) {
+  return run.max_restarts > 0 && has_idle_nodes(request, run);
+}
+
+std::string idle_note(const JobRequest& request, const plan::Options& run) {
+  return fmt::format(
+      "{} {} of {} nodes: the others stay idle; with --max-restarts 1 they are "
+      "spares, which take the place of a lost node",
+      run.nnodes.source, *run.nnodes.value, *most_nodes(request));
 }
 
 void choose_nodes(JobRequest& request, const plan::Options& run) {
@@ -254,6 +277,46 @@ bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
   if (log_dir != nullptr && log_dir->value == options::null_device) return false;
   return run.log_dir || !run.duplicate_stdout_filters.empty() ||
          !run.duplicate_stderr_filters.empty() || !run.tee.empty() || !run.redirects.empty();
+}
+
+// Whether a script's own option is less likely: it has the form that sbatch wants.
+bool is_for_the_job(const options::Flag& flag, std::string_view value, bool is_letter) {
+  using options::FlagId;
+  if (flag.id == FlagId::nnodes || flag.id == FlagId::nproc_per_node) return !is_letter;
+  if (flag.id != FlagId::slurm_option) return false;
+  return !is_letter || (scheduler::slurm::has_form(flag.name) &&
+                        scheduler::slurm::wrong_form(flag.name, value).empty());
+}
+
+// "-N 2", if the word is an option of submit's; `next` is the word behind it. Empty: it is not.
+std::string option_in(std::string_view word, const std::string& next) {
+  if (!word.starts_with('-') || word.size() < 2) return {};
+  const bool is_letter = word[1] != '-';
+  if (is_letter && word.size() != 2) return {};
+  const std::size_t equals = word.find('=');
+  const options::Flag* const flag =
+      is_letter ? options::find_flag(word[1], options::Command::submit)
+                : options::find_flag(word.substr(0, equals), options::Command::submit);
+  if (flag == nullptr) return {};
+  const bool has_own = equals != word.npos || flag->is_switch() || flag->value_optional;
+  if (!is_for_the_job(*flag, has_own ? std::string_view() : next, is_letter)) return {};
+  return has_own || next.empty() ? std::string(word) : fmt::format("{} {}", word, next);
+}
+
+// Options that a user may have meant for the job. A program has letters of its own, as sh -c.
+std::string note_of_options_behind(const plan::Options& run) {
+  if (run.program == plan::Program::executable) return {};
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < run.arguments.size() && run.arguments[i] != "--"; ++i) {
+    const bool is_last = i + 1 == run.arguments.size();
+    std::string option = option_in(run.arguments[i], is_last ? "" : run.arguments[i + 1]);
+    if (!option.empty()) found.push_back(std::move(option));
+  }
+  if (found.empty()) return {};
+  const bool is_one = found.size() == 1;
+  return fmt::format(
+      "{} {} behind the script, so that {} the script's; those of the job stand before it",
+      join(found, ", "), is_one ? "stands" : "stand", is_one ? "it is" : "they are");
 }
 
 // The job keeps one report, and the verbs look for it in the job's folder.
@@ -312,8 +375,14 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   request.keeps_rank_files = keeps_rank_files(run->options, split);
   request.reports = !run->options.report;
   if (!request.reports) run->notes.push_back(report_note(*run->options.report));
+  if (std::string note = note_of_options_behind(run->options); !note.empty()) {
+    run->notes.push_back(std::move(note));
+  }
   request.workers = parse_int(run->options.nproc_per_node.value);
-  request.elastic = run->options.min_nodes.has_value();
+  request.survives_a_node = run->options.min_nodes || has_spares(request, run->options);
+  if (!request.survives_a_node && has_idle_nodes(request, run->options)) {
+    run->notes.push_back(idle_note(request, run->options));
+  }
   request.program = {run->options.script};
   request.program.insert(request.program.end(), run->options.arguments.begin(),
                          run->options.arguments.end());

@@ -13,6 +13,8 @@ namespace toprun::jobs {
 
 enum class DryRun { no, client, server };
 
+inline constexpr std::string_view default_log_dir = "logs";  // of submit, in the folder of the call
+
 // `toprun submit` and `toprun shell`, before the cluster is asked.
 struct SubmitOptions {
   scheduler::JobRequest request;  // log_dir as given, toprun not set

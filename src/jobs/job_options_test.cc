@@ -44,8 +44,10 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
     std::string_view line;
   };
   const std::vector<Case> cases = {
-      {{}, "no script given; toprun -h shows how"},
+      {{}, "no script given; toprun submit -h shows how"},
       {{"--nodez", "2", "a.py"}, "unknown option --nodez; did you mean --nodes?"},
+      {{"--nodes", "two", "a.py"}, "--nodes two: must be a number of nodes, as 4 or 2-4"},
+      {{"--mem", "all", "a.py"}, "--mem all: must be a size, as 64G"},
       {{"--part", "x", "a.py"}, "unknown option --part; did you mean --partition?"},
       {{"--partition", "", "a.py"}, "--partition '': must not be empty"},
       {{"--partition"}, "--partition needs a value; --partition PARTITION,..."},
@@ -68,6 +70,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
        "it out; --nodelist names the job's nodes"},
       {{"--hostfile", "f", "a.py"}, "--hostfile f: it names hosts for ssh"},
       {{"--nodes", "2", "--nnodes", "4", "a.py"}, "--nnodes 4: the job has 2 nodes by --nodes"},
+      {{"--nodes", "4", "--nnodes", "5:8", "a.py"}, "--nnodes 5:8: the job has 4 nodes by --nodes"},
       {{"--job-name", "a/b", "a.py"}, "--job-name a/b: it is part of the names"},
       {{"--dry-run=later", "a.py"}, "--dry-run=later: must be client or server"},
       {{"-"}, "script -: a batch job has no standard input"},
@@ -110,6 +113,35 @@ TEST(JobOptions, AReportOfTheUsersIsNotTheJobs) {
   ASSERT_EQ(options->notes.size(), 1u);
   EXPECT_TRUE(
       options->notes[0].starts_with("--report my.json: toprun report, status and jobs --recent "));
+}
+
+TEST(JobOptions, WhatStandsBehindTheScriptIsNoted) {
+  struct Behind {
+    std::vector<std::string> words;
+    std::string_view note;
+  };
+  const Behind rows[] = {
+      {{"a.py", "-N", "2"},
+       "-N 2 stands behind the script, so that it is the script's; those of the job stand before "
+       "it"},
+      {{"a.py", "--nodes=2", "--lr", "1", "--partition", "gpu", "--exclusive"},
+       "--nodes=2, --partition gpu, --exclusive stand behind the script, so that they are the "
+       "script's; those of the job stand before it"},
+      {{"a.py", "--nproc-per-node", "8"}, "--nproc-per-node 8 stands behind the script, "},
+      {{"-m", "pkg.train", "-t", "30"}, "-t 30 stands behind the script, "},
+      {{"a.py", "-c", "config.yaml", "-t", "text", "-p", "x", "-v", "-m", "8", "-"}, ""},
+      {{"a.py", "--log-dir", "runs", "--seed=1"}, ""},
+      {{"a.py", "--", "-N", "2", "--", "-N", "2"}, "-N 2 stands behind the script, "},
+      {{"a.py", "x", "--", "-N", "2"}, ""},
+      {{"--no-python", "srun", "-N", "2"}, ""},
+      {{"-N", "2", "a.py"}, ""},
+  };
+  for (const Behind& row : rows) {
+    const auto options = submit(row.words);
+    ASSERT_TRUE(options) << options.error().line();
+    const std::string note = options->notes.empty() ? "" : options->notes.back();
+    EXPECT_TRUE(row.note.empty() ? note.empty() : note.starts_with(row.note)) << note;
+  }
 }
 
 TEST(JobOptions, AnOptionalValueIsNeverTheNextWord) {
@@ -169,6 +201,18 @@ TEST(JobOptions, ErrorsOfAJobNameTheFilesLine) {
     ASSERT_FALSE(options) << text;
     EXPECT_TRUE(options.error().line().starts_with(error)) << options.error().line();
   }
+}
+
+TEST(SubmitOptions, NodesThatCannotTakeATurnAreNoted) {
+  const auto notes = [](std::vector<std::string> words) { return submit(words).value().notes; };
+  EXPECT_EQ(notes({"--nodes", "3", "--nnodes", "2", "a.py"}),
+            std::vector<std::string>{
+                "--nnodes 2 of 3 nodes: the others stay idle; with --max-restarts 1 they are "
+                "spares, which take the place of a lost node"});
+  EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2", "--max-restarts", "1", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2:3", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "3", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "3", "a.py"}).empty());
 }
 
 }  // namespace

@@ -75,16 +75,47 @@ std::string times_of(const json& attempt) {
   return join(texts, ", ");
 }
 
+std::optional<view::CauseKind> kind_of(const json& cause) {
+  return view::cause_kind_called(text_at(cause, "kind"));
+}
+
+// The words for what happened are left out where the message, from the engine or of a link, says
+// it.
 std::string cause_of(const json& cause) {
-  const std::string what = text_at(cause, "what"), message = text_at(cause, "message");
+  const std::string what = text_at(cause, "what");
+  const std::string message(first_line(text_at(cause, "message")));
+  if (kind_of(cause) == view::CauseKind::time_limit && !message.empty()) return message;
+  const std::string lost = fmt::format("lost {}: ", text_at(cause, "node"));
+  if (message.starts_with(lost)) return fmt::format("{}: {}", what, message.substr(lost.size()));
   return message.empty() ? what : fmt::format("{}: {}", what, message);
 }
 
 std::optional<JobReport::Hang> hang_of(const json& hang) {
-  JobReport::Hang out{text_at(hang, "what"), time_in(text_at(hang, "noticed")),
-                      time_in(text_at(hang, "over"))};
+  JobReport::Hang out{
+      text_at(hang, "what"), {}, time_in(text_at(hang, "noticed")), time_in(text_at(hang, "over"))};
   if (out.what.empty()) return std::nullopt;
+  out.since = out.noticed;
+  if (const auto after = number_at(hang, "after_ms"); out.since && after) {
+    *out.since -= std::chrono::milliseconds(*after);
+  }
   return out;
+}
+
+void read_spares(JobReport& report) {
+  const json& spares = member(report.document, "spares");
+  for (const json& name : spares.is_array() ? spares : json::array()) {
+    if (name.is_string()) report.spares.push_back(name.get<std::string>());
+  }
+  const json& lost = member(report.document, "lost_spares");
+  for (const json& spare : lost.is_array() ? lost : json::array()) {
+    report.lost_spares.push_back(
+        {text_at(spare, "node"), time_in(text_at(spare, "at")), text_at(spare, "why")});
+  }
+}
+
+JobReport::Earlier earlier_of(const json& run) {
+  return {time_in(text_at(run, "started")), time_in(text_at(run, "ended")),
+          number_at(run, "exit_code"), cause_of(member(run, "cause"))};
 }
 
 JobReport::Attempt attempt_of(const json& attempt) {
@@ -92,7 +123,9 @@ JobReport::Attempt attempt_of(const json& attempt) {
   out.attempt = number_at(attempt, "attempt").value_or(0);
   out.ended = member(attempt, "ended").is_string();
   out.phase = phase_of(attempt);
+  out.runs = member(member(attempt, "phases_ms"), "spawn").is_number();
   out.cause = cause_of(member(attempt, "cause"));
+  out.kind = kind_of(member(attempt, "cause"));
   out.times = times_of(attempt);
   if (const auto awaited = view::awaited_in(member(attempt, "awaited"))) {
     out.awaited = view::awaited_text(*awaited);
@@ -103,6 +136,11 @@ JobReport::Attempt attempt_of(const json& attempt) {
   const json& nodes = member(attempt, "nodes");
   if (!nodes.is_array()) return out;
   for (const json& node : nodes) out.nodes.push_back(node_of(node));
+  // Nodes without any time are those of mpirun, which starts the ranks by itself.
+  if (!out.nodes.empty() && out.times.empty()) {
+    out.runs = true;
+    out.phase = "its ranks run";
+  }
   return out;
 }
 
@@ -111,8 +149,13 @@ JobReport::Attempt attempt_of(const json& attempt) {
 Result<JobReport> parse_report(std::string_view text) {
   JobReport report;
   report.document = json_in(text);
-  if (text_at(report.document, "schema") != "toprun.report/1") {
-    return fail("it is no report of toprun", "its schema is not toprun.report/1");
+  if (text.empty()) return fail("it is not a report of toprun", "it is empty");
+  if (report.document.is_discarded()) {
+    return fail("it is not a report of toprun", "it is not JSON, or not all of it is there");
+  }
+  if (text_at(report.document, "schema") != view::report_schema) {
+    return fail("it is not a report of toprun",
+                fmt::format("its schema is not {}", view::report_schema));
   }
   report.exit_code = number_at(report.document, "exit_code");
   report.job = text_at(report.document, "job");
@@ -122,6 +165,13 @@ Result<JobReport> parse_report(std::string_view text) {
   report.root_host = text_at(root, "host");
   report.root_pid = number_at(root, "pid").value_or(0);
   if (report.document.contains("grow")) report.grow = text_at(report.document, "grow");
+  report.restarts = number_at(report.document, "restarts");
+  report.max_restarts = number_at(report.document, "max_restarts");
+  read_spares(report);
+  const json& earlier = member(report.document, "earlier");
+  if (earlier.is_array()) {
+    for (const json& run : earlier) report.earlier.push_back(earlier_of(run));
+  }
   const json& attempts = member(report.document, "attempts");
   if (!attempts.is_array()) return report;
   for (const json& attempt : attempts) report.attempts.push_back(attempt_of(attempt));

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/outside.h"
+#include "view/report.h"
 
 namespace toprun::jobs {
 
@@ -27,7 +28,8 @@ struct JobReport {
   };
   // The last of an attempt.
   struct Hang {
-    Outside what;  // who keeps whom waiting, in words
+    Outside what;                   // who keeps whom waiting, in words
+    std::optional<WallTime> since;  // the last progress; when it was noticed, where it is not told
     std::optional<WallTime> noticed;
     std::optional<WallTime> over;  // when a rank made progress again
   };
@@ -35,12 +37,25 @@ struct JobReport {
     int attempt = 0;
     bool ended = false;
     std::string phase;  // the last one reached, in words
+    bool runs = false;  // its ranks have been started
     std::vector<Node> nodes;
-    Outside cause;      // in words; empty: none
+    Outside cause;                        // in words; empty: none
+    std::optional<view::CauseKind> kind;  // of the cause; unset: none, or of a newer version
     std::string times;  // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
     Outside awaited;    // which ranks have not come where others have; empty: none
     std::vector<Outside> slowest = {};  // who took longest, in words, phase by phase
     std::optional<Hang> hang = {};
+  };
+  // A run before a requeue of the same job.
+  struct Earlier {
+    std::optional<WallTime> started, ended;
+    std::optional<int> exit_code;
+    Outside cause;  // in words; empty: none
+  };
+  struct LostSpare {
+    Outside node;
+    std::optional<WallTime> at;
+    Outside why;
   };
   std::optional<int> exit_code;  // unset: the run goes on, or was killed together with its keeper
   Outside job;                   // its name
@@ -50,7 +65,11 @@ struct JobReport {
   int root_pid = 0;   // its process there; 0: unknown
   // When it takes in more nodes, as --grow has it; empty: never; unset: it does not say.
   std::optional<Outside> grow;
+  std::optional<int> restarts, max_restarts;
+  std::vector<Outside> spares;  // nodes that waited when it was written
+  std::vector<LostSpare> lost_spares;
   std::vector<Attempt> attempts;
+  std::vector<Earlier> earlier;
   nlohmann::json document;  // the whole
 };
 

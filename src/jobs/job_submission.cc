@@ -7,7 +7,9 @@
 
 #include "base/console.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "jobs/follow.h"
+#include "jobs/job_story.h"
 #include "options/given.h"
 #include "process/program.h"
 #include "scheduler/slurm/script.h"
@@ -37,6 +39,11 @@ Result<void> make_folder(const fs::path& folder) {
               "choose another with --log-dir");
 }
 
+std::string name_of(const JobRequest& request) {
+  const JobOption* const name = request.find("--job-name");
+  return name == nullptr ? std::string() : name->value.value_or("");
+}
+
 // The job is submitted by now: an error here is only reported.
 void keep_script(const std::string& script, const fs::path& folder) {
   if (const auto made = make_folder(folder); !made) return say(made.error().line());
@@ -45,6 +52,19 @@ void keep_script(const std::string& script, const fs::path& folder) {
   file << script;
   file.close();
   if (!file) say("cannot write " + path.string());
+}
+
+// Others may read the job's script: Slurm shows it to operators, and a copy lies beside the logs.
+Result<void> check_secrets(const JobRequest& request) {
+  for (const auto& words :
+       {scheduler::option_words(request), request.run_options, request.program}) {
+    if (const auto word = word_with_secret(words)) {
+      return usage(
+          *word, "others may read the job's script, and would read a secret in it",
+          "give it by a variable: -e NAME hands it on unseen (TOPRUN_NOTIFY for --notify)");
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -96,6 +116,9 @@ Result<Prepared> prepare(SubmitOptions& options, scheduler::Purpose purpose,
   const auto added =
       scheduler::add_defaults(options.request, prepared.facts, purpose, options.notes);
   if (!added) return std::unexpected(added.error());
+  if (const auto fine = check_secrets(options.request); !fine) {
+    return std::unexpected(fine.error());
+  }
   auto script = scheduler::slurm_script(options.request);
   if (!script) return std::unexpected(script.error());
   prepared.script = *std::move(script);
@@ -120,7 +143,12 @@ Result<std::string> submit_job(const SubmitOptions& options, const Prepared& pre
   if (options.verbose) tell_reasons(request);
   if (const auto made = make_folder(request.log_dir); !made) return std::unexpected(made.error());
   const auto id = scheduler::submit_slurm(prepared.script, request, prepared.facts, clean);
-  if (id) keep_script(prepared.script, fs::path(request.log_dir) / *id);
+  if (!id) return id;
+  const fs::path folder = fs::path(request.log_dir) / *id;
+  keep_script(prepared.script, folder);
+  const JobStory::Act act{own_name(clean), std::chrono::system_clock::now()};
+  const auto kept = add_to_story(folder.string(), submission_line(act, name_of(request)));
+  if (!kept) say(kept.error().line());
   return id;
 }
 
@@ -128,7 +156,7 @@ int after_submission(const SubmitOptions& options, const std::string& id,
                      const Environment& clean) {
   const JobRequest& request = options.request;
   const std::string folder = (fs::path(request.log_dir) / id).string();
-  const int printed = print(id + '\n');
+  const int printed = options.follow ? 0 : print(id + '\n');
   say(fmt::format(
       "job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}; its files: {1}", id,
       request.is_array() ? folder + "_*" : folder));

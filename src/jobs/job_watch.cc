@@ -17,8 +17,14 @@ constexpr std::chrono::hours never{24};
 
 // What a change of makes the next question come soon.
 bool alike(const Job& a, const Job& b) {
-  return a.state == b.state && a.reason == b.reason && a.node_list == b.node_list &&
-         a.restarts == b.restarts;
+  return a.state == b.state && a.reason == b.reason && a.reason_words == b.reason_words &&
+         a.node_list == b.node_list && a.restarts == b.restarts;
+}
+
+// Once a job is found, no other of its name is.
+scheduler::JobId meant(scheduler::JobId id, const std::vector<Job>& known) {
+  if (known.size() == 1) id.record = known.front().number;
+  return id;
 }
 
 }  // namespace
@@ -26,7 +32,7 @@ bool alike(const Job& a, const Job& b) {
 JobWatch::JobWatch(std::shared_ptr<const scheduler::Queue> queue, scheduler::JobId id,
                    std::vector<Job> known)
     : queue_(std::move(queue)),
-      id_(std::move(id)),
+      id_(meant(std::move(id), known)),
       longest_(std::clamp<milliseconds>(queue_->memory() / 2, first_question, longest_silence)),
       answered_(std::make_shared<Answer>()),
       next_(std::chrono::steady_clock::now() + first_question) {

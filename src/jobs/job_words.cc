@@ -20,7 +20,10 @@ using scheduler::JobState;
 using scheduler::Queue;
 
 constexpr std::size_t widest_name = 32;
+constexpr std::size_t widest_reason = 40;
 constexpr std::size_t most_metrics_shown = 8;
+constexpr std::size_t column_gap = 2;
+constexpr std::size_t least_status = 24;  // columns
 
 template <class T>
 json or_null(const std::optional<T>& value) {
@@ -36,13 +39,43 @@ json or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
-std::string short_name(const std::string& name) {
-  const std::string text = printable(name);
-  if (text.size() <= widest_name) return text;
-  std::size_t end = widest_name - 1;
+std::string shortened(const std::string& words, std::size_t widest) {
+  const std::string text = printable(words);
+  if (text.size() <= widest) return text;
+  std::size_t end = widest - 1;
   while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
   return text.substr(0, end) + "…";
 }
+
+// The last column of Slurm's table: the nodes, or the reason why there are none. Of one that is a
+// sentence its beginning: all of it stands below the table.
+std::string nodes_or_reason(const Job& job) {
+  if (!job.node_list.empty()) return printable(job.node_list);
+  if (job.reason.empty()) return "-";
+  return fmt::format("({})", shortened(job.reason, widest_reason));
+}
+
+std::vector<std::string> waiting_reasons(const Queue& queue, const std::vector<Job>& jobs) {
+  std::vector<std::string> reasons;
+  for (const Job& job : jobs) {
+    if (job.state != JobState::pending || job.reason.empty()) continue;
+    std::string text = reason_text(queue, job);
+    if (std::ranges::find(reasons, text) == reasons.end()) reasons.push_back(std::move(text));
+  }
+  return reasons;
+}
+
+json progress_json(const std::optional<scheduler::Progress>& progress) {
+  if (!progress) return nullptr;
+  json metrics = json::object();
+  for (const auto& [name, value] : progress->metrics) metrics[name] = value;
+  return {{"percent", or_null(progress->percent)},
+          {"remaining_s", or_null(progress->remaining)},
+          {"metrics", std::move(metrics)},
+          {"told", or_null(progress->told)}};
+}
+
+}  // namespace
 
 std::string name_of(JobState state) {
   switch (state) {
@@ -67,34 +100,6 @@ std::string name_of(JobState state) {
   }
   return "unknown";
 }
-
-// The last column of Slurm's table: the nodes, or the reason why there are none.
-std::string nodes_or_reason(const Job& job) {
-  if (job.node_list.empty() && job.reason.empty()) return "-";
-  return job.node_list.empty() ? fmt::format("({})", job.reason) : job.node_list;
-}
-
-std::vector<std::string> waiting_reasons(const Queue& queue, const std::vector<Job>& jobs) {
-  std::vector<std::string> reasons;
-  for (const Job& job : jobs) {
-    if (job.state != JobState::pending || job.reason.empty()) continue;
-    std::string text = reason_text(queue, job);
-    if (std::ranges::find(reasons, text) == reasons.end()) reasons.push_back(std::move(text));
-  }
-  return reasons;
-}
-
-json progress_json(const std::optional<scheduler::Progress>& progress) {
-  if (!progress) return nullptr;
-  json metrics = json::object();
-  for (const auto& [name, value] : progress->metrics) metrics[name] = value;
-  return {{"percent", or_null(progress->percent)},
-          {"remaining_s", or_null(progress->remaining)},
-          {"metrics", std::move(metrics)},
-          {"told", or_null(progress->told)}};
-}
-
-}  // namespace
 
 std::string clock_text(std::chrono::seconds time) {
   const auto total = time.count();
@@ -147,6 +152,15 @@ Colour colour_of(JobState state) {
   return Colour::waiting;
 }
 
+std::string state_text(const Queue& queue, const Job& job) {
+  const std::string word = printable(job.state_word);
+  const std::string words =
+      has_ended(job.state) ? end_text(queue, job) : queue.state_words(job.state_word);
+  if (words.empty()) return word;
+  if (!words.starts_with(lower(word))) return fmt::format("{}: {}", word, words);
+  return word + words.substr(word.size());
+}
+
 std::string end_text(const Queue& queue, const Job& job) {
   std::string words = queue.state_words(job.state_word);
   if (words.empty()) words = printable(job.state_word);
@@ -173,24 +187,41 @@ Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment
   return scheduler::find_queue_of(*parsed, environment);
 }
 
-Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text) {
-  const auto id = scheduler::parse_job_id(text);
+Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
+                                 const std::string& record) {
+  auto id = scheduler::parse_job_id(text);
   if (!id) return std::unexpected(id.error());
+  id->record = record;
   auto jobs = queue.find(*id);
   if (!jobs || !jobs->empty()) return jobs;
   return fail(fmt::format("job {} is unknown", id->text), queue.forgets(*id),
               "toprun jobs lists yours");
 }
 
-std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs, const Look& look) {
+std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,
+                       const std::vector<std::string>& status, const Look& look) {
   std::vector<std::vector<std::string>> rows = {
       {"JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"}};
   for (const Job& job : jobs) {
-    rows.push_back(
-        {printable(job.id), printable(job.partition), short_name(job.name), printable(job.user),
-         printable(job.state_code.empty() ? job.state_word : job.state_code),
-         clock_text(job.used.value_or(std::chrono::seconds(0))),
-         job.nodes > 0 ? fmt::to_string(job.nodes) : "-", printable(nodes_or_reason(job))});
+    rows.push_back({printable(job.id), printable(job.partition), shortened(job.name, widest_name),
+                    printable(job.user),
+                    printable(job.state_code.empty() ? job.state_word : job.state_code),
+                    clock_text(job.used.value_or(std::chrono::seconds(0))),
+                    job.nodes > 0 ? fmt::to_string(job.nodes) : "-", nodes_or_reason(job)});
+  }
+  const std::string narrow = view::columns_text(rows, {0, 5, 6});
+  std::size_t taken = 0;
+  for (const std::string_view line : split(narrow, '\n')) {
+    taken = std::max(taken, columns_of(line) + column_gap);
+  }
+  // A narrow terminal breaks the lines.
+  const std::size_t room =
+      look.columns == 0 ? 0 : std::max(look.columns - std::min(look.columns, taken), least_status);
+  if (!std::ranges::all_of(status, &std::string::empty)) {
+    rows[0].emplace_back("STATUS");
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      rows[i + 1].push_back(status[i].empty() ? "-" : both_ends(status[i], room));
+    }
   }
   const std::string table = view::columns_text(rows, {0, 5, 6});
   const auto lines = split(table, '\n');

@@ -12,6 +12,8 @@ namespace toprun::jobs {
 
 // How the verbs about jobs write a job, for people and for programs.
 
+// In JSON: "pending".
+std::string name_of(scheduler::JobState state);
 // As Slurm writes times: "0:03", "1:02:03", "1-02:03:04".
 std::string clock_text(std::chrono::seconds time);
 // The local time without a zone: "2026-11-22 03:26:11".
@@ -21,6 +23,8 @@ std::string reason_text(const scheduler::Queue& queue, const scheduler::Job& job
 // The job's id for a command line, quoted for a shell; the array's id for tasks that wait together.
 std::string id_word(const scheduler::Job& job);
 std::string id_word(const std::string& id);
+// "Failed, exit code 7", "PENDING", "Suspended: its pods are …".
+std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job);
 // "failed with exit code 3", "cancelled by …", for a job that has ended.
 std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 
@@ -30,14 +34,18 @@ std::string progress_text(const scheduler::Progress& progress);
 // The engine that has jobs of such ids. Error: it is no id, or there is no such engine.
 Result<std::unique_ptr<scheduler::Queue>> queue_of(const std::string& id,
                                                    const Environment& environment);
-// The job with the id that the user typed, or each task of an array. Error: it is no id, or the
-// engine does not find it; the error says why and where else to look.
-Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const std::string& text);
+// The job with the id that the user typed, or each task of an array; with a `record` (Job::number)
+// that one alone. Error: it is no id, or the engine does not find it; the error says why and where
+// else to look.
+Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const std::string& text,
+                                            const std::string& record = {});
 
 // Slurm's columns, running and waiting jobs in colours: JOBID PARTITION NAME USER ST TIME NODES
-// NODELIST(REASON); then, after an empty line, each reason for waiting in words.
+// NODELIST(REASON), and behind them STATUS, one of `status` for each job, unless all are empty;
+// then, after an empty line, each reason for waiting in words. On a terminal STATUS is shortened to
+// its width.
 std::string jobs_table(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs,
-                       const Look& look);
+                       const std::vector<std::string>& status, const Look& look);
 
 // The colour of a state.
 Colour colour_of(scheduler::JobState state);

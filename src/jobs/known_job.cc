@@ -1,7 +1,6 @@
 #include "jobs/known_job.h"
 
-#include <fmt/format.h>
-
+#include "base/text.h"
 #include "jobs/job_words.h"
 
 namespace toprun::jobs {
@@ -17,17 +16,35 @@ Result<void> add_report(KnownJob& known) {
   return {};
 }
 
+void add_files(KnownJob& known, JobFiles files) {
+  known.name = name_in(files, known.id);
+  known.story = read_story(files.folder);
+  known.files = std::move(files);
+}
+
 Result<KnownJob> known_of(const scheduler::Queue& queue, const Job& job) {
-  KnownJob known{job.id, job, files_of(queue, job), std::nullopt};
-  if (!known.files) {
+  KnownJob known = without_files(queue, job);
+  auto files = files_of(queue, job);
+  if (!files) {
     auto found = search_files(job.id, likely_folders({job}));
-    if (!found.empty()) known.files = std::move(found.front().files);
+    if (!found.empty()) files = std::move(found.front().files);
   }
+  if (files) add_files(known, *std::move(files));
   if (auto added = add_report(known); !added) return std::unexpected(added.error());
   return known;
 }
 
 }  // namespace
+
+KnownJob without_files(const scheduler::Queue& queue, const Job& job) {
+  KnownJob known;
+  known.id = job.id;
+  known.job = job;
+  known.engine_words =
+      has_ended(job.state) ? end_text(queue, job) : queue.state_words(job.state_word);
+  if (known.engine_words.empty()) known.engine_words = lower(printable(job.state_word));
+  return known;
+}
 
 Result<std::vector<KnownJob>> find_known(const scheduler::JobId& id, const FoundQueue& queue,
                                          const std::string& log_dir) {
@@ -47,28 +64,42 @@ Result<std::vector<KnownJob>> find_known(const scheduler::JobId& id, const Found
   std::vector<std::string> folders = likely_folders({});
   if (!log_dir.empty()) folders.push_back(log_dir);
   for (FoundFiles& found : search_files(id.text, folders)) {
-    KnownJob forgotten{std::move(found.id), std::nullopt, std::move(found.files), std::nullopt};
+    KnownJob forgotten;
+    forgotten.id = std::move(found.id);
+    add_files(forgotten, std::move(found.files));
     if (auto added = add_report(forgotten); !added) return std::unexpected(added.error());
     all.push_back(std::move(forgotten));
   }
   return all;
 }
 
-std::string cause_of(const KnownJob& known) {
-  if (!known.report || known.report->attempts.empty()) return {};
-  return known.report->attempts.back().cause.shown();
+KnownJob with_files(KnownJob known, JobFiles files) {
+  add_files(known, std::move(files));
+  (void)add_report(known);
+  return known;
 }
 
-std::string end_with_cause(const scheduler::Queue& queue, const KnownJob& known) {
-  std::string words;
-  if (known.job && has_ended(known.job->state)) {
-    words = end_text(queue, *known.job);
-  } else if (known.report && known.report->exit_code) {
-    words = fmt::format("ended with exit code {}", *known.report->exit_code);
+KnownJob known_job(const scheduler::Queue& queue, const Job& job) {
+  KnownJob known = without_files(queue, job);
+  auto files = files_of(queue, job);
+  return files ? with_files(std::move(known), *std::move(files)) : known;
+}
+
+std::vector<KnownJob> forgotten_jobs(const scheduler::Queue& queue, const std::string& id) {
+  std::vector<KnownJob> all;
+  const auto parsed = scheduler::parse_job_id(id);
+  const auto jobs = parsed ? queue.find(*parsed) : std::unexpected(parsed.error());
+  if (!jobs || !jobs->empty()) return all;
+  for (const FoundFiles& found : search_files(id, likely_folders({}))) {
+    all.push_back(forgotten_job(found));
   }
-  const std::string cause = cause_of(known);
-  if (cause.empty()) return words;
-  return words.empty() ? cause : fmt::format("{}: {}", words, cause);
+  return all;
+}
+
+KnownJob forgotten_job(const FoundFiles& found) {
+  KnownJob known;
+  known.id = found.id;
+  return with_files(std::move(known), found.files);
 }
 
 }  // namespace toprun::jobs

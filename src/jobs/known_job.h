@@ -7,15 +7,19 @@
 
 #include "jobs/job_files.h"
 #include "jobs/job_report.h"
+#include "jobs/job_story.h"
 #include "scheduler/queue.h"
 
 namespace toprun::jobs {
 
-// One job, its files on disk, and its run's own report.
+// One job: what its engine says, its files on disk, our own story of it and its run's report.
 struct KnownJob {
   std::string id;
   std::optional<scheduler::Job> job;  // unset: only its files are known
+  std::string engine_words;  // its state in words, or how it ended; empty: only its files are known
   std::optional<JobFiles> files;
+  Outside name;  // by its files
+  JobStory story;
   std::optional<JobReport> report;
 };
 
@@ -26,10 +30,13 @@ using FoundQueue = Result<std::unique_ptr<scheduler::Queue>>;
 Result<std::vector<KnownJob>> find_known(const scheduler::JobId& id, const FoundQueue& queue,
                                          const std::string& log_dir = {});
 
-// How the last attempt of its run ended, in words; empty: successfully, or there is no record.
-std::string cause_of(const KnownJob& known);
-
-// How a job ended, with the cause from its run's report: "failed, exit code 3: rank 0 on n0 …".
-std::string end_with_cause(const scheduler::Queue& queue, const KnownJob& known);
+// The same for lists: a report that cannot be read is none.
+KnownJob known_job(const scheduler::Queue& queue, const scheduler::Job& job);
+KnownJob forgotten_job(const FoundFiles& found);
+// What the files below the current folder tell of jobs of this id, where the engine answers that it
+// does not know them.
+std::vector<KnownJob> forgotten_jobs(const scheduler::Queue& queue, const std::string& id);
+KnownJob with_files(KnownJob known, JobFiles files);
+KnownJob without_files(const scheduler::Queue& queue, const scheduler::Job& job);
 
 }  // namespace toprun::jobs

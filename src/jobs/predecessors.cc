@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "jobs/after_setup.h"
+#include "jobs/job_told.h"
 #include "options/given.h"
 
 namespace toprun::jobs {
@@ -26,17 +27,17 @@ bool lives(const KnownJob& known) {
 // The engine's state has priority over the run's own report.
 std::optional<int> code_of(const KnownJob& known) {
   if (known.job) return exit_code_of(*known.job);
-  return known.report ? known.report->exit_code : std::nullopt;
+  return told(known).exit_code;
 }
 
 std::string_view wanted(Demand demand) {
   return demand == Demand::ok ? "ended with 0" : "failed";
 }
 
-std::string words_of(const FoundQueue& queue, const std::vector<KnownJob>& known) {
+std::string words_of(const std::vector<KnownJob>& known) {
   for (const KnownJob& one : known) {
-    if (!queue || lives(one) || code_of(one).value_or(0) == 0) continue;
-    return end_with_cause(**queue, one);
+    if (lives(one) || code_of(one).value_or(0) == 0) continue;
+    return told(one).words;
   }
   return "ended with 0";
 }
@@ -46,19 +47,19 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
   const std::string& id = after.job.text;
   const Fate fate = fate_of(known);
   if (fate == Fate::unknown) {
-    return fail(label, fmt::format("nobody knows job {}: {}", id, (*queue)->forgets(after.job)),
+    return fail(label, fmt::format("job {} is unknown: {}", id, (*queue)->forgets(after.job)),
                 fmt::format("toprun jobs lists yours; --dependency {} leaves it to {}",
                             dependency_text(after), (*queue)->engine_in_words()));
   }
   if (fate == Fate::ended) {
     return fail(
         label,
-        fmt::format("nobody knows how job {} ended: {} has forgotten it, and its "
+        fmt::format("it is not known how job {} ended: {} has forgotten it, and its "
                     "files do not tell",
                     id, (*queue)->engine_in_words()),
         fmt::format("look at it with toprun status {}; --after {}:any takes it as it is", id, id));
   }
-  return fail(label, fmt::format("job {} {}", id, words_of(queue, known)),
+  return fail(label, fmt::format("job {} {}", id, words_of(known)),
               after.demand == Demand::ok
                   ? fmt::format("start it again, or begin in any case with --after {}:any", id)
                   : "leave --after out");

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
+#include "base/console.h"
 #include "base/text.h"
 #include "jobs/job_end.h"
 #include "jobs/job_files.h"
+#include "jobs/job_told.h"
 #include "jobs/job_words.h"
+#include "jobs/known_job.h"
 #include "view/columns.h"
 
 namespace toprun::jobs {
@@ -19,46 +21,28 @@ namespace {
 using nlohmann::json;
 using scheduler::Job;
 
-// The last attempt's: it is what the job ended by.
-std::string cause_in(const JobReport& report) {
-  return report.attempts.empty() ? std::string() : report.attempts.back().cause.shown();
+EndedJob ended_job(const KnownJob& known) {
+  JobTold what = told(known);
+  return {known.id, std::move(what.name), what.ended, what.exit_code, std::move(what.words)};
 }
 
-std::optional<JobReport> report_of(const JobFiles& files) {
-  auto report = read_report(files.report());
-  return report ? std::move(*report) : std::nullopt;
-}
-
-EndedJob known_to_engine(const scheduler::Queue& queue, const Job& job) {
-  EndedJob out{job.id, job.name, job.ended, exit_code_of(job), end_text(queue, job)};
-  if (job.end == scheduler::JobEnd::dependency) {
+EndedJob known_to_engine(const scheduler::Queue& queue, const Job& job,
+                         const std::vector<FoundFiles>& left) {
+  KnownJob known = known_job(queue, job);
+  const auto files = std::ranges::find(left, job.id, &FoundFiles::id);
+  if (!known.files && files != left.end()) known = with_files(std::move(known), files->files);
+  EndedJob out = ended_job(known);
+  if (job.end == scheduler::JobEnd::dependency && !known.story.cancelled) {
     out.how = ending_of(queue, job, {}).words;
-    return out;
   }
-  const auto files = files_of(queue, job);
-  const auto report = files ? report_of(*files) : std::nullopt;
-  if (!report) return out;
-  if (const std::string cause = cause_in(*report); !cause.empty()) out.how = cause;
-  if (report->exit_code) out.exit_code = report->exit_code;
   return out;
 }
 
-// "train" of "logs/train.17.out".
-std::string name_in(const JobFiles& files, const std::string& id) {
-  if (files.own.empty()) return {};
-  const std::string name = std::filesystem::path(files.own.front()).filename().string();
-  const std::string end = "." + id + ".out";
-  return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
-}
-
-// nullopt: it left no report, or it may still run.
+// nullopt: they do not tell that it has ended, as a job that may still run.
 std::optional<EndedJob> by_its_files(const FoundFiles& found) {
-  const auto report = report_of(found.files);
-  if (!report || !report->exit_code) return std::nullopt;
-  std::string how = cause_in(*report);
-  if (how.empty()) how = fmt::format("ended with exit code {}", *report->exit_code);
-  return EndedJob{found.id, name_in(found.files, found.id), report->updated, report->exit_code,
-                  std::move(how)};
+  const KnownJob known = forgotten_job(found);
+  if (!told(known).is_over) return std::nullopt;
+  return ended_job(known);
 }
 
 }  // namespace
@@ -66,15 +50,21 @@ std::optional<EndedJob> by_its_files(const FoundFiles& found) {
 Result<std::vector<EndedJob>> ended_jobs(const scheduler::Queue* queue, std::uint32_t uid,
                                          std::size_t most) {
   std::vector<EndedJob> all;
-  std::vector<Job> told;
+  std::vector<Job> ended, active;
   if (queue != nullptr) {
     auto answer = queue->ended(uid);
     if (!answer) return std::unexpected(answer.error());
-    told = *std::move(answer);
+    ended = std::move(answer->jobs);
+    auto others = queue->jobs(uid);
+    if (!others) return std::unexpected(others.error());
+    active = std::move(others->jobs);
+    for (const std::string& line : answer->untold) say(line);
   }
-  for (const Job& job : told) all.push_back(known_to_engine(*queue, job));
-  for (const FoundFiles& found : all_files(likely_folders({}))) {
+  const auto left = all_files(likely_folders({}));
+  for (const Job& job : ended) all.push_back(known_to_engine(*queue, job, left));
+  for (const FoundFiles& found : left) {
     if (std::ranges::find(all, found.id, &EndedJob::id) != all.end()) continue;
+    if (std::ranges::find(active, found.id, &Job::id) != active.end()) continue;
     if (auto job = by_its_files(found)) all.push_back(*std::move(job));
   }
   std::ranges::stable_sort(all, [](const EndedJob& a, const EndedJob& b) {

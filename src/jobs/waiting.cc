@@ -58,6 +58,13 @@ std::string ahead_text(std::int64_t ahead) {
                      ahead == 1 ? "has" : "have");
 }
 
+// Where the engine itself tells a job's place.
+std::string place_text(std::int64_t ahead) {
+  if (ahead == 0) return "it is the first in its queue";
+  return fmt::format("{} of its queue {} first", counted(ahead, "waiting job"),
+                     ahead == 1 ? "comes" : "come");
+}
+
 // Of the jobs that hold nodes of its partition, the first that must end.
 std::string first_end(const Job& job, const std::vector<Job>& all, WallTime now) {
   const Job* first = nullptr;
@@ -100,6 +107,10 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
   for (std::string& phrase : dependencies(job.dependency, all)) {
     out.reasons.push_back(std::move(phrase));
   }
+  if (job.ahead) {
+    out.ahead = job.ahead;
+    out.reasons.push_back(place_text(*job.ahead));
+  }
   if (!out.needs_room) return out;
   out.ahead = jobs_ahead(job, all);
   if (out.ahead) out.reasons.push_back(ahead_text(*out.ahead));
@@ -109,12 +120,16 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
   return out;
 }
 
+bool needs_others(const Job& job) {
+  return job.state == JobState::pending && (!job.dependency.empty() || waits_for_room(job.reason));
+}
+
 Waiting waiting(const Queue& queue, const Job& job) {
   if (job.state != JobState::pending) return {};
   const auto starts = queue.starts(job.uid);
-  const auto all = queue.jobs(std::nullopt);
+  const auto all = needs_others(job) ? queue.jobs(std::nullopt) : scheduler::JobList();
   const std::vector<Job> none;
-  return waiting(queue, job, starts ? *starts : none, all ? *all : none,
+  return waiting(queue, job, starts ? *starts : none, all ? all->jobs : none,
                  std::chrono::system_clock::now());
 }
 

@@ -12,7 +12,7 @@ namespace toprun::jobs {
 struct Waiting {
   std::vector<std::string> reasons;   // whole phrases: why, the jobs it depends on, what is ahead
   bool needs_room = false;            // it waits for nodes and for nothing else
-  std::optional<std::int64_t> ahead;  // waiting jobs of its partition with a higher priority
+  std::optional<std::int64_t> ahead;  // waiting jobs that come before it
   std::optional<WallTime> start;      // expected by the engine
 };
 
@@ -21,6 +21,9 @@ struct Waiting {
 Waiting waiting(const scheduler::Queue& queue, const scheduler::Job& job,
                 const std::vector<scheduler::Job>& starts, const std::vector<scheduler::Job>& all,
                 WallTime now);
+// Whether what it waits for depends on other jobs, so that `all` is worth asking for.
+bool needs_others(const scheduler::Job& job);
+
 // The same from new queries to the engine, without the parts that it does not answer.
 Waiting waiting(const scheduler::Queue& queue, const scheduler::Job& job);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/counted.h"
 #include "base/text.h"
 
 namespace toprun::measure {
@@ -72,6 +73,19 @@ Result<std::vector<Ranks>> subsets(const Request& request, std::span<const Peer>
   return found;
 }
 
+// Why an order of these ranks is not measured.
+std::string dropped_words(const Cell& same, const std::string& order, bool has_other_sets) {
+  const std::string where = has_other_sets
+                                ? fmt::format(" of {} on {}", counted(same.ranks.size(), "rank"),
+                                              counted(same.nodes, "node"))
+                                : "";
+  if (same.order == order) {
+    return fmt::format("order {}{} is named twice and measured once", order, where);
+  }
+  return fmt::format("order {}{} is left out: it is the same as order {}", order, where,
+                     same.order);
+}
+
 }  // namespace
 
 std::string domain_of(const Peer& peer) {
@@ -84,7 +98,7 @@ std::optional<std::size_t> Cell::position_of(std::size_t rank) const {
   return static_cast<std::size_t>(found - ranks.begin());
 }
 
-Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> peers) {
+Result<Compared> compared(const Request& request, std::span<const Peer> peers) {
   const auto sets = subsets(request, peers);
   if (!sets) return std::unexpected(sets.error());
   std::vector<std::string> orders = request.orders;
@@ -94,17 +108,19 @@ Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> pe
   std::vector<std::string> fabrics = request.fabrics;
   if (fabrics.empty()) fabrics.emplace_back();
   const std::vector<std::string> first_fabric = {fabrics.front()};
-  std::vector<Cell> found;
+  Compared found;
   for (const Ranks& set : *sets) {
+    const std::size_t nodes = by_node(peers, set).size();
     for (const std::string& order : orders) {
       const Ranks ranks = in_order(peers, set, order);
-      const bool known =
-          std::ranges::any_of(found, [&](const Cell& other) { return other.ranks == ranks; });
-      if (known) continue;
-      const std::size_t nodes = by_node(peers, set).size();
+      const auto same = std::ranges::find(found.cells, ranks, &Cell::ranks);
+      if (same != found.cells.end()) {
+        found.dropped.push_back(dropped_words(*same, order, sets->size() > 1));
+        continue;
+      }
       for (const std::string& backend : backends) {
         for (const std::string& fabric : nodes == 1 ? first_fabric : fabrics) {
-          found.push_back({backend, fabric, order, nodes, ranks});
+          found.cells.push_back({backend, fabric, order, nodes, ranks});
         }
       }
     }

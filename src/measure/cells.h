@@ -34,11 +34,16 @@ struct Cell {
   std::optional<std::size_t> position_of(std::size_t rank) const;
 };
 
+struct Compared {
+  std::vector<Cell> cells;
+  // What the request names and would be measured twice: "worst is the same order as hostname".
+  std::vector<std::string> dropped;
+};
+
 // Every backend with every order of every set of ranks that the request names: the first nodes or
 // ranks in the network's order, which always hold rank 0. Cells of the same ranks in the same order
-// come once for each backend and
-// fabric; those of one node for the first fabric only. Error (exit_usage): more nodes or ranks than
-// there are.
-Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> peers);
+// come once for each backend and fabric; those of one node for the first fabric only. Error
+// (exit_usage): more nodes or ranks than there are.
+Result<Compared> compared(const Request& request, std::span<const Peer> peers);
 
 }  // namespace toprun::measure

@@ -69,7 +69,7 @@ Mesh::Mesh(std::size_t rank, std::string token, Fd listener)
 
 Result<Mesh> Mesh::open(std::size_t rank, std::string token) {
   auto listener = hosts::listen_on(0);
-  if (!listener) return std::unexpected(listener.error());
+  if (!listener) return std::unexpected(listener.error().error);
   return Mesh(rank, std::move(token), *std::move(listener));
 }
 

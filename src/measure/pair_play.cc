@@ -14,10 +14,12 @@ namespace {
 
 using pairs::Measured;
 using pairs::Pair;
+using pairs::State;
 using std::chrono::steady_clock;
 
 constexpr std::size_t pings = 20;
-constexpr std::uint64_t most_that_last = 100'000;  // of tiny transfers
+// After so long one more ping has to do: queues of a slow uplink hold each for seconds.
+constexpr std::chrono::milliseconds pings_last{200};
 
 double microseconds_since(steady_clock::time_point began) {
   return std::chrono::duration<double, std::micro>(steady_clock::now() - began).count();
@@ -62,24 +64,25 @@ class PairPlay::Partner {
            static_cast<double>(times - skipped);
   }
 
-  // Half of the median time of a byte that goes there and back, in µs; the partner reflects.
+  // Half of the median time of a byte that goes there and back, in µs; the partner reflects until
+  // the byte is 0.
   Result<double> latency() const {
     std::vector<double> took;
-    std::byte byte{};
-    for (std::size_t i = 0; i < pings; ++i) {
+    const auto until = steady_clock::now() + pings_last;
+    for (std::byte more{1}; more != std::byte{0};) {
       const auto began = steady_clock::now();
-      auto done = send(std::span(&byte, 1));
-      if (done) done = receive(std::span(&byte, 1));
+      if (took.size() + 1 == pings || (!took.empty() && began >= until)) more = std::byte{0};
+      auto done = send(std::span(&more, 1));
+      if (done) done = receive(std::span(&more, 1));
       if (!done) return std::unexpected(done.error());
       took.push_back(microseconds_since(began));
     }
     return bench::median(std::move(took)) / 2;
   }
   Result<double> reflect() const {
-    std::byte byte{};
-    for (std::size_t i = 0; i < pings; ++i) {
-      auto done = receive(std::span(&byte, 1));
-      if (done) done = send(std::span(&byte, 1));
+    for (std::byte more{1}; more != std::byte{0};) {
+      auto done = receive(std::span(&more, 1));
+      if (done) done = send(std::span(&more, 1));
       if (!done) return std::unexpected(done.error());
     }
     return 0.0;
@@ -113,9 +116,9 @@ Measured measured_from(std::string_view text, std::size_t round) {
           number(2),
           number(3),
           number(4),
-          state == 0   ? pairs::State::measured
-          : state == 1 ? pairs::State::hung
-                       : pairs::State::failed};
+          state == 0   ? State::measured
+          : state == 1 ? State::hung
+                       : State::failed};
 }
 
 }  // namespace
@@ -124,8 +127,12 @@ std::string PairPlay::key(std::string_view name, std::size_t rank) const {
   return fmt::format("toprun.bench/{}/pairs/{}/{}/{}", group_.self.attempt, round_, name, rank);
 }
 
-bool PairPlay::is_gone(std::size_t rank) const {
-  return std::ranges::find(gone_, rank) != gone_.end();
+bool PairPlay::is_away(std::size_t rank) const {
+  return std::ranges::find(away_, rank) != away_.end();
+}
+
+bool PairPlay::is_lost(std::size_t rank) const {
+  return std::ranges::find(lost_, rank) != lost_.end();
 }
 
 Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> rounds) {
@@ -158,51 +165,78 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
 }
 
 Result<std::vector<Measured>> PairPlay::play(const pairs::Round& round,
-                                             std::chrono::milliseconds lasts) {
+                                             std::chrono::milliseconds lasts, bool is_last) {
   lasts_ = lasts;
   const std::size_t own = group_.self.rank;
   for (const Pair& pair : round) {
-    if (pair.a != own && pair.b != own) continue;
+    if ((pair.a != own && pair.b != own) || is_missed(pair)) continue;
     const Measured measured = meet(pair);
-    if (own != pair.a && !is_gone(pair.a)) continue;
+    if (own != pair.a) continue;
     if (auto set = group_.store.set(key("pair", pair.a), text_of(measured)); !set) {
       return std::unexpected(set.error());
     }
   }
   if (auto set = group_.store.set(key("done", own), "1"); !set) return std::unexpected(set.error());
-  if (auto closed = close_round(); !closed) return std::unexpected(closed.error());
-  auto measured = own == 0 ? collect(round) : Result<std::vector<Measured>>();
+  pairs::Round met;
+  std::vector<Measured> missed;
+  for (const Pair& pair : round) {
+    if (!is_missed(pair)) {
+      met.push_back(pair);
+    } else if (own == 0) {
+      missed.push_back(left_out(pair));
+    }
+  }
+  if (auto closed = close_round(is_last); !closed) return std::unexpected(closed.error());
+  auto measured = own == 0 ? collect(met, std::move(missed)) : missed;
   ++round_;
   return measured;
 }
 
-Measured PairPlay::meet(const Pair& pair) {
-  if (is_gone(pair.a) || is_gone(pair.b)) {
-    return {pair.a, pair.b, round_, 0, 0, 0, pairs::State::hung};
+bool PairPlay::is_missed(const Pair& pair) const {
+  return is_away(pair.a) || is_away(pair.b);
+}
+
+Measured PairPlay::left_out(const Pair& pair) const {
+  const State state = is_lost(pair.a) || is_lost(pair.b) ? State::hung : State::not_measured;
+  return {pair.a, pair.b, round_, 0, 0, 0, state};
+}
+
+std::vector<Measured> PairPlay::settled(std::vector<Measured> pass) const {
+  for (Measured& one : pass) {
+    if (one.state == State::not_measured) one.state = left_out({one.a, one.b}).state;
   }
+  return pass;
+}
+
+Measured PairPlay::meet(const Pair& pair) {
   const auto began = steady_clock::now();
   const auto measured = exchange(pair);
   if (measured) return *measured;
   group_.mesh.drop(group_.self.rank == pair.a ? pair.b : pair.a);
   const bool is_hung = steady_clock::now() - began >= terms_.limit;
-  return {pair.a, pair.b, round_, 0, 0, 0, is_hung ? pairs::State::hung : pairs::State::failed};
+  return {pair.a, pair.b, round_, 0, 0, 0, is_hung ? State::hung : State::failed};
 }
 
-// As many as last long enough, but so many that a slow pair, which must not be taken for one that
-// hangs, needs no longer than the limit; 0: the first one has to do. Rank a says it.
-Result<std::uint64_t> PairPlay::agree_on_transfers(const Partner& partner, bool is_first,
-                                                   double first_us) const {
-  const auto as_long_as = [&](std::chrono::milliseconds time) {
-    const double us = std::chrono::duration<double, std::micro>(time).count();
-    return static_cast<std::uint64_t>(us / first_us);
-  };
-  const std::uint64_t wanted =
-      std::max<std::uint64_t>(terms_.transfers, std::min(as_long_as(lasts_), most_that_last));
-  std::uint64_t times = std::min(wanted, as_long_as(terms_.limit));
-  const auto bytes = std::as_writable_bytes(std::span(&times, 1));
-  const auto told = is_first ? partner.send(bytes) : partner.receive(bytes);
-  if (!told) return std::unexpected(told.error());
-  return times;
+// Probes, and says the load of the measurement. Rank b tells a how long it received, because each
+// knows one direction only, and a decides.
+Result<PairLoad> PairPlay::agree_on_load(const Partner& partner, bool is_first,
+                                         std::span<std::byte> out, std::span<std::byte> in) const {
+  PairLoad load = first_load(terms_);
+  while (load.is_probe()) {
+    const auto took = partner.exchange(out.first(load.bytes), in.first(load.bytes), 1);
+    if (!took) return std::unexpected(took.error());
+    double slowest_us = *took;
+    const auto told = std::as_writable_bytes(std::span(&slowest_us, 1));
+    if (auto done = is_first ? partner.receive(told) : partner.send(told); !done) {
+      return std::unexpected(done.error());
+    }
+    if (is_first) load = next_load(terms_, load, std::max(*took, slowest_us), lasts_);
+    const auto next = std::as_writable_bytes(std::span(&load, 1));
+    if (auto done = is_first ? partner.send(next) : partner.receive(next); !done) {
+      return std::unexpected(done.error());
+    }
+  }
+  return load;
 }
 
 // Both directions at once: the pairs of a round then load the network alike all the time. Rank b
@@ -217,64 +251,73 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
   std::vector<std::byte> out(terms_.bytes);
   std::vector<std::byte> in(terms_.bytes);
   const auto latency = is_first ? partner.latency() : partner.reflect();
-  // The first one opens the connection's window.
-  const auto opened = latency ? partner.exchange(out, in, 1) : latency;
-  if (!opened) return std::unexpected(opened.error());
-  const auto times = agree_on_transfers(partner, is_first, *opened);
-  if (!times) return std::unexpected(times.error());
-  const auto took = *times > 0 ? partner.exchange(out, in, *times) : opened;
+  if (!latency) return std::unexpected(latency.error());
+  const auto load = agree_on_load(partner, is_first, out, in);
+  if (!load) return std::unexpected(load.error());
+  const std::span sent = std::span(out).first(load->bytes);
+  const auto took = partner.exchange(sent, std::span(in).first(load->bytes), load->times);
   if (!took) return std::unexpected(took.error());
-  double own = gbps(terms_.bytes, *took);
+  double own = gbps(load->bytes, *took);
   double others = 0;
   const auto done = is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
                              : partner.send(std::as_bytes(std::span(&own, 1)));
   if (!done) return std::unexpected(done.error());
   group_.mesh.drop(other);
-  return Measured{pair.a, pair.b, round_, others, own, *latency, pairs::State::measured};
+  return Measured{pair.a, pair.b, round_, others, own, *latency, State::measured};
 }
 
-// Rank 0 waits for all and tells who is gone; the others wait for that.
-Result<void> PairPlay::close_round() {
-  const std::string where = key("gone", 0);
-  const std::string_view keys[] = {where};
-  if (group_.self.rank != 0) {
-    const auto there = group_.store.wait(keys, 2 * round_limit());
-    if (!there) return std::unexpected(there.error());
-    if (!*there) return fail("rank 0 does not come out of a round");
-    const auto text = group_.store.get(where);
-    if (!text) return std::unexpected(text.error());
-    gone_.clear();
-    for (const std::string_view rank : words(*text)) {
-      gone_.push_back(static_cast<std::size_t>(parse_int(rank).value_or(0)));
-    }
-    return {};
-  }
+// Rank 0 waits for all and tells who is away; the others wait for that.
+Result<void> PairPlay::close_round(bool is_last) {
+  const std::string where = key("away", 0);
+  if (group_.self.rank != 0) return hear_who_is_away(where);
+  const auto is_waited_for = [&](std::size_t rank) {
+    return is_last ? !is_lost(rank) : !is_away(rank);
+  };
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
-    if (!is_gone(rank)) names.push_back(key("done", rank));
+    if (is_waited_for(rank)) names.push_back(key("done", rank));
   }
   const std::vector<std::string_view> waited(names.begin(), names.end());
   const auto all = group_.store.wait(waited, round_limit());
   if (!all) return std::unexpected(all.error());
-  for (std::size_t rank = 0; rank < group_.self.size && !*all; ++rank) {
+  std::vector<std::size_t> away = lost_;
+  for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
+    if (is_lost(rank) || (*all && is_waited_for(rank))) continue;
     const std::string name = key("done", rank);
     const std::string_view one[] = {name};
     const auto there = group_.store.check(one);
     if (!there) return std::unexpected(there.error());
-    if (!*there && !is_gone(rank)) gone_.push_back(rank);
+    if (!*there) away.push_back(rank);
   }
-  return group_.store.set(where, fmt::format("{}", fmt::join(gone_, " ")));
+  away_ = std::move(away);
+  if (is_last) lost_ = away_;
+  return group_.store.set(where, fmt::format("{}", fmt::join(away_, " ")));
 }
 
-Result<std::vector<Measured>> PairPlay::collect(const pairs::Round& round) {
-  std::vector<Measured> found;
-  for (const Pair& pair : round) {
+Result<void> PairPlay::hear_who_is_away(const std::string& where) {
+  const std::string_view keys[] = {where};
+  const auto there = group_.store.wait(keys, 2 * round_limit());
+  if (!there) return std::unexpected(there.error());
+  if (!*there) return fail("rank 0 does not come out of a round");
+  const auto text = group_.store.get(where);
+  if (!text) return std::unexpected(text.error());
+  away_.clear();
+  for (const std::string_view rank : words(*text)) {
+    away_.push_back(static_cast<std::size_t>(parse_int(rank).value_or(0)));
+  }
+  return {};
+}
+
+// Adds them to what was found before.
+Result<std::vector<Measured>> PairPlay::collect(const pairs::Round& met,
+                                                std::vector<Measured> found) {
+  for (const Pair& pair : met) {
     const std::string name = key("pair", pair.a);
     const std::string_view one[] = {name};
     const auto there = group_.store.check(one);
     if (!there) return std::unexpected(there.error());
     if (!*there) {
-      found.push_back({pair.a, pair.b, round_, 0, 0, 0, pairs::State::hung});
+      found.push_back({pair.a, pair.b, round_, 0, 0, 0, State::hung});
       continue;
     }
     const auto text = group_.store.get(name);

@@ -25,7 +25,7 @@ class ProgressLines {
   explicit ProgressLines(Time began) : last_(began) {}
 
   // The line that is due at `now`, if one is: "64 MiB, about 40 s left". The time left goes by the
-  // pace since the last line.
+  // pace since the last line. Of what is done there is nothing to say.
   std::optional<std::string> at(const Progress& progress, Time now);
 
  private:

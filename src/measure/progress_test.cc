@@ -16,7 +16,13 @@ TEST(ProgressLines, ComeNowAndThenWithTheTimeLeft) {
   EXPECT_EQ(lines.at({"2 KiB", 30, 100}, began + seconds(29)), std::nullopt);
   // 60 in the last 20 s.
   EXPECT_EQ(lines.at({"4 KiB", 70, 100}, began + seconds(40)), "4 KiB, about 10.0 s left");
-  EXPECT_EQ(lines.at({"4 KiB", 110, 100}, began + seconds(50)), "4 KiB, about 0 ms left");
+  EXPECT_EQ(lines.at({"4 KiB", 99.9, 100}, began + seconds(50)), "4 KiB");
+}
+
+TEST(ProgressLines, SayNothingOnceAllIsDone) {
+  ProgressLines lines(began);
+  EXPECT_EQ(lines.at({"all pairs, round 7 of 7", 7, 7}, began + seconds(20)), std::nullopt);
+  EXPECT_EQ(lines.at({"more than was expected", 8, 7}, began + seconds(30)), std::nullopt);
 }
 
 TEST(ProgressLines, TellNoTimeWithoutAPace) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/outside.h"
+
 // What ranks and their hosts use.
 namespace toprun::meter {
 
@@ -17,12 +19,17 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
+inline constexpr std::size_t longest_last_line = 200;  // bytes
+
 // A rank, with the processes below it.
 struct Rank {
   std::optional<double> cpus;  // busy on average since the look before; unset at the first
   std::optional<std::uint64_t> memory_bytes;              // resident; what they share counts twice
   std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: none yet
   std::optional<Gpu> gpu = {};
+  // What its output shows last, without secrets; longest_last_line at most. Empty: none, or not
+  // told.
+  Outside last_line = {};
 
   bool operator==(const Rank&) const = default;
 };

@@ -44,12 +44,32 @@ constexpr std::chrono::seconds secret_limit{15};
 constexpr std::chrono::seconds end_step_limit{10};
 constexpr std::chrono::milliseconds word_limit{2'000};  // to find the root, only to tell it why not
 constexpr std::chrono::seconds between_rival_looks{2};
+// How long an owner of the endpoint's address may take to become the root.
+constexpr std::chrono::seconds owner_limit{10};
+constexpr std::chrono::milliseconds between_owner_looks{200};
 constexpr int last_watcher = 3;  // the nodes 1 … 3 look whether the root is there
 
 bool is_own(const hosts::Address& address) {
   if (address.is_loopback()) return true;
   const auto own = hosts::local_addresses();
   return own && std::ranges::find(*own, address, &hosts::LocalAddress::address) != own->end();
+}
+
+// Whether an agent at the endpoint is the job's root, as where the endpoint is another node's
+// address. Agents that an engine starts together come within seconds.
+asio::awaitable<bool> another_becomes_root(Session& session) {
+  const plan::Job& job = session.job;
+  const auto deadline = std::chrono::steady_clock::now() + owner_limit;
+  Timer pause(session.io);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto there = co_await rendezvous::who_listens(
+        session.pool, job.root_host, job.ports.front(), session.identity, job.patience);
+    const bool is_root = there && there->role == rendezvous::Role::root;
+    if (is_root && there->job == session.identity.job) co_return true;
+    pause.expires_after(between_owner_looks);
+    co_await pause.async_wait(quietly);
+  }
+  co_return false;
 }
 
 // Whether the root is, or may be, on this very host; which may not be able to resolve its own name.
@@ -62,9 +82,10 @@ asio::awaitable<bool> root_is_here(Session& session) {
   co_return std::ranges::any_of(*addresses, is_own);
 }
 
-// Addresses at which peers may reach this host. The root lists the connection's own before these.
-asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
-  std::vector<std::string> texts;
+// Addresses at which peers may reach this host. The root lists the connection's own before these,
+// but behind one that the user named.
+asio::awaitable<void> take_own_addresses(Session& session, rendezvous::Join& join) {
+  std::vector<std::string>& texts = join.addresses;
   const auto add = [&](const hosts::Address& address) {
     if (address.is_loopback() || address.is_link_local()) return;
     if (texts.size() == rendezvous::most_addresses) return;
@@ -74,13 +95,13 @@ asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
   if (named) {
     const auto found = co_await hosts::resolve_beside(session.pool, *named, own_name_limit);
     if (found) std::ranges::for_each(*found, add);
+    join.address_is_named = !texts.empty();
   }
   if (const auto own = hosts::local_addresses()) {
     std::ranges::for_each(hosts::reachable_among(*own, rendezvous::most_addresses), add);
   }
   // A host without a network has agents and ranks of its own alone.
   if (texts.empty()) texts.push_back(hosts::loopback().text());
-  co_return texts;
 }
 
 asio::awaitable<rendezvous::Join> introduce(Session& session, Look& look) {
@@ -97,7 +118,7 @@ asio::awaitable<rendezvous::Join> introduce(Session& session, Look& look) {
   join.task = job.place.task ? job.place.task : job.place.task_in_order;
   join.role = job.options.role;
   join.max_restarts = job.options.max_restarts;
-  if (job.several_processes()) join.addresses = co_await own_addresses(session);
+  if (job.several_processes()) co_await take_own_addresses(session, join);
   join.store_port = session.port;
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
@@ -207,21 +228,21 @@ asio::awaitable<void> end_the_others(Session& session) {
   co_await session.pool.answer<bool>(std::move(end), end_step_limit);
 }
 
-// Whether the port's holder, as listen_on() names it, may be an agent of ours on this host.
-bool is_held_by_toprun(const Error& cannot_listen) {
+// Whether the port's holder may be an agent of ours on this host.
+bool is_held_by_toprun(const hosts::CannotListen& trouble) {
   const auto own = read_file("/proc/self/comm");
-  return own && cannot_listen.fix.starts_with(fmt::format("{} (pid ", trim(*own)));
+  return own && trouble.holder && trouble.holder->name == trim(*own);
 }
 
-asio::awaitable<int> be_member(Session& session, Secret secret, std::optional<Error> cannot_listen,
-                               Look& look) {
+asio::awaitable<int> be_member(Session& session, Secret secret,
+                               const std::optional<hosts::CannotListen>& trouble, Look& look) {
   const plan::Job& job = session.job;
   session.door.become_agent();
   const probes::CloudProbe cloud(session.io, job);
   const probes::NvlinkProbe nvlink(session.pool, job);
   rendezvous::RootAddress where{job.root_host, job.ports,           job.port_is_ours_to_choose, {},
                                 job.nnodes,    job.other_root_hosts};
-  if (cannot_listen && !is_held_by_toprun(*cannot_listen)) where.taken = std::move(cannot_listen);
+  if (trouble && !is_held_by_toprun(*trouble)) where.taken = trouble->error;
   if (job.place.task && !job.place.root_candidates.empty()) {
     where.hint =
         fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
@@ -299,8 +320,8 @@ void tell_the_trust(const Session& session, const Secret& secret, bool root) {
 
 struct Place {
   bool is_root;
-  bool owns_endpoint;                       // where the others look for the root
-  std::optional<Error> cannot_listen = {};  // not the root, though this host has its address
+  bool owns_endpoint;                               // where the others look for the root
+  std::optional<hosts::CannotListen> trouble = {};  // not the root, though its address is here
 };
 
 // Binds the port and decides who is root: the configured agent, else the first that binds the job's
@@ -309,27 +330,37 @@ asio::awaitable<Result<Place>> take_place(Session& session) {
   const plan::Job& job = session.job;
   if (!job.several_processes()) {
     auto listening = session.listen(true, false);
-    if (!listening) co_return std::unexpected(listening.error());
+    if (!listening) co_return std::unexpected(listening.error().error);
     co_return Place{true, true};
   }
   const bool here = co_await root_is_here(session);
-  session.leaves_endpoint =
-      job.is_root.value_or(false) && !here && !job.root_beside_endpoint.empty();
-  if (session.leaves_endpoint) {
+  bool is_root = job.is_root.value_or(here);
+  if (!is_root && job.is_root_if_no_other && !co_await another_becomes_root(session)) {
+    is_root = session.leaves_endpoint = true;
+    say(
+        fmt::format("no node of the job has become its root at {} within {} s: the others find the "
+                    "root here, on {}, where rank 0 is",
+                    job.root_host, owner_limit.count(), job.place.node_name));
+  } else if (is_root && !here && !job.root_beside_endpoint.empty()) {
+    session.leaves_endpoint = true;
     say(
         fmt::format("{} is not an address of {}, the job's first node, where the root is: the "
                     "others find it by that name",
                     job.root_host, job.root_beside_endpoint));
   }
   Place member{false, here};
-  if (job.is_root.value_or(here)) {
+  if (is_root) {
     auto listening = session.listen(true, here);
     if (listening) co_return Place{true, here};
-    if (job.is_root) co_return std::unexpected(listening.error());
-    member.cannot_listen = std::move(listening.error());
+    if (job.is_root || session.leaves_endpoint) {
+      co_return std::unexpected(listening.error().error);
+    }
+    member.trouble = std::move(listening.error());
   }
-  auto listening = session.listen(false, here);
-  if (!listening) co_return std::unexpected(listening.error());
+  // Of several processes on a host, one may become the root once it has waited for another.
+  const bool may_be_here = here || (job.place.task && !job.root_beside_endpoint.empty());
+  auto listening = session.listen(false, may_be_here);
+  if (!listening) co_return std::unexpected(listening.error().error);
   co_return member;
 }
 
@@ -347,8 +378,7 @@ asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orde
   };
   auto chosen = co_await session.pool.answer<Result<Secret>>(std::move(choose), secret_limit);
   if (chosen) co_return *std::move(chosen);
-  co_return fail("the secret of the job",
-                 fmt::format("not there within {} s", secret_limit.count()),
+  co_return fail("the secret of the job", Pool::words_for(chosen.error(), secret_limit),
                  "see whether munge, or the file system of TOPRUN_SECRET_FILE, hangs");
 }
 
@@ -393,7 +423,7 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   if (place->is_root) {
     co_return co_await be_root(session, *std::move(secret), place->owns_endpoint, look);
   }
-  co_return co_await be_member(session, *std::move(secret), place->cannot_listen, look);
+  co_return co_await be_member(session, *std::move(secret), place->trouble, look);
 }
 
 // The run is over and reported, and nothing handles a signal any more: it would make another exit

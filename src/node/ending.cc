@@ -5,6 +5,8 @@
 #include "base/console.h"
 #include "node/node_log.h"
 #include "node/streams.h"
+#include "scheduler/engine.h"
+#include "scheduler/exit_codes.h"
 #include "show/record.h"
 
 namespace toprun::node {
@@ -32,7 +34,28 @@ std::string kept_log(const plan::Options& options, const run::AttemptCourse& att
                      (kept & stderr_stream) != 0 ? "stderr" : "stdout");
 }
 
+std::pair<view::CauseKind, int> end_of(scheduler::Stop::Reason reason) {
+  using Reason = scheduler::Stop::Reason;
+  using view::CauseKind;
+  switch (reason) {
+    case Reason::preemption:
+      return {CauseKind::preempted, exit_preempted};
+    case Reason::requeue:
+      return {CauseKind::requeued, exit_preempted};
+    case Reason::time_limit:
+      return {CauseKind::time_limit, scheduler::exit_time_limit};
+  }
+  return {CauseKind::interrupted, exit_failure};
+}
+
 }  // namespace
+
+run::EngineTold why_stopped(const Environment& environment) {
+  auto stop = scheduler::why_stopped(environment);
+  if (!stop) return {};
+  const auto [kind, exit_code] = end_of(stop->reason);
+  return {run::EngineTold::Stop{kind, exit_code, std::move(stop->words)}};
+}
 
 std::string summary(const plan::Job& job, const run::Course& course) {
   return view::last_line(show::record_of(job, course));

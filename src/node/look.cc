@@ -26,8 +26,12 @@ constexpr std::chrono::milliseconds stale_after{2'000};
 
 using Network = std::shared_ptr<fabric::NodeFabric>;
 
+// --fabric off leaves the ranks' variables alone; it is looked at all the same for what asks for
+// it.
 bool needs_network(const plan::Job& job) {
-  return job.several_processes() && (job.options.fabric != "off" || job.options.require_rdma);
+  const plan::Options& options = job.options;
+  return job.several_processes() && (options.fabric != "off" || options.require_rdma ||
+                                     options.fabric_proof == plan::FabricProof::on);
 }
 
 // If the profile has a script, it is sourced.
@@ -106,10 +110,10 @@ void Look::begin() {
 }
 
 template <class T>
-void Look::ask(std::function<T()> look, std::optional<T> State::* answer) {
+void Look::ask(std::function<T()> look, std::optional<T> State::*answer) {
   ++state_->unanswered;
-  pool_.run<T>(look_limit, std::move(look), [state = state_, answer](std::optional<T> seen) {
-    (*state).*answer = std::move(seen);
+  pool_.run<T>(look_limit, std::move(look), [state = state_, answer](Pool::Answer<T> seen) {
+    if (seen) (*state).*answer = *std::move(seen);
     --state->unanswered;
     state->over.cancel();
   });

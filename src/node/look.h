@@ -40,7 +40,7 @@ class Look {
   struct State;
   void begin();
   template <class T>
-  void ask(std::function<T()> look, std::optional<T> State::* answer);
+  void ask(std::function<T()> look, std::optional<T> State::*answer);
 
   Pool& pool_;
   std::shared_ptr<const plan::Job> job_;

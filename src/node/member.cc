@@ -175,11 +175,12 @@ void Member::act(const run::FindStore& find) {
   workers_.reset();
   const bool here = find.assignment->store->agent == session_.agent_id;
   const int attempt = find.assignment->attempt;
-  session_.renew_store(
-      here, find.assignment->world_size,
-      {[this, assignment = find.assignment] { locate_store(*assignment); },
-       [this, attempt] { ranks_have_arrived(attempt); },
-       [this, attempt](const hang::Alarm& alarm) { push(run::RankAlarmed{attempt, alarm}); }});
+  session_.renew_store(here, find.assignment->world_size,
+                       {[this, assignment = find.assignment] { locate_store(*assignment); },
+                        [this, attempt] { ranks_have_arrived(attempt); },
+                        [this, attempt](const hang::Alarm& alarm) {
+                          push(run::RankAlarmed{attempt, alarm});
+                        }});
 }
 
 void Member::ranks_have_arrived(int attempt) {
@@ -303,7 +304,7 @@ asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
   if (planned) co_return *std::move(planned);
   co_return fail(
       fmt::format("{}: the folders and files of its ranks", job.place.node_name),
-      fmt::format("not there after {} s", files_limit.count()),
+      Pool::words_for(planned.error(), files_limit),
       "see which file system hangs: that of the program, of --log-dir, of TMPDIR or /tmp");
 }
 
@@ -325,6 +326,8 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
                                               plans_,
                                               agent::Workers::Observer{
                                                   [this](const agent::WorkerExit& exit) {
+                                                    // An engine signals rank and agent alike.
+                                                    session_.take_signals();
                                                     exits_.push_back(exit);
                                                     push(run::WorkerEnded{exit});
                                                   },
@@ -381,7 +384,8 @@ asio::awaitable<void> Member::conclude_with_proof() {
                                               network = session_.network] {
     return probes::network_use(proof, *network);
   };
-  gone.network = co_await session_.pool.answer<fabric::NetworkUse>(std::move(work), proof_limit);
+  auto use = co_await session_.pool.answer<fabric::NetworkUse>(std::move(work), proof_limit);
+  if (use) gone.network = *std::move(use);
   push(run::WorkersGone{std::move(gone)});
 }
 

@@ -64,8 +64,8 @@ class Member {
   // then, or if there is none, nothing. What a question needs of the ranks is taken when it is
   // asked.
   template <class T>
-  std::function<void(std::optional<T>)> for_attempt(int attempt, std::function<void(T)> done) {
-    return [this, attempt, done = std::move(done)](std::optional<T> answer) {
+  std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
+    return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {
       if (answer && runs(attempt)) done(*std::move(answer));
     };
   }

@@ -224,21 +224,19 @@ asio::awaitable<void> Member::stop_later(int attempt, milliseconds grace) {
 
 void Member::act(const run::MeasureWorkers& measure) {
   if (!meter_) meter_ = std::make_shared<RanksMeter>(session_.job.environment);
-  const SteadyTime now = SteadyClock::now();
-  std::vector<std::optional<milliseconds>> silences;
-  for (const auto& last : workers_->last_outputs()) {
-    silences.push_back(last ? std::optional(age(*last, now)) : std::nullopt);
-  }
+  auto said = said_by(workers_->last_outputs(), part_.assignment().world_size, SteadyClock::now());
   if (meter_->begin_gpus()) {
     // One that takes longer is left alone: it may be a driver that hangs.
     session_.pool.run<bool>(
         meter::nvidia_limit, [meter = meter_] { return meter->look_at_gpus(), true; },
-        [](std::optional<bool>) {});
+        [](const Pool::Answer<bool>&) {});
   }
   using Usage = std::optional<meter::Node>;
   session_.pool.run<Usage>(
       glance_limit,
-      [meter = meter_, ranks = running_ranks(), silences] { return meter->look(ranks, silences); },
+      [meter = meter_, ranks = running_ranks(), said = std::move(said)] {
+        return meter->look(ranks, said);
+      },
       for_attempt<Usage>(measure.attempt, [this, attempt = measure.attempt](Usage usage) {
         if (!usage) return;
         root_->send(rendezvous::to_wire(

@@ -18,6 +18,7 @@
 #include "base/last_words.h"
 #include "base/quiet_thread.h"
 #include "base/quietly.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "process/child.h"
@@ -114,7 +115,7 @@ asio::awaitable<Result<T>> NodeContainer::beside(std::function<Result<T>()> work
   auto answer = co_await pool_.answer<Result<T>>(std::move(work), runtime_limit);
   if (answer) co_return *std::move(answer);
   co_return fail(fmt::format("container on {}", job_.place.node_name),
-                 fmt::format("no answer from its files within {} s", runtime_limit.count()),
+                 "its files: " + Pool::words_for(answer.error(), runtime_limit),
                  "see which file system hangs: that of TMPDIR, of the image, of --bind");
 }
 
@@ -181,7 +182,7 @@ asio::awaitable<Result<void>> NodeContainer::look_inside() {
 }
 
 Result<void> NodeContainer::spawn(const container::Command& command) {
-  if (job_.options.verbose > 0) say("container: " + shell_quote(command.argv));
+  if (job_.options.verbose > 0) say("container: " + shown_command(command.argv));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
   Fd reading(ends[0]);
@@ -366,7 +367,7 @@ Error NodeContainer::explain(const std::string& what) const {
   return {what,
           fmt::format("{} {}{}", ground_->plan.runtime->name(), ending_words(runtime_status_),
                       said.empty() ? "" : ": " + said),
-          "try it by hand: " + shell_quote(ground_->plan.command.argv)};
+          "try it by hand: " + shown_command(ground_->plan.command.argv)};
 }
 
 void NodeContainer::tell_progress(std::string_view does) {

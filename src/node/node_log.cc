@@ -2,9 +2,10 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+
+#include "view/node_log.h"
 
 namespace toprun::node {
 namespace {
@@ -15,9 +16,7 @@ constexpr mode_t mode = 0666;  // less the umask
 
 std::optional<std::string> node_log_path(const plan::Options& options, const std::string& host) {
   if (!options.node_log) return std::nullopt;
-  std::string name = host;
-  std::ranges::replace(name, '/', '_');
-  return fmt::format("{}/{}.out", *options.node_log, name);
+  return view::node_log_path(*options.node_log, host);
 }
 
 Result<Fd> open_node_log(const std::string& path) {

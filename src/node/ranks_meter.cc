@@ -1,6 +1,7 @@
 #include "node/ranks_meter.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace toprun::node {
 namespace {
@@ -10,16 +11,16 @@ constexpr std::chrono::milliseconds gpu_patience{300};
 
 }  // namespace
 
-std::optional<meter::Node> RanksMeter::look(
-    const std::vector<RunningRank>& ranks,
-    const std::vector<std::optional<std::chrono::milliseconds>>& silences) {
+std::optional<meter::Node> RanksMeter::look(const std::vector<RunningRank>& ranks,
+                                            const std::vector<Said>& said) {
   const std::unique_lock only(looking_, std::try_to_lock);
   if (!only) return std::nullopt;
   std::vector<pid_t> pids;
   for (const RunningRank& rank : ranks) pids.push_back(found(rank));
   meter::Node node = meter_.look(pids);
-  for (std::size_t i = 0; i < std::min(node.ranks.size(), silences.size()); ++i) {
-    node.ranks[i].silence = silences[i];
+  for (std::size_t i = 0; i < std::min(node.ranks.size(), said.size()); ++i) {
+    node.ranks[i].silence = said[i].silence;
+    node.ranks[i].last_line = said[i].last_line;
   }
   const std::vector<meter::NamedGpu> gpus = gpus_.read(gpu_patience);
   for (std::size_t i = 0; i < std::min(node.ranks.size(), ranks.size()); ++i) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "meter/gpus.h"
 #include "meter/meter.h"
 #include "node/progress.h"
+#include "node/said.h"
 
 namespace toprun::node {
 
@@ -25,10 +25,9 @@ class RanksMeter {
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 
-  // `silences`: by rank, since its last output. Nothing while the look before has not ended.
-  std::optional<meter::Node> look(
-      const std::vector<RunningRank>& ranks,
-      const std::vector<std::optional<std::chrono::milliseconds>>& silences);
+  // `said`: by local rank. Nothing while the look before has not ended.
+  std::optional<meter::Node> look(const std::vector<RunningRank>& ranks,
+                                  const std::vector<Said>& said);
 
  private:
   pid_t found(const RunningRank& rank);

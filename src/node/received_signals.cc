@@ -54,17 +54,20 @@ void ReceivedSignals::add(int signal) {
   if (::sigaction(signal, &action, &former.action) == 0) former_.push_back(former);
 }
 
+void ReceivedSignals::take() {
+  Received received{};
+  while (::read(reading_.native_handle(), &received, sizeof received) == sizeof received) {
+    taken_(received);
+  }
+}
+
 void ReceivedSignals::read() {
-  reading_.async_wait(
-      boost::asio::posix::stream_descriptor::wait_read,
-      [this](const boost::system::error_code& error) {
-        if (error) return;
-        Received received{};
-        while (::read(reading_.native_handle(), &received, sizeof received) == sizeof received) {
-          taken_(received);
-        }
-        read();
-      });
+  reading_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                      [this](const boost::system::error_code& error) {
+                        if (error) return;
+                        take();
+                        read();
+                      });
 }
 
 }  // namespace toprun::node

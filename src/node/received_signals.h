@@ -30,6 +30,8 @@ class ReceivedSignals {
   ReceivedSignals& operator=(const ReceivedSignals&) = delete;
 
   void add(int signal);
+  // Calls `taken` for those that have arrived, before the event loop would.
+  void take();
 
  private:
   struct Former {

@@ -50,6 +50,19 @@ TEST(ReceivedSignals, WhatTheKeeperPassesOnIsNotLostBesideAnEnginesOwn) {
   EXPECT_EQ(taken, (std::vector<int>{SIGURG, SIGURG}));
 }
 
+TEST(ReceivedSignals, AreTakenBeforeTheLoopComesToThem) {
+  boost::asio::io_context io;
+  std::vector<int> taken;
+  ReceivedSignals signals(
+      io, [&](const ReceivedSignals::Received& received) { taken.push_back(received.signal); });
+  signals.add(SIGUSR1);
+  signals.take();
+  EXPECT_TRUE(taken.empty());
+  ::raise(SIGUSR1);
+  signals.take();
+  EXPECT_EQ(taken, std::vector<int>{SIGUSR1});
+}
+
 TEST(ReceivedSignals, LeavesNothingBehind) {
   ::signal(SIGUSR1, SIG_IGN);
   {

@@ -13,6 +13,7 @@
 #include "node/ending.h"
 #include "node/settings.h"
 #include "plan/arrange.h"
+#include "plan/spares.h"
 #include "probes/locate.h"
 #include "probes/preflight.h"
 #include "scheduler/engine.h"
@@ -28,9 +29,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// After so long the user is told what is being waited for.
-constexpr milliseconds patient_for{5'000};
-
 run::Moment now() {
   return {SteadyClock::now(), std::chrono::system_clock::now()};
 }
@@ -43,21 +41,18 @@ run::Arranged arranged(const plan::Job& job, const run::Arrange& request,
   if (own != nullptr) {
     topology::add_host_link(*map, fabric::chosen_gbps(own->devices, own->choice));
   }
+  auto spares = plan::spare_members(request, job.options, *map);
+  if (!spares) return {request.attempt, std::unexpected(std::move(spares.error())), {}};
+  std::vector<Join> members;
+  for (std::size_t i = 0; i < request.members.size(); ++i) {
+    if (!std::ranges::binary_search(*spares, i)) members.push_back(request.members[i]);
+  }
   std::vector<std::string> warnings;
   if (job.options.preflight && request.attempt == 0) {
-    warnings = probes::preflight_warnings(request.members);
+    warnings = probes::preflight_warnings(members);
   }
-  return {request.attempt, plan::arrange(request.members, job.options, *map, request.before),
-          std::move(warnings)};
-}
-
-run::EngineTold why_stopped(const Environment& environment) {
-  auto stop = scheduler::why_stopped(environment);
-  if (!stop) return {};
-  const bool preempted = stop->reason == scheduler::Stop::Reason::preemption;
-  return {run::EngineTold::Stop{
-      preempted ? view::CauseKind::preempted : view::CauseKind::time_limit,
-      preempted ? exit_preempted : scheduler::exit_time_limit, std::move(stop->words)}};
+  return {request.attempt, plan::arrange(members, job.options, *map, request.before),
+          std::move(warnings), *std::move(spares)};
 }
 
 }  // namespace
@@ -69,7 +64,8 @@ Root::Root(Services& session, rendezvous::Secret secret, std::string stage_key)
                                session.leaves_endpoint, std::move(stage_key)),
                    now()),
       presence_(session.pool, session.job),
-      report_(session.pool, session.job.options.report),
+      report_(session.pool, session.job.options.report,
+              scheduler::requeues(session.job.environment) > 0),
       notifier_(session.pool, session.job.options.notify, session.job.environment),
       picture_(session.pool, session.job, coordinator_,
                [this](const std::string& agent, const rendezvous::ToNode& message) {
@@ -78,7 +74,6 @@ Root::Root(Services& session, rendezvous::Secret secret, std::string stage_key)
       socket_(session.pool, session.job, coordinator_, picture_,
               [this](int question) { happened(run::PlacesAsked{question}); }),
       timer_(session.io),
-      arranging_(session.io),
       stage_(session.io, SteadyTime::max()) {
   if (session.terminal) {
     launch_line_.emplace(session.io, session.job, session.terminal, [this] { return launch(); });
@@ -86,17 +81,17 @@ Root::Root(Services& session, rendezvous::Secret secret, std::string stage_key)
   if (session.can_be_asked()) socket_.open();
   carry_out();
   if (job_->options.web) page_ = show::JobPage::open(session_.io, *job_, picture_);
-  session_.become_root(std::move(secret),
-                       {[this](const Join& join) {
-                          auto refused = coordinator_.admit(join);
-                          carry_out();
-                          return refused;
-                        },
-                        [this](const Join& join, std::shared_ptr<rendezvous::Link> link,
-                               std::string theirs, std::string ours) {
-                          add(join, std::move(link),
-                              {join.agent, std::move(theirs), std::move(ours)});
-                        }});
+  session_.become_root(
+      std::move(secret),
+      {[this](const Join& join) {
+         auto refused = coordinator_.admit(join);
+         carry_out();
+         return refused;
+       },
+       [this](const Join& join, std::shared_ptr<rendezvous::Link> link, std::string theirs,
+              std::string ours) {
+         add(join, std::move(link), {join.agent, std::move(theirs), std::move(ours)});
+       }});
 }
 
 std::shared_ptr<rendezvous::Link> Root::admit_own(const Join& join) {
@@ -240,20 +235,21 @@ void Root::act(run::Arrange& request) {
       happened(arranged(*job_, request, session_.network.get()));
     });
   }
-  const run::Settings& settings = coordinator_.settings();
-  arranging_.expires_after(patient_for);
-  arranging_.async_wait([this, &settings](const boost::system::error_code& answered) {
-    if (answered || coordinator_.stage() != run::Stage::arranging) return;
-    say(fmt::format("waits for {}, for {} at most", settings.order_sources,
-                    duration_text(settings.arrange_limit)));
-  });
+  const milliseconds limit = coordinator_.settings().arrange_limit;
+  const int attempt = request.attempt;
   session_.pool.run<run::Arranged>(
-      settings.arrange_limit,
+      limit,
       [job = job_, request = std::move(request), own = session_.network] {
         return arranged(*job, request, own.get());
       },
-      [this](std::optional<run::Arranged> answer) {
-        if (answer) happened(*std::move(answer));  // else the coordinator has its own limit
+      [this, limit, attempt](Pool::Answer<run::Arranged> answer) {
+        if (answer) return happened(*std::move(answer));
+        if (answer.error() == Pool::NoAnswer::late) return;  // the coordinator has its own limit
+        happened(run::Arranged{
+            attempt,
+            fail("the ranks' order could not be computed", Pool::words_for(answer.error(), limit),
+                 "see which command or file system hangs"),
+            {}});
       });
 }
 
@@ -295,13 +291,14 @@ void Root::act(const run::KeepRecord&) {
   if (!session_.job.options.report) return;
   view::RunRecord record = show::record_of(session_.job, coordinator_.course());
   record.running_at = std::chrono::system_clock::now();
+  record.spares = coordinator_.spares();
   report_.keep(std::move(record));
 }
 
 void Root::act(const run::AskEngine&) {
   session_.pool.run<run::EngineTold>(
       run::engine_limit, [job = job_] { return why_stopped(job->environment); },
-      [this](std::optional<run::EngineTold> told) {
+      [this](Pool::Answer<run::EngineTold> told) {
         happened(std::move(told).value_or(run::EngineTold{}));
       });
 }

@@ -76,7 +76,6 @@ class Root {
   boost::unordered_flat_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   Timer timer_;
   std::optional<SteadyTime> waits_until_;  // timer_
-  Timer arranging_;                        // its end tells the user what is waited for
   Timer stage_;                            // its end wakes run() and farewell()
 };
 

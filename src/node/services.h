@@ -88,6 +88,8 @@ class Services {
   virtual boost::asio::awaitable<void> last_words() = 0;
   // Whether the root opens a socket at which this user's other processes can ask the job.
   virtual bool can_be_asked() const { return true; }
+  // What this process's signals mean is told at once, and not only when the event loop comes to it.
+  virtual void take_signals() {}
 
   boost::asio::io_context& io;
   Pool pool;  // for blocking work

@@ -135,11 +135,12 @@ asio::awaitable<void> Session::last_words() {
   if (!written) own_lines.give_up();
 }
 
-Result<void> Session::listen(bool root, bool beside_root) {
+std::expected<void, hosts::CannotListen> Session::listen(bool root, bool beside_root) {
   std::vector<int> wanted = job.ports;
   if (!root) wanted = beside_root ? std::vector<int>{0} : std::vector<int>{wanted.front(), 0};
   if (root && !job.several_processes() && job.port_is_ours_to_choose) wanted.push_back(0);
-  Result<Fd> listener = fail("no port");
+  std::expected<Fd, hosts::CannotListen> listener =
+      std::unexpected(hosts::CannotListen{fail("no port").error(), {}});
   for (const int candidate : wanted) {
     listener = hosts::listen_on(candidate, job.reach());
     if (listener) break;
@@ -149,16 +150,21 @@ Result<void> Session::listen(bool root, bool beside_root) {
   store::Limits limits;
   limits.undecided = store::undecided_among(open_files);
   auto server = store::Server::without_thread(
-      std::move(*listener), limits, [this](Fd connection, std::string first_bytes) {
+      std::move(*listener), limits,
+      [this](Fd connection, std::string first_bytes) {
         const auto shared = std::make_shared<Fd>(std::move(connection));
         boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
           door.visit(std::move(*shared), bytes);
         });
-      });
-  if (!server) return std::unexpected(server.error());
+      },
+      rendezvous::busy_line(identity));
+  if (!server) return std::unexpected(hosts::CannotListen{server.error(), {}});
   store = std::move(*server);
   Fd readiness(::fcntl(store->readiness(), F_DUPFD_CLOEXEC, 0));
-  if (!readiness) return fail_errno("the store cannot start: fcntl");
+  if (!readiness) {
+    return std::unexpected(
+        hosts::CannotListen{fail_errno("the store cannot start: fcntl").error(), {}});
+  }
   store_ready_.assign(readiness.release());
   watch_store();
   return {};

@@ -36,7 +36,7 @@ class Session : public Services {
   // Binds the port of this agent's store and, at the root, of the job. With `root` it must be one
   // of the job's ports. Otherwise it is the job's first port if that is free and the root cannot be
   // on this host, else a port that the kernel chooses.
-  Result<void> listen(bool root, bool beside_root);
+  std::expected<void, hosts::CannotListen> listen(bool root, bool beside_root);
   // Reads toprun's launcher on standard input: "signal N" lines, and end of file when it ended.
   Result<void> follow_launcher();
 
@@ -55,6 +55,7 @@ class Session : public Services {
             std::function<void()> taken) override;
   boost::asio::awaitable<bool> flushed() override;
   boost::asio::awaitable<void> last_words() override;
+  void take_signals() override { signals_.take(); }
 
   const std::size_t open_files;  // the limit of this process
   rendezvous::Identity identity;

@@ -25,8 +25,7 @@ bool has_ranks_in_place(const plan::Job& job) {
 
 run::Size size_of(const plan::Job& job) {
   if (has_ranks_in_place(job)) return {job.tasks, job.tasks};
-  const bool repairable = job.is_elastic() || (job.nnodes > 1 && job.options.max_restarts > 0);
-  return {job.min_nodes, job.nnodes, repairable, plan::node_rank_is_a_wish(job.options)};
+  return {job.min_nodes, job.nnodes, job.replaces_nodes(), plan::node_rank_is_a_wish(job.options)};
 }
 
 // What is read for the order of the nodes, for messages.

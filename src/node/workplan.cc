@@ -111,7 +111,7 @@ void say_what_users_may_not_expect(const WorkRequest& request) {
   const plan::Options& options = request.job->options;
   const rendezvous::Assignment& assignment = request.assignment;
   const bool is_first_node = assignment.first_rank == 0;
-  if (is_first_node &&
+  if (options.verbose > 0 && is_first_node &&
       agent::sets_omp_num_threads(request.place.environment, assignment.local_world_size)) {
     say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
   }

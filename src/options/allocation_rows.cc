@@ -63,7 +63,7 @@ constexpr std::array allocation_flags = {
                                    "Keep groups of N nodes inside one block (topology/block)")),
     repeatable(
         only(allocations, ours(FlagId::slurm_arg, "--slurm-arg", 0, "OPTION", "", Group::allocation,
-                               "Any other option of sbatch, as --slurm-arg=--nice=100"))),
+                               "Any other option of Slurm's command, as --slurm-arg=--nice=100"))),
 
     only(of(Command::submit), ours(FlagId::on, "--on", 0, "slurm|kubernetes|runai", "TOPRUN_ON",
                                    Group::submission, "The engine to submit to", "slurm")),

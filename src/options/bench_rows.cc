@@ -54,8 +54,8 @@ constexpr std::array bench_flags = {
     own(FlagId::compared_ranks, "--ranks", 0, "N,...",
         "Measure the first N ranks for each of these"),
     own(FlagId::link_gbps, "--link-gbps", 0, "GBPS",
-        "What one node's network carries in each direction: the table tells the share that was "
-        "used",
+        "What one node's network carries in each direction: the column `wire` tells which share "
+        "of it was needed",
         "what the kernel says of rank 0's adapters"),
     own(FlagId::uplink_gbps, "--uplink-gbps", 0, "GBPS",
         "What the uplink of one innermost domain, such as a rack, carries in each direction: with "
@@ -64,8 +64,8 @@ constexpr std::array bench_flags = {
     own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
         "Fail where no byte arrives for so long, and name the rank that is waited for", "60"),
     own(FlagId::expect_busbw, "--expect-busbw", 0, "GBYTES|usual",
-        "The busbw in GB/s that the largest size is to reach, or what is usual for these GPUs; if "
-        "it does not, the exit code is 1"),
+        "The busbw in GB/s that the largest size is to reach, or what is usual for these GPUs; the "
+        "exit code tells whether it does"),
     own(FlagId::fail_below, "--fail-below", 0, "SHARE", "The share of --expect-busbw that suffices",
         "0.9"),
     also(of(Command::bench_import),
@@ -93,11 +93,10 @@ constexpr std::array bench_flags = {
              "Write the bad hosts there, one per line: sbatch --exclude=./FILE reads it")),
     only(of(Command::bench_pairs),
          own(FlagId::save, "--save", 'J', "FILE", "Keep all pairs in this file, as JSON")),
-    only(
-        of(Command::bench_compare),
-        own(FlagId::fail_below, "--fail-below", 0, "RATIO",
-            "Judge by this share of the speed before, as in 0.9, also where no spread is known: if "
-            "a figure has less of it, the exit code is 1")),
+    only(of(Command::bench_compare), own(FlagId::fail_below, "--fail-below", 0, "RATIO",
+                                         "Judge by this share of the speed before, as in 0.9, also "
+                                         "where no spread is known: the "
+                                         "exit code tells whether a figure has less of it")),
     only(of(Command::bench_compare, Command::bench_import),
          own(FlagId::collective, "--collective", 0,
              "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|"

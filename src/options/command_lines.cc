@@ -10,8 +10,6 @@ namespace {
 using Count = Operand::Count;
 
 constexpr Operand script = {"SCRIPT", Count::script, "SCRIPT", ""};
-constexpr Operand one_job = {"ID", Count::one, "ID",
-                             "As `toprun jobs` shows it: 17, or 12_3 for an array's task"};
 constexpr const char* reported_job =
     "Its id as `toprun jobs` shows it, or the file of its --report";
 
@@ -44,7 +42,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
        {{"toprun train.py --epochs 3", "one process per GPU of this machine"},
         {"toprun --nproc-per-node 4 train.py", "four processes here"},
         {"srun -N 8 toprun train.py", "eight nodes, ranks in network order"},
-        {"toprun submit --nodes 8 train.py", "the same as a job of Slurm's"},
+        {"toprun submit --nodes 8 train.py", "the same as a Slurm job"},
         {"toprun --hosts a,b[3-9] train.py", "on these hosts, started by ssh"},
         {"toprun --container pytorch.sif train.py", "in a container on each node"},
         {"toprun --via mpirun --hosts a,b train.py", "on these hosts, started by mpirun"},
@@ -88,7 +86,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
        {{"toprun shell -N 2 --gpus-per-node 4 -t 60", "then, in it: toprun train.py"},
         {"toprun shell -q debug -A NAME --gres gpu:2 -c 40", "one node, by Slurm's own words"},
         {"toprun shell --attach 1234", "on the first node of a job that runs"},
-        {"toprun shell --attach dev/1", "in the second pod of a job of Kubernetes'"}},
+        {"toprun shell --attach dev/1", "in the second pod of a Kubernetes job"}},
        {},
        {shell_grammar, file_grammar},
        {"--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--attach",
@@ -120,14 +118,20 @@ const std::vector<CommandLine>& lines_about_jobs() {
       {Command::status,
        "status",
        "What is known of one job: its state and why, its nodes and ranks, its files.",
-       {{"toprun status 17", ""}, {"toprun status report.json", "by the file of --report"}},
-       {{"JOB", Count::one, "ID|FILE", reported_job}}},
+       {{"toprun status 17", ""},
+        {"toprun status", "your latest job in this folder"},
+        {"toprun status report.json", "by the file of --report"}},
+       {{"JOB", Count::at_most_one, "ID|FILE",
+         "Its id as `toprun jobs` shows it, or the file of its --report; without it the job that "
+         "you submitted last from this folder"}}},
       {Command::logs,
        "logs",
        "What a job has printed: each host's file, then what only the engine's has.",
        {{"toprun logs -f 17", "until the job ends"},
         {"toprun logs --rank 3 17", "one rank's files"}},
-       {one_job},
+       {{"ID", Count::at_most_one, "ID",
+         "As `toprun jobs` shows it: 17, or 12_3 for an array's task; without it the job that you "
+         "submitted last from this folder"}},
        {"Lines of several hosts begin with the host's name."}},
       {Command::stacks,
        "stacks",
@@ -243,7 +247,9 @@ const std::vector<CommandLine>& lines_about_networks() {
        "net show",
        "The machine's RDMA ports and network interfaces, which of them a job uses, and why not the "
        "others.",
-       {{"toprun net show", ""}, {"toprun net show --root sos/node7", "a copy of its /sys"}}},
+       {{"toprun net show", ""},
+        {"toprun net show --to node8", "by the way to that node of the job"},
+        {"toprun net show --root sos/node7", "a copy of its /sys"}}},
       {Command::net_env,
        "net env",
        "The variables that the processes of a job on several machines get here for NCCL, Gloo and "
@@ -269,13 +275,13 @@ const std::vector<CommandLine>& lines_about_networks() {
         "the "
         "options of a launch, by their long names.",
         file_grammar},
-       {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--nproc-per-node", "--nnodes",
-        "--hosts", "--orders", "--nodes", "--format", "--save"}},
+       {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--orders", "--nodes", "--format",
+        "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
       {Command::bench_pairs,
        "bench pairs",
        "Measures the job's ranks two by two, disjoint pairs at the same time, and says which node, "
        "uplink or link is slower than others of its kind, in which direction, or hangs. The exit "
-       "code is 1 if there is one.",
+       "code tells whether there is one.",
        {{"srun -N 64 --ntasks-per-node 1 toprun bench pairs --nproc-per-node 1", "64 nodes"},
         {"toprun bench pairs --hosts 'n[0-7]' --nproc-per-node 1 --exclude-bad bad", "by ssh"}},
        {},
@@ -288,8 +294,9 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::bench_compare,
        "bench compare",
        "Which figures differ between two files by more than their own spread. Rows are compared "
-       "that agree in size, type, operation and root. What nccl-tests prints has no spread: then a "
-       "line says that nothing could be judged, and --fail-below judges by the ratio.",
+       "that agree in size, type, operation and root. What nccl-tests prints has no spread: then "
+       "only less than 75 % of the speed before counts as slower, a line says what could not be "
+       "judged, and --fail-below RATIO sets another limit.",
        {{"toprun bench compare before.json after.json", ""},
         {"toprun bench compare before.log after.log --fail-below 0.9", "of nccl-tests' output"}},
        {{"BEFORE", Count::one, "FILE", "What bench import reads"},
@@ -331,7 +338,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
        "config show",
        "What a verb takes from files and variables, and from where.",
        {{"toprun config show submit --profile debug", ""}},
-       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "Run unless given; one of these"}}},
+       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; without it run"}}},
       {Command::config_init,
        "config init",
        "Writes a toprun.toml with what the engine says: of Slurm its partitions, GPUs and limits, "

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace toprun::options {
 namespace {
@@ -75,27 +78,31 @@ std::vector<Row> rows_of(const CommandText::Options& section) {
   return rows;
 }
 
-// Escapes characters with a meaning in roff, and a dot or a quote at the start of a line.
+// Escapes characters with a meaning in roff (groff_char(7)); others than ASCII by their code, so
+// that the encoding of the page does not matter.
+std::string roff_of(const Character& character) {
+  struct Escape {
+    std::string_view plain, roff;
+  };
+  constexpr std::array<Escape, 7> escapes = {{{"\\", "\\e"},
+                                              {"-", "\\-"},
+                                              {"'", "\\(aq"},
+                                              {"`", "\\(ga"},
+                                              {"^", "\\(ha"},
+                                              {"~", "\\(ti"},
+                                              {"\"", "\\(dq"}}};
+  const auto* const escape = std::ranges::find(escapes, character.bytes, &Escape::plain);
+  if (escape != escapes.end()) return std::string(escape->roff);
+  if (character.bytes.size() == 1) return std::string(character.bytes);
+  return fmt::format("\\[u{:04X}]", static_cast<std::uint32_t>(character.code));
+}
+
 std::string roff(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '\\') {
-      out += "\\e";
-    } else if (c == '-') {
-      out += "\\-";
-    } else if (c == '\'') {
-      out += "\\(aq";
-    } else if (c == '`') {
-      out += "\\(ga";
-    } else if (c == '^') {
-      out += "\\(ha";
-    } else if (c == '~') {
-      out += "\\(ti";
-    } else if (c == '"') {
-      out += "\\(dq";
-    } else {
-      out += c;
-    }
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    out += roff_of(character);
+    text.remove_prefix(character.bytes.size());
   }
   return out.starts_with('.') ? "\\&" + out : out;
 }
@@ -154,9 +161,13 @@ std::string plain_text(const CommandText& command) {
   return out;
 }
 
-std::string manual_section(const CommandText& command) {
-  std::string out = fmt::format(".SH {}\n.B {}\n", roff(command.name), roff(command.name));
-  if (!command.words.empty()) out += roff(command.words) + '\n';
+std::string manual_synopsis(const CommandText& command) {
+  std::string out = fmt::format(".B {}\n", roff(command.name));
+  return command.words.empty() ? out : out + roff(command.words) + '\n';
+}
+
+std::string manual_text(const CommandText& command) {
+  std::string out;
   if (!command.summary.empty()) out += fmt::format(".PP\n{}\n", roff(command.summary));
   if (!command.examples.empty()) out += roff_rows("Examples", command.examples);
   for (const std::string& note : command.notes) out += fmt::format(".PP\n{}\n", roff(note));

@@ -49,8 +49,9 @@ std::string left_side(const CommandText::Option& option);
 
 // Whole lines of at most help_columns columns, for a terminal.
 std::string plain_text(const CommandText& command);
-// A section of a manual page in the macros of man(7).
-std::string manual_section(const CommandText& command);
+// Parts of a manual page in the macros of man(7): how a command is called, and all else about it.
+std::string manual_synopsis(const CommandText& command);
+std::string manual_text(const CommandText& command);
 
 // Parts of such texts:
 std::string usage_line(const CommandText& command);

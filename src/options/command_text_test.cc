@@ -37,11 +37,11 @@ TEST(CommandText, IsPlainForATerminal) {
 TEST(CommandText, AManualPageKeepsWhatRoffWouldTakeForItsOwn) {
   CommandText text;
   text.name = "toprun x";
-  text.summary = ".sif, 'quoted' C:\\path";
+  text.summary = ".sif, 'quoted' C:\\path …";
   text.options = {{"Options", {{{"-a", "--all"}, "", false, "all"}}}};
-  EXPECT_EQ(manual_section(text),
-            ".SH toprun x\n.B toprun x\n"
-            ".PP\n\\&.sif, \\(aqquoted\\(aq C:\\epath\n"
+  EXPECT_EQ(manual_synopsis(text), ".B toprun x\n");
+  EXPECT_EQ(manual_text(text),
+            ".PP\n\\&.sif, \\(aqquoted\\(aq C:\\epath \\[u2026]\n"
             ".PP\n.I Options\n.TP\n.B \\-a, \\-\\-all\nall\n");
 }
 

@@ -60,7 +60,8 @@ Result<void> add_container_variables(RunDraft& draft, const Flag&, const Given& 
     const bool good = !stem.empty() && !(stem.front() >= '0' && stem.front() <= '9') &&
                       std::ranges::all_of(stem, is_word_character);
     if (!good) {
-      return usage(given.label(), fmt::format("'{}' is no name of a variable", printable(name)),
+      return usage(given.label(),
+                   fmt::format("'{}' is not the name of a variable", printable(name)),
                    name.contains('=') ? "to set one say -e" : "");
     }
     draft.container.host_wins.emplace_back(name);

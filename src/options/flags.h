@@ -23,6 +23,7 @@ enum class FlagId {
   hosts,
   host_file,
   standalone,
+  node_rank,
   order,
   topology,
   segment,
@@ -64,6 +65,7 @@ enum class FlagId {
   slurm_option,  // of sbatch and salloc, by its name
   slurm_arg,
   pod_option,  // of Kubernetes, by its name
+  secret_env,
   interactive,
   on,
   after,
@@ -101,6 +103,7 @@ enum class FlagId {
   root,
   fabric,
   nccl_version,
+  other_host,
   shell,
   fix,
   here,

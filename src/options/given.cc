@@ -15,7 +15,7 @@ std::optional<Given> given_of(const Flag& flag, const Split& split,
     if (option->flag == &flag) return as_given(*option);
   }
   if (flag.variable.empty()) return std::nullopt;
-  if (split.called_torchrun && flag.origin == Origin::toprun) return std::nullopt;
+  if (split.called_torchrun() && flag.origin == Origin::toprun) return std::nullopt;
   for (const std::string_view name : {flag.variable, flag.older_variable}) {
     if (auto value = environment.non_empty(name)) return Given{std::string(name), *value, true};
   }

@@ -51,15 +51,15 @@ constexpr std::array launch_flags = {
             "container-root writable no-gpu",
             ours(FlagId::unasked, "--in", 0, "JOB", "", Group::placement,
                  put<&Options::in_job, not_empty>,
-                 "In the pods of this job of Kubernetes' or Run:AI's, which sleep (submit "
-                 "--interactive); each gets an agent by kubectl exec or runai exec")))),
+                 "In the sleeping pods of this Kubernetes or Run:AI job (submit --interactive); "
+                 "each gets an agent by kubectl exec or runai exec")))),
     of_one_call(only(of(Command::run),
                      ours(FlagId::unasked, "--detach", 0, "", "", Group::placement,
                           put<&Options::detach, parse_switch>,
                           "With --in: print the run's id and leave; the run goes on in the pods "
                           "without this terminal, toprun logs -f ID shows it"))),
-    of_one_call(torchrun(FlagId::unasked, "--node-rank", 0, "N", "PET_NODE_RANK", Group::placement,
-                         set_node_rank,
+    of_one_call(torchrun(FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK",
+                         Group::placement, set_node_rank,
                          "This node's place among the nodes; fixes the order unless --order is "
                          "given too. With c10d two nodes may give the same, which is then ignored. "
                          "Taken from the variable it says only which node this is")),
@@ -158,7 +158,7 @@ constexpr std::array launch_flags = {
               "the copy at the same path")),
     only(scripts, ours(FlagId::unasked, "--stage-to", 0, "DIR", "TOPRUN_STAGE_TO", Group::program,
                        put<&Options::stage_to, not_empty>,
-                       "Folder for these copies on each node, below which each user has his own",
+                       "Folder for these copies on each node, below which each user has their own",
                        "TMPDIR, else /tmp; /dev/shm if that is on a file server")),
     only(
         scripts,
@@ -247,7 +247,7 @@ constexpr std::array launch_flags = {
                   "SCRIPT is a path for Python to run, also with -m or --no-python: the default")),
     ours(FlagId::unasked, "--no-preflight", 0, "", "TOPRUN_NO_PREFLIGHT", Group::program,
          put<&Options::preflight, off_switch>,
-         "Start without looking for what will fail in a minute"),
+         "Skip the checks before the start, which find what would fail a minute later"),
 
     container(FlagId::container, "--container", "IMAGE", "TOPRUN_CONTAINER",
               put<&Wanted::image, parse_image_option>,
@@ -372,8 +372,8 @@ constexpr std::array launch_flags = {
                         "127.0.0.1 and a free port, if --web is given")),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,
-         "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j as "
-         "above"),
+         "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j in "
+         "it as for --node-log"),
     repeatable(ours(FlagId::unasked, "--notify", 0, "CMD|URL", "TOPRUN_NOTIFY", Group::output,
                     add_notify,
                     "Tell a command (on its stdin) or a URL (by curl) as JSON when the job starts "
@@ -391,7 +391,7 @@ constexpr std::array launch_flags = {
     also(networks | of(Command::cluster, Command::config_show),
          of_one_call(only(starting, ours(FlagId::config_file, "--config-file", 0, "FILE",
                                          "TOPRUN_CONFIG_FILE", Group::general,
-                                         "Read this file in place of the project's toprun.toml, "
+                                         "Read this file instead of the project's toprun.toml, "
                                          "the user's and the system's")))),
     also(
         networks | of(Command::cluster, Command::config_show),

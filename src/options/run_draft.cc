@@ -94,7 +94,7 @@ Result<void> set_topology(RunDraft& draft, const Flag&, const Given& given) {
                  "save it in a file");
   }
   if (!topology::names_source(given.value) && !draft.is_file(path)) {
-    return usage(given.label(), "no such file, and no such source of topology",
+    return usage(given.label(), "it is not a file, and not a source of topology",
                  fmt::format("the sources are {}", fmt::join(topology::source_names(), ", ")));
   }
   draft.options.topology = given.value;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "options/command_lines.h"
 #include "options/container_options.h"
 #include "options/given.h"
 #include "options/rendezvous_settings.h"
@@ -35,14 +36,14 @@ Result<void> check_stage(const Options& options) {
 
 Options defaults(const Split& split, const std::vector<std::string>& argv) {
   Options options;
-  if (split.called_torchrun) {
+  if (split.called_torchrun()) {
     options.nproc_per_node.value = "1";
     options.grow = run::Grow::now;
   }
   options.rdzv_backend.value = "static";
   options.rdzv_id.value = "none";
   options.command_line = argv;
-  options.called_torchrun = split.called_torchrun;
+  options.called_torchrun = split.called_torchrun();
   options.verbose = static_cast<int>(
       std::ranges::count(split.options, &flag_of(FlagId::verbose), &GivenOption::flag));
   return options;
@@ -60,8 +61,7 @@ std::vector<std::string> option_variables(const Environment& environment) {
 Result<void> set_program(RunDraft& draft, const Split& split) {
   Options& options = draft.options;
   if (!split.script || split.script->empty()) {
-    const std::string name = split.called_torchrun ? "torchrun" : "toprun";
-    return usage("no script given", {}, fmt::format("{} -h shows how", name));
+    return usage("no script given", {}, full_name(line_of(split.command)) + " -h shows how");
   }
   options.script = *split.script;
   options.arguments = split.arguments;

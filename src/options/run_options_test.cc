@@ -226,7 +226,7 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(good_options("toprun --topology gcp s").topology, "gcp");
   EXPECT_EQ(good_options("toprun --topology azure s").topology, "azure");
   EXPECT_EQ(error_of("toprun --topology ibm s"),
-            "--topology ibm: no such file, and no such source of topology; the sources are auto, "
+            "--topology ibm: it is not a file, and not a source of topology; the sources are auto, "
             "slurm, k8s, gcp, oci, aws, azure, name:REGEX, nvlink");
   EXPECT_EQ(
       error_of("toprun --topology - s"),

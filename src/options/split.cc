@@ -16,6 +16,10 @@ bool is_negative_number(std::string_view word) {
   return digits_only && !word.empty() && word.back() != '.' && std::ranges::count(word, '.') <= 1;
 }
 
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 bool names_a_flag(std::string_view word, Command command) {
   const std::string_view name = word.substr(0, word.find('='));
   if (find_flag(name, command) != nullptr || !abbreviated(name, command).empty()) return true;
@@ -38,12 +42,27 @@ std::string spelled(const Flag& flag) {
   return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
 }
 
+// What sbatch calls otherwise. Empty: no such option, or the command does not start ranks for
+// Slurm.
+std::string_view instead_of_slurms(std::string_view name, Command command) {
+  if (command != Command::submit) return {};
+  std::string word(name.substr(0, name.find('=')));
+  std::ranges::replace(word, '_', '-');
+  if (word == "--ntasks-per-node") return "toprun starts the ranks: give --nproc-per-node";
+  const bool is_short = word.starts_with("-n") && (word.size() == 2 || is_digits(word.substr(2)));
+  if (word != "--ntasks" && !is_short) return {};
+  return "toprun starts the ranks: give --nodes and --nproc-per-node";
+}
+
 // `flag`: the option of `toprun run` with this name, or null.
 std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
   std::string what = fmt::format("unknown option {}", name);
   if (flag != nullptr && command == Command::torchrun) {
     return usage(std::move(what), "called torchrun, only torchrun's options are known",
                  "call it toprun");
+  }
+  if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
+    return usage(std::move(what), {}, std::string(instead));
   }
   auto near = nearest_flag(name, command);
   // As mpirun's -np 4.
@@ -68,7 +87,7 @@ class Splitter {
  public:
   Splitter(const std::vector<std::string>& argv, std::size_t start, Command command)
       : argv_(argv), next_(start), command_(command), line_(line_of(command)) {
-    out_.called_torchrun = command == Command::torchrun;
+    out_.command = command;
   }
 
   Result<Split> run() {

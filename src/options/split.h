@@ -20,10 +20,12 @@ struct GivenOption {
 
 // A command line taken apart, before any value is looked at.
 struct Split {
-  bool called_torchrun = false;
+  Command command = Command::run;    // whose command line it is
   std::vector<GivenOption> options;  // in the order given
   std::optional<std::string> script;
   std::vector<std::string> arguments;  // the script's; of a verb without one, its operands
+
+  bool called_torchrun() const { return command == Command::torchrun; }
 };
 
 // The option as one word of a command line: "--tee=3", "--prefix".

@@ -182,8 +182,8 @@ TEST(Split, CalledTorchrunThereIsOnlyTorchrun) {
        "toprun"},
       {"torchrun --zebra s", "error: unknown option --zebra; torchrun --help lists the options"},
   });
-  EXPECT_TRUE(split({"torchrun", "s"})->called_torchrun);
-  EXPECT_FALSE(split({"torchrun/toprun", "s"})->called_torchrun);
+  EXPECT_TRUE(split({"torchrun", "s"})->called_torchrun());
+  EXPECT_FALSE(split({"torchrun/toprun", "s"})->called_torchrun());
 }
 
 TEST(Split, TheSeedsCommandLines) {
@@ -276,6 +276,24 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        {"--x"},
        "unknown option --x; toprun topo draw --help lists the options"},
       {Command::jobs, {"--recnt"}, "unknown option --recnt; did you mean --recent?"},
+      {Command::submit,
+       {"--ntasks-per-node", "2", "a.py"},
+       "unknown option --ntasks-per-node; toprun starts the ranks: give --nproc-per-node"},
+      {Command::submit,
+       {"--ntasks_per_node=2", "a.py"},
+       "unknown option --ntasks_per_node; toprun starts the ranks: give --nproc-per-node"},
+      {Command::submit,
+       {"-n", "4", "a.py"},
+       "unknown option -n; toprun starts the ranks: give --nodes and --nproc-per-node"},
+      {Command::submit,
+       {"-n4", "a.py"},
+       "unknown option -n4; toprun starts the ranks: give --nodes and --nproc-per-node"},
+      {Command::submit,
+       {"--ntasks=4", "a.py"},
+       "unknown option --ntasks; toprun starts the ranks: give --nodes and --nproc-per-node"},
+      {Command::jobs,
+       {"--ntasks"},
+       "unknown option --ntasks; toprun jobs --help lists the options"},
       {Command::jobs, {"--json=1"}, "--json takes no value; write --json alone"},
       {Command::store, {"--port"}, "--port needs a value; --port PORT"},
   };

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "base/secrets.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "hosts/address.h"
@@ -99,7 +100,8 @@ std::optional<bool> truth_of(std::string_view text) {
 }
 
 std::string Given::label() const {
-  const std::string shown = value.empty() ? "''" : value;
+  const std::string shown =
+      value.empty() ? "''" : toprun::without_secrets(std::span(&value, 1)).front();
   if (!key.empty()) return fmt::format("{}: {} = {}", source, key, shown);
   return from_variable ? source + "=" + shown : source + " " + shown;
 }
@@ -390,7 +392,7 @@ Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const 
   };
   const bool digit_first = !name.empty() && name[0] >= '0' && name[0] <= '9';
   if (name.empty() || digit_first || !std::ranges::all_of(name, is_word)) {
-    return usage(given.label(), fmt::format("'{}' is no name of a variable", name),
+    return usage(given.label(), fmt::format("'{}' is not the name of a variable", name),
                  "write NAME=VALUE, with letters, digits and _ in the name");
   }
   if (equals == std::string::npos) return std::pair(name, std::optional<std::string>());
@@ -403,7 +405,7 @@ Result<std::vector<std::string>> parse_modules(const Given& given) {
     const std::string_view name = trim(part);
     const auto is_good = [](char c) { return c > ' ' && c != 127; };
     if (name.empty() || name.front() == '-' || !std::ranges::all_of(name, is_good)) {
-      return usage(given.label(), fmt::format("'{}' is no name of a module", printable(name)),
+      return usage(given.label(), fmt::format("'{}' is not the name of a module", printable(name)),
                    "write NAME or NAME/VERSION, separated by commas");
     }
     names.emplace_back(name);

@@ -13,8 +13,8 @@ namespace toprun::output {
 namespace {
 
 bool same_file(int a, int b) {
-  struct stat x{};
-  struct stat y{};
+  struct stat x {};
+  struct stat y {};
   return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 

@@ -5,17 +5,6 @@
 namespace toprun::output {
 namespace {
 
-// The offset past the last \n or \r, 0 if there is none.
-std::size_t end_of_last_line(std::string_view bytes) {
-  const void* const newline = bytes.empty() ? nullptr : ::memrchr(bytes.data(), '\n', bytes.size());
-  const std::size_t end =
-      newline == nullptr
-          ? 0
-          : static_cast<std::size_t>(static_cast<const char*>(newline) - bytes.data()) + 1;
-  const std::size_t carriage_return = bytes.substr(end).rfind('\r');
-  return carriage_return == std::string_view::npos ? end : end + carriage_return + 1;
-}
-
 // The offset of the first \n or \r, or the size. All output of the ranks passes through here, so
 // two memchr() searches replace find_first_of(), which tests every byte. The search runs in
 // windows, so that many short lines with one kind of end do not each search all the rest for the
@@ -32,6 +21,16 @@ std::size_t first_line_end(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::size_t end_of_last_line(std::string_view bytes) {
+  const void* const newline = bytes.empty() ? nullptr : ::memrchr(bytes.data(), '\n', bytes.size());
+  const std::size_t end =
+      newline == nullptr
+          ? 0
+          : static_cast<std::size_t>(static_cast<const char*>(newline) - bytes.data()) + 1;
+  const std::size_t carriage_return = bytes.substr(end).rfind('\r');
+  return carriage_return == std::string_view::npos ? end : end + carriage_return + 1;
+}
 
 std::size_t end_of_first_line(std::string_view bytes) {
   const std::size_t end = first_line_end(bytes);

@@ -10,6 +10,9 @@ inline bool ends_line(char c) {
   return c == '\n' || c == '\r';
 }
 
+// The offset past the last \n or \r, 0 if there is none.
+std::size_t end_of_last_line(std::string_view bytes);
+
 // The offset past the first line end (\r\n counts as one); the size if there is no line end.
 std::size_t end_of_first_line(std::string_view bytes);
 

@@ -239,7 +239,7 @@ bool Output::Impl::read_out(Stream& stream, bool past_limits) {
 }
 
 void Output::Impl::take(Stream& stream, std::string_view bytes) {
-  tails[stream.worker].add(stream.is_err ? 1 : 0, bytes);
+  tails[stream.worker].add(stream.is_err ? Tail::Source::err : Tail::Source::out, bytes);
   if (stream.file != LogFiles::no_file) files->write(stream.file, bytes);
   if (!stream.shown && !stream.filter) return;
   pass_on(stream, stream.lines.add(bytes));
@@ -389,8 +389,8 @@ bool Output::drain(std::size_t worker, bool past_limits) {
   return all;
 }
 
-std::string_view Output::tail(std::size_t worker) const {
-  return impl_->tails[worker].text();
+const Tail& Output::tail(std::size_t worker) const {
+  return impl_->tails[worker];
 }
 
 std::optional<SteadyTime> Output::last_read(std::size_t worker) const {

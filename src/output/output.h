@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "output/console.h"
+#include "output/tail.h"
 
 namespace toprun::output {
 
@@ -88,7 +89,7 @@ class Output {
   // console or file has no room. `past_limits` ignores that limit; this takes no more memory than
   // the pipe did.
   bool drain(std::size_t worker, bool past_limits = false);
-  std::string_view tail(std::size_t worker) const;
+  const Tail& tail(std::size_t worker) const;
   // When the last of its output was read; unset: none yet.
   std::optional<SteadyTime> last_read(std::size_t worker) const;
   // Copies the new size of the console's terminal to the workers' terminals.

@@ -172,7 +172,7 @@ TEST_F(OutputTest, AClosedConsoleDoesNotStopTheRank) {
       testing::internal::GetCapturedStderr(),
       "toprun: cannot write to standard output: Broken pipe; what ranks print there is dropped, "
       "the job goes on\n");
-  EXPECT_GT(output_->tail(0).size(), 0u);
+  EXPECT_GT(output_->tail(0).text().size(), 0u);
 }
 
 TEST_F(OutputTest, AFullDiskIsSaidOnce) {
@@ -228,7 +228,7 @@ TEST_F(OutputTest, DropsWhatIsNotShownButKeepsItsEnd) {
   finish();
   rank.join();
   EXPECT_EQ(console(), "");
-  EXPECT_TRUE(output_->tail(0).ends_with("x\nthe end\n"));
+  EXPECT_TRUE(output_->tail(0).text().ends_with("x\nthe end\n"));
 }
 
 TEST_F(OutputTest, CollectsFilteredLinesOfAllTeedRanks) {

@@ -13,9 +13,16 @@ struct Cluster {
   std::vector<Place> places;        // one per node, or none at all
   std::vector<std::string> levels;  // of the places, outermost first, such as "pod", "rack";
                                     // where there are too few, "domain"
+  // Where several nodes, as ranks, are on one host: the host of each. Empty: the names are hosts.
+  std::vector<std::string> hosts = {};
+
+  const std::string& host_of(std::size_t node) const {
+    return hosts.empty() ? names[node] : hosts[node];
+  }
 };
 
-enum class State { measured, hung, failed };
+// `not_measured`: one of the nodes was still busy with an earlier round, which says nothing.
+enum class State { measured, hung, failed, not_measured };
 
 // Two different nodes, measured with each other.
 struct Measured {

@@ -1,6 +1,7 @@
 #include "pairs/second_look.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "bench/statistics.h"
@@ -50,7 +51,10 @@ Answer answer(const Check& check, const Results& results, const Finding& finding
               const Thresholds& thresholds) {
   Answer out;
   out.usual = usual_pace(check, results, finding, figure);
-  const double slow_below = out.usual * (1 - thresholds.least_shortfall);
+  // What gave no result needs nothing to be compared with: any result clears it.
+  const bool gave_none = finding.reached == 0 && finding.hung + finding.failed > 0;
+  const double slow_below = out.usual > 0 ? out.usual * (1 - thresholds.least_shortfall)
+                                          : std::numeric_limits<double>::min();
   const std::optional<std::size_t> node = seen_from(finding, check.question.subject);
   std::vector<double> there;
   std::vector<double> back;
@@ -64,7 +68,7 @@ Answer answer(const Check& check, const Results& results, const Finding& finding
     if (std::min(from_a, to_a) < slow_below) ++out.slow_pairs;
     if (pair->state == State::hung) ++out.hung;
   }
-  out.known = !there.empty() && out.usual > 0;
+  out.known = !there.empty() && (out.usual > 0 || gave_none);
   if (!out.known) return out;
   // What is broken is slow each time; the pairs of a domain share its uplink, some of them
   // unevenly.
@@ -108,7 +112,8 @@ bool is_cleared(const SecondLook::Answers& answers) {
   return itself.known && !itself.slow;
 }
 
-// A pair's nodes come before the pair, because a slow node makes the pair slow.
+// A pair's nodes come before the pair, because a slow node makes the pair slow. Where there was
+// nothing to compare a node with, the pair is all that can be told.
 void settle(const Finding& finding, const SecondLook::Answers& answers, Figure figure,
             Confirmed& out) {
   if (is_cleared(answers)) {
@@ -118,7 +123,7 @@ void settle(const Finding& finding, const SecondLook::Answers& answers, Figure f
   bool node_is_slow = false;
   for (const Subject subject : {Subject::first_node, Subject::second_node}) {
     const Answer& answer = about(answers, subject);
-    if (!answer.known || !answer.slow) continue;
+    if (!answer.known || !answer.slow || answer.usual == 0) continue;
     node_is_slow = true;
     const std::size_t node = finding.nodes[subject == Subject::first_node ? 0 : 1];
     if (!names_node(out.bad, node)) {
@@ -154,6 +159,7 @@ SecondLook::SecondLook(const Cluster& cluster, const Verdict& verdict, const Thr
 void SecondLook::tell(std::span<const Measured> measured) {
   Results results(plan_.rounds.size());
   for (const Measured& pair : measured) {
+    if (pair.state == State::not_measured) continue;
     if (pair.round < results.size()) results[pair.round].push_back(&pair);
   }
   for (const Check& check : plan_.checks) {

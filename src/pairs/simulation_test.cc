@@ -301,6 +301,46 @@ TEST(SecondLook, OneMomentMakesNobodySlow) {
   expect_one_moment_names_nobody(cluster, one_good_partner_is_left);
 }
 
+// Where there is nothing to compare with, that a pair hangs again is enough to name the pair.
+TEST(SecondLook, WhatHangsNeedsNothingToCompareWith) {
+  using Hangs = std::function<bool(const Measured& pair, bool again)>;
+  const auto of = [](std::size_t node) {
+    return [node](const Measured& pair, bool) { return pair.a == node || pair.b == node; };
+  };
+  const struct {
+    const char* about;
+    std::size_t racks, hosts;
+    Hangs hangs;
+    std::string_view found;
+  } rows[] = {
+      {"two nodes", 1, 2, of(0), "pair both n0 n1"},
+      {"two nodes, once", 1, 2, [](const Measured&, bool again) { return !again; }, ""},
+      {"one of three in two racks", 2, 3, of(2), "pair both n0 n2; pair both n1 n2"},
+      {"one of three in two racks, first", 2, 3, of(0), "pair both n0 n1; pair both n0 n2"},
+      {"all of three in two racks", 2, 3, [](const Measured&, bool) { return true; },
+       "pair both n0 n1; pair both n0 n2; pair both n1 n2"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.about);
+    Simulation cluster(row.racks, row.hosts, 1, 0.05, 1);
+    const auto hang = [&](std::vector<Measured>& measured, bool again) {
+      for (Measured& pair : measured) {
+        if (!row.hangs(pair, again)) continue;
+        pair.gbps_ab = pair.gbps_ba = pair.latency_us = 0;
+        pair.state = State::hung;
+      }
+    };
+    std::vector<Measured> first = cluster.first_pass();
+    hang(first, false);
+    const auto verdict = judge(cluster.cluster, first);
+    ASSERT_TRUE(verdict);
+    const Confirmed confirmed =
+        look_again(cluster, *verdict, [&](std::size_t, auto& measured) { hang(measured, true); });
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), row.found);
+    EXPECT_TRUE(confirmed.open.empty());
+  }
+}
+
 TEST(SecondLook, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;

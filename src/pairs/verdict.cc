@@ -18,6 +18,8 @@ constexpr std::size_t fewest_pairs = 2;
 // However large the noise, pairs that are slower are slow: the second pass clears those that were
 // so by chance.
 constexpr double most_shortfall = 0.5;
+// Of those that gave no result and had nothing to be compared with: each is tried again.
+constexpr std::size_t most_without_result = 16;
 
 double slow_below(const Thresholds& thresholds, double noise) {
   return 1 - std::clamp(noise, thresholds.least_shortfall,
@@ -59,6 +61,7 @@ class Judge {
       find_between(shared);
       find_pairs(shared);
     }
+    find_without_result();
     out.doubted = doubted();
     out.findings = std::move(findings_);
     std::ranges::stable_sort(out.findings, [](const Finding& a, const Finding& b) {
@@ -222,6 +225,22 @@ class Judge {
     }
   }
 
+  // That a pair gave no result needs no comparison; which of its nodes is to blame does.
+  void find_without_result() {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < measured_.size() && found < most_without_result; ++i) {
+      const Measured& pair = measured_[i];
+      const bool compared = ratios_.all[i * directions].value >= 0;
+      if (pair.state == State::measured || compared) continue;
+      if (is_named(pair.a) || is_named(pair.b)) continue;
+      Finding finding{Kind::pair, Way::both, {pair.a, pair.b}, {}, ratios_.shared[i]};
+      finding.slow = finding.pairs = 1;
+      (pair.state == State::hung ? finding.hung : finding.failed) = 1;
+      findings_.push_back(std::move(finding));
+      ++found;
+    }
+  }
+
   std::vector<Finding> doubted() {
     std::vector<std::pair<double, std::size_t>> slowest;
     for (std::size_t i = 0; i < measured_.size(); ++i) {
@@ -246,6 +265,12 @@ class Judge {
   bool is_found(std::size_t node) const {
     return std::ranges::any_of(findings_, [&](const Finding& finding) {
       return std::ranges::find(finding.nodes, node) != finding.nodes.end();
+    });
+  }
+
+  bool is_named(std::size_t node) const {
+    return std::ranges::any_of(findings_, [&](const Finding& finding) {
+      return finding.kind == Kind::node && finding.nodes[0] == node;
     });
   }
 
@@ -319,11 +344,14 @@ class Judge {
     findings_.push_back(std::move(finding));
   }
 
+  // Both directions of a pair of which one is taken: they share a connection, so what comes back
+  // waits in the queue of what is slow.
   void explain(std::span<const std::size_t> pairs, const Takes& takes) {
     for (const std::size_t i : pairs) {
-      for (std::size_t figure = i * directions; figure < (i + 1) * directions; ++figure) {
-        if (takes(figure)) tally_.explain(figure);
-      }
+      const std::size_t there = i * directions;
+      if (!takes(there) && !takes(there + 1)) continue;
+      tally_.explain(there);
+      tally_.explain(there + 1);
     }
   }
 
@@ -387,7 +415,9 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
                   "it must be a positive number");
     }
   }
-  return Judge(cluster, measured, figure, thresholds).run();
+  std::vector<Measured> evidence(measured.begin(), measured.end());
+  std::erase_if(evidence, [](const Measured& one) { return one.state == State::not_measured; });
+  return Judge(cluster, evidence, figure, thresholds).run();
 }
 
 }  // namespace toprun::pairs

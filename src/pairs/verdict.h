@@ -68,7 +68,8 @@ struct Verdict {
 // What is slow or hangs in a first pass. Findings explain each other's pairs: the pairs of a bad
 // node do not count against its partners, nor those of a bad uplink against its nodes. Pairs
 // within a leaf decide before those across, because full uplinks hide slow nodes. Where a leaf has
-// but two nodes, or nearly all pairs are slow, the second look (second_look.h) decides.
+// but two nodes, or nearly all pairs are slow, the second look (second_look.h) decides. Pairs that
+// were not measured count as if they were missing.
 //
 // Errors: a pair of unknown or equal nodes, a figure that is no positive number, places that are
 // not one per node.
@@ -79,8 +80,8 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
 //   n17: 31 Gbps beside 98 in 30 of 31 pairs, both directions
 std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding);
 
-// The names of bad nodes, in the cluster's order, for a host list to leave out. A bad link is a
-// matter for the network's people: both its nodes work.
+// The hosts of bad nodes, each once, in the cluster's order, for a host list to leave out. A bad
+// link is a matter for the network's people: both its nodes work.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
 }  // namespace toprun::pairs

@@ -101,6 +101,15 @@ TEST(Verdict, NamesWhatIsSlow) {
        },
        "uplink of rack r1: 17 Gbps beside 50 in 12 of 12 pairs, both directions\n"
        "n2 – n3: 40 Gbps beside 98, both directions\n"},
+      {"an uplink that sends slowly, and what one of its nodes receives waits for that", 6, 2,
+       [](Measured& m) {
+         if (m.a / 2 == m.b / 2) return;
+         if (m.a / 2 == 1) m.gbps_ab = 5;
+         if (m.b / 2 == 1) m.gbps_ba = 5;
+         if (m.a == 2) m.gbps_ba = 17;
+         if (m.b == 2) m.gbps_ab = 17;
+       },
+       "uplink of rack r1: 5.0 Gbps beside 50 in 8 of 8 pairs, sending\n"},
       {"between two racks", 16, 4,
        [](Measured& m) {
          if (m.a / 4 == 1 && m.b / 4 == 3) slow_down(m, 10);
@@ -123,6 +132,27 @@ TEST(Verdict, NamesWhatIsSlow) {
          if (has(m, 4) && has(m, 6)) m.state = State::hung;
        },
        "n4 – n6: hung\n"},
+      {"a pair that hangs, after which its nodes were busy", 6, 2,
+       [](Measured& m) {
+         if (has(m, 2) && has(m, 4))
+           m.state = State::hung;
+         else if (has(m, 2) || has(m, 4))
+           m.state = State::not_measured;
+       },
+       "n2 – n4: hung\n"},
+      {"two nodes that hang", 2, 0, [](Measured& m) { m.state = State::hung; }, "n0 – n1: hung\n"},
+      {"a pair that fails with too few to compare with", 3, 2,
+       [](Measured& m) {
+         if (has(m, 0) && has(m, 1)) m.state = State::failed;
+       },
+       "n0 – n1: failed\n"},
+      {"a node that hangs, of three", 3, 0,
+       [](Measured& m) {
+         if (has(m, 2)) m.state = State::hung;
+       },
+       "n2: no result in 2 of 2 pairs; 2 hung\n"},
+      {"all hang", 3, 0, [](Measured& m) { m.state = State::hung; },
+       "n1 – n2: hung\nn0 – n2: hung\nn0 – n1: hung\n"},
       {"a round that is slow as a whole", 32, 0,
        [](Measured& m) {
          if (m.round == 3) slow_down(m, 45);

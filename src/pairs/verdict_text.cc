@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "pairs/distances.h"
 #include "pairs/verdict.h"
 
 namespace toprun::pairs {
@@ -41,10 +44,6 @@ std::string_view way_words(const Finding& finding) {
   return {};
 }
 
-std::string number(double value) {
-  return fmt::format("{:.{}f}", value, value >= 10 ? 0 : value >= 1 ? 1 : 2);
-}
-
 std::string count_words(const Finding& finding) {
   if (finding.kind == Kind::pair) return {};
   return fmt::format(" in {} of {} pairs", finding.slow, finding.pairs);
@@ -71,8 +70,8 @@ std::string finding_line(const Cluster& cluster, Figure figure, const Finding& f
                        without_result(finding));
   }
   return fmt::format("{}: {} {} beside {}{}, {}{}", subject(cluster, finding),
-                     number(finding.reached), figure == Figure::rate ? "Gbps" : "µs",
-                     number(finding.usual), count_words(finding), way_words(finding),
+                     figure_text(finding.reached), figure == Figure::rate ? "Gbps" : "µs",
+                     figure_text(finding.usual), count_words(finding), way_words(finding),
                      without_result(finding));
 }
 
@@ -83,7 +82,8 @@ std::vector<std::string> excluded(const Cluster& cluster, std::span<const Findin
   }
   std::vector<std::string> out;
   for (std::size_t node = 0; node < bad.size(); ++node) {
-    if (bad[node] != 0) out.push_back(cluster.names[node]);
+    if (bad[node] == 0 || std::ranges::find(out, cluster.host_of(node)) != out.end()) continue;
+    out.push_back(cluster.host_of(node));
   }
   return out;
 }

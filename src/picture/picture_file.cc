@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "base/files.h"
+#include "base/named_file.h"
 #include "base/text.h"
 #include "process/command.h"
 
@@ -38,9 +38,9 @@ Result<void> check_picture_name(const std::string& file) {
 Result<void> write_picture(const std::string& file, const std::string& svg,
                            const Environment& environment) {
   if (auto known = check_picture_name(file); !known) return known;
-  if (file.ends_with(".svg")) return replace_file(file, svg);
+  if (file.ends_with(".svg")) return write_and_say(file, svg);
   const auto png = png_of(svg, environment);
-  return png ? replace_file(file, *png) : std::unexpected(png.error());
+  return png ? write_and_say(file, *png) : std::unexpected(png.error());
 }
 
 }  // namespace toprun::picture

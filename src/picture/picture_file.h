@@ -11,8 +11,8 @@ namespace toprun::picture {
 // carry. Error: the program is not there, or refuses.
 Result<std::string> png_of(const std::string& svg, const Environment& environment);
 
-// Writes a picture; the file's suffix says whether as .svg or .png. Error (exit_usage): another
-// one.
+// Writes a picture; the file's suffix says whether as .svg or .png, and a line on stderr that it
+// was written. Error (exit_usage): another one.
 Result<void> write_picture(const std::string& file, const std::string& svg,
                            const Environment& environment);
 // The same check, before there is a picture.

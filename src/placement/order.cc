@@ -306,7 +306,7 @@ Result<Placement> place_needed(const std::vector<Host>& hosts, topology::Map map
   const Entries entries = look_up(hosts, map);
   const cost::Domains domains = domains_of(entries, map);
   Indexes kept = without_spares(by_topology(hosts, map, entries, domains), domains, wishes.nodes,
-                                wishes.segment);
+                                wishes.segment, wishes.fixed);
   std::ranges::sort(kept);
   std::vector<Host> needed;
   for (const std::size_t i : kept) needed.push_back(hosts[i]);

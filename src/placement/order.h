@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -67,9 +68,10 @@ enum class Order {
 struct Wishes {
   Order order = Order::topology;
   // For Order::topology only:
-  std::size_t segment = 1;        // keep whole groups of this many nodes together
-  std::size_t nodes = 0;          // number of needed nodes, the others are spare (spares.h); 0: all
-  std::optional<Plan> plan = {};  // keeps ranks with much mutual traffic near each other
+  std::size_t segment = 1;  // keep whole groups of this many nodes together
+  std::size_t nodes = 0;    // number of needed nodes, the others are spare (spares.h); 0: all
+  std::unordered_set<std::size_t> fixed = {};  // … of which these hosts are
+  std::optional<Plan> plan = {};         // keeps ranks with much mutual traffic near each other
   std::vector<std::string> before = {};  // an earlier order of the job to keep (stable.h)
 };
 

@@ -9,6 +9,7 @@ namespace toprun::placement {
 namespace {
 
 using Nodes = std::span<const std::size_t>;
+using Fixed = std::unordered_set<std::size_t>;
 
 // The cost of a choice of nodes, compared from the front: the number of nodes outside whole
 // segments, then the number of used domains of each level, outermost first.
@@ -31,13 +32,17 @@ struct Ways {
 
 class Chooser {
  public:
-  Chooser(const cost::Domains& domains, std::size_t segment, std::size_t spares)
-      : domains_(domains), segment_(std::max<std::size_t>(segment, 1)), spares_(spares) {}
+  Chooser(const cost::Domains& domains, std::size_t segment, std::size_t spares, const Fixed& fixed)
+      : domains_(domains),
+        segment_(std::max<std::size_t>(segment, 1)),
+        spares_(spares),
+        fixed_(fixed) {}
 
   Ways ways(Nodes nodes, std::size_t level) const {
     Ways all{nodes.size(), {}, {}, {}};
     if (level == domains_.levels()) {
-      for (std::size_t out = 0; out <= std::min(spares_, nodes.size()); ++out) {
+      for (std::size_t out = 0; out <= std::min(spares_, nodes.size() - fixed_among(nodes));
+           ++out) {
         all.cost.push_back({static_cast<std::uint32_t>((nodes.size() - out) % segment_)});
       }
       return all;
@@ -56,11 +61,8 @@ class Chooser {
   }
 
   // Appends the remaining nodes if `out` nodes are left out at the least cost.
-  static void take(const Ways& all, std::size_t out, Nodes nodes, std::vector<std::size_t>& kept) {
-    if (all.inside.empty()) {
-      kept.insert(kept.end(), nodes.begin(), nodes.end() - static_cast<std::ptrdiff_t>(out));
-      return;
-    }
+  void take(const Ways& all, std::size_t out, Nodes nodes, std::vector<std::size_t>& kept) const {
+    if (all.inside.empty()) return take_first(nodes, nodes.size() - out, kept);
     std::vector<std::size_t> shares(all.inside.size());
     for (std::size_t i = all.inside.size(); i-- > 0;) {
       shares[i] = all.shares[i][out];
@@ -80,6 +82,22 @@ class Chooser {
   }
 
  private:
+  std::size_t fixed_among(Nodes nodes) const {
+    if (fixed_.empty()) return 0;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(nodes, [&](std::size_t node) { return fixed_.contains(node); }));
+  }
+
+  // … `keep` nodes of an innermost domain: the fixed ones, and the first of the others.
+  void take_first(Nodes nodes, std::size_t keep, std::vector<std::size_t>& kept) const {
+    std::size_t others = keep - fixed_among(nodes);
+    for (const std::size_t node : nodes) {
+      const bool is_fixed = fixed_.contains(node);
+      if (is_fixed || others > 0) kept.push_back(node);
+      if (!is_fixed && others > 0) --others;
+    }
+  }
+
   // Adds one more domain behind the earlier inner domains.
   void add(Ways& all, Ways one) const {
     const std::size_t most = std::min(spares_, all.cost.size() + one.cost.size() - 2);
@@ -107,13 +125,14 @@ class Chooser {
   const cost::Domains& domains_;
   std::size_t segment_;
   std::size_t spares_;
+  const Fixed& fixed_;
 };
 
 // Leaves out the smallest outermost domains until the exact choice among the rest is affordable.
 std::vector<std::size_t> roughly_reduced(Nodes sorted, const cost::Domains& domains,
-                                         std::size_t keep) {
+                                         std::size_t keep, const Fixed& fixed) {
   std::vector<Nodes> outermost;
-  const Chooser chooser(domains, 1, 0);
+  const Chooser chooser(domains, 1, 0, fixed);
   for (Nodes rest = sorted; !rest.empty() && domains.levels() > 0;) {
     outermost.push_back(chooser.first_domain(rest, 0));
     rest = rest.subspan(outermost.back().size());
@@ -125,6 +144,9 @@ std::vector<std::size_t> roughly_reduced(Nodes sorted, const cost::Domains& doma
   for (const std::size_t i : by_size) {
     const bool affordable = left * (left - keep) <= max_spare_work;
     if (affordable || left - outermost[i].size() < keep) break;
+    if (std::ranges::any_of(outermost[i], [&](std::size_t node) { return fixed.contains(node); })) {
+      continue;
+    }
     left -= outermost[i].size();
     outermost[i] = {};
   }
@@ -138,14 +160,14 @@ std::vector<std::size_t> roughly_reduced(Nodes sorted, const cost::Domains& doma
 
 std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted,
                                         const cost::Domains& domains, std::size_t keep,
-                                        std::size_t segment) {
-  const std::vector<std::size_t> nodes = roughly_reduced(sorted, domains, keep);
+                                        std::size_t segment, const Fixed& fixed) {
+  const std::vector<std::size_t> nodes = roughly_reduced(sorted, domains, keep, fixed);
   if (keep >= nodes.size()) return nodes;
   const std::size_t spares = nodes.size() - keep;
   std::vector<std::size_t> kept;
   kept.reserve(keep);
-  const Chooser chooser(domains, segment, spares);
-  Chooser::take(chooser.ways(nodes, 0), spares, nodes, kept);
+  const Chooser chooser(domains, segment, spares, fixed);
+  chooser.take(chooser.ways(nodes, 0), spares, nodes, kept);
   return kept;
 }
 

@@ -88,6 +88,11 @@ std::vector<std::size_t> cost_of(const cost::Domains& domains, const std::vector
   return cost;
 }
 
+bool has_all(const std::vector<std::size_t>& kept, const std::unordered_set<std::size_t>& fixed) {
+  return std::ranges::all_of(
+      fixed, [&](std::size_t node) { return std::ranges::find(kept, node) != kept.end(); });
+}
+
 TEST(Spares, NoOtherChoiceIsCheaper) {
   std::mt19937 random(2026);
   for (int round = 0; round < 2'000; ++round) {
@@ -110,6 +115,10 @@ TEST(Spares, NoOtherChoiceIsCheaper) {
     }
     const cost::Domains domains(pointers, levels);
     const std::size_t keep = 1 + random() % count;
+    std::unordered_set<std::size_t> fixed;
+    for (std::size_t i = random() % 3; i < keep && fixed.size() < keep; i += 1 + random() % 4) {
+      fixed.insert(random() % count);
+    }
     std::vector<std::size_t> best;
     for (std::size_t set = 0; set < std::size_t{1} << count; ++set) {
       if (static_cast<std::size_t>(std::popcount(set)) != keep) continue;
@@ -117,11 +126,13 @@ TEST(Spares, NoOtherChoiceIsCheaper) {
       for (std::size_t i = 0; i < count; ++i) {
         if (set >> i & 1) kept.push_back(i);
       }
+      if (!has_all(kept, fixed)) continue;
       const auto cost = cost_of(domains, kept, segment);
       if (best.empty() || cost < best) best = cost;
     }
-    const auto kept = without_spares(sorted, domains, keep, segment);
+    const auto kept = without_spares(sorted, domains, keep, segment, fixed);
     ASSERT_EQ(kept.size(), keep);
+    ASSERT_TRUE(has_all(kept, fixed)) << "round " << round;
     ASSERT_EQ(cost_of(domains, kept, segment), best) << "round " << round;
   }
 }

@@ -79,12 +79,12 @@ std::vector<std::string> drop_conflicting_ranks(std::vector<Node>& nodes) {
   return {};
 }
 
-bool all_have(const std::vector<Node>& nodes, std::optional<int> Node::* number) {
+bool all_have(const std::vector<Node>& nodes, std::optional<int> Node::*number) {
   return std::ranges::all_of(nodes, [&](const Node& node) { return (node.*number).has_value(); });
 }
 
 // Sorts the nodes by `number`; those without one come last.
-void sort_by(std::vector<Node>& nodes, std::optional<int> Node::* number) {
+void sort_by(std::vector<Node>& nodes, std::optional<int> Node::*number) {
   std::ranges::stable_sort(nodes, [&](const Node& a, const Node& b) {
     if (a.*number && b.*number) return *(a.*number) < *(b.*number);
     return (a.*number).has_value() && !(b.*number).has_value();

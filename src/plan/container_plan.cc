@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "agent/finding.h"
 #include "agent/shim.h"
 #include "container/binds.h"
 #include "container/choose.h"
@@ -90,7 +91,7 @@ Result<std::vector<container::Bind>> own_programs(const Options& options) {
   if (error) return fail("toprun's own path", error.message(), "mount /proc");
   const fs::path inside = program_inside;
   std::vector<container::Bind> binds = {{self, inside, true}};
-  if (options.script != "/proc/self/exe") return binds;
+  if (options.script != agent::own_program) return binds;
   for (const char* name : {"toprun-bench", "toprun-bench-gloo"}) {
     const fs::path program = self.parent_path() / name;
     if (fs::exists(program, error)) binds.push_back({program, inside.parent_path() / name, true});

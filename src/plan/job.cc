@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/files.h"
@@ -99,6 +100,7 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
   }
   hints.nnodes = options.nnodes.value;
   hints.min_nodes = options.min_nodes;
+  hints.replaces_nodes = options.min_nodes || options.max_restarts > 0;
   hints.nnodes_source = options.nnodes.source;
   if (!node_rank_is_a_wish(options)) hints.node_rank = options.node_rank.value;
   hints.node_index = options.node_index.value;
@@ -170,6 +172,17 @@ Result<void> name_conda(Job& job) {
   if (!folder) return std::unexpected(folder.error());
   stage = folder->string();
   return {};
+}
+
+// One node copies nothing, and so does not find out.
+void note_absent_stage(Job& job) {
+  const std::string& stage = job.options.stage;
+  const bool is_read = job.place.stance != Stance::starter && job.place.stance != Stance::in_place;
+  std::error_code failed;
+  if (stage.empty() || !is_read || job.several_processes()) return;
+  if (std::filesystem::exists(stage, failed) || failed) return;
+  job.place.notes.push_back(fmt::format(
+      "--stage {} has no effect: one node needs no copy, and there is no such path here", stage));
 }
 
 // Determines the program and the number of workers on this host.
@@ -256,6 +269,7 @@ void choose_root(Job& job) {
   job.root_host = std::move(root.host);
   job.other_root_hosts = std::move(root.others);
   job.root_beside_endpoint = std::move(root.beside_endpoint);
+  job.is_root_if_no_other = root.if_no_other;
   if (!root.endpoint_is_meant) job.options.master_addr.value.reset();  // the ranks' MASTER_ADDR
   if (!root.note.empty()) job.place.notes.push_back(std::move(root.note));
 }
@@ -410,6 +424,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }
   auto known = inspect_host(job);
+  if (known) note_absent_stage(job);
   if (known) known = add_accelerate(job);
   if (!known) {
     const bool awaited = job.several_processes() && job.place.stance != Stance::starter;

@@ -41,6 +41,7 @@ struct Job {
   std::string root_host;                      // where the root listens; empty with one node
   std::vector<std::string> other_root_hosts;  // … or may listen, if that is uncertain
   std::string root_beside_endpoint;  // the root's host, if root_host may be none of the job's
+  bool is_root_if_no_other = false;  // RootPlace::if_no_other
   std::vector<int> ports;            // P, then those to try if another program holds it
   bool port_is_ours_to_choose = true;
 
@@ -51,6 +52,17 @@ struct Job {
   run::Grace grace;
 
   bool is_elastic() const { return min_nodes < nnodes; }
+  // Whether another node may take the part of one that is lost.
+  bool replaces_nodes() const {
+    const bool restarts = nnodes > 1 && options.max_restarts > 0;
+    return place.stance != scheduler::Stance::in_place && (is_elastic() || restarts);
+  }
+  // Whether there are more nodes than it begins with.
+  bool has_spares() const {
+    return replaces_nodes() && place.nodes.size() > static_cast<std::size_t>(nnodes);
+  }
+  // Whether it can go on when a node is gone without which it has begun, or would begin.
+  bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
   // Whether the others join soon by themselves. If not, a user or their pods start them.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
   // Whether the nodes' locations matter: for one node only if the user asks.

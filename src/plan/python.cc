@@ -30,8 +30,8 @@ Result<Python> python_of_variable(const std::string& value, const Environment& e
   if (auto found = process::find_program(value, environment, is_executable)) {
     return Python{*std::move(found), "PYTHON_EXEC"};
   }
-  return fail(fmt::format("PYTHON_EXEC={} on host {}", value, host), "no such program",
-              "correct or unset PYTHON_EXEC");
+  return fail(fmt::format("PYTHON_EXEC={} on host {}", value, host),
+              "it is not a program that can be run", "correct or unset PYTHON_EXEC");
 }
 
 }  // namespace

@@ -113,9 +113,12 @@ RootPlace place_root(const Options& options, const Allocation& place, hosts::Rea
     root.host = place.root_address;
   } else if (endpoint) {
     root.host = endpoint->host;
-    if (engine_knows && !named && root.is_root && !place.task) {
+    const bool has_engines_root =
+        place.task ? place.engine == scheduler::EngineKind::mpi : root.is_root.has_value();
+    if (engine_knows && !named && has_engines_root) {
       root.others = of_engine;
       root.beside_endpoint = of_engine.front();
+      root.if_no_other = place.task == 0;
     }
   } else if (place.task || !of_engine.empty()) {
     look_at(of_engine, root);

@@ -24,6 +24,9 @@ struct RootPlace {
   std::vector<std::string> others;  // … or may listen, if that is uncertain
   // The engine's root, where the endpoint is an address that may be another host's; else empty.
   std::string beside_endpoint;
+  // This process is the engine's first, and not known to have the endpoint's address: it is the
+  // root if no other becomes it.
+  bool if_no_other = false;
   bool endpoint_is_meant = true;  // false: no process is to use it
   std::string note;               // for the user, from the root alone; empty: none
 };
@@ -32,7 +35,8 @@ struct RootPlace {
 // other node can reach (localhost, Debian's 127.0.1.1) cannot be meant, and the engine's first node
 // is the root. It is the root too where the endpoint is an address, which may be none of the job's
 // nodes (that of a login node): the others try the endpoint first, for its network may be the
-// better one, then that node. Pure.
+// better one, then that node. Of an mpirun's processes none knows all hosts: there the owner of the
+// address is the root, and rank 0 if no owner comes. Pure.
 RootPlace place_root(const Options& options, const scheduler::Allocation& place,
                      hosts::Reach reach);
 

@@ -56,6 +56,7 @@ std::string text_of(const RootPlace& root) {
   std::string text = role + " at " + root.host;
   if (!root.others.empty()) text += " or " + join(root.others, ",");
   if (!root.beside_endpoint.empty()) text += " beside the endpoint";
+  if (root.if_no_other) text += ", root if no other is";
   if (!root.endpoint_is_meant) text += " not the endpoint";
   if (!root.note.empty()) text += ", said";
   return text;
@@ -97,7 +98,14 @@ TEST(RootPlace, WhereTheRootIs) {
       {"mpirun", of_mpirun(0, 4, 2), at("localhost"), "root at a or b not the endpoint, said"},
       {"mpirun", of_mpirun(2, 4, 2), at("127.0.1.1"), "member at a or b not the endpoint"},
       {"mpirun on one host", of_mpirun(0, 2, 2), at("localhost"), "undecided at localhost"},
-      {"mpirun, an address", of_mpirun(0, 4, 2), at("10.0.0.9"), "undecided at 10.0.0.9"},
+      {"mpirun, an address", of_mpirun(0, 4, 2), at("10.0.0.9"),
+       "undecided at 10.0.0.9 or a,b beside the endpoint, root if no other is"},
+      {"mpirun, an address", of_mpirun(1, 4, 2), at("10.0.0.9"),
+       "member at 10.0.0.9 or a,b beside the endpoint"},
+      {"mpirun, an address", of_mpirun(2, 4, 2), at("10.0.0.9"),
+       "undecided at 10.0.0.9 or a,b beside the endpoint"},
+      {"mpirun on one host, an address", of_mpirun(0, 2, 2), at("10.0.0.9"),
+       "undecided at 10.0.0.9"},
       {"mpirun, no endpoint", of_mpirun(1, 4, 2), at(""), "member at a or b"},
   };
   for (const auto& row : rows) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -14,9 +15,11 @@
 #include "plan/packed_words.h"
 #include "pods/option_reader.h"
 #include "pods/placement.h"
+#include "pods/secrets.h"
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/kubectl.h"
 #include "scheduler/kubernetes/object_name.h"
+#include "scheduler/kubernetes/pod_template.h"
 #include "scheduler/program_words.h"
 #include "scheduler/sleeping.h"
 #include "scheduler/slurm/facts.h"
@@ -32,6 +35,7 @@ using scheduler::kubernetes::Workload;
 constexpr int max_gpus_per_pod = 1'024;
 constexpr int max_cpus_per_pod = 100'000;
 constexpr int max_resource = 1'000'000;
+constexpr std::int64_t max_id = INT32_MAX;  // of Kubernetes' runAsUser
 constexpr const char* interactive_name = "interactive";
 
 // Options of a Slurm job that mean the same of a job of pods.
@@ -75,8 +79,12 @@ Result<scheduler::kubernetes::Claim> parse_claim(const Given& given) {
   const bool good = parts.size() >= 2 && parts.size() <= 3 && !parts[0].empty() &&
                     parts[1].starts_with('/') && (parts.size() == 2 || parts[2] == "ro");
   if (!good) {
-    return usage(given.label(), "is no NAME:PATH or NAME:PATH:ro",
+    return usage(given.label(), "is not NAME:PATH or NAME:PATH:ro",
                  "write it as scratch:/scratch, the path absolute");
+  }
+  if (!scheduler::kubernetes::is_object_name(parts[0])) {
+    return usage(given.label(), fmt::format("'{}' is not the name of a claim", printable(parts[0])),
+                 "write it as kubectl get pvc lists it: a-z, 0-9, - and .");
   }
   scheduler::kubernetes::Claim claim;
   claim.name = parts[0];
@@ -86,12 +94,17 @@ Result<scheduler::kubernetes::Claim> parse_claim(const Given& given) {
 }
 
 // Slurm's memory, in MiB unless a letter says otherwise, as Kubernetes writes it; 0 is no limit.
+// Slurm's letters mean powers of 1024, with or without an i: 64G is 64Gi.
 Result<std::optional<std::string>> parse_memory(const Given& given) {
-  const std::string& text = given.value;
-  const std::string letters = "KMGT";
-  const bool has_unit = !text.empty() && letters.find(text.back()) != std::string::npos;
+  std::string_view text = given.value;
+  if (text.ends_with('i')) text.remove_suffix(1);
+  const std::string_view letters = "KMGT";
+  const bool has_unit = !text.empty() && letters.contains(text.back());
   const auto number = parse_int(has_unit ? text.substr(0, text.size() - 1) : text);
-  if (!number || *number < 0) return usage(given.label(), "is no size", "write it as 64G");
+  const bool is_bare = given.value.ends_with('i') && !has_unit;
+  if (!number || *number < 0 || is_bare) {
+    return usage(given.label(), "is not a size", "write it as 64G or 64Gi");
+  }
   if (*number == 0) return std::optional<std::string>();
   return std::optional(fmt::format("{}{}i", *number, has_unit ? text.back() : 'M'));
 }
@@ -131,26 +144,88 @@ Result<void> set_memory(std::optional<std::string>& out, const OptionReader& rea
   return {};
 }
 
+// Of 900G people may think 900 * 10^9 bytes, which Kubernetes means by it.
+void note_memory(std::vector<std::string>& notes, const OptionReader& reader) {
+  for (const std::string_view name : {"--mem", "--shm"}) {
+    const auto given = reader.one(name);
+    const auto memory = given ? parse_memory(*given) : Result<std::optional<std::string>>();
+    if (!memory || !*memory || given->value == **memory) continue;
+    notes.push_back(
+        fmt::format("{} is {} here: Slurm's units are powers of 1024", given->label(), **memory));
+  }
+}
+
+// Resources that a rank is started for, one each.
+bool is_accelerator(std::string_view resource) {
+  return resource.ends_with("/gpu") || resource.starts_with("nvidia.com/mig-") ||
+         resource.starts_with("gpu.intel.com/") || resource == "habana.ai/gaudi";
+}
+
+// As toprun counts on a machine: one rank per GPU, else one. What an operator would count in place
+// of a number that is not there, each has its own idea of.
+void count_workers(Workload& job, const plan::Options& run) {
+  job.workers = parse_int(run.nproc_per_node.value);
+  if (run.nproc_per_node.given()) return;
+  int accelerators = job.gpus;
+  for (const auto& [name, count] : job.resources) {
+    if (is_accelerator(name)) accelerators += count;
+  }
+  job.workers = std::max(1, accelerators);
+}
+
+Result<void> set_gpu_resource(Workload& job, const OptionReader& reader) {
+  const auto given = reader.one("--gpu-resource");
+  if (!given) return {};
+  if (!scheduler::kubernetes::is_label_key(given->value) || !given->value.contains('/')) {
+    return usage(given->label(), "is not the name of a resource",
+                 "write it as kubectl describe node prints it: amd.com/gpu");
+  }
+  job.gpu_resource = given->value;
+  return {};
+}
+
+bool is_extended_resource(std::string_view name) {
+  return name.contains('/') && scheduler::kubernetes::is_label_key(name);
+}
+
+Result<void> set_resources(Workload& job, const OptionReader& reader) {
+  const auto all = reader.all("--extended-resource");
+  const auto pairs = pairs_of(all, "a resource has one count");
+  if (!pairs) return std::unexpected(pairs.error());
+  for (const auto& pair : *pairs) {
+    const auto& [name, number] = pair;
+    const std::string label = label_of(all, pair);
+    const auto count = parse_int(number);
+    if (!count || *count < 1 || *count > max_resource) {
+      return usage(label, "is not NAME=N", "write it as rdma/rdma=1");
+    }
+    if (!is_extended_resource(name)) {
+      return usage(label,
+                   fmt::format("'{}' is not the name of an extended resource, which has a domain",
+                               printable(name)),
+                   "write it as kubectl describe node prints it: rdma/hca=1");
+    }
+    if (job.gpus > 0 && name == job.gpu_resource) {
+      return usage(label + " and --gpus-per-node", "they count the same resource",
+                   "give one of them");
+    }
+    job.resources.emplace_back(name, static_cast<int>(*count));
+  }
+  return {};
+}
+
 Result<void> set_share_of_a_node(Workload& job, const OptionReader& reader) {
   std::optional<int> gpus;
   auto done = set_number(gpus, reader, "--gpus-per-node", 0, max_gpus_per_pod);
   if (done) done = set_number(job.cpus, reader, "--cpus-per-task", 1, max_cpus_per_pod);
   if (done) done = set_memory(job.memory, reader, "--mem");
   if (done) done = set_memory(job.shared_memory, reader, "--shm");
+  if (done) done = set_gpu_resource(job, reader);
   if (!done) return done;
   job.gpus = gpus.value_or(0);
   job.host_network = reader.has("--host-network");
   job.locks_memory = reader.has("--ipc-lock");
-  for (const Given& given : reader.all("--extended-resource")) {
-    const auto pair = parse_pair(given);
-    if (!pair) return std::unexpected(pair.error());
-    const auto count = parse_int(pair->second);
-    if (!count || *count < 1 || *count > max_resource) {
-      return usage(given.label(), "is no NAME=N", "write it as rdma/rdma=1");
-    }
-    job.resources.emplace_back(pair->first, static_cast<int>(*count));
-  }
-  return {};
+  return set_resources(job, reader);
 }
 
 Result<void> set_limit(Workload& job, const OptionReader& reader) {
@@ -158,7 +233,7 @@ Result<void> set_limit(Workload& job, const OptionReader& reader) {
   if (!given) return {};
   const auto seconds = scheduler::slurm_seconds(given->value);
   if (!seconds || *seconds < 1) {
-    return usage(given->label(), "is no time", "write minutes, H:MM:SS or D-HH:MM:SS");
+    return usage(given->label(), "is not a time", "write minutes, H:MM:SS or D-HH:MM:SS");
   }
   job.limit = std::chrono::seconds(*seconds);
   return {};
@@ -170,6 +245,24 @@ std::string name_of_script(const plan::Options& run) {
   name = name.substr(name.rfind('/') + 1);
   if (name.ends_with(".py")) name.remove_suffix(3);
   return scheduler::kubernetes::nearest_label(name);
+}
+
+// "NAME" is the cluster's, "trainingruntime/NAME" the namespace's.
+Result<void> set_runtime(Workload& job, const OptionReader& reader) {
+  const auto given = reader.one("--runtime");
+  if (!given) return {};
+  const std::size_t slash = given->value.find('/');
+  const std::string kind = slash == std::string::npos ? "" : lower(given->value.substr(0, slash));
+  job.runtime = given->value.substr(slash == std::string::npos ? 0 : slash + 1);
+  const bool is_of_space = kind == "trainingruntime";
+  const bool is_kind = kind.empty() || is_of_space || kind == "clustertrainingruntime";
+  if (!is_kind || !scheduler::kubernetes::is_label(job.runtime)) {
+    return usage(given->label(), "is not the name of a training runtime",
+                 "kubectl get clustertrainingruntimes,trainingruntimes tells which there are; one "
+                 "of the namespace is trainingruntime/NAME");
+  }
+  if (is_of_space) job.runtime_kind = "TrainingRuntime";
+  return {};
 }
 
 Result<void> set_names(Workload& job, const plan::Options& run, const OptionReader& reader) {
@@ -184,18 +277,12 @@ Result<void> set_names(Workload& job, const plan::Options& run, const OptionRead
   if (const auto given = reader.one("--namespace")) {
     if (!scheduler::kubernetes::is_label(given->value)) {
       return usage(
-          given->label(), "is no name of a namespace",
+          given->label(), "is not the name of a namespace",
           fmt::format("say --namespace {}", scheduler::kubernetes::nearest_label(given->value)));
     }
     job.space = given->value;
   }
-  if (const auto given = reader.one("--runtime")) {
-    if (!scheduler::kubernetes::is_label(given->value)) {
-      return usage(given->label(), "is no name of a training runtime",
-                   "kubectl get clustertrainingruntimes tells which there are");
-    }
-    job.runtime = given->value;
-  }
+  if (const auto done = set_runtime(job, reader); !done) return done;
   if (const auto given = reader.one("--chdir")) {
     if (!given->value.starts_with('/')) {
       return usage(given->label(), "must be a folder of the image or of a claim",
@@ -206,17 +293,56 @@ Result<void> set_names(Workload& job, const plan::Options& run, const OptionRead
   return {};
 }
 
-Result<void> set_mounts(Workload& job, const OptionReader& reader) {
-  for (const Given& given : reader.all("--pvc")) {
+// Of paths that mean the same one: "/a/b/" for "/a//b".
+std::string plain_path(std::string_view path) {
+  std::string plain = std::filesystem::path(path).lexically_normal().string();
+  while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain;
+}
+
+// A path at which the pods see something else already.
+Result<void> check_path(const Workload& job, const scheduler::kubernetes::Claim& claim,
+                        const Given& given, const std::vector<Given>& all) {
+  const std::string path = plain_path(claim.path);
+  const std::string other_path = "give another path";
+  if (path == scheduler::kubernetes::shared_memory_folder) {
+    return usage(given.label(), "the shared memory of the pods is at this path", other_path);
+  }
+  if (path == scheduler::kubernetes::toprun_folder && !job.toprun_image.empty()) {
+    return usage(given.label(), "--toprun-image puts the binary at this path", other_path);
+  }
+  for (std::size_t i = 0; i < job.claims.size(); ++i) {
+    if (plain_path(job.claims[i].path) != path) continue;
+    return usage(fmt::format("{} and {}", all[i].label(), given.label()),
+                 "a pod mounts one claim at a path", "give them different paths");
+  }
+  return {};
+}
+
+Result<void> set_claims(Workload& job, const OptionReader& reader) {
+  const auto all = reader.all("--pvc");
+  for (const Given& given : all) {
     auto claim = parse_claim(given);
     if (!claim) return std::unexpected(claim.error());
+    const auto free = check_path(job, *claim, given, all);
+    if (!free) return free;
     job.claims.push_back(*std::move(claim));
   }
-  for (const Given& given : reader.all("--annotation")) {
-    auto pair = parse_pair(given);
-    if (!pair) return std::unexpected(pair.error());
-    job.annotations.push_back(*std::move(pair));
+  return {};
+}
+
+// Their keys may have capital letters where a label's domain has none.
+Result<void> set_annotations(Workload& job, const OptionReader& reader) {
+  const auto all = reader.all("--annotation");
+  auto pairs = pairs_of(all, "an annotation has one value");
+  if (!pairs) return std::unexpected(std::move(pairs.error()));
+  for (const auto& pair : *pairs) {
+    if (scheduler::kubernetes::is_label_key(lower(pair.first))) continue;
+    return usage(label_of(all, pair),
+                 fmt::format("'{}' is not the key of an annotation", printable(pair.first)),
+                 "write it as example.com/key=value");
   }
+  job.annotations = *std::move(pairs);
   return {};
 }
 
@@ -226,6 +352,104 @@ bool is_in_the_manifest(const options::GivenOption& option) {
   const FlagId id = option.flag->id;
   return option.flag->group == options::Group::container || id == FlagId::env ||
          id == FlagId::nnodes;
+}
+
+// The claim that pods see at this absolute path, the innermost; nullptr: none.
+const scheduler::kubernetes::Claim* claim_at(const Workload& job, std::string_view path) {
+  const auto folder = [](std::string_view of) {
+    std::string plain = plain_path(of);
+    return plain.ends_with('/') ? plain : plain + '/';
+  };
+  const std::string whole = folder(path);
+  const scheduler::kubernetes::Claim* found = nullptr;
+  for (const auto& claim : job.claims) {
+    const bool holds = whole.starts_with(folder(claim.path));
+    if (holds && (!found || claim.path.size() > found->path.size())) found = &claim;
+  }
+  return found;
+}
+
+// Files that the pods write where nobody finds them when the pods are gone. A patch may mount what
+// is not known here.
+void note_outputs(PodOptions& out, const options::Split& split) {
+  if (out.interactive || !out.patch.empty()) return;
+  const Environment no_variables;  // the pods do not get those of this host
+  const OptionReader reader{split, no_variables};
+  for (const std::string_view option : {"--log-dir", "--node-log", "--report"}) {
+    const auto given = reader.one(option);
+    if (!given || given->value.starts_with("/dev/")) continue;
+    const bool is_absolute = given->value.starts_with('/');
+    const bool is_in_the_images_folder = !is_absolute && out.job.folder.empty();
+    if (is_in_the_images_folder && !out.job.claims.empty()) continue;  // that may be a claim's
+    const auto* const claim =
+        claim_at(out.job, is_absolute ? given->value : out.job.folder + '/' + given->value);
+    if (claim == nullptr) {
+      out.notes.push_back(given->label() +
+                          " is on no claim of the job (--pvc): what is written there is lost with "
+                          "the pods");
+    } else if (claim->read_only) {
+      out.notes.push_back(given->label() +
+                          " is on a claim that the pods may only read: leave :ro out of its --pvc");
+    }
+  }
+}
+
+// A binary that is on a claim, or in the image elsewhere than in its PATH.
+Result<void> set_path(PodOptions& out, const OptionReader& reader) {
+  const auto given = reader.one("--toprun");
+  if (!given) return {};
+  if (!given->value.starts_with('/') || given->value.ends_with('/')) {
+    return usage(given->label(), "must be a file's absolute path in the pods",
+                 "write it as /scratch/bin/toprun, on a claim that --pvc mounts");
+  }
+  Workload& job = out.job;
+  if (job.command.front() == "toprun") job.command.front() = given->value;
+  if (claim_at(job, given->value) == nullptr) {
+    out.notes.push_back(given->label() +
+                        " is on no claim of the job (--pvc): the image has to have it there");
+  }
+  return {};
+}
+
+// Images that whole communities use, as their registries publish them: they have neither toprun nor
+// the user's scripts.
+bool is_published(std::string_view image) {
+  constexpr std::array<std::string_view, 10> known = {"nvcr.io/nvidia/",
+                                                      "docker.io/library/",
+                                                      "docker.io/pytorch/",
+                                                      "docker.io/huggingface/",
+                                                      "docker.io/nvidia/",
+                                                      "docker.io/rocm/",
+                                                      "pytorch/",
+                                                      "huggingface/",
+                                                      "nvidia/",
+                                                      "rocm/"};
+  const bool is_dockers = !image.contains('/');  // python:3
+  return is_dockers || std::ranges::any_of(known, [&](auto one) { return image.starts_with(one); });
+}
+
+void note_image(PodOptions& out, const OptionReader& reader) {
+  if (reader.has("--toprun") || reader.has("--toprun-image") || out.interactive) return;
+  const std::string& image = out.job.image;
+  if (!is_published(image)) return;
+  out.notes.push_back(fmt::format(
+      "image {} has no toprun unless you have put it there: --toprun PATH names one on a claim{}",
+      image, out.on_runai ? "" : ", --toprun-image IMAGE brings it"));
+}
+
+// A relative path begins in the folder of --chdir, else in the image's.
+void note_script(PodOptions& out, const plan::Options& run) {
+  const Workload& job = out.job;
+  if (out.interactive || run.program != plan::Program::script || !is_published(job.image)) return;
+  const std::string path = run.script.starts_with('/') ? run.script : job.folder + "/" + run.script;
+  if (claim_at(job, path) != nullptr) return;
+  const std::string folder = job.claims.empty() ? "/PATH" : job.claims.front().path;
+  out.notes.push_back(
+      fmt::format("image {} has no {} unless you have put it there, and the pods do not see this "
+                  "machine's files: put it on a claim and name it there, as in {}{}/{}",
+                  job.image, run.script, job.claims.empty() ? "--pvc NAME:/PATH " : "",
+                  folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder,
+                  std::filesystem::path(run.script).filename().string()));
 }
 
 Result<void> set_toprun(Workload& job, const OptionReader& reader) {
@@ -266,13 +490,71 @@ Result<void> set_command(Workload& job, const plan::Options& run, const options:
   return {};
 }
 
+Result<void> set_objects(PodOptions& out, const OptionReader& reader) {
+  Workload& job = out.job;
+  const auto take = [](const Given& given) -> Result<std::string> {
+    if (scheduler::kubernetes::is_object_name(given.value)) return given.value;
+    return usage(given.label(), "is not the name of an object in Kubernetes",
+                 "write it as kubectl lists it: a-z, 0-9, - and .");
+  };
+  for (const auto& [option, names] : {std::pair{"--env-from", &job.env_from},
+                                      std::pair{"--image-pull-secret", &job.pull_secrets}}) {
+    for (const Given& given : reader.all(option)) {
+      auto name = take(given);
+      if (!name) return std::unexpected(std::move(name.error()));
+      names->push_back(*std::move(name));
+    }
+  }
+  if (const auto given = reader.one("--service-account")) {
+    auto name = take(*given);
+    if (!name) return std::unexpected(std::move(name.error()));
+    job.service_account = *std::move(name);
+  }
+  if (const auto given = reader.one("--patch")) out.patch = given->value;
+  return {};
+}
+
+// UID or UID:GID.
+Result<void> set_user(Workload& job, const OptionReader& reader) {
+  job.restricted = reader.has("--restricted");
+  const auto given = reader.one("--run-as");
+  if (!given) return {};
+  const std::size_t colon = given->value.find(':');
+  const auto user = parse_int(std::string_view(given->value).substr(0, colon));
+  const auto group = colon == std::string::npos
+                         ? std::optional<std::int64_t>()
+                         : parse_int(std::string_view(given->value).substr(colon + 1));
+  const auto is_id = [](std::int64_t id) { return id >= 0 && id <= max_id; };
+  const bool good =
+      user && is_id(*user) && (colon == std::string::npos || (group && is_id(*group)));
+  if (!good) return usage(given->label(), "is not UID or UID:GID", "write numbers: id -u; id -g");
+  job.run_as = scheduler::kubernetes::RunAs{*user, group};
+  return {};
+}
+
 void set_surroundings(Workload& job, const plan::Options& run, const Environment& environment) {
   for (const auto& [name, value] : run.activation.variables) {
     const auto here = value ? value : environment.get(name);
-    if (here) job.variables.emplace_back(name, *here);
+    if (!here) continue;
+    std::erase_if(job.variables, [&](const auto& earlier) { return earlier.first == name; });
+    job.variables.emplace_back(name, *here);
   }
   const std::string user = scheduler::kubernetes::user_of(environment);
   if (!user.empty()) job.labels.emplace_back(scheduler::kubernetes::user_label, user);
+}
+
+// A variable has one source.
+Result<void> check_names(const Workload& job) {
+  for (const auto& [name, value] : job.variables) {
+    const auto same =
+        std::ranges::find(job.secret_variables, name, &scheduler::kubernetes::SecretVariable::name);
+    const bool is_both = same != job.secret_variables.end();
+    if (is_both) {
+      return usage(fmt::format("-e {0} and --secret-env {0}", name), "they say the same variable",
+                   "give one of them");
+    }
+  }
+  return {};
 }
 
 // nullopt: the cluster is asked which operators it has.
@@ -322,6 +604,8 @@ Result<PodOptions> pod_options(const options::Split& given,
   if (!whole) return std::unexpected(whole.error());
   const options::Split& split = *whole;
   const OptionReader reader{split, environment};
+  const auto engine = reader.one("--on");
+  out.on_runai = engine && engine->value == "runai";
   const auto no_file = [](const std::string&) { return true; };
   auto run = options::run_options(split, arguments, environment, no_file);
   if (!run) return std::unexpected(std::move(run.error()));
@@ -330,16 +614,21 @@ Result<PodOptions> pod_options(const options::Split& given,
   auto image = image_of(run->options);
   if (!image) return std::unexpected(std::move(image.error()));
   job.image = *std::move(image);
-  job.workers = parse_int(run->options.nproc_per_node.value);
   job.restarts = run->options.max_restarts;
   auto done = check_others(split, out.notes);
   if (done) done = set_nodes(job, run->options, reader);
   if (done) done = set_share_of_a_node(job, reader);
+  count_workers(job, run->options);
   if (done) done = set_limit(job, reader);
   if (done) done = set_names(job, run->options, reader);
-  if (done) done = set_mounts(job, reader);
   if (done) done = set_toprun(job, reader);
+  if (done) done = set_claims(job, reader);
+  if (done) done = set_annotations(job, reader);
   if (done) done = set_command(job, run->options, split);
+  if (done) done = set_path(out, reader);
+  if (done) done = set_objects(out, reader);
+  if (done) done = set_user(job, reader);
+  if (done) done = read_secrets(job, out.secrets, reader);
   if (done) done = set_dry_run(out, reader);
   if (out.interactive) job.command = scheduler::sleeping_command();
   if (!done) return std::unexpected(done.error());
@@ -347,6 +636,12 @@ Result<PodOptions> pod_options(const options::Split& given,
   if (!placement) return std::unexpected(std::move(placement.error()));
   job.placement = *std::move(placement);
   set_surroundings(job, run->options, environment);
+  if (done) done = check_names(job);
+  if (!done) return std::unexpected(done.error());
+  note_image(out, reader);
+  note_script(out, run->options);
+  note_outputs(out, split);
+  if (out.dry_run != DryRun::no) note_memory(out.notes, reader);
   const auto which = operator_of(reader);
   if (!which) return std::unexpected(which.error());
   out.which = *which;

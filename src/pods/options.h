@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@ struct PodOptions {
   DryRun dry_run = DryRun::no;
   bool as_json = false;      // what a dry run prints, for programs
   bool interactive = false;  // its pods sleep
+  std::string patch = {};    // a file; empty: none
+  // Of the variables of the Secret that goes with the job. Here alone, so that no object can have
+  // them.
+  std::map<std::string, std::string> secrets = {};
+  bool on_runai = false;
   bool wait = false;
   bool follow = false;
 };

@@ -159,6 +159,101 @@ TEST(PodOptions, ADryRunIsForPeopleOrForPrograms) {
   }
 }
 
+TEST(PodOptions, SecretsComeFromTheEnvironmentOrFromASecret) {
+  const Environment environment = {{"HF_TOKEN", "hush"}};
+  const auto options =
+      pods({"--container=a", "--secret-env", "HF_TOKEN", "--secret-env=W=tokens.ml:wandb_key",
+            "--env-from", "all", "--service-account", "trainer", "--image-pull-secret", "registry",
+            "--patch", "p.yaml", "x.py"},
+           environment);
+  ASSERT_TRUE(options) << options.error().line();
+  using scheduler::kubernetes::SecretVariable;
+  EXPECT_EQ(
+      options->job.secret_variables,
+      (std::vector<SecretVariable>{{"HF_TOKEN", "", "HF_TOKEN"}, {"W", "tokens.ml", "wandb_key"}}));
+  EXPECT_EQ(options->secrets, (std::map<std::string, std::string>{{"HF_TOKEN", "hush"}}));
+  EXPECT_EQ(options->job.env_from, Strings{"all"});
+  EXPECT_EQ(options->job.service_account, "trainer");
+  EXPECT_EQ(options->job.pull_secrets, Strings{"registry"});
+  EXPECT_EQ(options->patch, "p.yaml");
+  EXPECT_EQ(refused("--secret-env HF_TOKEN x.py").line(),
+            "--secret-env HF_TOKEN: the variable is not set here; export HF_TOKEN, or name a "
+            "Secret's key: --secret-env HF_TOKEN=SECRET:KEY");
+  const Error mistaken = refused("--secret-env HF_TOKEN=hush x.py");
+  EXPECT_FALSE(mistaken.line().contains("hush")) << mistaken.line();
+}
+
+TEST(PodOptions, TheNumberOfRanksIsKnown) {
+  for (const auto& [line, workers] : std::vector<std::pair<const char*, std::optional<int>>>{
+           {"x.py", 1},
+           {"-c 8 x.py", 1},
+           {"--gpus-per-node 8 x.py", 8},
+           {"--gpus-per-node 8 --nproc-per-node 4 x.py", 4},
+           {"--nproc-per-node gpu x.py", std::nullopt},
+           {"--extended-resource habana.ai/gaudi=8 x.py", 8},
+           {"--extended-resource nvidia.com/mig-1g.5gb=2 x.py", 2},
+           {"--extended-resource rdma/rdma=1 x.py", 1}}) {
+    Strings argv{"--container=a"};
+    for (const std::string_view word : words(line)) argv.emplace_back(word);
+    const auto options = pods(argv);
+    ASSERT_TRUE(options) << options.error().line();
+    EXPECT_EQ(options->job.workers, workers) << line;
+  }
+}
+
+TEST(PodOptions, WhereTheBinaryIs) {
+  const auto options = pods({"--container=nvcr.io/nvidia/pytorch:1", "--pvc", "s:/scratch",
+                             "--toprun", "/scratch/bin/toprun", "/scratch/x.py"});
+  ASSERT_TRUE(options) << options.error().line();
+  EXPECT_EQ(options->job.command.front(), "/scratch/bin/toprun");
+  EXPECT_TRUE(options->notes.empty());
+  for (const auto& [words, notes] : std::vector<std::pair<Strings, std::size_t>>{
+           {{"--container=nvcr.io/nvidia/pytorch:1", "-m", "x"}, 1},
+           {{"--container=python:3", "-m", "x"}, 1},
+           {{"--container=registry.example/mine:1", "-m", "x"}, 0},
+           {{"--container=python:3", "--toprun-image", "registry.example/toprun", "-m", "x"}, 0},
+           {{"--container=python:3", "--toprun", "/opt/toprun", "-m", "x"}, 1}}) {
+    const auto asked = pods(words);
+    ASSERT_TRUE(asked) << asked.error().line();
+    EXPECT_EQ(asked->notes.size(), notes) << join(words, " ");
+  }
+}
+
+TEST(PodOptions, WhereTheScriptIs) {
+  const std::string brings = "--toprun-image=registry.example/toprun";
+  for (const auto& [words, note] : std::vector<std::pair<Strings, std::string>>{
+           {{"--container=python:3", "code/x.py"},
+            "image python:3 has no code/x.py unless you have put it there, and the pods do not see "
+            "this machine's files: put it on a claim and name it there, as in --pvc NAME:/PATH "
+            "/PATH/x.py"},
+           {{"--container=python:3", "--pvc=s:/scratch", "x.py"}, "as in /scratch/x.py"},
+           {{"--container=python:3", "--pvc=s:/scratch", "/home/me/x.py"}, "as in /scratch/x.py"},
+           {{"--container=python:3", "--pvc=s:/scratch", "/scratch/x.py"}, ""},
+           {{"--container=python:3", "--pvc=s:/scratch", "--chdir=/scratch/me", "x.py"}, ""},
+           {{"--container=python:3", "--chdir=/opt", "x.py"}, "as in --pvc NAME:/PATH /PATH/x.py"},
+           {{"--container=registry.example/mine:1", "x.py"}, ""},
+           {{"--container=python:3", "--no-python", "hostname"}, ""},
+           {{"--container=python:3", "-m", "x"}, ""}}) {
+    Strings all = {brings};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto asked = pods(all);
+    ASSERT_TRUE(asked) << asked.error().line();
+    EXPECT_EQ(asked->notes.size(), note.empty() ? 0u : 1u) << join(words, " ");
+    if (!asked->notes.empty()) EXPECT_TRUE(asked->notes[0].ends_with(note)) << asked->notes[0];
+  }
+}
+
+TEST(PodOptions, MemoryIsSlurms) {
+  for (const auto& [word, memory, notes] :
+       std::vector<std::tuple<const char*, const char*, std::size_t>>{
+           {"900G", "900Gi", 1}, {"900Gi", "900Gi", 0}, {"512", "512Mi", 1}}) {
+    const auto options = pods({"--container=r.io/a", "--dry-run", "--mem", word, "x.py"});
+    ASSERT_TRUE(options) << options.error().line();
+    EXPECT_EQ(options->job.memory, memory);
+    EXPECT_EQ(options->notes.size(), notes) << word;
+  }
+}
+
 TEST(PodOptions, AnElasticJob) {
   for (const Strings& nodes : {Strings{"--nodes", "2-4"}, Strings{"--nnodes", "2:4"}}) {
     const auto options = pods({"--container=a", nodes[0], nodes[1], "x.py"});
@@ -200,6 +295,20 @@ TEST(PodOptions, WhatCannotBeIsRefused) {
                            "--annotation a x.py",
                            "--annotation =a x.py",
                            "--extended-resource a x.py",
+                           "--extended-resource rdma=1 x.py",
+                           "--extended-resource Rdma/hca_=1 x.py",
+                           "--extended-resource r/a=1 --extended-resource r/a=2 x.py",
+                           "--gpus-per-node 8 --extended-resource nvidia.com/gpu=8 x.py",
+                           "--pvc a:/s --pvc b:/s x.py",
+                           "--pvc a:/s --pvc b:/s/ x.py",
+                           "--pvc a:/dev/shm x.py",
+                           "--toprun-image b --pvc a:/toprun.io x.py",
+                           "--pvc Bad_Name:/s x.py",
+                           "--annotation Bad_/key=a x.py",
+                           "--annotation a=b --annotation a=c x.py",
+                           "--node-selector a=b --node-selector a=c x.py",
+                           "--queue My_Queue x.py",
+                           "--priority-class Very_High x.py",
                            "--extended-resource a=0 x.py",
                            "--namespace A x.py",
                            "--mem 1X x.py",
@@ -222,13 +331,87 @@ TEST(PodOptions, WhatCannotBeIsRefused) {
                            "--shm much x.py",
                            "--toprun-image ./a.sif x.py",
                            "--runtime A x.py",
+                           "--runtime job/a x.py",
+                           "--toprun bin/toprun x.py",
+                           "--secret-env A=b x.py",
+                           "--secret-env A=B:c x.py",
+                           "--secret-env 1A x.py",
+                           "--env-from A x.py",
+                           "--service-account a/b x.py",
+                           "--image-pull-secret _ x.py",
+                           "--run-as me x.py",
+                           "--run-as 1: x.py",
+                           "--gpu-resource gpu x.py",
+                           "--mem 5i x.py",
                            "--dry-run=always x.py"}) {
     EXPECT_EQ(refused(line).exit_code, exit_usage) << line;
   }
 }
 
+TEST(PodOptions, WhatThePodsCannotHoldTwiceIsSaidInOneLine) {
+  for (const auto& [line, said] : std::vector<std::pair<const char*, const char*>>{
+           {"--pvc a:/s --pvc b:/s/ x.py",
+            "--pvc a:/s and --pvc b:/s/: a pod mounts one claim at a path; give them different "
+            "paths"},
+           {"--pvc a:/dev/shm x.py",
+            "--pvc a:/dev/shm: the shared memory of the pods is at this path; give another path"},
+           {"--pvc a:/toprun.io --toprun-image b x.py",
+            "--pvc a:/toprun.io: --toprun-image puts the binary at this path; give another path"},
+           {"--pvc Bad_Name:/s x.py",
+            "--pvc Bad_Name:/s: 'Bad_Name' is not the name of a claim; write it as kubectl get pvc "
+            "lists it: a-z, 0-9, - and ."},
+           {"--extended-resource rdma=1 x.py",
+            "--extended-resource rdma=1: 'rdma' is not the name of an extended resource, which has "
+            "a domain; write it as kubectl describe node prints it: rdma/hca=1"},
+           {"--node-selector a=b --node-selector a=c x.py",
+            "--node-selector a=b and --node-selector a=c: a label has one value; give one of them"},
+           {"--annotation a=b --annotation a=c x.py",
+            "--annotation a=b and --annotation a=c: an annotation has one value; give one of "
+            "them"}}) {
+    EXPECT_EQ(refused(line).line(), said);
+  }
+}
+
+TEST(PodOptions, WhatIsGivenLastIsAVariablesValue) {
+  const auto options = pods({"--container=a", "-e", "A=1", "-e", "B=1", "-e", "A=2", "x.py"});
+  ASSERT_TRUE(options) << options.error().line();
+  EXPECT_EQ(options->job.variables,
+            (std::vector<std::pair<std::string, std::string>>{{"B", "1"}, {"A", "2"}}));
+}
+
+TEST(PodOptions, OutputOnNoClaimIsNoted) {
+  for (const auto& [line, note] : std::vector<std::pair<const char*, const char*>>{
+           {"--pvc s:/s --log-dir /logs x.py",
+            "--log-dir /logs is on no claim of the job (--pvc): what is written there is lost with "
+            "the pods"},
+           {"--pvc s:/s --log-dir logs --chdir /opt x.py",
+            "--log-dir logs is on no claim of the job (--pvc): what is written there is lost with "
+            "the pods"},
+           {"--pvc s:/s:ro --log-dir /s/logs x.py",
+            "--log-dir /s/logs is on a claim that the pods may only read: leave :ro out of its "
+            "--pvc"},
+           {"--pvc s:/s --node-log /n x.py",
+            "--node-log /n is on no claim of the job (--pvc): what is written there is lost with "
+            "the pods"},
+           {"--pvc s:/s --report /r.json x.py",
+            "--report /r.json is on no claim of the job (--pvc): what is written there is lost "
+            "with the pods"},
+           {"--pvc s:/s --log-dir /s x.py", ""},
+           {"--pvc s:/s --log-dir /s/../logs x.py",
+            "--log-dir /s/../logs is on no claim of the job (--pvc): what is written there is lost "
+            "with the pods"},
+           {"--pvc s:/s --log-dir logs --chdir /s/me --report /s/r.json x.py", ""}}) {
+    Strings argv{"--container=r.io/a"};
+    for (const std::string_view word : words(line)) argv.emplace_back(word);
+    const auto options = pods(argv);
+    ASSERT_TRUE(options) << options.error().line();
+    EXPECT_EQ(join(options->notes, "; "), note) << line;
+  }
+}
+
 TEST(PodOptions, AFilesWordsForSlurmAreNoted) {
-  options::Split split = *options::split_verb({"--container=a", "x.py"}, options::Command::submit);
+  options::Split split =
+      *options::split_verb({"--container=r.io/a", "x.py"}, options::Command::submit);
   split.options.push_back(
       {options::find_flag("--partition", options::Command::submit), "gpu", "toprun.toml:3"});
   const auto options = pod_options(split, {}, {});

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
+#include "jobs/waiting.h"
 #include "process/child.h"
 #include "process/program.h"
 
@@ -38,8 +39,8 @@ constexpr std::chrono::milliseconds longest_pause{10'000};  // while there is ou
 constexpr std::chrono::minutes last_words{10};
 constexpr std::chrono::seconds longest_silence{10};
 
-Result<Job> job_of(const Queue& queue, const std::string& id) {
-  const auto found = jobs::jobs_of(queue, id);
+Result<Job> job_of(const Queue& queue, const std::string& id, const std::string& record) {
+  const auto found = jobs::jobs_of(queue, id, record);
   if (!found) return std::unexpected(found.error());
   return found->front();
 }
@@ -95,15 +96,22 @@ bool waits_for_pods(const Job& job) {
   return !all_have_begun && is_coming(job.state);
 }
 
+std::string waiting_words(const Queue& queue, const Job& job) {
+  if (job.state == JobState::pending) return join(jobs::waiting(queue, job).reasons, "; ");
+  return job.reason.empty() ? std::string() : jobs::reason_text(queue, job);
+}
+
 // Waits until its pods run or it has ended; says once each why they do not.
-Result<Job> started(const Queue& queue, const std::string& id) {
+Result<Job> started(const Queue& queue, const std::string& id, std::string record) {
   std::string said;
   while (true) {
-    auto job = job_of(queue, id);
+    auto job = job_of(queue, id, record);
     if (!job || !waits_for_pods(*job)) return job;
-    if (!job->reason.empty() && job->reason != said) {
-      said = job->reason;
-      say(fmt::format("job {} waits: {}", id, printable(said)));
+    record = job->number;
+    std::string words = waiting_words(queue, *job);
+    if (!words.empty() && words != said) {
+      said = std::move(words);
+      say(fmt::format("job {} waits: {}", id, said));
     }
     std::this_thread::sleep_for(between_questions);
   }
@@ -137,13 +145,14 @@ class PodReader {
 
 Result<void> PodReader::read(Job job) {
   const std::string id = job.id;
+  const std::string record = job.number;
   known_.insert(job.printers.begin(), job.printers.end());
   if (auto begun = add_first(job); !begun) return begun;
   std::chrono::milliseconds pause = between_questions;
   while (!has_ended(job.state)) {
     rest(pause);
     pause = std::min(pause * 3 / 2, longest_pause);
-    auto now = job_of(queue_, id);
+    auto now = job_of(queue_, id, record);
     if (!now) break;  // it is deleted, or the cluster does not answer: wait_for_job() tells
     job = *std::move(now);
     for (const Printer& printer : job.printers) {
@@ -227,10 +236,11 @@ void PodReader::end_readers() {
 Result<int> show_pods(const std::string& id, const Environment& environment) {
   const auto queue = jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
-  const auto job = job_of(**queue, id);
+  const auto job = job_of(**queue, id, {});
   if (!job) return std::unexpected(job.error());
   if (job->printers.empty() && is_coming(job->state)) {
-    return fail(fmt::format("job {} has printed nothing yet", id), "it waits: " + job->reason);
+    return fail(fmt::format("job {} has printed nothing yet", id),
+                "it waits: " + waiting_words(**queue, *job));
   }
   // One command for all fails where one of them has not begun. An engine that tells of no printers
   // of a job that runs has that command alone.
@@ -249,14 +259,15 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   return 0;
 }
 
-Result<int> follow_pods(const std::string& id, const Environment& environment) {
+Result<int> follow_pods(const std::string& id, const std::string& record,
+                        const Environment& environment) {
   const auto queue = jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
-  const auto job = started(**queue, id);
+  const auto job = started(**queue, id, record);
   if (!job) return std::unexpected(job.error());
   const auto shown = PodReader(**queue, environment).read(*job);
   if (!shown) return std::unexpected(shown.error());
-  return jobs::wait_for_job(id, environment, {});
+  return jobs::wait_for_job(id, environment, {}, job->number);
 }
 
 }  // namespace toprun::pods

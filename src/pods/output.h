@@ -12,7 +12,8 @@ namespace toprun::pods {
 Result<int> show_pods(const std::string& id, const Environment& environment);
 
 // The same until the job's end; its exit code. Says why pods wait; ends when they can never run
-// only if the job does.
-Result<int> follow_pods(const std::string& id, const Environment& environment);
+// only if the job does. `record`: the engine's own number of the job, where it is known.
+Result<int> follow_pods(const std::string& id, const std::string& record,
+                        const Environment& environment);
 
 }  // namespace toprun::pods

@@ -1,5 +1,7 @@
 #include "pods/placement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -38,9 +40,9 @@ Result<Placer> placer_of(const OptionReader& reader) {
 Result<void> set_name(std::string& out, const OptionReader& reader, std::string_view option) {
   const auto given = reader.one(option);
   if (!given) return {};
-  if (!kubernetes::is_label_value(given->value)) {
-    return usage(given->label(), "is no name in Kubernetes",
-                 "write a-z, 0-9, -, _ and ., 63 at most, as the cluster lists it");
+  if (!kubernetes::is_object_name(given->value) || !kubernetes::is_label_value(given->value)) {
+    return usage(given->label(), "is not a name in Kubernetes",
+                 "write a-z, 0-9, - and ., 63 at most, as the cluster lists it");
   }
   out = given->value;
   return {};
@@ -49,7 +51,7 @@ Result<void> set_name(std::string& out, const OptionReader& reader, std::string_
 Result<std::string> parse_label_key(const Given& given) {
   if (kubernetes::is_label_key(given.value)) return given.value;
   return usage(
-      given.label(), "is no key of a label",
+      given.label(), "is not the key of a label",
       "write it as kubectl get nodes --show-labels prints it: topology.kubernetes.io/zone");
 }
 
@@ -71,19 +73,20 @@ Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader
 Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& reader) {
   for (const Given& given : reader.all("--node-pool")) {
     if (!kubernetes::is_label_value(given.value) || given.value.empty()) {
-      return usage(given.label(), "is no name of a node pool", "write it as the cluster lists it");
+      return usage(given.label(), "is not the name of a node pool",
+                   "write it as the cluster lists it");
     }
     out.pools.push_back(given.value);
   }
-  for (const Given& given : reader.all("--node-selector")) {
-    auto pair = parse_pair(given);
-    if (!pair) return std::unexpected(pair.error());
-    if (!kubernetes::is_label_key(pair->first) || !kubernetes::is_label_value(pair->second)) {
-      return usage(given.label(), "is no label of a node",
-                   "write it as kubectl get nodes --show-labels prints it");
-    }
-    out.selector.push_back(*std::move(pair));
+  const auto selectors = reader.all("--node-selector");
+  auto labels = pairs_of(selectors, "a label has one value");
+  if (!labels) return std::unexpected(std::move(labels.error()));
+  for (const auto& label : *labels) {
+    if (kubernetes::is_label_key(label.first) && kubernetes::is_label_value(label.second)) continue;
+    return usage(label_of(selectors, label), "is not a label of a node",
+                 "write it as kubectl get nodes --show-labels prints it");
   }
+  out.selector = *std::move(labels);
   for (const Given& given : reader.all("--toleration")) {
     auto toleration = parse_toleration(given);
     if (!toleration) return std::unexpected(toleration.error());
@@ -97,9 +100,31 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
 Result<std::pair<std::string, std::string>> parse_pair(const Given& given) {
   const std::size_t equals = given.value.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    return usage(given.label(), "is no KEY=VALUE", "write it as key=value");
+    return usage(given.label(), "is not KEY=VALUE", "write it as key=value");
   }
   return std::pair{given.value.substr(0, equals), given.value.substr(equals + 1)};
+}
+
+Result<Pairs> pairs_of(std::span<const Given> all, std::string_view rule) {
+  Pairs out;
+  for (const Given& given : all) {
+    auto pair = parse_pair(given);
+    if (!pair) return std::unexpected(std::move(pair.error()));
+    const auto same = std::ranges::find(out, pair->first, &Pairs::value_type::first);
+    if (same == out.end()) {
+      out.push_back(*std::move(pair));
+      continue;
+    }
+    if (same->second == pair->second) continue;
+    return usage(fmt::format("{} and {}", label_of(all, *same), given.label()), std::string(rule),
+                 "give one of them");
+  }
+  return out;
+}
+
+std::string label_of(std::span<const Given> all, const Pairs::value_type& pair) {
+  const std::string text = fmt::format("{}={}", pair.first, pair.second);
+  return std::ranges::find(all, text, &Given::value)->label();
 }
 
 Result<kubernetes::Toleration> parse_toleration(const Given& given) {
@@ -116,7 +141,7 @@ Result<kubernetes::Toleration> parse_toleration(const Given& given) {
   out.key = rest.substr(0, rest.find('='));
   if (out.key.size() < rest.size()) out.value = std::string(rest.substr(out.key.size() + 1));
   if (!kubernetes::is_label_key(out.key) || !kubernetes::is_label_value(out.value.value_or(""))) {
-    return usage(given.label(), "is no taint",
+    return usage(given.label(), "is not a taint",
                  "write it as kubectl describe node prints it: nvidia.com/gpu=present:NoSchedule");
   }
   return out;

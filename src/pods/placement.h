@@ -1,7 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "pods/option_reader.h"
@@ -16,6 +19,14 @@ Result<scheduler::kubernetes::Placement> placement_of(const OptionReader& reader
 
 // "key" and "value" of "key=value"; the value may hold anything.
 Result<std::pair<std::string, std::string>> parse_pair(const options::Given& given);
+
+// Those of all values of an option, each once. Error (exit 2): a key has two values, against
+// `rule`.
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+Result<Pairs> pairs_of(std::span<const options::Given> all, std::string_view rule);
+
+// How messages name the value that says this pair, which is one of `all`.
+std::string label_of(std::span<const options::Given> all, const Pairs::value_type& pair);
 
 // "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".
 Result<scheduler::kubernetes::Toleration> parse_toleration(const options::Given& given);

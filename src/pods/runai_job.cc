@@ -47,6 +47,15 @@ std::string keep_output(Workload& job) {
   return folder;
 }
 
+void count_ranks(Workload& job) {
+  const auto script = std::find_if(job.command.begin() + 1, job.command.end(),
+                                   [](const std::string& word) { return !word.starts_with('-'); });
+  const bool says = std::any_of(job.command.begin() + 1, script, [](const std::string& word) {
+    return word.starts_with("--nproc-per-node");
+  });
+  if (job.workers && !says) put_first(job, {fmt::format("--nproc-per-node={}", *job.workers)});
+}
+
 void count_one_failure(Workload& job) {
   if (job.restarts > 0 || job.least_nodes) return;
   job.variables.emplace_back(scheduler::kubernetes::one_code_variable, "1");

@@ -17,6 +17,10 @@ Result<void> make_plain(scheduler::kubernetes::Workload& job);
 // is no such claim. Pure.
 std::string keep_output(scheduler::kubernetes::Workload& job);
 
+// Has the command say how many ranks each pod has: the operator beneath would have toprun count the
+// CPUs of a pod without GPUs. Pure.
+void count_ranks(scheduler::kubernetes::Workload& job);
+
 // Has the master's pod alone end with the run's exit code, unless pods that fail are made again: a
 // root that came back would wait for members that have ended well. Pure.
 void count_one_failure(scheduler::kubernetes::Workload& job);

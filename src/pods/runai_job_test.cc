@@ -57,5 +57,18 @@ TEST(RunaiJob, OutputIsKeptWhereItCanBeWritten) {
                                   "--report=/scratch/toprun/train.%j/report.json", "train.py"}));
 }
 
+TEST(RunaiJob, ThePodsAreToldTheNumberOfRanks) {
+  Workload job;
+  job.command = {"toprun", "--no-config", "train.py", "--nproc-per-node=2"};
+  job.workers = 8;
+  count_ranks(job);
+  EXPECT_EQ(job.command[1], "--nproc-per-node=8");
+  Workload told;
+  told.command = {"toprun", "--nproc-per-node=8", "train.py"};
+  told.workers = 8;
+  count_ranks(told);
+  EXPECT_EQ(told.command.size(), 3u);
+}
+
 }  // namespace
 }  // namespace toprun::pods

@@ -6,6 +6,7 @@
 
 #include "base/console.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "jobs/follow.h"
 #include "options/given.h"
@@ -57,7 +58,9 @@ Result<runai::Place> place_of(const PodOptions& options, const Environment& envi
                               std::chrono::milliseconds limit) {
   const bool is_there = process::find_program("runai", environment).has_value();
   if (is_there || environment.non_empty("TOPRUN_RUNAI_CLI")) {
-    return runai::find_place(environment, limit);
+    auto place = runai::find_place(environment, limit);
+    if (place && is_there) runai::ask_flags(*place, environment, limit);
+    return place;
   }
   if (options.dry_run == DryRun::no) {
     return fail("--on runai", "there is no runai in PATH",
@@ -69,11 +72,11 @@ Result<runai::Place> place_of(const PodOptions& options, const Environment& envi
 
 int after_submission(const PodOptions& options, const Workload& job, const std::string& folder,
                      const Environment& environment) {
-  const int printed = print(job.name + '\n');
+  const int printed = options.follow ? 0 : print(job.name + '\n');
   say(next_words(options, job.name));
   if (!folder.empty()) say(fmt::format("its output stays in {}, %j is its JOB_UUID", folder));
   if (options.follow) {
-    const auto code = follow_pods(job.name, environment);
+    const auto code = follow_pods(job.name, {}, environment);
     return code ? *code : give_up(code.error());
   }
   return options.wait ? jobs::wait_for_job(job.name, environment, {}) : printed;
@@ -94,6 +97,15 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   const auto place = place_of(options, there, *limit);
   if (!place) return give_up(place.error());
   Workload job = options.job;
+  if (!options.patch.empty()) {
+    return give_up(
+        {"--patch " + options.patch, "runai makes the object itself", "leave it out", exit_usage});
+  }
+  if (const auto word = word_with_secret(job.command)) {
+    return give_up({*word, "everybody on this host and in the project would see the secret",
+                    "say --secret-env NAME=SECRET:KEY and have the program read that variable",
+                    exit_usage});
+  }
   if (job.name_is_beginning) job.name = unique_name(job.name);
   const bool is_kept_elsewhere =
       given("--node-log", split, environment) || given("--report", split, environment);
@@ -101,14 +113,17 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   if (options.interactive) job.command = {"sleep", "infinity"};
   const bool prints = !options.interactive && !is_kept_elsewhere;
   const std::string folder = prints ? keep_output(job) : std::string();
-  if (!options.interactive) count_one_failure(job);
+  if (!options.interactive) {
+    count_one_failure(job);
+    count_ranks(job);
+  }
   const std::vector<std::string> words = job.command;
   if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
   const auto command = runai::submit_command(*place, job);
   if (!command) return give_up(command.error());
   if (options.dry_run == DryRun::client) {
     if (job.command != words) say("in the pods: " + shell_quote(words));
-    return print_bytes(shell_quote(*command) + '\n');
+    return print_bytes(shown_command(*command) + '\n');
   }
   if (const auto done = runai::submit(*command, there, *limit); !done) return give_up(done.error());
   return after_submission(options, job, folder, there);

@@ -8,6 +8,7 @@
 #include "base/console.h"
 #include "base/counted.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "plan/sleeping_pods.h"
 #include "scheduler/terminal_command.h"
@@ -49,7 +50,7 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
   std::vector<std::string> words = found->queue->exec_command(
       found->job, *pod, on_terminal ? scheduler::Terminal::yes : scheduler::Terminal::no);
   words.insert(words.end(), {"sh", "-c", best_shell});
-  if (dry_run) return print_bytes(shell_quote(words) + '\n');
+  if (dry_run) return print_bytes(shown_command(words) + '\n');
   say(
       fmt::format("a shell in pod {}: what runs in it ends with this connection; toprun run --in "
                   "{} --detach does not",

@@ -40,9 +40,14 @@ NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
   asking_ = std::make_shared<Asking>(pool.io());
   pool.run<rendezvous::Told>(
       answer_limit, [environment = job.environment] { return ask(environment); },
-      [asking = asking_](std::optional<rendezvous::Told> told) {
-        if (!told) told = {{}, "nvidia-smi does not end: its driver hangs"};
-        asking->told = std::move(told);
+      [asking = asking_](Pool::Answer<rendezvous::Told> told) {
+        if (told) {
+          asking->told = *std::move(told);
+        } else if (told.error() == Pool::NoAnswer::late) {
+          asking->told = {{}, "nvidia-smi does not end: its driver hangs"};
+        } else {
+          asking->told = {{}, "nvidia-smi: " + Pool::words_for(told.error(), answer_limit)};
+        }
         asking->over.cancel();
       });
 }

@@ -41,7 +41,7 @@ void PresenceWatch::look_if_due() {
   looking_->state = Looking::State::asking;
   pool_.run<Presence>(
       presence_limit, [environment = job_.environment] { return scheduler::presence(environment); },
-      [looking = looking_](const std::optional<Presence>& answer) {
+      [looking = looking_](const Pool::Answer<Presence>& answer) {
         const Presence presence = answer.value_or(std::nullopt);
         looking->state = presence ? Looking::State::resting : Looking::State::over;
         if (presence) looking->attendance.look(*presence, SteadyClock::now());

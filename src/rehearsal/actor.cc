@@ -66,6 +66,7 @@ class Sight : public node::RankSight {
   std::vector<ras::Finding> told_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
                                          milliseconds) const override {
     for (const pid_t pid : pids) {
+      if (pid == 0) continue;  // it has ended
       const Rank* const rank = play_.ranks().of(pid);
       const bool is_of_it =
           rank != nullptr && fmt::to_string(rank->attempt) == attempts_[connection.get()];

@@ -25,6 +25,13 @@ constexpr milliseconds quick_answer{20};
 constexpr milliseconds slow_answer{5'000};  // within most limits
 // Once for the ranks, and once for the text.
 constexpr milliseconds longest_answer = 2 * live::answer_limit + 1s;
+// From the moment when the terminal takes output to the word that all of it is taken.
+constexpr milliseconds credit_limit{1'000};
+// A look at the ranks that is slow, but within its limit.
+constexpr milliseconds slow_look{4'800};
+constexpr milliseconds before_a_look{1'000};
+constexpr milliseconds before_it_fails{2'000};  // the terminal stands
+constexpr milliseconds longest_into_a_look{2'000};
 constexpr unsigned ok = 200;  // of HTTP
 
 // toprun's own lines are no part of the play but for its trace.
@@ -82,6 +89,10 @@ bool Play::take(std::function<void()> task) {
     unanswered_.push_back(std::move(task));
     return true;
   }
+  if (is_slow_) {
+    timeline_.in(dice_.time(longest_into_a_look / 2, slow_look), std::move(task));
+    return true;
+  }
   milliseconds latest = quick_answer;
   if (dice_.chance(faults.late)) latest = dice_.chance(50) ? slow_answer : faults.latest;
   timeline_.in(dice_.time(0ms, latest), std::move(task));
@@ -110,6 +121,8 @@ void Play::join(Process& process) {
     }
     process.wire = std::make_shared<Wire>(timeline_, Dice(script_.seed + 10 + process.index),
                                           script_.slowest_message);
+    process.wire->on_output = [this, &process](std::size_t bytes) { output_came(process, bytes); };
+    process.wire->on_taken = [&process](std::size_t bytes) { process.taken += bytes; };
     auto [at_root, at_member] = process.wire->ends(root.loop, process.loop);
     process.actor->begin(std::move(at_member));
     root.actor->admission().joined(join, std::move(at_root), process.actor->route->text(),
@@ -168,12 +181,62 @@ void Play::ask() {
   });
 }
 
-// The ranks go on later, unless the run is to end the hang.
-void Play::hang(const Fault& fault) {
+// The ranks go on later, unless the run is to end the hang. Returns how many hang.
+int Play::hang(const Fault& fault) {
   const int hung = ranks_.hang(fault.node, fault.rank);
   const plan::Options& options = script_.jobs.front()->options;
   const bool is_ended = options.hang_timeout && options.on_hang != run::OnHang::report && hung > 1;
   if (!is_ended) timeline_.in(fault.lasts, [this] { ranks_.go_on(); });
+  return hung;
+}
+
+// All that the pool is asked from shortly before the look to the rank's end takes long.
+void Play::fail_in_look(const Fault& fault) {
+  if (hang(fault) == 0) return;
+  const milliseconds looked_at = *script_.jobs.front()->options.hang_timeout;
+  timeline_.in(looked_at - before_a_look, [this] { is_slow_ = true; });
+  timeline_.in(looked_at + dice_.time(0ms, longest_into_a_look), [this, fault] {
+    is_slow_ = false;
+    ranks_.is_killed(fault.node, fault.rank, SIGSEGV);
+  });
+}
+
+// The next attempt is slow to begin, so that the terminal goes on before it does.
+void Play::fail_unread(const Fault& fault) {
+  stand(fault.lasts);
+  timeline_.in(before_it_fails, [this, fault] {
+    is_slow_ = true;
+    ranks_.is_killed(fault.node, fault.rank, SIGSEGV);
+  });
+  timeline_.in(fault.lasts + slow_look, [this] { is_slow_ = false; });
+}
+
+void Play::stand(milliseconds time) {
+  Actor& root = *processes_.front()->actor;
+  root.stand(true);
+  stands_ = true;
+  timeline_.in(time, [this, &root] {
+    if (processes_.front()->lives) root.stand(false);
+    stands_ = false;
+    goes_on_since_ = now();
+  });
+}
+
+void Play::output_came(Process& from, std::size_t bytes) {
+  from.delivered += bytes;
+  check_credit(from, from.delivered);
+}
+
+// Of the first bytes that came, so many.
+void Play::check_credit(Process& process, std::size_t delivered) {
+  timeline_.in(credit_limit + 2 * script_.slowest_message, [this, &process, delivered] {
+    const Process& root = *processes_.front();
+    const bool is_open = root.lives && process.lives && process.wire->is_open();
+    if (!is_open || process.taken >= delivered) return;
+    if (stands_ || now() < goes_on_since_ + credit_limit) return check_credit(process, delivered);
+    expect(false, "of {} bytes of output that n{} has sent only {} are taken", delivered,
+           process.index, process.taken);
+  });
 }
 
 void Play::apply(const Fault& fault) {
@@ -196,7 +259,14 @@ void Play::apply(const Fault& fault) {
       return;
     case FaultKind::ranks_hang:
       is_disturbed_ = true;
-      return hang(fault);
+      hang(fault);
+      return;
+    case FaultKind::fails_in_look:
+      is_disturbed_ = true;
+      return fail_in_look(fault);
+    case FaultKind::fails_unread:
+      is_disturbed_ = true;
+      return fail_unread(fault);
     case FaultKind::places_asked:
       return ask();
     case FaultKind::signalled:
@@ -216,11 +286,7 @@ void Play::apply(const Fault& fault) {
       });
       return;
     case FaultKind::output_stands:
-      processes_.front()->actor->stand(true);
-      timeline_.in(fault.lasts, [this] {
-        if (processes_.front()->lives) processes_.front()->actor->stand(false);
-      });
-      return;
+      return stand(fault.lasts);
   }
 }
 

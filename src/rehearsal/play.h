@@ -36,6 +36,8 @@ struct Outcome {
 //   no rank lives after it
 //   no answer about an attempt is used for another (a crash, with a sanitizer for sure)
 //   whoever asks is answered
+//   every byte of output that the root gets is taken, soon after its terminal takes any, or the
+//   link that it came by is gone
 class Play : public StandIn {
  public:
   Play(Script script, bool traces);
@@ -74,6 +76,9 @@ class Play : public StandIn {
     std::unique_ptr<Actor> actor;
     std::shared_ptr<Wire> wire;
     bool lives = true;
+    // Of its output: bytes that have come to the root, and that the root has said are taken.
+    std::size_t delivered = 0;
+    std::size_t taken = 0;
   };
 
   void join(Process& process);
@@ -82,7 +87,12 @@ class Play : public StandIn {
   bool poll();
   bool is_over() const;
   void apply(const Fault& fault);
-  void hang(const Fault& fault);
+  int hang(const Fault& fault);
+  void fail_in_look(const Fault& fault);
+  void fail_unread(const Fault& fault);
+  void stand(milliseconds time);
+  void output_came(Process& from, std::size_t bytes);
+  void check_credit(Process& process, std::size_t delivered);
   void ask();
   void conclude();
   void show_trace(const std::string& what) const;
@@ -95,6 +105,10 @@ class Play : public StandIn {
   std::vector<std::function<void()>> unanswered_;  // what the pool never does
   std::vector<std::unique_ptr<Process>> processes_;
   bool is_disturbed_ = false;
+  bool is_slow_ = false;  // the pool
+  // Of the root's terminal.
+  bool stands_ = false;
+  SteadyTime goes_on_since_{};
   std::string broken_;
 };
 

@@ -63,8 +63,51 @@ void fail_while_output_stands(Dice& dice, Script& script) {
   Fault fails = stands;
   fails.kind = FaultKind::rank_exits;
   fails.at += dice.time(100ms, 3s);
+  if (dice.chance(30)) script.lines = many_lines;
   stands.lasts = fails.at - stands.at + dice.time(0ms, 8s);
   script.faults.push_back(fails);
+}
+
+// Ranks of one attempt are asked and looked at, and the answers come when it is over and the next
+// one begins.
+void fail_in_a_look(Dice& dice, Script& script) {
+  for (auto& job : script.jobs) {
+    auto restarts = std::make_shared<plan::Job>(*job);
+    restarts->nproc = most_slots;
+    restarts->options.max_restarts = 2;
+    restarts->options.hang_timeout = 10s;
+    restarts->options.on_hang = run::OnHang::restart;
+    job = std::move(restarts);
+  }
+  script.work = longest_work;
+  script.ras_percent = 100;
+  script.stubborn_percent = 0;
+  script.pool = {};
+  Fault fails;
+  fails.kind = FaultKind::fails_in_look;
+  fails.at = dice.time(8s, 15s);
+  fails.node = static_cast<std::size_t>(dice.number(0, static_cast<int>(script.jobs.size()) - 1));
+  fails.lasts = longest_work;
+  script.faults = {fails};
+}
+
+// More output is under way than the terminal takes, when the attempt is over.
+void fail_unread(Dice& dice, Script& script) {
+  for (auto& job : script.jobs) {
+    auto restarts = std::make_shared<plan::Job>(*job);
+    restarts->options.max_restarts = 2;
+    restarts->options.gather_output = true;
+    job = std::move(restarts);
+  }
+  script.work = longest_work;
+  script.lines = many_lines;
+  script.pool = {};
+  Fault fails;
+  fails.kind = FaultKind::fails_unread;
+  fails.at = dice.time(2s, 8s);
+  fails.node = static_cast<std::size_t>(dice.number(0, static_cast<int>(script.jobs.size()) - 1));
+  fails.lasts = dice.time(5s, 10s);
+  script.faults = {fails};
 }
 
 Script without_faults(Dice& dice, std::uint64_t seed) {
@@ -100,6 +143,10 @@ std::string_view name_of(FaultKind kind) {
       return "the link is lost";
     case FaultKind::ranks_hang:
       return "the ranks hang";
+    case FaultKind::fails_in_look:
+      return "a rank hangs, and is killed while all are looked at";
+    case FaultKind::fails_unread:
+      return "a rank is killed while the terminal takes nothing";
     case FaultKind::places_asked:
       return "somebody asks where the ranks stand";
     case FaultKind::output_stands:
@@ -134,6 +181,8 @@ Script script(std::uint64_t seed) {
       fail_while_output_stands(dice, script);
     }
   }
+  if (dice.chance(5)) fail_in_a_look(dice, script);
+  if (dice.chance(4)) fail_unread(dice, script);
   std::ranges::stable_sort(script.faults, {}, &Fault::at);
   return script;
 }

@@ -21,6 +21,8 @@ enum class FaultKind {
   agent_dies,     // and its ranks with it
   link_lost,      // both ends hear of it
   ranks_hang,     // one stands still, and the others wait for it
+  fails_in_look,  // the same, and it is killed while its root looks at the ranks, which is slow
+  fails_unread,   // a rank is killed while the terminal stands, which goes on between two attempts
   places_asked,   // somebody asks where the ranks stand
   output_stands,  // the root's terminal takes nothing for a while
   signalled,      // SIGTERM to one agent

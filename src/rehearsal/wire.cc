@@ -4,6 +4,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include "rendezvous/run_messages.h"
+
 namespace toprun::rehearsal {
 using rendezvous::Loss;
 
@@ -16,6 +18,7 @@ class Wire::End : public rendezvous::Link {
 
   void send(const nlohmann::json& message) override {
     if (closing_ || over_) return;
+    if (number_ == 0) wire_->first_says(message);
     wire_->deliver(1 - number_, [message](End& end) { end.heard(message); });
   }
   void close() override {
@@ -26,7 +29,9 @@ class Wire::End : public rendezvous::Link {
   }
 
   void heard(const nlohmann::json& message) {
-    if (!closing_ && !over_ && on_message) on_message(message);
+    if (closing_ || over_ || !on_message) return;
+    if (number_ == 0) wire_->first_hears(message);
+    on_message(message);
   }
   void other_closed() {
     if (over_) return;
@@ -46,6 +51,8 @@ class Wire::End : public rendezvous::Link {
       on_lost({Loss::Kind::closed, "the connection was closed"});
     }
   }
+
+  bool is_open() const { return !closing_ && !over_; }
 
   boost::asio::io_context& io;
 
@@ -78,6 +85,26 @@ void Wire::deliver(std::size_t to, What what) {
     boost::asio::post(end->io, [weak, what] {
       if (const auto still = weak.lock()) what(*still);
     });
+  });
+}
+
+void Wire::first_hears(const nlohmann::json& message) {
+  const auto said = rendezvous::to_root_in(message);
+  if (!said || !*said) return;
+  const auto* const output = std::get_if<rendezvous::OutputLines>(&(*said)->what);
+  if (output != nullptr) on_output(output->lines.size());
+}
+
+void Wire::first_says(const nlohmann::json& message) {
+  const auto said = rendezvous::to_node_in(message);
+  if (!said || !*said) return;
+  if (const auto* const taken = std::get_if<rendezvous::Taken>(&**said)) on_taken(taken->bytes);
+}
+
+bool Wire::is_open() const {
+  return std::ranges::all_of(ends_, [](const auto& weak) {
+    const auto end = weak.lock();
+    return end && end->is_open();
   });
 }
 

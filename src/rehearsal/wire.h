@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -24,10 +25,18 @@ class Wire : public std::enable_shared_from_this<Wire> {
       boost::asio::io_context& first, boost::asio::io_context& second);
   // Both hear of it, with this delay.
   void lose();
+  // Neither end has closed it, and none has heard of a loss.
+  bool is_open() const;
+  // What passes it of output: bytes that its first end has got, and bytes of it that this end says
+  // are taken.
+  std::function<void(std::size_t bytes)> on_output;
+  std::function<void(std::size_t bytes)> on_taken;
 
  private:
   class End;
   SteadyTime arrival(std::size_t at);
+  void first_hears(const nlohmann::json& message);
+  void first_says(const nlohmann::json& message);
   template <class What>
   void deliver(std::size_t to, What what);
 

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -50,6 +51,14 @@ Key derive(std::string_view secret, std::string_view root_line, std::string_view
   }
   crypto_generichash_final(&state, key.data(), key.size());
   return key;
+}
+
+// ": 'SSH-2.0-OpenSSH_9.2'", by which a user knows the program; empty if it is not plain text.
+std::string quoted_greeting(std::string_view bytes) {
+  constexpr std::size_t most_quoted = 60;
+  const std::string_view line = bytes.substr(0, std::min(bytes.find_first_of("\r\n"), most_quoted));
+  const bool is_plain = std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; });
+  return line.empty() || !is_plain ? "" : fmt::format(": '{}'", line);
 }
 
 // Unread bytes turn a close into a reset.
@@ -264,11 +273,12 @@ bool Channel::take_line() {
   const std::string_view bytes = unused();
   const std::size_t end = bytes.find('\n');
   const bool is_whole = end != std::string_view::npos && end < max_line_bytes;
-  if (!is_whole) {
-    if (bytes.size() < max_line_bytes && magic.starts_with(bytes.substr(0, magic.size()))) {
+  if (!is_whole || !bytes.starts_with(magic)) {
+    if (!is_whole && bytes.size() < max_line_bytes &&
+        magic.starts_with(bytes.substr(0, magic.size()))) {
       return false;
     }
-    fail_reading("it speaks another protocol");
+    fail_reading("it speaks another protocol" + quoted_greeting(bytes));
     return true;
   }
   std::string line(bytes.substr(0, end));
@@ -317,6 +327,7 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
   std::uint32_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
   const std::size_t most = awaits_ == Awaits::first_frame ? max_first_frame_bytes : max_frame_bytes;
+  if (length > most) too_long_bytes_ = length;
   if (length < overhead || length > most) {
     return fail("a frame of the other agent has an impossible length");
   }
@@ -388,8 +399,9 @@ void Channel::pass(std::chrono::steady_clock::time_point now,
     fail_reading(is_silent ? "it says nothing for " + duration_text(first_byte_) : "time ran out");
     return shut();
   }
-  // If this process was stopped or busy, the other end's bytes may still be in the socket.
-  if (late > patience_.beat) last_read_ = now;
+  // While this process was stopped or busy, the other end's bytes may have come into the socket. A
+  // process that is late all the time still notices the silence, if later.
+  if (late > patience_.beat) last_read_ = std::min(now, last_read_ + late);
   if (now - last_read_ > patience_.silence) {
     return lose({Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
   }

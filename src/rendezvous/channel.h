@@ -64,6 +64,8 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
   // Whether a frame could not be decrypted: the other end has another secret.
   bool has_other_key() const { return has_other_key_; }
+  // The length of a frame that was refused for it; 0: none was.
+  std::uint32_t too_long_bytes() const { return too_long_bytes_; }
 
   // Whether the other end closed, or was lost, before it sent any byte.
   bool was_closed_without_data() const { return was_closed_without_data_; }
@@ -138,6 +140,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   std::chrono::steady_clock::time_point last_write_;
   bool has_header_ = false;
   bool has_other_key_ = false;
+  std::uint32_t too_long_bytes_ = 0;
   bool was_closed_without_data_ = false;
   bool processing_ = false;  // process() runs
   bool will_write_ = false;  // write_soon() was called

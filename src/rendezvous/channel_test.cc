@@ -7,6 +7,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <thread>
 
 #include "rendezvous/testing.h"
 
@@ -18,14 +19,16 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 struct Pair {
-  explicit Pair(Patience patience = {2s, 10s, 50ms, 10s}) {
+  explicit Pair(Patience patience = {2s, 10s, 50ms, 10s}) : Pair(patience, patience) {}
+  Pair(Patience first, Patience second) {
     std::array<int, 2> sockets{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
       throw std::runtime_error("socketpair");
     }
     int keyed = 0;
     for (std::size_t i = 0; i < 2; ++i) {
-      ends[i] = std::make_shared<Channel>(Channels::of(io), Fd(sockets[i]), patience);
+      ends[i] =
+          std::make_shared<Channel>(Channels::of(io), Fd(sockets[i]), i == 0 ? first : second);
       ends[i]->key(i == 0, "secret", "root", "member");
       ends[i]->write_first("", {{"type", "first"}});
       ends[i]->read_first([&keyed](const Result<json>& frame) { keyed += frame.has_value(); });
@@ -61,6 +64,27 @@ TEST(Channel, SilenceIsNoticedSoonWhereTheBeatIsLong) {
   run_until(pair.io, [&] { return pair.lost.has_value(); });
   ASSERT_TRUE(pair.lost);
   EXPECT_EQ(pair.lost->kind, Loss::Kind::silent);
+}
+
+// Each turn of its loop is later than a beat, as at a root with too much to do.
+TEST(Channel, SilenceIsNoticedByAnEndThatIsAlwaysLate) {
+  const Patience without_beats{2s, 10s, 600s, 600s};
+  Pair pair(without_beats, {2s, 10s, 10ms, 200ms});
+  constexpr int most_turns = 400;  // of which 40 are enough, as each counts for 5 ms at least
+  for (int turn = 0; turn < most_turns && !pair.lost; ++turn) {
+    std::this_thread::sleep_for(30ms);
+    pair.io.poll();
+  }
+  ASSERT_TRUE(pair.lost);
+  EXPECT_EQ(pair.lost->kind, Loss::Kind::silent);
+}
+
+TEST(Channel, AnEndThatWasStoppedForLongerThanTheLimitIsNotAlone) {
+  Pair pair({2s, 10s, 10ms, 200ms});
+  std::this_thread::sleep_for(400ms);
+  pair.ends[0]->send({{"n", 1}});
+  run_until(pair.io, [&] { return pair.heard.size() == 1; });
+  EXPECT_FALSE(pair.lost);
 }
 
 TEST(Channel, ManyMessagesOfOneReadComeInTheirOrder) {

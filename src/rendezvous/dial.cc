@@ -60,7 +60,8 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
     if (!error) socket->close(ignored);
   });
   const auto [error] = co_await socket->async_connect(endpoint_of(address, port), quietly);
-  if (error && why) *why = lower(error.message());
+  const bool is_late = error == asio::error::operation_aborted;  // the limit has closed the socket
+  if (error && why) *why = is_late ? "no answer from " + address.text() : lower(error.message());
   if (error) co_return std::nullopt;
   boost::system::error_code failed;
   socket->set_option(tcp::no_delay(true), failed);
@@ -92,16 +93,15 @@ struct Round {
   // Whether the state is normal for members that come first, or all at once.
   bool is_transient() const { return end == End::absent || end == End::busy || end == End::closed; }
   bool is_final() const { return end == End::refused || end == End::joined; }
-  // How long this state may last before the answer counts as foreign; nullopt: it never does.
-  std::optional<milliseconds> patience() const {
-    if (end == End::closed) return closed_limit;
-    if (end >= End::stranger && end <= End::unproved) return stranger_limit;
-    return std::nullopt;
-  }
+  // Whether no root of this job answers, if it lasts. One that is short of descriptors says that it
+  // is busy.
+  bool is_foreign() const { return end >= End::closed && end <= End::unproved; }
 };
 
 constexpr std::string_view choose_another_port =
     "choose another port with --rdzv-endpoint or --master-port on all nodes";
+constexpr std::string_view holder_is_named_there =
+    "; `ss -ltnp` on that host names the program, and so does its toprun";
 
 class Dialer {
  public:
@@ -187,21 +187,22 @@ void Dialer::report_waiting(const Round& round) {
 asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
   deadline_ = steady_clock::now() + join_timeout;
   std::optional<steady_clock::time_point> stranger_since;
+  const bool is_only_place = !root_.chosen_by_engine && root_.others.empty();
   milliseconds pause = first_retry(root_.nodes);
   for (;;) {
+    const auto began = steady_clock::now();
     auto result = co_await round();
     const auto now = steady_clock::now();
     if (result.end == Round::End::joined) co_return std::move(*result.joined);
     if (result.end == Round::End::refused) {
       co_return fail(fmt::format("refused by {}", where()), result.why);
     }
-    auto limit = result.patience();
-    if (is_taken(result)) limit = taken_limit;
-    if (!limit) {
+    const auto limit = is_taken(result) ? taken_limit : stranger_limit;
+    if (!result.is_foreign()) {
       stranger_since.reset();
     } else if (!stranger_since) {
-      stranger_since = now;
-    } else if (!root_.chosen_by_engine && now - *stranger_since > *limit) {
+      stranger_since = began;
+    } else if ((is_only_place || is_taken(result)) && now - *stranger_since > limit) {
       co_return std::unexpected(last_word(std::move(result)));
     }
     if (auto why = root_.hopeless ? root_.hopeless() : std::nullopt) {
@@ -313,7 +314,10 @@ asio::awaitable<Result<std::string>> Dialer::check(std::string root_proof) {
   };
   auto checked = co_await pool_.answer<Result<std::string>>(std::move(work), munge_limit);
   if (checked) co_return *std::move(checked);
-  co_return fail("cannot read the root agent's munge credential", "munge does not answer",
+  co_return fail("cannot read the root agent's munge credential",
+                 checked.error() == Pool::NoAnswer::late
+                     ? "munge does not answer"
+                     : Pool::words_for(checked.error(), munge_limit),
                  "check that munge runs on this node");
 }
 
@@ -325,7 +329,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   if (!line) {
     co_return Round{channel->was_closed_without_data() ? Round::End::closed : Round::End::stranger,
                     "something answers that is not a toprun root: " + line.error().why,
-                    std::string(choose_another_port),
+                    fmt::format("{}{}", choose_another_port, holder_is_named_there),
                     {}};
   }
   if (const auto turned = TurnedAway::parse(*line)) co_return turned_away(*turned);
@@ -333,7 +337,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   if (!theirs || theirs->role != Role::root) {
     co_return Round{Round::End::stranger,
                     "something answers that is not a toprun root",
-                    std::string(choose_another_port),
+                    fmt::format("{}{}", choose_another_port, holder_is_named_there),
                     {}};
   }
   const auto secret = co_await check(theirs->proof);

@@ -49,11 +49,11 @@ inline constexpr std::chrono::microseconds answer_per_node{500};
 inline constexpr std::chrono::seconds first_report_delay{2};
 std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
-// A foreign answer may come from another root that is just ending. If the user chose the port, no
-// other can be tried and this is the time limit; else the ports are tried until the join time-out.
-inline constexpr std::chrono::seconds stranger_limit{5};
-// A connection closed without an answer may come from a root short of file descriptors.
-inline constexpr std::chrono::seconds closed_limit{20};
+// A foreign answer may come from another root that is just ending. If the user chose the port and
+// no other host may run the root, this is the time limit; else all are tried until the join
+// time-out.
+// A pause (longest_retry) may follow: it is said within 5 s.
+inline constexpr std::chrono::seconds stranger_limit{4};
 // Where another program is known to hold the port: no root will come.
 inline constexpr std::chrono::seconds taken_limit{1};
 

@@ -1,11 +1,31 @@
 #include "rendezvous/door.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <utility>
 
 #include "base/console.h"
+#include "hosts/address.h"
 
 namespace toprun::rendezvous {
 namespace asio = boost::asio;
+
+namespace {
+
+std::string peer_of(const Channel& channel) {
+  const auto remote = channel.remote();
+  sockaddr_storage storage{};
+  std::memcpy(&storage, remote.data(), remote.size());
+  return hosts::Address::from(storage).text();
+}
+
+}  // namespace
+
+std::string busy_line(const Identity& me) {
+  return TurnedAway{Turned::busy, me.version}.line();
+}
 
 Door::Door(asio::io_context& io, Identity identity, Patience patience, std::size_t most_visitors)
     : channels_(Channels::of(io)),
@@ -49,7 +69,7 @@ void Door::visit(Fd connection, std::string first_bytes) {
   auto channel = std::make_shared<Channel>(channels_, std::move(connection), patience_);
   channel->put_back(std::move(first_bytes));
   if (visitors_.size() >= most_visitors_) {
-    visitors_.begin()->second->abandon(TurnedAway{Turned::busy, identity_.version}.line());
+    visitors_.begin()->second->abandon(busy_line(identity_));
     visitors_.erase(visitors_.begin());
   }
   visitors_[++last_visitor_] = std::move(channel);
@@ -68,11 +88,26 @@ std::optional<Turned> Door::rejection_of(const Preamble& theirs) const {
 void Door::turn_away(Channel& channel, Turned why) {
   const bool concerns_the_job = why == Turned::version || why == Turned::secret;
   if (decisions_.admit && concerns_the_job && reported_.insert(why).second) {
-    say(fmt::format("turned an agent at {} away: it has another {}",
-                    channel.remote().address().to_string(),
+    say(fmt::format("turned an agent at {} away: it has another {}", peer_of(channel),
                     why == Turned::version ? "version of toprun" : "secret"));
   }
   channel.write(TurnedAway{why, identity_.version}.line());
+}
+
+// It cannot be answered, and its own toprun may not say why its connection ends.
+void Door::tell_of_long_frame(const Channel& channel) {
+  const auto now = std::chrono::steady_clock::now();
+  if (told_of_long_ && now - *told_of_long_ < long_frames_while) {
+    ++long_untold_;
+    return;
+  }
+  const int before = std::exchange(long_untold_, 0);
+  told_of_long_ = now;
+  say(
+      fmt::format("turned an agent at {} away: its first message has {} bytes, at most {} are "
+                  "taken; is it another build of toprun?{}",
+                  peer_of(channel), channel.too_long_bytes(), max_first_frame_bytes,
+                  before == 0 ? "" : fmt::format(" ({} more were turned away before)", before)));
 }
 
 void Door::dismiss(Visitor visitor, Channel& channel) {
@@ -105,6 +140,7 @@ void Door::answer_member(Visitor visitor, Channel& channel, const Preamble& thei
   channel.read_first([this, visitor, &channel](const Result<nlohmann::json>& frame) {
     if (frame) return admit(visitor, channel, *frame);
     if (channel.has_other_key()) turn_away(channel, Turned::secret);
+    if (channel.too_long_bytes() > 0) tell_of_long_frame(channel);
     dismiss(visitor, channel);
   });
 }

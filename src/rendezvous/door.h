@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,11 +26,17 @@ struct Identity {
   std::string agent;  // from new_agent_id()
 };
 
+// What a visitor reads where there is no room for it.
+std::string busy_line(const Identity& me);
+
 // The limit on connections that have not yet proved the job's secret. Beyond it the oldest is
 // turned away as from a busy port. An attacker who wants to keep agents out must fill it faster
 // than a handshake, and agents dial again. Answered connections count until they close, for
 // `parting` at most.
 inline constexpr std::size_t max_visitors = 16'384;  // equals the store's limit "undecided"
+
+// First frames that are too long are reported at most once in this time.
+inline constexpr std::chrono::seconds long_frames_while{10};
 
 // Answers connections to an agent's port that use toprun's own protocol: probes at every agent,
 // joins at the root. Lives as long as its io_context; everything runs on that thread.
@@ -63,6 +70,7 @@ class Door {
   void answer_member(Visitor visitor, Channel& channel, const Preamble& theirs);
   void admit(Visitor visitor, Channel& channel, const nlohmann::json& frame);
   void turn_away(Channel& channel, Turned why);
+  void tell_of_long_frame(const Channel& channel);
   // Closes the connection when the visitor has read its answer.
   void dismiss(Visitor visitor, Channel& channel);
   std::optional<Turned> rejection_of(const Preamble& theirs) const;
@@ -78,6 +86,8 @@ class Door {
   Visitor last_visitor_ = 0;
   std::map<Visitor, std::shared_ptr<Channel>> visitors_;
   std::set<Turned> reported_;  // reasons already reported to the root's user
+  std::optional<std::chrono::steady_clock::time_point> told_of_long_;  // the last line, …
+  int long_untold_ = 0;                                                // … and how many since
 };
 
 }  // namespace toprun::rendezvous

@@ -171,6 +171,7 @@ void to_json(nlohmann::json& json, const Join& join) {
   json = {{"type", "join"},    {"agent", join.agent},         {"host", join.host},
           {"pid", join.pid},   {"nnodes", join.nnodes},       {"slots", join.slots},
           {"role", join.role}, {"addresses", join.addresses}, {"store_port", join.store_port}};
+  put_unless(false, json, "address_is_named", join.address_is_named);
   put_unless(false, json, "prepares", join.prepares);
   put(json, "node_rank", join.node_rank);
   put(json, "node_index", join.node_index);
@@ -195,6 +196,7 @@ void from_json(const nlohmann::json& json, Join& join) {
   take_name(json, "role", join.role);
   take_addresses(json, most_addresses, join.addresses);
   take_number(json, "store_port", 0, 65'535, join.store_port);
+  join.address_is_named = json.value("address_is_named", false);
   join.prepares = json.value("prepares", false);
   take_number(json, "node_rank", most_nodes, join.node_rank);
   take_number(json, "node_index", most_nodes, join.node_index);

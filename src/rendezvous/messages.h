@@ -76,6 +76,7 @@ struct Join {
   std::string role = "default";
   std::optional<int> max_restarts;     // from its options; unset in older toprun versions
   std::vector<std::string> addresses;  // at which peers may reach it, best first; most_addresses
+  bool address_is_named = false;       // the first of them, by its user (--local-addr)
   int store_port = 0;
   bool prepares =
       false;  // something before its workers, or it is unfit: it will say when it is ready

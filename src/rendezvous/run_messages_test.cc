@@ -40,7 +40,7 @@ meter::Node busy_node() {
   meter::Node node;
   node.host = {16, 3.5, 1u << 30, std::uint64_t{4} << 30, 1e9, 0.0};
   node.ranks = {{0.25, 5u << 20, 41ms, meter::Gpu{97, 7u << 20, 9u << 20}},
-                {},
+                {{}, {}, 3ms, {}, "step 7"},
                 {{}, {}, {}, meter::Gpu{{}, 7u << 20, 9u << 20}}};
   return node;
 }
@@ -264,7 +264,9 @@ TEST(Join, HasBounds) {
     change(other);
     const auto read = join_in(json(other));
     EXPECT_FALSE(read) << field;
-    if (!read) EXPECT_EQ(read.error().why, fmt::format("\"{}\" is not in its range", field));
+    if (!read) {
+      EXPECT_EQ(read.error().why, fmt::format("\"{}\" is not in its range", field));
+    }
   };
   refused([](Join& one) { one.host += "n"; }, "host");
   refused([](Join& one) { one.role.assign(longest_name + 1, 'r'); }, "role");

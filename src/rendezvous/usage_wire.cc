@@ -1,5 +1,6 @@
 #include "rendezvous/usage_wire.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -81,6 +82,17 @@ meter::Rank rank_in(const json& object) {
   return rank;
 }
 
+std::string line_in(const json& text) {
+  std::string line = text.get<std::string>();
+  if (line.size() > meter::longest_last_line) throw OutOfRange{"lines"};
+  return line;
+}
+
+void read_lines(const json& lines, std::vector<meter::Rank>& ranks) {
+  if (lines.size() != ranks.size()) throw OutOfRange{"lines"};
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].last_line = line_in(lines.at(i));
+}
+
 }  // namespace
 
 void write_usage(json& object, const meter::Node& node) {
@@ -93,6 +105,10 @@ void write_usage(json& object, const meter::Node& node) {
                     whole(host.sent_bytes_per_s, 1, most_bytes)};
   object["ranks"] = json::array();
   for (const meter::Rank& rank : node.ranks) object["ranks"].push_back(row_of(rank));
+  const auto is_told = [](const meter::Rank& rank) { return !rank.last_line.empty(); };
+  if (!std::ranges::any_of(node.ranks, is_told)) return;
+  json& lines = object["lines"] = json::array();
+  for (const meter::Rank& rank : node.ranks) lines.push_back(rank.last_line.raw());
 }
 
 meter::Node usage_in(const json& object) {
@@ -108,6 +124,7 @@ meter::Node usage_in(const json& object) {
     if (node.ranks.size() == most_slots) throw OutOfRange{"ranks"};
     node.ranks.push_back(rank_in(rank));
   }
+  if (object.contains("lines")) read_lines(object["lines"], node.ranks);
   return node;
 }
 

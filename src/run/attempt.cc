@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/finding.h"
 #include "hosts/hostlist.h"
 #include "run/coordinator.h"
 
@@ -75,8 +76,8 @@ void Coordinator::arrange() {
   const int first_look = attempt_.watch ? attempt_.watch->next_look() : attempt_.first_look;
   attempt_ = {};
   attempt_.first_look = first_look;
-  Arrange request{course_now().number, {}, {}};
-  for (const std::string& agent : roster_.members()) {
+  Arrange request{.attempt = course_now().number};
+  for (const std::string& agent : candidates(request)) {
     Node& node = *roster_.find(agent);
     node.part = attempt_.parts.size();
     attempt_.parts.push_back({agent, node.join.host, {}, {}, {}});
@@ -90,7 +91,54 @@ void Coordinator::arrange() {
   course_now().spreads.join = time_to_join();
   stage_ = Stage::arranging;
   deadline_ = now_.steady + settings_.arrange_limit;
+  next_report_ = now_.steady + order_patience;
   actions_.emplace_back(std::move(request));
+}
+
+// The agents that may take part, those first that must: what has had a part keeps it. A node rank
+// that the user gave is a choice too.
+std::vector<std::string> Coordinator::candidates(Arrange& request) {
+  std::vector<std::string> agents = roster_.members();
+  request.seats = request.staying = agents.size();
+  const auto has_rank = [&](const Node* node) { return node->join.node_rank.has_value(); };
+  std::vector<Node*> spares;
+  if (roster_.seated() == roster_.size().most) spares = roster_.candidates();
+  const auto node_of = [&](const std::string& agent) { return roster_.find(agent); };
+  if (spares.empty() || std::ranges::any_of(spares, has_rank) ||
+      std::ranges::any_of(agents, has_rank, node_of)) {
+    return agents;
+  }
+  const auto others = std::ranges::stable_partition(agents, [&](const std::string& agent) {
+    const Node& node = *node_of(agent);
+    return node.has_taken_part || node.is_own();
+  });
+  request.staying = agents.size() - others.size();
+  for (const Node* const node : spares) agents.push_back(node->join.agent);
+  return agents;
+}
+
+// The host of one of the chosen that has left while the order was computed; else all are seated.
+std::optional<std::string> Coordinator::seat_the_chosen(const std::vector<std::size_t>& spares) {
+  std::vector<Node*> out;
+  std::vector<Node*> in;
+  std::vector<Part> chosen;
+  for (std::size_t i = 0; i < attempt_.parts.size(); ++i) {
+    Part& part = attempt_.parts[i];
+    Node* const node = roster_.find(part.agent);
+    const bool is_spare = std::ranges::binary_search(spares, i);
+    if (!is_spare) {
+      if (node == nullptr || !node->is_linked()) return part.host;
+      if (!node->has_seat) in.push_back(node);
+      node->part = chosen.size();
+      chosen.push_back(std::move(part));
+    } else if (node != nullptr) {
+      node->part.reset();
+      if (node->has_seat) out.push_back(node);
+    }
+  }
+  attempt_.parts = std::move(chosen);
+  roster_.exchange(out, in);
+  return std::nullopt;
 }
 
 void Coordinator::happened(Arranged& arranged) {
@@ -98,6 +146,11 @@ void Coordinator::happened(Arranged& arranged) {
   if (!arranged.arrangement) {
     return end_attempt(early(CauseKind::launcher, arranged.arrangement.error()));
   }
+  if (const auto gone = seat_the_chosen(arranged.spares)) {
+    return end_attempt(lost_early(
+        *gone, {rendezvous::Loss::Kind::closed, "it left before its ranks were started"}));
+  }
+  tell_spares();
   Arrangement& arrangement = *arranged.arrangement;
   for (std::size_t i = 0; i < attempt_.parts.size(); ++i) {
     attempt_.parts[i].plan = std::move(arrangement.parts[i]);
@@ -121,12 +174,25 @@ void Coordinator::happened(Arranged& arranged) {
   assign();
 }
 
+// Spares that take a lost node's turn, nodes that came back, newcomers.
+void Coordinator::tell_of_arrivals() {
+  if (course_now().number == 0) return;
+  std::vector<std::string> arrivals;
+  for (const Part& part : attempt_.parts) {
+    if (!roster_.find(part.agent)->has_taken_part) arrivals.push_back(part.host);
+  }
+  if (arrivals.empty()) return;
+  tell_user(fmt::format("{} {} part now", hosts::compress_hostlist(arrivals),
+                        arrivals.size() == 1 ? "takes" : "take"));
+}
+
 void Coordinator::assign() {
   const Shared<rendezvous::StoreAddress> store = store_address();
   if (settings_.tells_orders && settings_.several_processes) {
     tell_user(fmt::format("the store is on {}, port {}", store->host, store->port));
   }
   if (!settings_.stage_key.empty()) plan_staging();
+  tell_of_arrivals();
   const bool others_start_at_once = others_need_no_preparation();
   for (Part& part : attempt_.parts) {
     rendezvous::Assignment& plan = part.plan;
@@ -136,6 +202,7 @@ void Coordinator::assign() {
     plan.colours = settings_.colours;
     plan.run_id = settings_.run_id;
     Node& node = *roster_.find(part.agent);
+    node.has_taken_part = true;
     plan.start = others_start_at_once && !node.is_own();
     if (plan.start) continue;  // until the root's own node, with the store, is ready
     node.state = NodeState::preparing;
@@ -144,6 +211,7 @@ void Coordinator::assign() {
   }
   stage_ = Stage::preparing;
   deadline_ = now_.steady + settings_.prepare_limit;
+  next_report_ = now_.steady + report_missing_every;
 }
 
 // With the store on the root's node, which they have reached already.
@@ -164,13 +232,14 @@ rendezvous::StoreAddress Coordinator::address_of(std::size_t part) const {
   found.agent = host.join.agent;
   found.host = host.join.host;
   found.port = host.join.store_port;
-  const std::string& seen = host.is_own() ? root_address_ : host.address;
-  if (!seen.empty()) found.addresses.push_back(seen);
-  for (const std::string& address : host.join.addresses) {
-    if (std::ranges::find(found.addresses, address) == found.addresses.end()) {
-      found.addresses.push_back(address);
-    }
-  }
+  const auto add = [&](const std::string& address) {
+    const bool is_known = std::ranges::find(found.addresses, address) != found.addresses.end();
+    if (!address.empty() && !is_known) found.addresses.push_back(address);
+  };
+  const std::vector<std::string>& told = host.join.addresses;
+  if (host.join.address_is_named && !told.empty()) add(told.front());
+  add(host.is_own() ? root_address_ : host.address);
+  for (const std::string& address : told) add(address);
   return found;
 }
 
@@ -216,17 +285,41 @@ void Coordinator::on_report_while_preparing(Node& node, const ToRoot& message) {
   }
 }
 
-// Handles a node that is unfit for the job: an elastic job continues without it.
+// Handles a node that is unfit for the job: an elastic job, or one with a spare, continues without
+// it.
 void Coordinator::end_or_go_on_without(Node& node, const Failed& failed) {
   Verdict verdict = early(CauseKind::launcher, with_host(failed.error, node.join.host));
   const bool is_between = stage_ == Stage::gathering || stage_ == Stage::pausing;
-  if (!settings_.elastic || node.is_own()) {
+  const bool is_needed =
+      !settings_.elastic && roster_.candidates(1).empty() && !(is_between && has_spare());
+  if (is_needed || node.is_own()) {
     return is_between ? end_early(std::move(verdict)) : end_attempt(std::move(verdict));
   }
   tell_user(verdict.message + "; the job goes on without it");
   const std::string host = node.join.host;
+  ended_.insert(host);
   dismiss(node, {verdict.exit_code, {}});
   if (!is_between) end_attempt(lost_early(host, {rendezvous::Loss::Kind::closed, "it is unfit"}));
+}
+
+// Of arranging, preparing and running: what these wait for, and for how long.
+std::string Coordinator::awaited_words() const {
+  const auto words = [](const std::string& what, milliseconds limit) {
+    return fmt::format("waits for {}, for {} at most", what, duration_text(limit));
+  };
+  if (stage_ == Stage::arranging) return words(order_sources(), settings_.arrange_limit);
+  const std::string hosts = hosts::compress_hostlist(awaited_members());
+  if (stage_ == Stage::preparing) return words(hosts + " to get ready", settings_.prepare_limit);
+  const SteadyTime began = attempt_.conductor->grace_ends().value_or(attempt_.start_sent);
+  const auto limit = std::chrono::duration_cast<milliseconds>(*last_word_due() - began);
+  const bool is_stopping = attempt_.conductor->is_stopping();
+  return words(hosts + (is_stopping ? " to say that its ranks are gone" : " to start its ranks"),
+               limit);
+}
+
+// What Arrange asks, as its messages name it.
+std::string Coordinator::order_sources() const {
+  return settings_.order_sources.empty() ? "what tells the nodes' places" : settings_.order_sources;
 }
 
 Verdict Coordinator::nobody_is_ready() const {
@@ -241,12 +334,10 @@ Verdict Coordinator::nobody_is_ready() const {
 }
 
 Verdict Coordinator::no_order_in_time() const {
-  const std::string& sources = settings_.order_sources;
   return early(
       CauseKind::launcher,
       Error{"the ranks' order could not be computed",
-            fmt::format("{} did not answer within {}",
-                        sources.empty() ? "what tells the nodes' places" : sources,
+            fmt::format("{} did not answer within {}", order_sources(),
                         duration_text(settings_.arrange_limit)),
             "see which command or file system hangs, or start without it (--order)", exit_failure});
 }
@@ -306,6 +397,7 @@ void Coordinator::start() {
   attempt_.watch.emplace(new_watch());
   attempt_.start_sent = now_.steady;
   deadline_ = now_.steady + settings_.prepare_limit + settings_.silence_limit;
+  next_report_ = now_.steady + report_missing_every;
   stage_ = Stage::running;
   count_newcomers();  // newcomers that arrived while this attempt was prepared
 }
@@ -413,7 +505,8 @@ void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
         now_.steady);
   }
   attempt_.watch->progressed(now_.steady);
-  if (exit.failed() && !exit.ours && !attempt_.stopped) attempt_.stopped = exit.ended;
+  const bool is_failure = exit.failed() && !exit.ours && !agent::is_finding(exit);
+  if (is_failure && !attempt_.stopped) attempt_.stopped = exit.ended;
   attempt_.conductor->exited(part, std::move(exit), now_.steady);
 }
 

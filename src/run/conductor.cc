@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "agent/finding.h"
+#include "base/counted.h"
 #include "base/text.h"
 #include "process/impatience.h"
 
@@ -39,23 +41,52 @@ std::string names_of(const std::vector<const agent::WorkerExit*>& exits) {
   return join(names, ", ");
 }
 
+// What the rank's last error is, in a line; empty if it showed none.
+std::string_view error_of(const agent::WorkerExit& exit) {
+  const bool has_file = exit.error_file && !exit.error_file->message.empty();
+  return first_line(has_file ? exit.error_file->message : exit.exception);
+}
+
 std::string hang_message(const std::vector<const agent::WorkerExit*>& absent,
                          const agent::WorkerExit& waited) {
-  const std::string& said = waited.error_file && !waited.error_file->message.empty()
-                                ? waited.error_file->message
-                                : waited.exception;
+  const std::string_view said = error_of(waited);
   return fmt::format("{} did not come to the collective in which rank {} on {} timed out{}{}",
                      names_of(absent), waited.rank, waited.host, said.empty() ? "" : ": ", said);
+}
+
+Verdict early_end(const agent::EndedEarly& early) {
+  Verdict verdict;
+  const agent::WorkerExit& victim = *early.victim;
+  verdict.exit_code = agent::cause_code(victim);
+  verdict.kind = CauseKind::ended_early;
+  verdict.exit = victim;
+  if (early.ranks.size() == 1) verdict.node = early.ranks.front()->host;
+  for (const agent::WorkerExit* exit : early.ranks) verdict.absent.push_back(*exit);
+  verdict.meanwhile = fmt::format("{} still {}", counted(early.others, "rank"),
+                                  early.call.empty() ? "ran" : "called " + early.call);
+  const std::string_view said = error_of(victim);
+  verdict.message =
+      fmt::format("{}rank {} on {} failed as a consequence{}{}",
+                  early.ranks.size() == 1 ? "" : names_of(early.ranks) + " had ended with 0; ",
+                  victim.rank, victim.host, said.empty() ? "" : ": ", said);
+  return verdict;
 }
 
 }  // namespace
 
 void Conductor::exited(std::size_t node, agent::WorkerExit ended, SteadyTime now) {
   ended.host = hosts_[node];
+  const bool is_finding = agent::is_finding(ended) && !ended.ours;
+  if (is_finding) {
+    has_found_ = true;
+    ended.exit_code = 0;
+  }
   const agent::WorkerExit& exit = exits_.emplace_back(std::move(ended));
   if (!exit.ours) --running_[node];
-  if (!exit.failed() || exit.ours || trigger_ != Trigger::none) return;
-  if (!agent::tells_only_of_a_lost_peer(exit)) {
+  if (exit.ours || trigger_ != Trigger::none || (!exit.failed() && !is_finding)) return;
+  // What was found may be that a rank hangs, which does not end by itself.
+  const bool others_may_end = is_finding || agent::tells_only_of_a_lost_peer(exit);
+  if (!others_may_end) {
     stop(Trigger::exit, now);
   } else if (!suspicion_ends_) {
     suspicion_ends_ = now + grace_.own_exit;
@@ -262,6 +293,8 @@ Verdict Conductor::verdict_without_exits() const {
     verdict.exit_code = exit_failure;
     verdict.kind = CauseKind::grown;
     verdict.message = words_for_newcomers(newcomers_);
+  } else if (const auto early = agent::ended_early(exits_); early && !cause_is_known) {
+    verdict = early_end(*early);
   } else if (cause != nullptr) {
     verdict.exit_code = agent::cause_code(*cause);
     verdict.kind = cause->signal != 0 ? CauseKind::signal : CauseKind::exit;
@@ -276,6 +309,7 @@ Verdict Conductor::verdict_without_exits() const {
       for (const agent::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
     }
   }
+  if (!verdict.kind && has_found_) verdict.exit_code = agent::exit_found;
   verdict.told_to_end = signal_ != 0 || root_is_lost_ || hang_is_the_end_;
   return verdict;
 }

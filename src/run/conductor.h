@@ -90,6 +90,10 @@ class Conductor {
   std::size_t ended_ranks() const { return exits_.size(); }
   // The ranks have been told to end.
   bool is_stopping() const { return trigger_ != Trigger::none; }
+  // The signal that ends the job, if one does.
+  std::optional<int> ending_signal() const {
+    return trigger_ == Trigger::signal ? std::optional(signal_) : std::nullopt;
+  }
   bool over() const { return gone_count_ == hosts_.size(); }
   bool has_gone(std::size_t node) const { return gone_[node] != 0; }
   Verdict verdict() const&;
@@ -114,6 +118,7 @@ class Conductor {
   std::vector<char> gone_;
   std::size_t gone_count_ = 0;
   std::vector<agent::WorkerExit> exits_;
+  bool has_found_ = false;  // a rank of toprun's own: agent::is_finding()
   std::optional<SteadyTime> suspicion_ends_;
   Grow grow_;
   int newcomers_ = 0;

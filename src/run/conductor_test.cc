@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/finding.h"
+
 namespace toprun::run {
 namespace {
 
@@ -51,6 +53,56 @@ TEST(Conductor, EndsWithZeroOnceAllNodesAreGone) {
   EXPECT_TRUE(conductor.take_orders().empty());
   EXPECT_EQ(conductor.verdict().exit_code, 0);
   EXPECT_EQ(conductor.verdict().kind, std::nullopt);
+}
+
+// As `toprun bench pairs`: the others measure on, and nothing has failed.
+TEST(Conductor, AFindingOfItsOwnRankIsTheExitCodeAndNoFailure) {
+  Conductor conductor = conductor_of_two();
+  WorkerExit finding = exited(0, agent::exit_found);
+  finding.program = agent::own_program;
+  conductor.exited(0, finding, first_moment);
+  for (const auto& [node, rank] : {std::pair(0, 1), std::pair(1, 2), std::pair(1, 3)}) {
+    conductor.exited(static_cast<std::size_t>(node), exited(rank, 0), first_moment);
+  }
+  EXPECT_TRUE(conductor.take_orders().empty());
+  const Verdict verdict = conductor.verdict();
+  EXPECT_EQ(verdict.exit_code, agent::exit_found);
+  EXPECT_EQ(verdict.kind, std::nullopt);
+  for (const WorkerExit& exit : verdict.exits) EXPECT_FALSE(exit.failed());
+}
+
+TEST(Conductor, ARankThatHangsIsEndedAfterAFinding) {
+  Conductor conductor = conductor_of_two();
+  WorkerExit finding = exited(0, agent::exit_found);
+  finding.program = agent::own_program;
+  conductor.exited(0, finding, first_moment);
+  conductor.exited(0, exited(1, 0), first_moment);
+  conductor.exited(1, exited(2, 0), first_moment);
+  EXPECT_TRUE(conductor.take_orders().empty());
+  ASSERT_TRUE(conductor.wake_at());
+  conductor.passed(*conductor.wake_at());
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  conductor.exited(1, stopped(3), first_moment + 10s);
+  EXPECT_EQ(conductor.verdict().exit_code, agent::exit_found);
+  EXPECT_EQ(conductor.verdict().kind, std::nullopt);
+}
+
+TEST(Conductor, TheSameCodeOfAUsersProgramIsAFailure) {
+  Conductor conductor = conductor_of_two();
+  WorkerExit failure = exited(0, agent::exit_found);
+  failure.program = "python3";
+  conductor.exited(0, failure, first_moment);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::exit);
+}
+
+TEST(Conductor, AFailureBesideAFindingDecides) {
+  Conductor conductor = conductor_of_two();
+  WorkerExit finding = exited(0, agent::exit_found);
+  finding.program = agent::own_program;
+  conductor.exited(0, finding, first_moment);
+  conductor.exited(1, exited(2, 7), first_moment);
+  EXPECT_EQ(conductor.verdict().exit_code, 7);
 }
 
 TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
@@ -113,6 +165,59 @@ TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
   EXPECT_EQ(verdict.message,
             "rank 2 on b did not come to the collective in which rank 0 on a timed out: "
             "RuntimeError: Timed out waiting 20000ms for recv operation to complete");
+}
+
+TEST(Conductor, ARankThatEndedWithZeroWhileOthersNeededItIsNamed) {
+  Conductor conductor = conductor_of_two();
+  agent::WorkerExit ended;
+  ended.rank = 3;
+  ended.ended = first_moment;
+  conductor.exited(1, ended, first_moment);
+  agent::WorkerExit first = victim(1, first_moment + 1s);
+  first.last_output = {
+      "Traceback (most recent call last):",
+      "  File \"/v/torch/distributed/c10d_logger.py\", line 83, in wrapper",
+      "  File \"/v/torch/distributed/distributed_c10d.py\", line 3017, in all_reduce",
+      "    work.wait()"};
+  agent::WorkerExit second = first;
+  second.rank = 0;
+  second.ended += 1s;
+  conductor.exited(0, first, first_moment + 1s);
+  conductor.exited(0, second, first_moment + 2s);
+  conductor.exited(1, stopped(2), first_moment + 6s);
+  const Verdict verdict = conductor.verdict();
+  EXPECT_EQ(verdict.kind, CauseKind::ended_early);
+  EXPECT_EQ(verdict.exit_code, 1);
+  EXPECT_EQ(verdict.node, "b");
+  EXPECT_EQ(verdict.meanwhile, "2 ranks still called all_reduce");
+  ASSERT_EQ(verdict.absent.size(), 1u);
+  EXPECT_EQ(verdict.absent[0].rank, 3);
+  EXPECT_TRUE(verdict.message.starts_with("rank 1 on a failed as a consequence: "))
+      << verdict.message;
+}
+
+TEST(Conductor, ARankThatEndedWithZeroIsNotTheCauseOfAnErrorOfItsOwn) {
+  agent::WorkerExit ended;
+  ended.rank = 3;
+  ended.ended = first_moment;
+  agent::WorkerExit own;
+  own.rank = 1;
+  own.exit_code = 7;
+  own.ended = first_moment + 2s;
+  for (const bool has_victim : {false, true}) {
+    Conductor conductor = conductor_of_two();
+    conductor.exited(1, ended, first_moment);
+    if (has_victim) conductor.exited(0, victim(0, first_moment + 1s), first_moment + 1s);
+    conductor.exited(0, own, first_moment + 2s);
+    EXPECT_EQ(conductor.verdict().kind, CauseKind::exit);
+    EXPECT_EQ(conductor.verdict().exit->rank, 1);
+  }
+  Conductor conductor = conductor_of_two();
+  conductor.exited(0, victim(0, first_moment), first_moment);
+  ended.ended = first_moment + 3s;
+  conductor.exited(1, ended, first_moment + 3s);
+  EXPECT_EQ(conductor.verdict().exit->rank, 0) << "it ended afterwards";
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::exit);
 }
 
 // Under load a rank may see the others' connections close before its own time is over.

@@ -119,10 +119,13 @@ void Coordinator::pass(Moment now) {
   now_ = now;
   const bool due = wake_at() && now.steady >= *wake_at();
   if (!due) return;
+  report_waiting();
   if (stage_ == Stage::arranging) {
-    end_attempt(no_order_in_time());
-  } else if (stage_ == Stage::preparing && now.steady >= deadline_) {
-    end_attempt(attempt_.store_unreachable ? *attempt_.store_unreachable : nobody_is_ready());
+    if (now.steady >= deadline_) end_attempt(no_order_in_time());
+  } else if (stage_ == Stage::preparing) {
+    if (now.steady >= deadline_) {
+      end_attempt(attempt_.store_unreachable ? *attempt_.store_unreachable : nobody_is_ready());
+    }
   } else if (stage_ == Stage::running) {
     remind();
     attempt_.watch->passed(now.steady, *attempt_.conductor);
@@ -163,11 +166,13 @@ void Coordinator::advance() {
 std::optional<SteadyTime> Coordinator::wake_at() const {
   switch (stage_) {
     case Stage::gathering:
-      return std::min(last_call_.value_or(deadline_), next_report_);
+      return std::min(
+          {last_call_.value_or(deadline_), next_report_, choice_due_.value_or(SteadyTime::max())});
     case Stage::running:
       return wake_while_running();
     case Stage::arranging:
     case Stage::preparing:
+      return std::min(deadline_, next_report_);
     case Stage::pausing:
     case Stage::asking:
     case Stage::telling:
@@ -208,8 +213,11 @@ void Coordinator::happened(const Came& came) {
     return;
   }
   if (node.has_seat) return;
-  tell_of_visitor(fmt::format("{} waits as a spare", node.join.host));
-  send(node, rendezvous::WaitAsSpare{spare_waits_until(roster_.newcomers() > newcomers_before)});
+  const bool is_chosen_later = stage_ == Stage::gathering && choice_due_;
+  if (is_chosen_later) return;
+  tell_of_visitor(node.join.host + " waits as a spare");
+  tell_to_wait(node, roster_.newcomers() > newcomers_before);
+  keep_spares();
   if (stage_ == Stage::running) count_newcomers();
 }
 
@@ -250,6 +258,7 @@ void Coordinator::happened(const Left& left) {
     roster_.forget(left.agent);
     if (was_spare) {
       tell_of_visitor(fmt::format("{} no longer waits as a spare", host));
+      lost_spare(host, left.loss ? left.loss->words : "it left");
       if (stage_ == Stage::running) count_newcomers();
     }
     return;
@@ -267,6 +276,11 @@ void Coordinator::happened(const Left& left) {
 void Coordinator::happened(const NodeEnded& ended) {
   const std::vector<std::string> nodes = awaited();
   if (std::ranges::find(nodes, ended.node) == nodes.end()) return;
+  if (!ended_.insert(ended.node).second) return;
+  if (has_spare()) {
+    lost_spare(ended.node, "it ended before it joined");
+    return tell_user(ended.node + " has ended before it joined: the job does without it");
+  }
   Verdict verdict = early(CauseKind::agent_lost,
                           Error{fmt::format("{} has ended before it joined", ended.node),
                                 "the engine has no process of the run there",
@@ -278,9 +292,10 @@ void Coordinator::happened(const NodeEnded& ended) {
 void Coordinator::happened(const EngineTold& told) {
   if (stage_ != Stage::asking) return;
   Verdict& verdict = course_now().verdict;
-  // If all ranks saved their state and exited with 0, only preemption makes the job unfinished.
+  // If all ranks saved their state and exited with 0, only a job that is to run again is
+  // unfinished.
   const bool matters =
-      told.stop && (verdict.exit_code != 0 || told.stop->kind == CauseKind::preempted);
+      told.stop && (verdict.exit_code != 0 || told.stop->exit_code == exit_preempted);
   if (matters) {
     verdict.kind = told.stop->kind;
     verdict.exit_code = told.stop->exit_code;
@@ -309,6 +324,7 @@ void Coordinator::begin_attempt() {
   roster_.forget_the_lost();
   roster_.open();
   last_call_.reset();
+  choice_due_.reset();
   deadline_ = now_.steady + settings_.join_timeout;
   next_report_ = now_.steady + report_missing_every;
   stage_ = Stage::gathering;
@@ -329,15 +345,78 @@ void Coordinator::forget_old_attempts() {
 // lost no node, there is none to wait for.
 void Coordinator::gather() {
   const bool enough = roster_.enough();
+  if (!roster_.full()) choice_due_.reset();
   if (!enough) last_call_.reset();
   if (enough && !last_call_) last_call_ = now_.steady + settings_.last_call;
-  const bool complete =
-      roster_.full() || (enough && same_members_) || (last_call_ && now_.steady >= *last_call_);
+  const bool complete = (roster_.full() && !chooses_later()) || (enough && same_members_) ||
+                        (last_call_ && now_.steady >= *last_call_);
   if (complete) return arrange();
   if (!last_call_ && now_.steady >= deadline_) return end_early(too_few_joined());
   if (now_.steady < next_report_) return;
   report_missing();
   next_report_ = now_.steady + report_missing_every;
+}
+
+void Coordinator::tell_to_wait(Node& node, bool has_place) {
+  node.waits = true;
+  send(node, rendezvous::WaitAsSpare{spare_waits_until(has_place)});
+}
+
+// After the choice: those that do not know yet that they wait.
+void Coordinator::tell_spares() {
+  std::vector<std::string> hosts;
+  for (const auto& [agent, node] : roster_.nodes()) {
+    if (node->state != NodeState::spare || node->waits) continue;
+    hosts.push_back(node->join.host);
+    tell_to_wait(*node, false);
+  }
+  if (hosts.empty()) return;
+  tell_of_visitor(hosts.size() == 1 ? hosts.front() + " waits as a spare"
+                                    : fmt::format("{} nodes wait as spares: {}", hosts.size(),
+                                                  hosts::short_list(hosts)));
+}
+
+std::vector<Outside> Coordinator::spares() const {
+  std::vector<Outside> hosts;
+  for (const auto& [agent, node] : roster_.nodes()) {
+    if (node->state == NodeState::spare) hosts.push_back(node->join.host);
+  }
+  std::ranges::sort(hosts, {}, &Outside::raw);
+  return hosts;
+}
+
+// A record costs time for each node: of more spares the next one tells.
+void Coordinator::keep_spares() {
+  constexpr std::size_t most_worth_a_record = 64;
+  const std::size_t others = roster_.nodes().size() - static_cast<std::size_t>(roster_.seated());
+  if (others <= most_worth_a_record) actions_.emplace_back(KeepRecord{});
+}
+
+void Coordinator::lost_spare(const std::string& host, std::string why) {
+  if (course_.lost_spares.size() == view::most_lost_spares) {
+    course_.lost_spares.erase(course_.lost_spares.begin());
+  }
+  course_.lost_spares.push_back({host, now_.wall, std::move(why)});
+  keep_spares();
+}
+
+// Whether nodes of the engine's are left over, those not counted that ended before they joined.
+bool Coordinator::has_spare() const {
+  return settings_.size.repairable &&
+         settings_.node_names.size() >=
+             static_cast<std::size_t>(settings_.size.most) + ended_.size();
+}
+
+// Whether nodes of the engine's are still on their way, that may be better than those which were
+// here first: at the first attempt, for a moment.
+bool Coordinator::chooses_later() {
+  const bool is_first = course_.attempts.size() == 1;
+  const std::size_t all = settings_.node_names.size() - ended_.size();
+  if (!is_first || !settings_.size.repairable || all <= roster_.nodes().size()) {
+    return false;
+  }
+  if (!choice_due_) choice_due_ = now_.steady + spares_limit;
+  return now_.steady < *choice_due_;
 }
 
 void Coordinator::on_report_between_attempts(Node& node, const ToRoot& message) {
@@ -372,7 +451,8 @@ void Coordinator::end_attempt(Verdict verdict) {
   // The exits have been reported; keeping them would fill the memory of a job that restarts often.
   if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
   for (std::string& line : fabric::network_lines(ended.networks)) tell_user(std::move(line));
-  const Restarts::Next next = restarts_.after(ended.verdict, lifetime());
+  const Restarts::Next next =
+      restarts_.after(ended.verdict, {lifetime(), ended.phases.imported.has_value()});
   course_.restarts = restarts_.count();
   interruption_.reset();
   if (!next.again || is_hopeless_without(next.lost_too_often)) {
@@ -493,14 +573,44 @@ void Coordinator::report_missing() {
                           duration_text(*last_call_ - now_.steady)));
     return;
   }
-  const std::vector<std::string> absent = roster_.missing(settings_.node_names);
-  const int most = roster_.size().most;
   const auto waited = settings_.join_timeout - (deadline_ - now_.steady);
-  tell_user(fmt::format("waiting for {} of {} {}{} (for {} now, at most {})",
-                        most - roster_.present(), most,
-                        settings_.ranks_in_place ? "ranks" : "nodes",
-                        absent.empty() ? "" : ": " + hosts::compress_hostlist(absent),
-                        duration_text(waited), duration_text(settings_.join_timeout)));
+  tell_user(fmt::format("{} (for {} now, at most {})", who_is_missing(), duration_text(waited),
+                        duration_text(settings_.join_timeout)));
+}
+
+// "waiting for 2 of 8 nodes: n[3,5]"; "1 of 2:4 nodes are here, waiting for 1 more of n[1,4-5]".
+std::string Coordinator::who_is_missing() const {
+  const Size& size = roster_.size();
+  const std::vector<std::string> absent = roster_.missing(settings_.node_names);
+  const std::string names = absent.empty() ? "" : hosts::compress_hostlist(absent);
+  if (roster_.present() < size.least && size.least < size.most) {
+    return fmt::format("{} of {}:{} nodes are here, waiting for {} more{}{}", roster_.present(),
+                       size.least, size.most, size.least - roster_.present(),
+                       names.empty() ? "" : " of ", names);
+  }
+  return fmt::format("waiting for {} of {} {}{}{}", size.most - roster_.present(), size.most,
+                     settings_.ranks_in_place ? "ranks" : "nodes", names.empty() ? "" : ": ",
+                     names);
+}
+
+// When it is said again what the stage waits for; nothing while ranks work. Gathering has rules of
+// its own.
+std::optional<SteadyTime> Coordinator::report_due() const {
+  if (stage_ == Stage::arranging || stage_ == Stage::preparing) return next_report_;
+  if (stage_ != Stage::running) return std::nullopt;
+  if (const auto ends = attempt_.conductor->grace_ends()) {
+    return std::max(next_report_, *ends + report_missing_every);
+  }
+  if (attempt_.started < attempt_.parts.size()) return next_report_;
+  return std::nullopt;
+}
+
+// In a log nothing else shows it.
+void Coordinator::report_waiting() {
+  const auto due = report_due();
+  if (!due || now_.steady < *due) return;
+  next_report_ = now_.steady + report_again_every;
+  tell_user(awaited_words());
 }
 
 void Coordinator::tell_of_visitor(std::string text) {

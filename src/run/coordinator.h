@@ -68,8 +68,14 @@ class Coordinator {
   // … that have not joined; empty if it knows no names.
   std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
   const Settings& settings() const { return settings_; }
+  // The nodes that wait as spares, by name.
+  std::vector<Outside> spares() const;
   // An agent's part of the current attempt; null: it has none.
   const rendezvous::Assignment* part_of(const std::string& agent) const;
+  // The signal that ends the job, if one does.
+  std::optional<int> ending_signal() const {
+    return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
+  }
   // The user has been told of a hang, and no rank has moved since.
   bool hangs() const { return attempt_.watch && attempt_.watch->is_told(); }
 
@@ -135,11 +141,23 @@ class Coordinator {
   void end_early(Verdict verdict);
   Verdict too_few_joined() const;
   void report_missing();
+  std::string who_is_missing() const;
+  std::optional<SteadyTime> report_due() const;
+  void report_waiting();
   bool others_may_still_come() const;
+  bool has_spare() const;
+  void keep_spares();
+  void lost_spare(const std::string& host, std::string why);
+  bool chooses_later();
   void dismiss_all();
 
   // Within an attempt (attempt.cc).
   void arrange();
+  std::vector<std::string> candidates(Arrange& request);
+  std::optional<std::string> seat_the_chosen(const std::vector<std::size_t>& spares);
+  void tell_to_wait(Node& node, bool has_place);
+  void tell_spares();
+  void tell_of_arrivals();
   void assign();
   bool others_need_no_preparation() const;
   rendezvous::StoreAddress address_of(std::size_t part) const;
@@ -159,6 +177,8 @@ class Coordinator {
   Verdict nobody_is_ready() const;
   Verdict no_order_in_time() const;
   std::optional<SteadyTime> last_word_due() const;
+  std::string awaited_words() const;
+  std::string order_sources() const;
   void lose_the_late();
   void lose(std::size_t part, std::string words);
 
@@ -212,9 +232,11 @@ class Coordinator {
   bool same_members_ = false;            // no member was lost in the last attempt
   SteadyTime deadline_{};                // the stage's
   std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
-  SteadyTime next_report_{};             // when to report the missing nodes
+  SteadyTime next_report_{};             // when to report what the stage waits for
   rendezvous::Finish finish_message_;
-  std::set<std::string> barred_;  // nodes that were lost too often
+  std::set<std::string> barred_;          // nodes that were lost too often
+  std::set<std::string> ended_;           // the engine's nodes whose process ended before it joined
+  std::optional<SteadyTime> choice_due_;  // all seats are taken; others may come until then
   SteadyTime visitors_told_since_{};
   int visitors_told_ = 0;  // lines since then, with those left out
   int late_agents_ = 0;    // agents that may still join, to learn that the run is over

@@ -45,6 +45,8 @@ struct Arranged {
   int attempt = 0;
   Result<Arrangement> arrangement;
   std::vector<std::string> warnings;  // from comparing the nodes
+  // Indexes of Arrange's members that wait as spares, ascending; the arrangement is of the others.
+  std::vector<std::size_t> spares = {};
 };
 
 // The engine has no process of the run left on that node.
@@ -55,7 +57,7 @@ struct NodeEnded {
 // The answer to AskEngine: the reason if the engine ended the run.
 struct EngineTold {
   struct Stop {
-    view::CauseKind kind;  // preempted or time_limit
+    view::CauseKind kind;  // preempted, requeued or time_limit
     int exit_code;
     std::string words;
   };
@@ -91,11 +93,13 @@ struct Say {
   std::string text;
 };
 
-// Find the location of the members and compute their order.
+// Find the location of the members, choose those that take part, and compute their order.
 struct Arrange {
   int attempt = 0;
-  std::vector<rendezvous::Join> members;
-  std::vector<std::string> before;  // the nodes of the previous attempt, in their order
+  std::vector<rendezvous::Join> members = {};
+  std::size_t seats = 0;                 // so many of them take part, …
+  std::size_t staying = 0;               // … the first ones of `members` in any case
+  std::vector<std::string> before = {};  // the nodes of the previous attempt, in their order
 };
 
 // Show output of another node's workers; answer with Taken.

@@ -20,6 +20,7 @@ std::optional<SteadyTime> Coordinator::wake_while_running() const {
   std::optional<SteadyTime> at = attempt_.conductor->wake_at();
   if (interruption_ && interruption_->remind_at) at = earlier(at, *interruption_->remind_at);
   if (const auto due = last_word_due()) at = earlier(at, *due);
+  if (const auto due = report_due()) at = earlier(at, *due);
   if (const auto due = attempt_.watch->wake_at(*attempt_.conductor)) at = earlier(at, *due);
   return at;
 }

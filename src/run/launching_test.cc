@@ -27,6 +27,27 @@ Settings settings_of_two() {
   return settings;
 }
 
+TEST(Launching, AnAddressThatItsUserNamedGoesBeforeTheOneThatTheRootSees) {
+  for (const bool is_named : {false, true}) {
+    Simple run(settings_of_two());
+    run.store_host = 1;
+    run.come(0);
+    rendezvous::Join join;
+    join.agent = run.id(1);
+    join.host = "n1";
+    join.addresses = {"10.9.0.2", "10.9.0.1"};
+    join.address_is_named = is_named;
+    EXPECT_FALSE(run.coordinator.admit(join));
+    run.on(Came{run.id(1), "10.9.0.1", ""});
+    const auto* const part = run.coordinator.part_of(run.id(0));
+    ASSERT_NE(part, nullptr);
+    const std::vector<std::string> expected =
+        is_named ? std::vector<std::string>{"10.9.0.2", "10.9.0.1"}
+                 : std::vector<std::string>{"10.9.0.1", "10.9.0.2"};
+    EXPECT_EQ(part->store->addresses, expected);
+  }
+}
+
 TEST(Launching, FromTheFirstNodeToTheStore) {
   Simple run(settings_of_two());
   const auto launch = [&] { return run.coordinator.launch(run.now.steady); };

@@ -75,6 +75,52 @@ TEST(Limits, OutputIsTakenInEveryStage) {
   print();
 }
 
+// Off a terminal nothing else shows it.
+TEST(Limits, EveryStageSaysWhatItWaitsFor) {
+  const auto waits = [](const Simple& run) {
+    std::vector<std::string> lines;
+    for (const std::string& line : run.said) {
+      if (line.starts_with("waits for ")) lines.push_back(line);
+    }
+    return lines;
+  };
+  using Lines = std::vector<std::string>;
+  Simple ordering(settings_of(2));
+  ordering.answers = false;
+  ordering.come(0);
+  ordering.come(1);
+  ordering.pass(4s);
+  EXPECT_EQ(waits(ordering), Lines());
+  ordering.pass(2s);
+  EXPECT_EQ(waits(ordering),
+            Lines{"waits for what tells the nodes' places, for 1 min 00 s at most"});
+
+  Simple run(settings_of(2));
+  run.come(0);
+  run.come(1);
+  run.say(0, Ready{});
+  run.pass(9s);
+  EXPECT_EQ(waits(run), Lines());
+  run.pass(20s);
+  Lines expected{"waits for n1 to get ready, for 1 min 00 s at most"};
+  EXPECT_EQ(waits(run), expected);
+  run.say(1, Ready{});
+  run.say(0, Started{});
+  run.pass(20s);
+  expected.push_back("waits for n1 to start its ranks, for 1 min 10 s at most");
+  EXPECT_EQ(waits(run), expected);
+  run.say(1, Started{});
+  run.pass(1h);
+  EXPECT_EQ(waits(run), expected) << "ranks may work as long as they like";
+  run.say(0, Shared<agent::WorkerExit>(failing(0)));
+  run.say(0, Gone{});
+  run.pass(35s);
+  EXPECT_EQ(waits(run), expected) << "the ranks' grace is theirs";
+  run.pass(10s);
+  expected.push_back("waits for n1 to say that its ranks are gone, for 30.0 s at most");
+  EXPECT_EQ(waits(run), expected);
+}
+
 TEST(Limits, ANodeThatOnlyBeatsAfterAnOrderIsLost) {
   Settings settings = settings_of(2);
   settings.grace.stop = 30s;

@@ -135,14 +135,20 @@ view::Launch Coordinator::launch(SteadyTime now) const {
   return launch;
 }
 
-// Of this attempt: who is still preparing, or has not started its ranks.
+// Of this attempt: who is still preparing, or has not started its ranks; once they are stopped, who
+// has not said that they are gone.
 std::vector<std::string> Coordinator::awaited_members() const {
   std::vector<std::string> names;
-  for (const Part& part : attempt_.parts) {
+  const bool is_stopping = attempt_.conductor && attempt_.conductor->is_stopping();
+  for (std::size_t i = 0; i < attempt_.parts.size(); ++i) {
+    const Part& part = attempt_.parts[i];
     const Node* const node = roster_.find(part.agent);
-    const bool is_through = stage_ == Stage::preparing
-                                ? node != nullptr && node->state != NodeState::preparing
-                                : part.started.has_value();
+    bool is_through = part.started.has_value();
+    if (stage_ == Stage::preparing) {
+      is_through = node != nullptr && node->state != NodeState::preparing;
+    } else if (is_stopping) {
+      is_through = attempt_.conductor->has_gone(i);
+    }
     if (!is_through) names.push_back(part.host);
   }
   return names;

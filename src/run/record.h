@@ -37,6 +37,7 @@ struct Course {
   WallTime ended{};
   std::vector<AttemptCourse> attempts;  // the last ones (most_recorded); none is left out between
   int restarts = 0;                     // attempts that followed a failure
+  std::vector<view::LostSpare> lost_spares;
   Verdict verdict;
 
   // An attempt that is among them.

@@ -14,7 +14,7 @@ using view::CauseKind;
 
 bool is_failure(const Verdict& verdict) {
   return verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal ||
-         verdict.kind == CauseKind::hang;
+         verdict.kind == CauseKind::hang || verdict.kind == CauseKind::ended_early;
 }
 
 // Whether a node is gone: it was lost, lost its agent, or was signalled to leave.
@@ -40,11 +40,11 @@ milliseconds pause_after(int short_lives) {
 
 }  // namespace
 
-Restarts::Next Restarts::after(const Verdict& verdict, std::optional<milliseconds> lived) {
+Restarts::Next Restarts::after(const Verdict& verdict, Life life) {
   if (verdict.told_to_end) return {};
-  count_life(lived);
-  if (is_failure(verdict)) return after_failure(verdict, lived);
-  same_instant_failures_ = 0;
+  count_life(life.lasted);
+  if (is_failure(verdict)) return after_failure(verdict, life);
+  same_early_failures_ = 0;
   if (is_loss(verdict) && survives_a_loss()) return after_loss(verdict);
   if (verdict.kind != CauseKind::grown) return {};
   Next next{true, milliseconds(0), {}};
@@ -66,35 +66,43 @@ void Restarts::pause_before(Next& next) const {
                             duration_text(next.pause), short_lives_);
 }
 
-// A node that is told to leave is not at fault.
+// A node that is told to leave is not at fault; and the first loss of a node repeats nothing, so
+// that a pause would only keep the others and a spare idle.
 Restarts::Next Restarts::after_loss(const Verdict& verdict) {
   const bool is_short = short_lives_ > 0;
   const bool was_lost = verdict.kind != CauseKind::interrupted;
+  const int losses = was_lost && is_short ? ++short_losses_[verdict.node] : 0;
   Next next{true, milliseconds(0), "starting again without it"};
-  pause_before(next);
-  if (was_lost && is_short && ++short_losses_[verdict.node] >= hopeless_after) {
-    next.lost_too_often = verdict.node;
-  }
+  if (losses != 1) pause_before(next);
+  if (losses >= hopeless_after) next.lost_too_often = verdict.node;
   return next;
 }
 
-Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<milliseconds> lived) {
+// Before anything can have been trained. A rank that hung has not ended, but by its time limit.
+bool Restarts::is_early(const Verdict& verdict, Life life) const {
+  if (!verdict.exit) return false;
+  return life.lasted < instant_ || (!life.has_met && agent::is_of_an_import(*verdict.exit));
+}
+
+Restarts::Next Restarts::after_failure(const Verdict& verdict, Life life) {
   if (max_restarts_ == 0) return {};
   if (verdict.exit_code == no_restart_exit_code) {
     return {false, {}, fmt::format("exit code {} means: do not restart", no_restart_exit_code)};
   }
+  if (verdict.exit && !life.has_met && agent::is_of_the_program_s_text(*verdict.exit)) {
+    return {false, {}, "not restarted: the program's text or arguments are at fault"};
+  }
   const std::string failure = failure_key(verdict);
-  const bool has_ended = verdict.exit.has_value();  // or it hung, after its time limit
-  const bool again_at_once = has_ended && lived < instant_;
-  same_instant_failures_ = !again_at_once             ? 0
-                           : failure == last_failure_ ? same_instant_failures_ + 1
-                                                      : 1;
+  const bool again = failure == last_failure_;
+  same_early_failures_ = !is_early(verdict, life) ? 0 : again ? same_early_failures_ + 1 : 1;
   last_failure_ = failure;
-  if (same_instant_failures_ >= hopeless_after) {
+  if (same_early_failures_ >= hopeless_after) {
     return {false,
             {},
-            fmt::format("not restarted: the same failure {} times, each within {} of the start",
-                        hopeless_after, duration_text(instant_))};
+            fmt::format("not restarted: the same failure {} times, each {}", hopeless_after,
+                        life.lasted < instant_
+                            ? fmt::format("within {} of the start", duration_text(instant_))
+                            : "before all ranks had come to the store")};
   }
   if (count_ == max_restarts_) {
     return {false, {}, fmt::format("all of --max-restarts {} are used up", max_restarts_)};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace toprun::run {
@@ -166,21 +167,41 @@ std::vector<std::string> Roster::members() const {
   return agents;
 }
 
-int Roster::newcomers() const {
+std::vector<Node*> Roster::candidates(std::size_t most) const {
   std::set<Place> taken;
-  int count = 0;
+  std::vector<Node*> nodes;
   for (const auto& [came, node] : spares_) {
-    if (seated() + count == size_.most) break;
+    if (nodes.size() == most) break;
     if (!node->is_linked() || holder_of_place_of(node->join) != nullptr) continue;
     const auto place = place_of(node->join);
-    if (!place || taken.insert(*place).second) ++count;
+    if (!place || taken.insert(*place).second) nodes.push_back(node);
   }
-  return count;
+  return nodes;
+}
+
+int Roster::newcomers() const {
+  return static_cast<int>(candidates(static_cast<std::size_t>(size_.most - seated())).size());
+}
+
+void Roster::exchange(const std::vector<Node*>& out, const std::vector<Node*>& in) {
+  for (Node* const node : out) {
+    leave_seat(*node);
+    spares_[node->came] = node;
+    node->state = NodeState::spare;
+    node->waits = false;
+    node->part.reset();
+  }
+  for (Node* const node : in) {
+    spares_.erase(node->came);
+    seat(*node);
+    node->state = NodeState::waiting;
+  }
 }
 
 std::vector<std::string> Roster::missing(const std::vector<std::string>& all) const {
   std::set<std::string_view> here;
   for (const auto& [came, node] : seats_) here.insert(node->join.host);
+  for (const auto& [came, node] : spares_) here.insert(node->join.host);
   std::vector<std::string> names;
   for (const std::string& name : all) {
     if (!here.contains(name)) names.push_back(name);

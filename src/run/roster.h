@@ -43,6 +43,8 @@ struct Node {
   bool has_seat = false;              // it is a member of the job; lost and leaving ones are not
   std::optional<std::size_t> part{};  // its index in the current attempt
   std::optional<int> leaves_by{};     // the signal that ended its agent alone
+  bool has_taken_part = false;        // in an attempt: it keeps its seat
+  bool waits = false;                 // it was told to, as a spare
   std::uint64_t came = 0;             // sequence number of its arrival
   SteadyTime linked_at{};             // when its link was open
   std::string address;                // its remote address; empty for the root's own process
@@ -98,9 +100,14 @@ class Roster {
   int present() const { return present_; }
   bool full() const { return present_ == size_.most; }
   bool enough() const { return present_ >= size_.least; }
+  // The first `most` spares with links that could each have a seat beside the members if one was
+  // free, in the order of joining.
+  std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
   // The number of spares that open() would admit.
   int newcomers() const;
-  // The names in `all` (the engine's list) of which no member has joined; none if `all` is empty.
+  // During an attempt's arrangement: gives the seats of some members to as many of candidates().
+  void exchange(const std::vector<Node*>& out, const std::vector<Node*>& in);
+  // The names in `all` (the engine's list) of which no node has joined; none if `all` is empty.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:

@@ -20,6 +20,12 @@ inline constexpr std::chrono::seconds telling_limit{60};
 // How long the engine may take to report why it ended a run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
+// After so long it is said what the ranks' order is waited for; a stage that is late for any other
+// reason says it after report_missing_every. Then both say it again and again.
+inline constexpr std::chrono::seconds order_patience{5};
+inline constexpr std::chrono::seconds report_again_every{60};
+// How long a run whose seats are all taken waits for the engine's other nodes, to choose among all.
+inline constexpr std::chrono::seconds spares_limit{1};
 // So many lines about agents that come, wait as spares, are refused and leave are said in a while.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};

@@ -64,7 +64,8 @@ struct Simple {
   void say(int node, decltype(rendezvous::ToRoot::what) what, std::optional<int> attempt = {}) {
     on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
   }
-  // Stores the sent messages and answers Arrange with one rank per member.
+  // Stores the sent messages and answers Arrange with one rank per member; `unneeded`, or else the
+  // last ones, are spares.
   void settle() {
     for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
       for (const Action& action : actions) {
@@ -74,21 +75,30 @@ struct Simple {
         if (const auto* show = std::get_if<Show>(&action)) shown.push_back(*show);
         if (const auto* close = std::get_if<Close>(&action)) closed.push_back(close->agent);
         const auto* arrange = std::get_if<Arrange>(&action);
-        if (arrange != nullptr && answers) answer(*arrange);
+        if (arrange == nullptr) continue;
+        arranges.push_back(*arrange);
+        if (answers) answer(*arrange);
       }
     }
   }
   void answer(const Arrange& arrange) {
     Arrangement plan;
+    std::vector<std::size_t> spares;
     for (std::size_t i = 0; i < arrange.members.size(); ++i) {
+      const bool is_unneeded =
+          unneeded ? arrange.members[i].agent == id(*unneeded) : plan.parts.size() == arrange.seats;
+      if (is_unneeded) {
+        spares.push_back(i);
+        continue;
+      }
       rendezvous::Assignment part;
-      part.group_rank = part.first_rank = static_cast<int>(i);
-      part.world_size = static_cast<int>(arrange.members.size());
+      part.group_rank = part.first_rank = static_cast<int>(plan.parts.size());
+      part.world_size = static_cast<int>(arrange.seats);
+      plan.nodes.push_back(plan.parts.size());
       plan.parts.push_back(part);
-      plan.nodes.push_back(i);
     }
     plan.store_host = store_host;
-    coordinator.on(Arranged{arrange.attempt, std::move(plan), {}}, now);
+    coordinator.on(Arranged{arrange.attempt, std::move(plan), {}, std::move(spares)}, now);
   }
   void all_start(int nodes) {
     for (int node = 0; node < nodes; ++node) say(node, rendezvous::Ready{});
@@ -105,9 +115,11 @@ struct Simple {
   bool prepare = true;         // newcomers wait for Start
   bool answers = true;         // Arrange
   std::size_t store_host = 0;  // by part
+  std::optional<int> unneeded;
   Moment now{SteadyTime() + 1h, WallTime() + 1h};
   Coordinator coordinator;
   std::vector<Send> sent;
+  std::vector<Arrange> arranges;
   std::vector<std::string> said;
   std::vector<TellPlaces> places;
   std::vector<Show> shown;

@@ -18,7 +18,9 @@ struct Verdict {
   std::string node;
   std::string message;
   std::optional<agent::WorkerExit> exit;  // for exit, signal and hang: the rank that failed first
-  std::vector<agent::WorkerExit> absent;  // for hang: the ranks that did not join a collective
+  // For hang the ranks that did not join a collective, for ended_early those that had ended.
+  std::vector<agent::WorkerExit> absent;
+  std::string meanwhile;  // for ended_early: what the others did
   // All reported exits; kept until the next attempt has ended.
   std::vector<agent::WorkerExit> exits;
   bool told_to_end = false;  // the job must end, whatever else happened

@@ -42,11 +42,13 @@ struct Allocation {
   int node_count = 1;             // nodes of this launch, at least 1
   bool nodes_estimated = false;   // node_count is not sure, and others may estimate otherwise
   std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
-  // In the engine's order. The launch's nodes, or for a starter all nodes of the allocation, of
-  // which it takes node_count. Empty where nobody lists them ("local", mostly "manual").
+  // In the engine's order. The launch's nodes, its spares included, or for a starter all nodes of
+  // the allocation. Those above node_count are spares or are not needed. Empty where nobody lists
+  // them ("local", mostly "manual").
   std::vector<Node> nodes;
   bool chosen = false;  // starter: `nodes` are just those to be taken
-  // Which of the launch's nodes this is, 0 ≤ my_node < node_count: an index, not the group rank.
+  // Which of the launch's nodes this is, 0 ≤ my_node < nodes.size(), or < node_count where nobody
+  // lists them: an index, not the group rank.
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: which of its node's ranks we are
   std::optional<int> tasks_on_my_node;  // in_place

@@ -23,11 +23,12 @@ struct Hints {
   std::optional<int> nnodes;  // at least 1
   // Where it is given, every number from this to nnodes is right, and the largest is meant.
   std::optional<int> min_nodes;
+  bool replaces_nodes = false;  // a job that loses a node goes on: more than nnodes are spares
   std::string nnodes_source;
   std::optional<int> node_rank;   // --node-rank, on the command line only
   std::optional<int> node_index;  // PET_NODE_RANK
-  std::string endpoint_source;    // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
-  std::string endpoint_host;      // … and the host in it
+  std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
+  std::string endpoint_host;    // … and the host in it
   bool standalone = false;
   bool ranks_in_place = false;
   bool called_torchrun = false;
@@ -72,7 +73,8 @@ struct AgentRequest {
 // Why an engine ended a run.
 struct Stop {
   enum class Reason {
-    preemption,  // for another job, or to start this one again later
+    preemption,  // for another job
+    requeue,     // to start this one again later: scontrol requeue
     time_limit,
   };
   Reason reason;
@@ -102,6 +104,8 @@ class Engine {
   // Asked when a signal has ended a run: why the engine did that; nullopt if it was not the engine,
   // or it has no reason of its own. May run a command, for engine_answer_limit at most.
   virtual std::optional<Stop> why_stopped(const Environment& environment) const;
+  // How often the engine has put this job back into its queue before.
+  virtual int requeues(const Environment& environment) const;
   // After a run that was preempted: puts the job back into the queue where the engine was asked to,
   // and would not do so by itself once the job's own processes have ended.
   virtual void put_back(const Environment& environment) const;
@@ -162,8 +166,9 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints);
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                    const AgentRequest& request);
 
-// What the engines' why_stopped() says, and what their put_back() does.
+// What the engines' why_stopped() and requeues() say, and what their put_back() does.
 std::optional<Stop> why_stopped(const Environment& environment);
+int requeues(const Environment& environment);
 void put_back(const Environment& environment);
 
 // Whether any engine owns() it, and what the engines' signals_every_process() says.

@@ -59,6 +59,10 @@ std::optional<Stop> Engine::why_stopped(const Environment&) const {
   return std::nullopt;
 }
 
+int Engine::requeues(const Environment&) const {
+  return 0;
+}
+
 void Engine::put_back(const Environment&) const {}
 
 bool Engine::owns(pid_t) const {
@@ -148,6 +152,12 @@ std::optional<Stop> why_stopped(const Environment& environment) {
     if (auto stop = engine->why_stopped(environment)) return stop;
   }
   return std::nullopt;
+}
+
+int requeues(const Environment& environment) {
+  int most = 0;
+  for (const Engine* engine : engines()) most = std::max(most, engine->requeues(environment));
+  return most;
 }
 
 void put_back(const Environment& environment) {

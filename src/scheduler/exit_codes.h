@@ -9,5 +9,7 @@ namespace toprun::scheduler {
 inline constexpr int exit_not_started = 69;
 // It reached its time limit: as timeout(1).
 inline constexpr int exit_time_limit = 124;
+// It was cancelled: as of a program that SIGTERM ends.
+inline constexpr int exit_cancelled = 143;
 
 }  // namespace toprun::scheduler

@@ -15,7 +15,6 @@ namespace toprun::scheduler {
 namespace {
 
 constexpr int code_of_a_signal = 128;
-constexpr int code_of_cancelled = code_of_a_signal + 15;
 constexpr std::size_t longest_id = 1'024;
 constexpr int longest_timeout_s = 3'600;
 
@@ -112,22 +111,25 @@ std::optional<int> exit_code_of(const Job& job) {
   if (job.end == JobEnd::preemption) return exit_preempted;
   if (job.end == JobEnd::dependency) return exit_not_started;
   if (job.exit_code && *job.exit_code != 0) return *job.exit_code;
-  if (job.state == JobState::cancelled) return code_of_cancelled;
+  if (job.state == JobState::cancelled) return exit_cancelled;
   return job.signal ? code_of_a_signal + *job.signal : exit_failure;
 }
 
 Result<JobId> parse_job_id(std::string_view text) {
   const auto wrong = [&](std::string why) {
-    return usage(fmt::format("job id {}", text.substr(0, 80)), std::move(why),
+    return usage(fmt::format("job id {}", text.empty() ? "''" : text.substr(0, 80)), std::move(why),
                  "give an id as squeue shows it: 17, or 12_3 for a task of an array; or a name of "
                  "Kubernetes'");
   };
+  if (text.empty()) return wrong("it is empty");
   if (text.size() > longest_id) return wrong("it is too long");
   if (kubernetes::is_label(text)) return JobId{std::string(text), {}, {}};
   if (text.contains('/') || text.ends_with(".json")) {
     return wrong("there is no such file, or this verb takes no report");
   }
-  if (text.contains('.')) return wrong("that names a step, not a job");
+  if (is_number(text.substr(0, text.find_first_of("_+."))) && text.contains('.')) {
+    return wrong("that names a step, not a job");
+  }
   const std::size_t end = text.find_first_of("_+");
   const std::string_view number = text.substr(0, end);
   if (!is_number(number)) return wrong("it is not a job's number");

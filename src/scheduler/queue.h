@@ -67,9 +67,10 @@ struct Job {
   std::string name, partition, user;
   std::optional<std::uint32_t> uid;
   JobState state = JobState::unknown;
-  std::string state_word;  // "PENDING"
-  std::string state_code;  // "PD"
-  std::string reason;      // why it waits or ended, the engine's word: "Resources"
+  std::string state_word;    // "PENDING"
+  std::string state_code;    // "PD"
+  std::string reason;        // why it waits or ended, the engine's word: "Resources"
+  std::string reason_words;  // the engine's own sentence to it, where it has one
   JobEnd end = JobEnd::other;
   std::string cause;  // of its end, the engine's words, where they say more than the code
   std::optional<std::chrono::seconds> used;
@@ -93,6 +94,15 @@ struct Job {
   std::string source;             // the program that told: "scontrol"
   std::int64_t least_nodes = 0;   // with which it begins; 0: all of them
   std::vector<Printer> printers;  // those that have begun; empty where output is in files
+  std::string instance;  // the engine's own of this very job: a later one may have its name
+  std::optional<std::int64_t> ahead;  // waiting jobs of its queue that come before it
+  std::string untold;                 // what the engine refused to tell of it, a line
+};
+
+// Jobs, and what the engine refused to tell of others, a line each.
+struct JobList {
+  std::vector<Job> jobs;
+  std::vector<std::string> untold;
 };
 
 // Whether the record stands for several tasks of an array, which wait: "12_[4-9]".
@@ -105,8 +115,9 @@ std::optional<int> exit_code_of(const Job& job);
 // What names a job on a command line: "17", "12_3", "12_[4-9]", "17+1"; "train-x7k2p".
 struct JobId {
   std::string text;
-  std::string number;  // "12"; empty: a name, as Kubernetes' jobs have
-  std::string task;    // "3", "[4-9]"; empty: none
+  std::string number;       // "12"; empty: a name, as Kubernetes' jobs have
+  std::string task;         // "3", "[4-9]"; empty: none
+  std::string record = {};  // Job::number, where it is known: no other job is meant
 };
 Result<JobId> parse_job_id(std::string_view text);
 
@@ -184,12 +195,12 @@ class Queue {
   virtual std::string_view engine() const = 0;           // "slurm", as options and JSON have it
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
   // Jobs that wait or run, everybody's unless a user is given.
-  virtual Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const = 0;
+  virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
   // What is known of this one, also after its end; of an array a record per task. Empty: the engine
   // does not know it, or not any more.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
   // The user's jobs that have ended, as far back as the engine remembers, a week at most.
-  virtual Result<std::vector<Job>> ended(std::uint32_t uid) const = 0;
+  virtual Result<JobList> ended(std::uint32_t uid) const = 0;
   // Pending jobs, a user's or everybody's, with their expected starts where the engine can tell.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
   // Whether the job's batch script is one that `toprun submit` wrote: its shell has become toprun.

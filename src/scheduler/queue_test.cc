@@ -15,11 +15,14 @@ TEST(Queue, ReadsJobIds) {
            {"12_[4-9,11%2]", "12 [4-9,11%2]"},
            {"17+1", "17 "},
            {"",
-            "job id : it is not a job's number; give an id as squeue shows it: 17, or 12_3 for "
+            "job id '': it is empty; give an id as squeue shows it: 17, or 12_3 for "
             "a task of an array"},
            {"train-x7", " "},
            {"Train", "not a job's number"},
            {"17.0", "that names a step"},
+           {"12_3.batch", "that names a step"},
+           {"train.py", "not a job's number"},
+           {".", "not a job's number"},
            {"report.json", "there is no such file, or this verb takes no report"},
            {"logs/17/report.json", "there is no such file"},
            {"17_", "no number follows"},

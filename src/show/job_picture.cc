@@ -10,6 +10,8 @@
 
 #include "base/json_text.h"
 #include "live/server.h"
+#include "scheduler/engine.h"
+#include "scheduler/slurm/own_job.h"
 #include "show/follower.h"
 #include "show/record.h"
 #include "watch/metrics.h"
@@ -74,8 +76,11 @@ void JobPicture::moved_on() {
   for (Follower* const follower : followers_) follower->wake();
   if (coordinator_.course().attempts.empty()) return;
   const run::AttemptCourse& attempt = coordinator_.course().attempts.back();
-  const bool is_placed = !attempt.nodes.empty();
-  if (!is_placed || attempt_ == attempt.number) return;
+  if (attempt_ == attempt.number) {
+    if (const auto signal = coordinator_.ending_signal()) board_.told_to_end(*signal);
+    return;
+  }
+  if (attempt.nodes.empty()) return;
   attempt_ = attempt.number;
   std::size_t ranks = 0;
   for (const view::NodeRecord& node : attempt.nodes) ranks += static_cast<std::size_t>(node.nproc);
@@ -108,6 +113,7 @@ milliseconds JobPicture::interval() const {
 
 asio::awaitable<void> JobPicture::look() {
   last_look_ = SteadyClock::now();
+  ask_for_limit();
   if (std::exchange(asks_, true)) co_return;
   came_.expires_after(first_figures_limit);
   ask();
@@ -131,11 +137,25 @@ void JobPicture::ask() {
   });
 }
 
+void JobPicture::ask_for_limit() {
+  if (limit_asked_ && last_look_ - *limit_asked_ < between_limits) return;
+  limit_asked_ = last_look_;
+  using Limit = std::optional<WallTime>;
+  pool_.run<Limit>(
+      scheduler::engine_answer_limit,
+      [environment = job_.environment] { return scheduler::slurm::own_job_end(environment); },
+      [self = self_](const Pool::Answer<Limit>& limit) {
+        if (*self != nullptr && limit) (*self)->limit_ = *limit;
+      });
+}
+
 watch::Run JobPicture::run() const {
   watch::Run run;
   run.record = record_of(job_, coordinator_.course());
+  run.record.spares = coordinator_.spares();
   run.id = job_.environment.non_empty("SLURM_JOB_ID").value_or(job_.place.job_id);
-  run.program = job_.options.script;
+  run.limit = limit_;
+  run.node_log = job_.options.node_log.value_or("");
   run.stage = run::name_of(coordinator_.stage());
   if (!is_over_) run.record.running_at = std::chrono::system_clock::now();
   const run::Settings& settings = coordinator_.settings();
@@ -173,7 +193,9 @@ asio::awaitable<std::optional<JobPicture::Parts>> JobPicture::parts() {
                  json_text(watch::nodes_json(watch::nodes_of(run.record))),
                  json_text(watch::figures_json(board, suspects, now, steady)), is_last};
   };
-  co_return co_await pool_.answer<Parts>(std::move(write), live::answer_limit);
+  auto written = co_await pool_.answer<Parts>(std::move(write), live::answer_limit);
+  if (!written) co_return std::nullopt;
+  co_return *std::move(written);
 }
 
 asio::awaitable<std::optional<std::string>> JobPicture::picture() {
@@ -189,7 +211,9 @@ asio::awaitable<std::optional<std::string>> JobPicture::metrics() {
   std::function<std::string()> write = [run = run(), board = board_, suspects = suspects()] {
     return watch::metrics_text(run, board, suspects);
   };
-  co_return co_await pool_.answer<std::string>(std::move(write), live::answer_limit);
+  auto written = co_await pool_.answer<std::string>(std::move(write), live::answer_limit);
+  if (!written) co_return std::nullopt;
+  co_return *std::move(written);
 }
 
 }  // namespace toprun::show

@@ -32,6 +32,8 @@ class JobPicture {
   // For so long after a look the members are asked.
   static constexpr std::chrono::seconds attention{10};
   static constexpr std::chrono::milliseconds shortest_interval{1'000};
+  // A time limit may change while the job runs.
+  static constexpr std::chrono::minutes between_limits{5};
   // The root can take the answers of so many nodes in a second with a few percent of a CPU.
   static constexpr int nodes_per_second = 2'500;
 
@@ -80,6 +82,7 @@ class JobPicture {
   std::optional<watch::Part> part_of(const std::string& agent) const;
   boost::asio::awaitable<void> look();
   void ask();
+  void ask_for_limit();
   watch::Run run() const;
   std::vector<int> suspects() const;
 
@@ -93,6 +96,8 @@ class JobPicture {
   std::optional<int> attempt_;  // the board's
   std::deque<watch::Message> messages_;
   SteadyTime last_look_{};
+  std::optional<WallTime> limit_;  // when the engine ends the job; unset: not known
+  std::optional<SteadyTime> limit_asked_;
   bool asks_ = false;
   std::size_t unanswered_ = 0;  // of the members that were asked last
   Timer came_;                  // is cancelled when all have answered

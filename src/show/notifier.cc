@@ -132,10 +132,15 @@ void Notifier::tell_next(const std::shared_ptr<State>& state) {
       [targets = state->targets, environment = state->environment, notice = std::move(notice)] {
         return tell_all(targets, environment, notice);
       },
-      [state, limit](const std::optional<Complaints>& complaints) {
-        const Complaints late{
-            fmt::format("--notify: not done after {}, left behind", duration_text(limit))};
-        for (const std::string& complaint : complaints.value_or(late)) say(complaint);
+      [state, limit](const Pool::Answer<Complaints>& told) {
+        Complaints complaints;
+        if (told) {
+          complaints = *told;
+        } else {
+          complaints.push_back(
+              fmt::format("--notify: {}; left behind", Pool::words_for(told.error(), limit)));
+        }
+        for (const std::string& complaint : complaints) say(complaint);
         tell_next(state);
       });
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "hosts/address.h"
+#include "scheduler/slurm/own_job.h"
 
 namespace toprun::show {
 
@@ -16,6 +17,7 @@ std::optional<view::Cause> cause_in(const run::Verdict& verdict) {
   cause.signal.reset();
   cause.kind = *verdict.kind;
   cause.node = verdict.node;
+  cause.meanwhile = verdict.meanwhile;
   cause.message = verdict.message;
   return cause;
 }
@@ -51,17 +53,26 @@ view::AttemptRecord record_of(const run::AttemptCourse& course) {
   return attempt;
 }
 
+std::string title_of(const plan::Job& job) {
+  if (const auto name = scheduler::slurm::own_job_name(job.environment)) return *name;
+  return job.options.rdzv_id.given() ? job.options.rdzv_id.value : "";
+}
+
 }  // namespace
 
 view::RunRecord record_of(const plan::Job& job, const run::Course& course) {
   view::RunRecord record;
   record.job = job.name;
+  record.title = title_of(job);
+  record.program = job.options.script;
   record.root_host = hosts::host_name();
   record.root_pid = ::getpid();
   record.exit_code = course.verdict.exit_code;
   record.started = course.started;
   record.ended = course.ended;
   record.restarts = course.restarts;
+  record.max_restarts = job.options.max_restarts;
+  record.lost_spares = course.lost_spares;
   if (job.is_elastic()) record.grow = run::name_of(job.options.grow);
   for (const run::AttemptCourse& attempt : course.attempts)
     record.attempts.push_back(record_of(attempt));

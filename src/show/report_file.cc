@@ -5,23 +5,49 @@
 #include <filesystem>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/files.h"
 #include "base/json_text.h"
+#include "base/named_file.h"
 #include "base/quietly.h"
 #include "base/timer.h"
-#include "base/trust.h"
 
 namespace toprun::show {
 namespace asio = boost::asio;
 
+namespace {
+
+// The versions of one file. Used by one thread of the pool after the other.
+struct Versions {
+  const std::string path;
+  bool again;  // what an earlier run has left was not read yet
+  nlohmann::json earlier;
+
+  std::string text_of(const view::RunRecord& record) {
+    if (std::exchange(again, false)) {
+      earlier = view::earlier_runs(read_plain_file(path).value_or(""));
+    }
+    nlohmann::json document = view::report_json(record);
+    if (!earlier.empty()) document["earlier"] = earlier;
+    return json_text(document, 2) + '\n';
+  }
+};
+
+}  // namespace
+
 struct ReportFile::State {
-  State(Pool& threads, std::optional<std::string> file)
-      : pool(threads), path(std::move(file)), rests(threads.io(), SteadyTime::max()) {}
+  State(Pool& threads, std::optional<std::string> file, bool again)
+      : pool(threads),
+        path(std::move(file)),
+        versions(std::make_shared<Versions>(path.value_or(""), again)),
+        rests(threads.io(), SteadyTime::max()) {}
 
   Pool& pool;
   const std::optional<std::string> path;
+  const std::shared_ptr<Versions> versions;
   bool writing = false;
   bool has_failed = false;  // which was said
   std::optional<view::RunRecord> next;
@@ -33,31 +59,10 @@ namespace {
 // A file system that takes longer for a version while the run goes on gets no other.
 constexpr std::chrono::minutes version_limit{10};
 
-std::string text_of(const view::RunRecord& record) {
-  return json_text(view::report_json(record), 2) + '\n';
-}
-
-// A pipe or a device, which can only be written once.
-bool is_special(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
-}
-
-Result<void> write_last(const std::string& path, const view::RunRecord& record) {
-  const std::string text = text_of(record);
-  if (is_special(path)) return write_through(path, text);
-  const auto replaced = replace_file(path, text);
-  if (replaced) return {};
-  std::error_code error;
-  if (std::filesystem::exists(path, error))
-    return write_through(path, text);  // in a folder that takes no new file
-  return fail("cannot write " + path, replaced.error().why);
-}
-
 }  // namespace
 
-ReportFile::ReportFile(Pool& pool, std::optional<std::string> path)
-    : state_(std::make_shared<State>(pool, std::move(path))) {}
+ReportFile::ReportFile(Pool& pool, std::optional<std::string> path, bool again)
+    : state_(std::make_shared<State>(pool, std::move(path), again)) {}
 
 void ReportFile::keep(view::RunRecord record) {
   if (!state_->path) return;
@@ -72,11 +77,11 @@ void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord reco
   state->writing = true;
   state->pool.run<Result<void>>(
       version_limit,
-      [path = *state->path, record = std::move(record)]() -> Result<void> {
-        if (is_special(path)) return {};
-        return replace_file(path, text_of(record));
+      [versions = state->versions, record = std::move(record)]() -> Result<void> {
+        if (is_special(versions->path)) return {};
+        return replace_file(versions->path, versions->text_of(record));
       },
-      [state](const std::optional<Result<void>>& written) {
+      [state](const Pool::Answer<Result<void>>& written) {
         if (!written) return;  // and nothing more is: a later version must not be overtaken
         state->writing = false;
         if (!*written && !std::exchange(state->has_failed, true)) {
@@ -100,17 +105,19 @@ asio::awaitable<void> ReportFile::finish(view::RunRecord record) {
     co_await state_->rests.async_wait(quietly);
   }
   const std::string path = *state_->path;
+  std::string why = fmt::format("not done after {} s; nobody reads it, or its file system hangs",
+                                report_limit.count());
   if (!state_->writing) {
-    std::function<Result<void>()> work = [path, record = std::move(record)] {
-      return write_last(path, record);
+    std::function<Result<void>()> work = [versions = state_->versions, record = std::move(record)] {
+      return write_named_file(versions->path, versions->text_of(record));
     };
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
     const auto written = co_await state_->pool.answer<Result<void>>(std::move(work), left);
     if (written && !*written) say(written->error().line());
     if (written) co_return;
+    if (written.error() == Pool::NoAnswer::not_begun) why = Pool::words_for(written.error(), left);
   }
-  say(fmt::format("cannot write {}: not done after {} s; nobody reads it, or its file system hangs",
-                  path, report_limit.count()));
+  say(fmt::format("cannot write {}: {}", path, why));
 }
 
 }  // namespace toprun::show

@@ -18,8 +18,9 @@ inline constexpr std::chrono::seconds report_limit{10};
 // of the versions that arrive meanwhile it writes only the newest.
 class ReportFile {
  public:
-  // Without a path it writes nothing.
-  ReportFile(Pool& pool, std::optional<std::string> path);
+  // Without a path it writes nothing. `again`: an earlier run of the same job may have left the
+  // file; its end is kept in what replaces it.
+  ReportFile(Pool& pool, std::optional<std::string> path, bool again);
 
   // A version while the run goes on: the last attempt may not have ended. Reports on stderr, once,
   // that it cannot be written.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::milliseconds silence{2'000};
 
 bool is_pipe(int fd) {
-  struct stat status{};
+  struct stat status {};
   return ::fstat(fd, &status) != 0 || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
 }
 

@@ -18,18 +18,17 @@ namespace {
 
 constexpr milliseconds keeper_limit{10'000};  // time without heartbeats
 constexpr milliseconds pool_limit{20'000};    // for the files of the ranks
+constexpr milliseconds late_store{20'000};    // within the limit of getting ready
 constexpr std::size_t most_remembered = 16;
 constexpr std::string_view id_prefix = "agent";
 constexpr const char* own_error = "ValueError: a label is out of range";
 
-int pid_of(int rank) {
-  return 1000 + rank;
+std::string address_of(std::string_view agent) {
+  return fmt::format("10.0.0.{}", Agent::index_in(agent).value_or(0));
 }
 
-std::string name_of_node(int place, bool is_long) {
-  std::string name = fmt::format("n{}", place);
-  if (is_long) name.resize(rendezvous::longest_name, '-');
-  return name;
+int pid_of(int rank) {
+  return 1000 + rank;
 }
 
 bool is_of_an_attempt(const rendezvous::ToRoot& message) {
@@ -98,8 +97,13 @@ void Agent::on(run::PartEvent&& event) {
 void Agent::happened(run::PartEvent&& event) {
   if (part_->over()) return;
   if (const auto* got = std::get_if<run::GotSignal>(&event)) heard(*got);
+  Notices due = notices_due(event);
+  due.to_ranks += notices_.to_ranks;
+  due.to_root += notices_.to_root;
   part_->on(std::move(event), world_.timeline().now());
   carry_out();
+  world_.expect(notices_ == due, "{}: its ranks get {} notices and the root {}, not {} and {}",
+                host_, notices_.to_ranks, notices_.to_root, due.to_ranks, due.to_root);
 }
 
 void Agent::carry_out() {
@@ -143,6 +147,7 @@ void Agent::act(run::Report& report) {
   if (reported_.size() < most_remembered && is_of_an_attempt(report.message)) {
     reported_.push_back(report.message);
   }
+  if (std::holds_alternative<rendezvous::Notice>(report.message.what)) ++notices_.to_root;
   world_.to_root(*this, std::move(report.message));
 }
 
@@ -169,10 +174,14 @@ void Agent::act(const run::FindStore& find) {
   }
   const int attempt = find.assignment->attempt;
   const std::string store = find.assignment->store->agent;
-  const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
+  milliseconds takes = dice_.chance(10) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
+  if (late_stores > 0) {
+    takes = dice_.time(5s, late_store);
+    if (late_stores-- == 2) world_.another_dies(*this);
+  }
   world_.timeline().in(takes, [this, attempt, store] {
     if (world_.can_reach(store)) {
-      return on(run::StoreFound{attempt, std::string("10.0.0.1")});
+      return on(run::StoreFound{attempt, address_of(store)});
     }
     world_.timeline().in(dice_.time(500ms, 5s), [this, attempt] {
       on(run::StoreFound{attempt, fail(std::string(store_unreachable))});
@@ -185,6 +194,11 @@ void Agent::act(const run::AwaitWorkplace& await) {
     was_disturbed_ = true;
     return;
   }
+  if (has_full_pool()) {
+    return world_.timeline().in(0ms, [this, attempt = await.attempt] {
+      on(run::WorkplaceReady{attempt, fail("no word from what prepares it")});
+    });
+  }
   const milliseconds takes =
       attempt_ >= 0 ? 0ms : world_.scenario().container_takes + dice_.time(0ms, 3s);
   world_.timeline().in(takes, [this, attempt = await.attempt] {
@@ -194,13 +208,21 @@ void Agent::act(const run::AwaitWorkplace& await) {
       on(run::CopySettled{attempt, std::move(staged)});
     }
     const Result<void> failed = fail("the image is not there");
+    if (!container_fails) has_workplace_for_ = std::max(has_workplace_for_, attempt);
     on(run::WorkplaceReady{attempt, container_fails ? failed : Result<void>{}});
   });
 }
 
-void Agent::act(const run::StartWorkers&) {
-  if (std::exchange(starts_no_ranks, false)) {
-    return world_.timeline().in(pool_limit, [this] {
+void Agent::act(const run::StartWorkers& start) {
+  const int attempt = part_->assignment().attempt;
+  world_.expect(start.master_addr == address_of(start.assignment->store->agent),
+                "{}: ranks of attempt {} are told of another store", host_, attempt);
+  world_.expect(!world_.scenario().container || has_workplace_for_ == attempt,
+                "{}: ranks of attempt {} start before its container is up", host_, attempt);
+  const bool is_full = has_full_pool();
+  if (std::exchange(starts_no_ranks, false) || is_full) {
+    world_.timeline().in(pool_limit / 2, [this] { notice(false); });
+    return world_.timeline().in(is_full ? 0ms : pool_limit, [this] {
       on(run::WorkersStarted{fail("the folders and files of its ranks")});
     });
   }
@@ -220,10 +242,12 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   workers_.clear();
   rendezvous::Started started{part.first_rank, ""};
   for (int rank = part.first_rank; rank < part.first_rank + part.nproc; ++rank) {
-    workers_.push_back({rank, attempt_, true, dice_.chance(world_.scenario().stubborn_percent)});
+    workers_.push_back({rank, attempt_, true, dice_.chance(world_.scenario().stubborn_percent),
+                        dice_.chance(world_.scenario().saving_percent)});
     started.pids.push_back(pid_of(rank));
   }
   world_.workers_started(*this, attempt_, part.first_rank, part.nproc);
+  if (says_twice()) world_.to_root(*this, {attempt_, started});
   on(run::WorkersStarted{std::move(started)});
   if (dice_.chance(20)) {
     world_.to_root(*this, {attempt_, rendezvous::Prefetched{milliseconds(700)}});
@@ -253,6 +277,10 @@ void Agent::ranks_come(int attempt, int world_size) {
                        [this, attempt, arrivals = std::move(arrivals)]() mutable {
                          on(run::RanksArrived{attempt, std::move(arrivals)});
                        });
+}
+
+bool Agent::has_full_pool() const {
+  return pool_is_full_until && world_.timeline().now() < *pool_is_full_until;
 }
 
 int Agent::living_workers() const {
@@ -328,13 +356,23 @@ void Agent::work_is_done(int attempt) {
   }
 }
 
+bool Agent::says_twice() const {
+  constexpr std::uint64_t one_run_of = 8;
+  return !is_own() && world_.scenario().seed % one_run_of == 3;
+}
+
+milliseconds Agent::time_to_obey(const Worker& worker) {
+  return worker.saves ? dice_.time(1s, 12s) : dice_.time(0ms, 900ms);
+}
+
 void Agent::act(const run::StopWorkers& stop) {
   check_grace(stop.grace);
   stopping_ = true;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    const bool stubborn = workers_[i].stubborn;
-    const milliseconds takes = stubborn ? stop.grace : std::min(stop.grace, dice_.time(0ms, 900ms));
-    const int signal = stubborn || stop.grace == 0ms ? SIGKILL : SIGTERM;
+    const milliseconds wants = time_to_obey(workers_[i]);
+    const bool is_killed = workers_[i].stubborn || wants >= stop.grace;
+    const milliseconds takes = is_killed ? stop.grace : wants;
+    const int signal = is_killed ? SIGKILL : SIGTERM;
     world_.timeline().in(takes, [this, i, signal, attempt = attempt_] {
       const bool raised = i < workers_.size() && workers_[i].raised.has_value();
       worker_ends(i, attempt, 0, signal, true, raised ? own_error : "");
@@ -348,7 +386,7 @@ void Agent::act(const run::InterruptWorkers& interrupt) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i].stubborn) continue;
     const int signal = dice_.chance(world_.scenario().graceful_percent) ? 0 : interrupt.signal;
-    world_.timeline().in(dice_.time(0ms, 900ms), [this, i, signal, attempt = attempt_] {
+    world_.timeline().in(time_to_obey(workers_[i]), [this, i, signal, attempt = attempt_] {
       worker_ends(i, attempt, 0, signal, true, "");
     });
   }
@@ -382,6 +420,7 @@ void Agent::ranks_go_on(int attempt) {
 }
 
 void Agent::act(const run::LookAtWorkers& look) {
+  if (has_full_pool()) return;  // the driver says nothing where it has seen nothing
   const milliseconds takes = dice_.chance(5) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
   world_.timeline().in(
       takes, [this, look] { process_.deliver([this, look] { looked_at_workers(look); }); });

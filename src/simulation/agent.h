@@ -47,6 +47,7 @@ class Agent {
   void signal(int signal, int deliveries = 1);
   void ask_to_grow();
   void notice(bool for_all);
+  void alarm(hang::Alarm alarm);
   void send_malformed();
   void repeat_old_messages();
 
@@ -76,8 +77,12 @@ class Agent {
   bool container_fails = false;
   // The next answer does not come.
   bool finds_no_store = false;
+  int late_stores = 0;  // how often it finds one late; another member dies in the first
   bool has_no_workplace = false;
   bool starts_no_ranks = false;
+  // Until then its pool takes no work.
+  std::optional<SteadyTime> pool_is_full_until;
+  bool has_full_pool() const;
 
  private:
   struct Worker {
@@ -85,10 +90,20 @@ class Agent {
     int attempt = 0;
     bool alive = true;
     bool stubborn = false;
+    bool saves = false;
     std::optional<SteadyTime> raised{};
   };
 
+  milliseconds time_to_obey(const Worker& worker);
+  // That its ranks have started: an agent of another version, say.
+  bool says_twice() const;
   void on(run::PartEvent&& event);
+  struct Notices {
+    int to_ranks = 0;
+    int to_root = 0;
+    bool operator==(const Notices&) const = default;
+  };
+  Notices notices_due(const run::PartEvent& event) const;
   void happened(run::PartEvent&& event);
   void carry_out();
   void wait();
@@ -101,7 +116,7 @@ class Agent {
   void looked_at_workers(const run::LookAtWorkers& look);
   void act(const run::MeasureWorkers&) {}  // nobody looks at a simulated job
   void act(const run::InterruptWorkers& interrupt);
-  void act(const run::NotifyWorkers&) {}
+  void act(const run::NotifyWorkers&) { ++notices_.to_ranks; }
   void act(const run::CreditOutput& credit);
   void act(const run::CloseOutput&);
   void act(const run::TellUser& tell);
@@ -138,10 +153,12 @@ class Agent {
   std::unique_ptr<Link> link_;
   std::vector<Worker> workers_;
   int attempt_ = -1;
+  int has_workplace_for_ = -1;  // the last attempt for which it is there
   bool stopping_ = false;
   std::optional<SteadyTime> hangs_since_;
   std::optional<int> guilty_;
   std::vector<rendezvous::ToRoot> reported_;  // and not yet repeated
+  Notices notices_;                           // that were handed on
   bool mutes_ = false;
   bool was_disturbed_ = false;
   bool is_dismissed_ = false;

@@ -21,6 +21,10 @@ constexpr milliseconds winding_up{20'000};
 constexpr std::size_t attempts_with_nodes = 8;
 constexpr std::size_t most_attempts = 1'000;
 
+bool is_loss(const run::Verdict& verdict) {
+  return verdict.kind == view::CauseKind::node_lost || verdict.kind == view::CauseKind::agent_lost;
+}
+
 }  // namespace
 
 // What an event may change of the promises; returns the bytes of output that must be shown.
@@ -28,8 +32,14 @@ std::size_t World::notice(const run::Event& event) {
   const auto* said = std::get_if<run::Said>(&event);
   if (said == nullptr) return 0;
   const auto& what = said->message.what;
-  if (std::holds_alternative<Shared<agent::WorkerExit>>(what)) some_rank_has_ended_ = true;
-  const bool may_shorten = stopped_at_ && timeline_.now() - *stopped_at_ >= 1s;
+  if (std::holds_alternative<Shared<agent::WorkerExit>>(what)) {
+    some_rank_has_ended_ = true;
+    failure_is_known(said->agent, said->message);
+  }
+  if (std::holds_alternative<hang::Alarm>(what)) alarm_is_known(*said);
+  const Agent* const from = agent(said->agent);
+  const bool is_a_leaver = scenario_.settings.elastic && (from == nullptr || !from->is_own());
+  const bool may_shorten = !is_a_leaver && stopped_at_ && timeline_.now() - *stopped_at_ >= 1s;
   if (may_shorten && std::holds_alternative<rendezvous::Signalled>(what)) may_kill_ = true;
   const run::Node* const node = coordinator_->roster().find(said->agent);
   is_asked_to_grow_ = node != nullptr && node->has_seat &&
@@ -120,9 +130,10 @@ void World::check_record() {
          "the record holds the nodes of an old attempt");
 }
 
-// After two short lives in a row, whatever ended them, the next one begins after a pause.
+// After two short lives in a row the next one begins after a pause, but for the first loss of a
+// node.
 void World::check_pause(const run::AttemptCourse& attempt) {
-  const bool must_pause = last_ended_ && short_lives_ >= 2;
+  const bool must_pause = last_ended_ && short_lives_ >= 2 && !ended_by_a_first_loss_;
   const auto paused = last_ended_ ? attempt.started - *last_ended_ : WallTime::duration{};
   expect(!must_pause || paused >= first_pause, "attempt {} begins at once after {} short ones",
          attempt.number, short_lives_);
@@ -130,6 +141,9 @@ void World::check_pause(const run::AttemptCourse& attempt) {
                          ? *attempt.ended - WallTime(attempt.phases.spawned->time_since_epoch())
                          : WallTime::duration{};
   short_lives_ = lived < short_life ? short_lives_ + 1 : 0;
+  if (short_lives_ == 0) lost_in_short_lives_.clear();
+  ended_by_a_first_loss_ = is_loss(attempt.verdict) && short_lives_ > 0 &&
+                           lost_in_short_lives_.insert(attempt.verdict.node).second;
   last_ended_ = attempt.ended;
 }
 

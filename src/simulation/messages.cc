@@ -26,6 +26,9 @@ void World::check_message(const run::Send& send) {
     expect(finish->summary.empty() != run_is_over, "{} is told a wrong end", send.agent);
     expect(!run_is_over || finish->exit_code == coordinator_->course().verdict.exit_code,
            "{} is told another exit code than the run's", send.agent);
+  } else if (std::holds_alternative<rendezvous::Notice>(what)) {
+    expect(notice_is_due_, "{} gets a notice that nobody gave", send.agent);
+    expect(notified_.insert(send.agent).second, "{} gets a notice twice", send.agent);
   } else if (std::holds_alternative<rendezvous::WaitAsSpare>(what)) {
     expect(node != nullptr && !node->has_seat, "{} has a seat, but is to wait", send.agent);
   }
@@ -38,13 +41,20 @@ void World::check_message(const run::Send& send) {
 // come have had their time.
 void World::check_members(const run::Arrange& request) {
   const run::Settings& settings = scenario_.settings;
-  const int members = static_cast<int>(request.members.size());
+  const int members = static_cast<int>(request.seats);
+  const int candidates = static_cast<int>(request.members.size());
+  expect(request.staying <= request.seats && members <= candidates,
+         "{} of {} candidates stay of {}", request.staying, members, candidates);
+  expect(members == candidates || members == settings.size.most,
+         "{} of {} nodes begin, and others wait", members, candidates);
   expect(members >= settings.size.least && members <= settings.size.most, "{} members begin",
          members);
   std::set<std::string> agents;
   std::set<int> places;
   for (const rendezvous::Join& member : request.members) {
     expect(agents.insert(member.agent).second, "{} is a member twice", member.agent);
+    expect(coordinator_->roster().find(member.agent)->is_linked(), "{} is a member without a link",
+           member.agent);
     expect(!member.node_index || places.insert(*member.node_index).second,
            "place {} is given twice", member.node_index.value_or(0));
   }

@@ -87,15 +87,32 @@ void World::check_phases(const run::AttemptCourse& attempt) {
   }
 }
 
-// The failures of the attempt's ranks of which any may be its cause: those that were first of all
-// that ended by themselves or, without such, of those that were stopped.
+// The root hears of an exit, and has to take it into account.
+void World::failure_is_known(const std::string& from, const rendezvous::ToRoot& message) {
+  const auto& exit = *std::get<Shared<agent::WorkerExit>>(message.what);
+  const run::Node* const node = coordinator_->roster().find(from);
+  const int attempt = coordinator_->course().attempts.back().number;
+  const bool counts = coordinator_->stage() == run::Stage::running && node != nullptr &&
+                      node->has_seat && node->is_linked() && message.attempt == attempt;
+  const auto found = std::ranges::find_if(failures_, [&](const Failure& failure) {
+    return failure.attempt == message.attempt && failure.exit.host == exit.host &&
+           failure.exit.rank == exit.rank;
+  });
+  if (!counts || found == failures_.end()) return;
+  found->is_known = true;
+  if (!found->exit.ours && !stopped_at_) stopped_by_a_failure_.insert(attempt);
+}
+
+// The failures of the attempt's ranks, as far as the root has heard of them, of which any may be
+// its cause: those that were first of all that ended by themselves or, without such, of those that
+// were stopped.
 std::vector<const agent::WorkerExit*> World::first_failures(int attempt) const {
   const auto time_of = [](const agent::WorkerExit& exit) {
     return exit.error_file ? *exit.error_file->raised : exit.ended;
   };
   std::vector<const agent::WorkerExit*> first;
   for (const Failure& failure : failures_) {
-    if (failure.attempt != attempt) continue;
+    if (failure.attempt != attempt || !failure.is_known) continue;
     const agent::WorkerExit& exit = failure.exit;
     const auto order = first.empty() ? std::strong_ordering::less
                                      : std::pair(exit.ours, time_of(exit)) <=>
@@ -107,13 +124,31 @@ std::vector<const agent::WorkerExit*> World::first_failures(int attempt) const {
   return first;
 }
 
-// Checks that an attempt's cause is the first failure of a rank, not a consequence of it.
+namespace {
+
+bool is_of_a_rank(const run::Verdict& verdict) {
+  return verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal ||
+         verdict.kind == CauseKind::ended_early;
+}
+
+}  // namespace
+
+// Checks that an attempt's cause is the first failure of a rank, not a consequence of it. Where
+// none has told of a failure of its own, and something else went wrong, a consequence is all that
+// is known.
 void World::check_cause(const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
   const auto first = first_failures(attempt.number);
   expect(verdict.kind || first.empty(), "attempt {}: it is said to be well, but a rank failed",
          attempt.number);
-  if (!verdict.exit) return;
+  const bool is_stopped_by_it = stopped_by_a_failure_.contains(attempt.number);
+  expect(verdict.exit || !is_stopped_by_it, "attempt {}: a rank's failure was first, but: {}",
+         attempt.number, verdict.message);
+  if (!verdict.exit || (first.empty() && other_faults_)) return;
+  if (verdict.kind == CauseKind::ended_early) {
+    return expect(first.empty(), "attempt {}: it is said that {}, but {} failed by itself",
+                  attempt.number, verdict.message, first.empty() ? "none" : first.front()->host);
+  }
   const bool right = std::ranges::any_of(first, [&](const agent::WorkerExit* exit) {
     return exit->host == verdict.node && exit->rank == verdict.exit->rank &&
            exit->exit_code == verdict.exit->exit_code && exit->signal == verdict.exit->signal;
@@ -125,18 +160,26 @@ void World::check_cause(const run::AttemptCourse& attempt) {
 // Checks what ended an attempt.
 void World::check_attempt(const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
-  const bool of_a_rank = verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal;
-  if (of_a_rank) ++failed_attempts_;
+  if (is_of_a_rank(verdict)) ++failed_attempts_;
   const std::string which = fmt::format("attempt {}: ", attempt.number);
   const bool is_known = verdict.node.empty() || std::ranges::any_of(agents_, [&](const auto& one) {
                           return one->host() == verdict.node;
                         });
   expect(is_known, "{}its cause is on {}, which is no node", which, verdict.node);
   check_phases(attempt);
+  const AssignedRanks& given = assigned_ranks_[attempt.number];
+  expect(!attempt.phases.spawned || given.started == std::ssize(given.given),
+         "{}{} of {} ranks were started, but all are said to be", which, given.started,
+         given.given.size());
+  for (const auto& [question, asked] : unanswered_) {
+    expect(false, "{}question {} is not answered when it ends", which, question);
+  }
   check_pause(attempt);
-  if (!other_faults_) check_cause(attempt);
+  check_cause(attempt);
   AssignedRanks& ranks = assigned_ranks_[attempt.number];
-  if (verdict.kind == CauseKind::hang) expect(ranks.hangs, "{}it is said to hang", which);
+  if (verdict.kind == CauseKind::hang) {
+    expect(ranks.hangs || ranks.alarm, "{}it is said to hang", which);
+  }
   if (verdict.kind == CauseKind::launcher && verdict.message.contains(store_unreachable)) {
     expect(!can_reach(ranks.store), "{}the store can be reached, but: {}", which, verdict.message);
   }
@@ -162,10 +205,9 @@ void World::check_end() {
   expect(!course.verdict.told_to_end || root_may_end_ || hang_ends || !scenario_.settings.elastic,
          "only members were told to end, but the job has ended: {}", course.verdict.message);
   const int code = course.verdict.exit_code;
-  const auto last = course.verdict.kind;
-  const bool last_failed = last == CauseKind::exit || last == CauseKind::signal;
-  expect(failed_attempts_ - (last_failed ? 1 : 0) <= scenario_.settings.max_restarts,
-         "more restarts than are allowed");
+  expect(
+      failed_attempts_ - (is_of_a_rank(course.verdict) ? 1 : 0) <= scenario_.settings.max_restarts,
+      "more restarts than are allowed");
   for (const auto& one : agents_) {
     const auto ended_with = one->exit_code();
     expect(disturbed_ || !ended_with || *ended_with == code, "{} ends with {}, the run with {}",

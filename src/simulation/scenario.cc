@@ -1,5 +1,7 @@
 #include "simulation/scenario.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -35,6 +37,8 @@ constexpr std::array<std::string_view, fault_kinds> fault_names = {"rank_exits",
                                                                    "no_workplace",
                                                                    "no_ranks_started",
                                                                    "no_end_told",
+                                                                   "pool_full",
+                                                                   "rank_alarmed",
                                                                    "places_asked",
                                                                    "terminal_paused",
                                                                    "asked_to_grow",
@@ -53,13 +57,54 @@ Fault fault(Dice& dice, const Scenario& scenario, milliseconds earliest, millise
   fault.lasts = dice.chance(50) ? dice.time(100ms, 5s) : dice.time(5s, 40s);
   fault.to_root = dice.chance(70);
   fault.to_node = !fault.to_root || dice.chance(60);
+  const bool is_of_the_start =
+      fault.kind == FaultKind::no_order || fault.kind == FaultKind::no_store_found;
+  if (is_of_the_start && fault.code % 2 == 0) fault.at = earliest;
   return fault;
+}
+
+// What comes with a fault, to see which was first and who may go on.
+void add_companion(Dice& dice, Scenario& scenario, const Fault& fault) {
+  if (fault.kind == FaultKind::rank_exits && dice.chance(40)) {
+    Fault other = fault;
+    other.at += dice.time(0ms, std::max(scenario.slowest_message, 300ms));
+    other.node = dice.number(0, scenario.agents - 1);
+    other.rank = dice.number(0, scenario.slots - 1);
+    other.code = fault.code + 1;
+    other.lasts = dice.time(0ms, 2s);
+    scenario.faults.push_back(other);
+  } else if (fault.kind == FaultKind::places_asked && fault.code % 2 == 0) {
+    Fault other = fault;
+    other.kind = FaultKind::rank_killed;
+    other.at += fault.lasts / 100;
+    scenario.faults.push_back(other);
+  } else if (fault.kind == FaultKind::signal_again && scenario.settings.elastic) {
+    scenario.saving_percent = 100;  // a leaver is still there
+  } else if (fault.kind == FaultKind::cut_off && dice.chance(50)) {
+    Fault& lasting = scenario.faults.back();
+    lasting.to_node = true;
+    lasting.lasts += 12s;
+    scenario.saving_percent = 100;
+  }
+}
+
+// Another node comes, and soon a user asks the job to take it in.
+void add_newcomer(Dice dice, Scenario& scenario) {
+  const milliseconds comes = dice.time(1s, std::max(2'000ms, scenario.work));
+  scenario.faults.push_back({.kind = FaultKind::joins, .at = comes});
+  scenario.faults.push_back({.kind = FaultKind::asked_to_grow, .at = comes + dice.time(500ms, 5s)});
 }
 
 }  // namespace
 
 std::string_view name_of(FaultKind kind) {
   return fault_names[static_cast<std::size_t>(kind)];
+}
+
+std::string name_of_node(int place, bool is_long) {
+  std::string name = fmt::format("n{}", place);
+  if (is_long) name.resize(rendezvous::longest_name, '-');
+  return name;
 }
 
 Scenario scenario(std::uint64_t seed, int size) {
@@ -97,6 +142,7 @@ Scenario scenario(std::uint64_t seed, int size) {
   one.work = dice.time(500ms, 60s);
   one.slowest_message = dice.chance(30) ? dice.time(5ms, 2s) : 5ms;
   one.stubborn_percent = dice.chance(20) ? dice.number(1, 100) : 0;
+  one.saving_percent = dice.chance(20) ? dice.number(1, 100) : 0;
   one.graceful_percent = dice.chance(20) ? dice.number(1, 100) : 0;
   one.records_errors = dice.chance(50);
   one.gathers_output = dice.chance(40);
@@ -115,6 +161,10 @@ Scenario scenario(std::uint64_t seed, int size) {
     const milliseconds latest = soon ? last + 2s : one.work + 15s;
     one.faults.push_back(fault(dice, one, soon ? last : 0ms, std::max(latest, last)));
     last = one.faults.back().at;
+    add_companion(dice, one, Fault(one.faults.back()));
+  }
+  if (settings.elastic && settings.grow == run::Grow::on_signal && seed % 2 == 0) {
+    add_newcomer(Dice(~seed), one);
   }
   if (dice.chance(40)) one.faults.push_back({.kind = FaultKind::echoes});
   if (one.gathers_output && faults > 0 && dice.chance(60)) {
@@ -124,6 +174,13 @@ Scenario scenario(std::uint64_t seed, int size) {
         {.kind = FaultKind::terminal_paused, .at = at, .lasts = dice.time(2s, 40s)});
   }
   std::ranges::stable_sort(one.faults, {}, &Fault::at);
+  if (settings.size.repairable && dice.chance(15)) {
+    // The engine gives more nodes than are needed.
+    one.agents = std::max(one.agents, nodes + dice.number(1, 2));
+    for (int i = 0; i < one.agents; ++i) {
+      settings.node_names.push_back(name_of_node(i, one.long_names));
+    }
+  }
   return one;
 }
 
@@ -149,7 +206,7 @@ Scenario large(std::uint64_t seed, int nodes, int faults) {
     const bool ends_all =
         next.kind == FaultKind::signal_to_all || next.kind == FaultKind::workers_do_not_start ||
         next.kind == FaultKind::container_fails || next.kind == FaultKind::network_refused ||
-        (next.kind >= FaultKind::mute && next.kind <= FaultKind::no_end_told);
+        (next.kind >= FaultKind::mute && next.kind <= FaultKind::pool_full);
     if (ends_all) next.kind = FaultKind::rank_killed;
     next.node = std::max(1, next.node);  // without its first node a run is over
     one.faults.push_back(next);

@@ -33,11 +33,14 @@ enum class FaultKind {
   comes_again,       // a node's agent is gone, and another comes on the same host
   flaps,             // the same, again and again, soon after its ranks have started
   mute,              // the agent beats and says nothing more, until its user ends the job
-  no_order,          // the ranks' order is computed late, or never
+  no_order,          // the ranks' order is computed late, or never; or a member dies meanwhile, and
+                     // the next order is late, too
   no_store_found,    // a node's search for the store does not end
   no_workplace,      // … the start of its container, or the copy of its environment
   no_ranks_started,  // … the start of its ranks, until the pool gives it up
   no_end_told,       // the report of the end is not written
+  pool_full,         // the agent's pool takes no work for a while: each answer is none, at once
+  rank_alarmed,      // a rank has given up waiting for others, and says so in the store
   places_asked,      // where do the ranks stand?
   terminal_paused,   // the root's terminal takes no output for a while
   asked_to_grow,     // SIGURG
@@ -68,6 +71,7 @@ struct Scenario {
   milliseconds work{0};  // run time of an attempt without faults
   milliseconds slowest_message{5};
   int stubborn_percent = 0;     // percentage of ranks that ignore SIGTERM
+  int saving_percent = 0;       // … and of those that save for seconds before they obey it
   int graceful_percent = 0;     // … and of those that exit with 0 when interrupted
   bool records_errors = false;  // the ranks write error files, which tell when they raised
   bool gathers_output = false;  // the root shows what all ranks print
@@ -77,6 +81,9 @@ struct Scenario {
   std::optional<int> unfit;     // this node cannot take part
   std::vector<Fault> faults;    // in order of time
 };
+
+// The name of the engine's node with this number.
+std::string name_of_node(int place, bool is_long);
 
 // A scenario with at most `size` nodes.
 Scenario scenario(std::uint64_t seed, int size);

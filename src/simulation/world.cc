@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint64_t steps_at_once_per_agent = 1'000;
 constexpr milliseconds mute_limit{300'000};  // until a mute node's user ends the job
 constexpr int most_flaps = 10;
+// In one run of so many, members are linked so long after they were admitted.
+constexpr std::uint64_t one_with_a_late_link = 16;
+constexpr milliseconds late_link{4'000};
 
 // The time limit for a run after its last fault: some attempts of full length, each with all
 // possible waits.
@@ -106,7 +109,8 @@ void World::join(Agent& agent) {
     }
     carry_out();
     if (refused) return agent.process().die();
-    const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 3s) : dice_.time(0ms, 300ms);
+    milliseconds takes = dice_.chance(10) ? dice_.time(0s, 3s) : dice_.time(0ms, 300ms);
+    if (scenario_.seed % one_with_a_late_link == 5) takes += late_link;
     timeline_.in(agent.is_own() ? 0ms : takes, [this, &agent] {
       if (!root().lives() || over_) return agent.process().die();  // it never joins
       root().process().deliver([this, &agent] { link(agent); });
@@ -137,8 +141,13 @@ void World::happened(run::Event&& event) {
   }
   const std::size_t printed = notice(event);
   const std::size_t shown_before = shown_bytes_;
+  const std::string fails = failing_attempt(event);
+  expect_notices(event);
   coordinator_->on(std::move(event), timeline_.moment());
   carry_out();
+  check_notices();
+  expect(fails.empty() || stopped_at_ || coordinator_->stage() != run::Stage::running,
+         "it is passed over that {}", fails);
   is_asked_to_grow_ = false;
   expect(shown_bytes_ - shown_before >= printed, "{} bytes of output are dropped", printed);
 }
@@ -203,27 +212,41 @@ void World::act(const run::Say& say) {
 
 void World::act(const run::Arrange& request) {
   check_members(request);
-  run::Arranged answer{request.attempt, run::Arrangement{}, {}};
+  run::Arranged answer{request.attempt, run::Arrangement{}, {}, {}};
   run::Arrangement& plan = *answer.arrangement;
   int first = 0;
+  std::size_t unneeded = request.members.size() - request.seats;
   for (std::size_t i = 0; i < request.members.size(); ++i) {
+    const std::size_t others = request.members.size() - i;
+    const bool is_spare =
+        unneeded > 0 && i >= request.staying && (unneeded == others || dice_.chance(50));
+    if (is_spare) {
+      --unneeded;
+      answer.spares.push_back(i);
+      continue;
+    }
     rendezvous::Assignment part;
-    part.group_rank = static_cast<int>(i);
-    part.group_world_size = static_cast<int>(request.members.size());
+    part.group_rank = static_cast<int>(plan.parts.size());
+    part.group_world_size = static_cast<int>(request.seats);
     part.first_rank = first;
     part.nproc = request.members[i].slots;
     part.local_world_size = part.nproc;
     first += part.nproc;
+    plan.nodes.push_back(plan.parts.size());
     plan.parts.push_back(part);
-    plan.nodes.push_back(i);
   }
   for (rendezvous::Assignment& part : plan.parts) part.world_size = first;
   plan.store_host =
       static_cast<std::size_t>(dice_.number(0, static_cast<int>(plan.parts.size()) - 1));
   // Where nodes start with their assignment if it is on the root's.
   if (!request.members.front().prepares && plan.store_host % 4 != 0) plan.store_host = 0;
+  if (root().has_full_pool()) return;  // as if it came late: a driver says so at once
   milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
-  if (std::exchange(order_is_late_, false)) {
+  if (late_orders_ > 0) timeline_.in(1s, [this] { ask_for_places(); });
+  if (late_orders_ == 2) {
+    takes = slow_order(request.members.back().agent);
+  } else if (late_orders_ == 1) {
+    late_orders_ = 0;
     if (dice_.chance(50)) return;  // never
     takes = dice_.time(10s, 100s);
   }
@@ -233,7 +256,29 @@ void World::act(const run::Arrange& request) {
   });
 }
 
+// The member dies meanwhile; the answer for it may come when the next order is computed.
+milliseconds World::slow_order(const std::string& member) {
+  late_orders_ = 1;
+  Agent& dies = *agent(member);
+  if (!dies.is_own()) timeline_.in(dice_.time(100ms, 2s), [&dies] { dies.both_die(); });
+  return dice_.time(5s, 30s);
+}
+
+// While the one looks for its store, whose answer may come when it looks for the next attempt's.
+void World::another_dies(const Agent& one) {
+  const auto other = std::ranges::find_if(agents_, [&](const auto& each) {
+    return each.get() != &one && !each->is_own() && is_member(*each);
+  });
+  if (other == agents_.end()) return;
+  timeline_.in(dice_.time(100ms, 2s), [dies = other->get()] { dies->both_die(); });
+}
+
 void World::act(const run::AskEngine&) {
+  if (root().has_full_pool()) {
+    timeline_.in(0ms,
+                 [this] { root().process().deliver([this] { happened(run::EngineTold{}); }); });
+    return;
+  }
   if (dice_.chance(10)) return;  // the engine does not answer
   timeline_.in(dice_.time(0s, 3s),
                [this] { root().process().deliver([this] { happened(run::EngineTold{}); }); });
@@ -359,7 +404,10 @@ void World::act(const run::TellHang&) {
   trace("root: {}", attempt.hang->verdict.what);
   const AssignedRanks& ranks = assigned_ranks_[attempt.number];
   const bool words_are_on_their_way = ranks.went_on == timeline_.now();
-  expect(ranks.hangs || words_are_on_their_way, "attempt {} is said to hang", attempt.number);
+  expect(ranks.hangs || ranks.alarm || words_are_on_their_way, "attempt {} is said to hang",
+         attempt.number);
+  expect(attempt.hang->alarm == ranks.alarm || !attempt.hang->alarm,
+         "attempt {}: another alarm is told than was given", attempt.number);
 }
 
 void World::inject(const Fault& fault) {
@@ -443,10 +491,11 @@ void World::apply(const Fault& fault) {
     case FaultKind::mute:
       return mute(one);
     case FaultKind::no_order:
-      order_is_late_ = true;
+      late_orders_ = fault.code % 2 == 0 ? 2 : 1;
       return;
     case FaultKind::no_store_found:
-      one.finds_no_store = true;
+      if (fault.code % 2 == 0) one.late_stores = 2;
+      if (fault.code % 2 != 0) one.finds_no_store = true;
       return;
     case FaultKind::no_workplace:
       one.has_no_workplace = true;
@@ -457,6 +506,12 @@ void World::apply(const Fault& fault) {
     case FaultKind::no_end_told:
       end_is_not_told_ = true;
       return;
+    case FaultKind::pool_full:
+      one.disturb();
+      one.pool_is_full_until = timeline_.now() + fault.lasts;
+      return;
+    case FaultKind::rank_alarmed:
+      return alarm(fault);
     case FaultKind::places_asked:
       for (int i = 0; i < 1 + fault.code % 3; ++i) {
         timeline_.in(i * 700ms, [this] { ask_for_places(); });

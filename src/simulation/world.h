@@ -55,11 +55,12 @@ class World {
   void to_root(Agent& from, rendezvous::ToRoot&& message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
+  void another_dies(const Agent& one);
   void workers_started(Agent& agent, int attempt, int first_rank, int count);
   void peers_are_missed(int attempt);
   void process_ended(Agent& agent);
   void rank_failed(int attempt, const agent::WorkerExit& exit) {
-    failures_.push_back({attempt, exit});
+    failures_.push_back({attempt, exit, false});
   }
   bool old_messages_return() const { return old_messages_return_; }
   void root_is_told_to_end() { root_may_end_ = true; }
@@ -75,13 +76,15 @@ class World {
     int started = 0;
     bool disturbed = false;
     bool hangs = false;
-    SteadyTime went_on{};  // after the last hang
-    bool is_late = false;  // its work would be done if it did not hang
+    SteadyTime went_on{};              // after the last hang
+    bool is_late = false;              // its work would be done if it did not hang
+    std::optional<hang::Alarm> alarm;  // the first that the root has to follow
   };
   // The end of a rank that failed by itself.
   struct Failure {
     int attempt = 0;
     agent::WorkerExit exit;
+    bool is_known = false;  // the root has heard of it, while its node had a seat
   };
 
   void tell(const std::string& what) const;
@@ -93,6 +96,13 @@ class World {
   void mute(Agent& agent);
   void pause_terminal(milliseconds time);
   void ask_for_places();
+  milliseconds slow_order(const std::string& member);
+  void alarm(const Fault& fault);
+  void alarm_is_known(const run::Said& said);
+  std::string failing_attempt(const run::Event& event) const;
+  bool is_member(const Agent& agent) const;
+  void expect_notices(const run::Event& event);
+  void check_notices();
   void join(Agent& agent);
   void link(Agent& agent);
   void inject(const Fault& fault);
@@ -119,6 +129,7 @@ class World {
   void check_assignment(const std::string& agent, const rendezvous::Assignment& assignment);
   void check_attempt(const run::AttemptCourse& attempt);
   void check_cause(const run::AttemptCourse& attempt);
+  void failure_is_known(const std::string& from, const rendezvous::ToRoot& message);
   std::vector<const agent::WorkerExit*> first_failures(int attempt) const;
   void store_dies(const std::string& id);
   void check_phases(const run::AttemptCourse& attempt);
@@ -145,6 +156,7 @@ class World {
   std::map<int, AssignedRanks> assigned_ranks_;            // by attempt
   std::map<int, boost::unordered_flat_set<int>> working_;  // agents whose ranks run, by attempt
   std::vector<Failure> failures_;
+  std::set<int> stopped_by_a_failure_;  // attempts in which nothing else came before it
   int checked_attempts_ = 0;
   bool other_faults_ = false;  // faults other than those of ranks
   bool disturbed_ = false;     // any fault except repeated messages
@@ -154,7 +166,7 @@ class World {
   bool may_kill_ = false;      // a user has waited: the ranks' grace need not be over
   bool root_may_end_ = false;  // it was told to
   // Faults that wait for their moment.
-  bool order_is_late_ = false;
+  int late_orders_ = 0;
   bool end_is_not_told_ = false;
   std::string flapping_;  // a host
   int flaps_ = 0;
@@ -165,6 +177,8 @@ class World {
   std::set<std::string> closing_;  // agents whose links the root closes
   int questions_ = 0;
   std::map<int, SteadyTime> unanswered_;
+  bool notice_is_due_ = false;      // to every member
+  std::set<std::string> notified_;  // those that get it
   // Of the root's stage.
   run::Stage stage_ = run::Stage::gathering;
   SteadyTime stage_since_{};
@@ -175,6 +189,8 @@ class World {
   bool is_asked_to_grow_ = false;  // by the message that is being handled
   std::optional<SteadyTime> can_grow_since_;
   int short_lives_ = 0;  // attempts in a row
+  std::set<std::string> lost_in_short_lives_;
+  bool ended_by_a_first_loss_ = false;  // the attempt before
   std::optional<WallTime> last_ended_;
   std::optional<SteadyTime> wakes_at_;  // time at which the coordinator wants to run
   SteadyTime last_fault_{};

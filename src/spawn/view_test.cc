@@ -79,7 +79,8 @@ TEST_F(ViewTest, AUserWithoutRightsHasOneToo) {
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   const pid_t pid = ::fork();
   if (pid == 0) {
-    if (::setgid(12345) != 0 || ::setuid(12345) != 0) ::_exit(1);
+    // The folder of the call may be one that only root may enter.
+    if (::chdir("/") != 0 || ::setgid(12345) != 0 || ::setuid(12345) != 0) ::_exit(1);
     ::prctl(PR_SET_DUMPABLE, 1);  // as a user's own processes are
     const auto view = View::make(path("shown"), path("env"));
     if (!view) ::_exit(view.error().line().find("user namespaces") != std::string::npos ? 77 : 2);

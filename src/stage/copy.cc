@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "stage/bytes.h"
 #include "stage/crew.h"
+#include "stage/holes.h"
 #include "stage/scan.h"
 
 namespace toprun::stage {
@@ -56,11 +57,15 @@ Result<Place> place_in(const Fd& folder, const std::string& path) {
   return Place(std::move(own), tree_name, path + "/" + tree_name);
 }
 
+off_t offset_of(const Entry& entry, std::uint32_t chunk) {
+  return static_cast<off_t>(std::uint64_t{chunk - entry.first_chunk} * chunk_bytes);
+}
+
 // Reads a chunk of an open file; false if it is not the one of the manifest.
 bool read_chunk(int file, const Manifest& manifest, const Entry& entry, std::uint32_t chunk,
                 std::string& buffer) {
   const std::size_t size = manifest.chunk_size(entry, chunk);
-  const auto offset = static_cast<off_t>(std::uint64_t{chunk - entry.first_chunk} * chunk_bytes);
+  const off_t offset = offset_of(entry, chunk);
   buffer.resize(size);
   std::size_t got = 0;
   while (got < size) {
@@ -133,7 +138,15 @@ Copy::Copy(const Shelf& shelf, std::string key, std::shared_ptr<const Manifest> 
       key_(std::move(key)),
       name_(key_ + "-" + hex(std::span(digest).first(digest_bytes))),
       manifest_(std::move(manifest)),
-      is_there_(manifest_->hashes.size()) {}
+      is_there_(manifest_->hashes.size()) {
+  for (std::uint32_t chunk = 0; chunk < is_there_.size(); ++chunk) {
+    is_there_[chunk] = is_zeros(chunk);
+  }
+}
+
+bool Copy::is_zeros(std::uint32_t chunk) const {
+  return manifest_->hashes[chunk] == hash_of_zeros();
+}
 
 Result<Copy> Copy::begin(const Shelf& shelf, const std::string& key,
                          std::shared_ptr<const Manifest> manifest, const Hash& digest) {
@@ -215,13 +228,18 @@ void Copy::take_from_part() {
     const bool is_file = ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
     std::vector<std::uint32_t> good;
     std::string buffer;
+    bool holes_are_right = true;
     for (std::uint32_t k = 0; is_file && k < entry.chunks(); ++k) {
       const std::uint32_t chunk = entry.first_chunk + k;
-      if (read_chunk(file.get(), *manifest_, entry, chunk, buffer)) good.push_back(chunk);
+      const bool is_good =
+          (is_zeros(chunk) && is_hole(file, offset_of(entry, chunk), chunk_bytes)) ||
+          read_chunk(file.get(), *manifest_, entry, chunk, buffer);
+      if (is_good) good.push_back(chunk);
+      holes_are_right = holes_are_right && (is_good || !is_zeros(chunk));
     }
     const bool is_whole =
         good.size() == entry.chunks() && static_cast<std::uint64_t>(status.st_size) == entry.size;
-    if (!is_whole && (good.empty() || status.st_nlink > 1)) {
+    if (!holes_are_right || (!is_whole && (good.empty() || status.st_nlink > 1))) {
       ::unlinkat(place_.folder(), place_.below(path).c_str(), 0);
       return;
     }
@@ -299,11 +317,14 @@ bool Copy::take_file(const Place& from, const Stamped& other, std::size_t theirs
   std::string buffer;
   for (std::uint32_t k = 0; k < entry.chunks(); ++k) {
     const std::uint32_t chunk = entry.first_chunk + k;
+    const off_t offset = offset_of(entry, chunk);
+    if (is_zeros(chunk) && is_hole(in, offset, chunk_bytes)) continue;
     if (!read_chunk(in.get(), *manifest_, entry, chunk, buffer)) return false;
+    if (is_zeros(chunk)) continue;
     const auto size = static_cast<ssize_t>(buffer.size());
-    if (::write(out.get(), buffer.data(), buffer.size()) != size) return false;
+    if (::pwrite(out.get(), buffer.data(), buffer.size(), offset) != size) return false;
   }
-  return true;
+  return ::ftruncate(out.get(), static_cast<off_t>(entry.size)) == 0;
 }
 
 std::uint64_t Copy::missing_bytes() const {
@@ -348,7 +369,7 @@ Result<void> Copy::write(std::uint32_t chunk, std::string_view bytes) {
     file_entry_ = i;
     if (!file_) return fail_errno("cannot make " + place_.text(path));
   }
-  auto offset = static_cast<off_t>(std::uint64_t{chunk - entry.first_chunk} * chunk_bytes);
+  off_t offset = offset_of(entry, chunk);
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(file_.get(), bytes.data(), bytes.size(), offset);
     if (n < 0 && errno == EINTR) continue;
@@ -374,13 +395,27 @@ Result<void> Copy::settle_links() {
   return {};
 }
 
+// Of holes nothing is written: a file may end with some, or consist of them, or be empty.
+Result<void> Copy::make_size(const Entry& entry, const std::string& path) {
+  struct stat status {};
+  const bool is_there =
+      ::fstatat(place_.folder(), place_.below(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_there && static_cast<std::uint64_t>(status.st_size) == entry.size) return {};
+  const Fd file = place_.open(path, O_WRONLY | O_CREAT, owner_all);
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(entry.size)) < 0) {
+    return fail_errno("cannot make " + place_.text(path));
+  }
+  return {};
+}
+
 // Times and modes, only where they are not right yet: a file that is shared is left alone.
 Result<void> Copy::settle_files() {
   for (std::size_t i = 0; i < manifest_->entries.size(); ++i) {
     const Entry& entry = manifest_->entries[i];
     if (entry.kind != Entry::Kind::file) continue;
     const std::string path = manifest_->path_of(i);
-    const Fd file = place_.open(path, O_RDONLY | (entry.size == 0 ? O_CREAT : 0), owner_all);
+    if (auto made = make_size(entry, path); !made) return made;
+    const Fd file = place_.open(path, O_RDONLY);
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) < 0) {
       return fail_errno("cannot open " + place_.text(path));

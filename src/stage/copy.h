@@ -30,7 +30,7 @@ class Copy {
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 
   bool is_whole() const { return whole_; }
-  // By chunk.
+  // By chunk. One of zeros is there from the beginning: it becomes a hole.
   const std::vector<bool>& is_there() const { return is_there_; }
   std::uint64_t missing_bytes() const;
   // Error: the file system has no room for what is missing.
@@ -63,6 +63,8 @@ class Copy {
   Result<void> settle_files();
   Result<void> settle_folders();
   bool has_file(const Entry& entry) const;
+  bool is_zeros(std::uint32_t chunk) const;
+  Result<void> make_size(const Entry& entry, const std::string& path);
 
   const Shelf& shelf_;
   const std::string key_;

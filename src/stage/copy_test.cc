@@ -237,6 +237,64 @@ std::uint64_t bytes_read() {
   return bytes;
 }
 
+std::uint64_t allocated_bytes(const std::filesystem::path& path) {
+  struct stat status {};
+  ::lstat(path.c_str(), &status);
+  return static_cast<std::uint64_t>(status.st_blocks) * 512;
+}
+
+// Files that have holes, end with them, or consist of them; and one whose zeros were written.
+TEST_F(CopyTest, ZerosAreHoles) {
+  const auto add = [&](const std::string& name, const std::string& text, std::uint64_t size) {
+    write(environment / "holes" / name, text);
+    std::filesystem::resize_file(environment / "holes" / name, size);
+  };
+  add("in the middle", "", 4 * chunk_bytes + 17);
+  std::fstream(environment / "holes/in the middle").seekp(3 * chunk_bytes) << "data";
+  add("at the end", "begins", 4 * chunk_bytes);
+  add("nothing else", "", 3 * chunk_bytes);
+  add("written", std::string(2 * chunk_bytes, '\0') + "end", 2 * chunk_bytes + 3);
+  EXPECT_EQ(make(), 4u + 44u) << "chunks with data, and those of the other files";
+  std::uint64_t bytes = 0;
+  for (const auto& item : std::filesystem::directory_iterator(path / "holes")) {
+    bytes += allocated_bytes(item.path());
+  }
+  EXPECT_LE(bytes, 4 * chunk_bytes);
+  // What is taken over from another version keeps them; its times differ.
+  for (const auto& item : std::filesystem::directory_iterator(environment / "holes")) {
+    std::filesystem::last_write_time(item.path(), std::filesystem::file_time_type());
+  }
+  EXPECT_EQ(make(), 0u);
+  EXPECT_LE(allocated_bytes(path / "holes/nothing else"), 0u);
+  EXPECT_LE(allocated_bytes(path / "holes/in the middle"), 2 * chunk_bytes);
+}
+
+TEST_F(CopyTest, HolesTakeNoRoom) {
+  write(environment / "vast", "begins");
+  std::filesystem::resize_file(environment / "vast", std::uint64_t{8} << 40);
+  read();
+  const Copy copy = begin();
+  EXPECT_LT(copy.missing_bytes(), 8 * chunk_bytes);
+  EXPECT_TRUE(copy.check_room());
+}
+
+// A part that an earlier run left, and in which something was written where zeros belong.
+TEST_F(CopyTest, WhatIsNoLongerAHoleIsMadeAgain) {
+  write(environment / "sparse", "begins");
+  std::filesystem::resize_file(environment / "sparse", 3 * chunk_bytes);
+  read();
+  {
+    Copy copy = begin();
+    fill(copy);
+  }
+  for (const auto& item : std::filesystem::recursive_directory_iterator(base)) {
+    if (item.path().filename() != "sparse") continue;
+    std::filesystem::resize_file(item.path(), 2 * chunk_bytes);
+    std::fstream(item.path()).seekp(chunk_bytes + 5) << "other";
+  }
+  EXPECT_EQ(make(), 1u);
+}
+
 TEST(Scan, ReadsNoHoles) {
   const TemporaryFolder folder;
   const auto sparse = [&](const std::string& name, std::uint64_t size) {

@@ -115,10 +115,10 @@ void Entrance::enter(Visit visit) {
   }
   const std::uint64_t number = ++state_->last;
   const auto visitor = std::make_shared<Visitor>(state_->io, std::move(visit));
-  boost::system::error_code error;
+  boost::system::error_code failed;
   const asio::generic::stream_protocol of_its_family(AF_INET, 0);
-  visitor->socket.assign(of_its_family, visitor->visit.socket.get(), error);
-  if (error) return;
+  visitor->socket.assign(of_its_family, visitor->visit.socket.get(), failed);
+  if (failed) return;
   visitor->visit.socket.release();
   state_->undecided.emplace(number, visitor);
   visitor->limit.expires_after(undecided_limit);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "stage/crew.h"
+#include "stage/holes.h"
 
 namespace toprun::stage {
 namespace {
@@ -250,18 +251,6 @@ std::vector<Task> tasks_of(const Manifest& manifest, const std::vector<std::size
     }
   }
   return tasks;
-}
-
-// Whether the file has no data from here on: a hole need not be read.
-bool is_hole(const Fd& file, off_t begin, std::size_t size) {
-  const off_t data = ::lseek(file.get(), begin, SEEK_DATA);
-  if (data < 0) return errno == ENXIO;  // none up to its end
-  return data >= begin + static_cast<off_t>(size);
-}
-
-const Hash& hash_of_zeros() {
-  static const Hash hash = hash_of(std::string(chunk_bytes, '\0'));
-  return hash;
 }
 
 Result<void> hash_part(const Place& place, Manifest& manifest, const Task& task) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "base/secrets.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "plan/container_plan.h"
@@ -73,10 +74,18 @@ Result<void> describe_logins(const plan::Job& job, const Line& line) {
   if (!commands) return std::unexpected(commands.error());
   for (const LoginCommands::One& one : commands->hosts) {
     const std::string marker = one.here ? "TOPRUN_STEP=login " : "";
-    line("agents", marker + shell_quote(one.argv) + " <<< ORDERS");
+    line("agents", marker + shown_command(one.argv) + " <<< ORDERS");
   }
   line("ORDERS", login_orders_text(job));
   return {};
+}
+
+// mpirun gives its agents a job, and the job a port, which nobody knows before.
+bool follows_mpirun(const plan::Job& job) {
+  const auto& endpoint = job.options.rdzv_endpoint.value;
+  const bool is_asked = job.options.master_port.value || (endpoint && endpoint->port);
+  return job.place.engine == scheduler::EngineKind::mpi && job.place.stance == Stance::starter &&
+         !is_asked;
 }
 
 }  // namespace
@@ -100,12 +109,14 @@ Result<std::string> describe(const plan::Job& job) {
   if (!job.options.launcher.value.empty()) {
     const auto ranks = mpi_ranks(job);
     if (!ranks) return std::unexpected(ranks.error());
-    line("ranks", shell_quote(ranks->argv));
+    line("ranks", shown_command(ranks->argv));
     line(host_file_word, join(ranks->hosts, " "));
     return text;
   }
   const int port = job.ports.front();
-  if (port != 0 && (job.several_processes() || job.place.stance == Stance::starter)) {
+  if (follows_mpirun(job)) {
+    line("root", job.root_host + ", at a port that follows from mpirun's job");
+  } else if (port != 0 && (job.several_processes() || job.place.stance == Stance::starter)) {
     line("root", fmt::format("{}:{}", job.root_host, port));
   }
   if (job.in_container()) {
@@ -113,9 +124,9 @@ Result<std::string> describe(const plan::Job& job) {
     if (!plan) return std::unexpected(plan.error());
     const auto creation = plan->runtime->creation(plan->run, plan->node, job.environment);
     for (const container::Command& command : creation) {
-      line("if missing", shell_quote(command.argv));
+      line("if missing", shown_command(command.argv));
     }
-    line("container", shell_quote(plan->command.argv));
+    line("container", shown_command(plan->command.argv));
     const std::string note = plan::python_exec_note(job.options, job.environment);
     if (!note.empty()) line("python", note);
   } else {
@@ -128,9 +139,9 @@ Result<std::string> describe(const plan::Job& job) {
   if (job.place.stance == Stance::starter) {
     const auto command = step_command(job);
     if (!command) return std::unexpected(command.error());
-    line("agents", shell_quote(command->argv) + " <<< 'secret <secret>'");
+    line("agents", shown_command(command->argv) + " <<< 'secret <secret>'");
   }
-  if (!job.in_container()) line("each worker", shell_quote(job.program));
+  if (!job.in_container()) line("each worker", shown_command(job.program));
   if (job.options.prefetch) {
     line("prefetch", fmt::format("each node reads first what importing {} reads",
                                  join(*job.options.prefetch, ", ")));

@@ -29,7 +29,7 @@ pid_t begin_step(const plan::Job& job, const Fd& lines) {
   if (pid != 0) return pid;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the logins and the engine's command end with it
   ::dup2(lines.get(), STDOUT_FILENO);
-  ::_exit(job.starts_by_login() ? run_login_step(job) : run_step(job));
+  ::_exit(job.starts_by_login() ? run_login_step(job, StepOf::verb) : run_step(job));
 }
 
 void take_lines(std::string& text, std::vector<NodeLine>& lines) {

@@ -72,7 +72,7 @@ void copy_own_lines(const plan::Job& job) {
 // Our starter's srun ends with the highest exit code of its tasks. That has to be the root's, also
 // where an elastic job went on without one of the others.
 bool may_be_lost(const plan::Job& job) {
-  return job.place.started_by_toprun && job.is_elastic() && !job.is_root.value_or(true);
+  return job.place.started_by_toprun && job.goes_on_without_a_node() && !job.is_root.value_or(true);
 }
 
 // Signals that the user names are passed on even where toprun was started with them ignored, as a

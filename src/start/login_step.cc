@@ -73,7 +73,7 @@ std::string with_host(std::string text, const std::string& host) {
 // The story of a run that logins start: log in, give orders, follow to the end.
 class LoginStep {
  public:
-  LoginStep(const plan::Job& job, LoginCommands commands);
+  LoginStep(const plan::Job& job, LoginCommands commands, StepOf what);
   int run();
   // What the agents that outlive their logins call the run.
   const std::string& kept_as() const { return kept_as_; }
@@ -108,6 +108,7 @@ class LoginStep {
   SteadyTime last_moment() const;
 
   const plan::Job& job_;
+  const StepOf what_;
   const LoginCommands commands_;
   asio::io_context io_{1};
   output::Terminal terminal_;
@@ -127,8 +128,9 @@ class LoginStep {
   int wishes_ = 0;  // to end the run
 };
 
-LoginStep::LoginStep(const plan::Job& job, LoginCommands commands)
+LoginStep::LoginStep(const plan::Job& job, LoginCommands commands, StepOf what)
     : job_(job),
+      what_(what),
       commands_(std::move(commands)),
       terminal_(io_, output::ConsoleDescriptors{}, wants_colours(job.environment)),
       signals_(io_),
@@ -260,6 +262,9 @@ std::optional<Error> LoginStep::refused() const {
   if (up == all) return std::nullopt;
   const std::string count =
       fmt::format("{} of {} answered", up, count_text(job_.place.engine, logins_.size()));
+  if (what_ == StepOf::verb && up == 0) {
+    return Error{count, "the lines above say why", "", exit_failure};
+  }
   if (up < job_.min_nodes) {
     return Error{
         count,
@@ -317,7 +322,8 @@ std::optional<int> LoginStep::kept_from_joining() const {
     if (!login.is_over() || !fails) continue;
     --left;
     const bool may_go_on = !job_.options.detach || (left >= job_.min_nodes && member != root_);
-    if (job_.is_elastic() && may_go_on) continue;
+    const bool has_enough = job_.is_elastic() || (job_.has_spares() && left >= job_.min_nodes);
+    if (has_enough && may_go_on) continue;
     if (login.exit_code()) say(fmt::format("no agent on {}: see above", login.name()));
     return login.exit_code().value_or(exit_failure);
   }
@@ -441,13 +447,14 @@ std::string login_orders_text(const plan::Job& job) {
   for (const auto& [name, value] : scheduler::variables_of({})) orders.variables[name] = "…";
   if (!orders.kept_as.empty()) orders.kept_as = "…";
   for (auto& [name, value] : orders.variables) {
-    if (holds_a_secret(name, value)) value = "<secret>";
+    if (holds_a_secret(name, value)) value = hidden_secret;
   }
+  orders.argv = without_secrets(orders.argv);
   std::string text = plan::text_of(orders);
   return text.substr(text.find('\n') + 1) + " secret <secret>";
 }
 
-int run_login_step(const plan::Job& job) {
+int run_login_step(const plan::Job& job, StepOf what) {
   auto commands = login_commands(job);
   if (!commands) return give_up(commands.error());
   if (job.options.verbose > 0) {
@@ -457,7 +464,7 @@ int run_login_step(const plan::Job& job) {
   }
   raise_open_files();  // three descriptors per host
   ::signal(SIGPIPE, SIG_IGN);
-  LoginStep step(job, *std::move(commands));
+  LoginStep step(job, *std::move(commands), what);
   const int exit_code = step.run();
   if (job.options.detach && exit_code == 0) tell_kept(job.options.in_job.value, step.kept_as());
   return exit_code;

@@ -31,6 +31,10 @@ std::string login_orders_text(const plan::Job& job);
 // signals on, and returns the exit code of the whole run, the root agent's. An agent ends when its
 // connection does; so the launcher stays until all have ended. With --detach the agents go on
 // without it, and it prints the run's id on stdout.
-int run_login_step(const plan::Job& job);
+enum class StepOf {
+  job,
+  verb,  // looks at each host by itself: no host needs another
+};
+int run_login_step(const plan::Job& job, StepOf what = StepOf::job);
 
 }  // namespace toprun::start

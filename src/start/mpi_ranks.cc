@@ -7,11 +7,18 @@
 
 #include <algorithm>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/pool.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "hosts/address.h"
+#include "node/ending.h"
 #include "plan/arrange.h"
 #include "plan/container_plan.h"
 #include "plan/login_orders.h"
@@ -20,6 +27,8 @@
 #include "process/program.h"
 #include "scheduler/mpi/mpirun.h"
 #include "scheduler/node_list.h"
+#include "show/report_file.h"
+#include "start/mpi_failure.h"
 #include "start/step.h"
 #include "topology/source.h"
 
@@ -107,6 +116,77 @@ class HostFile {
   std::string path_;
 };
 
+// Consecutive ranks of a host are one node.
+std::vector<view::NodeRecord> nodes_of(const std::vector<std::string>& hosts) {
+  std::vector<view::NodeRecord> nodes;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (nodes.empty() || nodes.back().name.raw() != hosts[rank]) {
+      const int number = static_cast<int>(nodes.size());
+      nodes.push_back({hosts[rank], number, static_cast<int>(rank), 0, {}});
+    }
+    ++nodes.back().nproc;
+  }
+  return nodes;
+}
+
+view::Cause cause_of(const run::EngineTold::Stop& stop) {
+  view::Cause cause;
+  cause.kind = stop.kind;
+  cause.message = stop.words;
+  return cause;
+}
+
+std::optional<view::Cause> cause_of(const MpiFailure& failure, int exit_code,
+                                    const std::vector<std::string>& hosts) {
+  if (!failure.is_known()) return std::nullopt;
+  view::Cause cause;
+  cause.kind = view::CauseKind::exit;
+  cause.exit_code = exit_code;
+  if (failure.rank && *failure.rank < std::ssize(hosts)) {
+    cause.rank = failure.rank;
+    cause.node = hosts[static_cast<std::size_t>(*failure.rank)];
+  }
+  cause.message = failure.advice.empty() ? failure.exception
+                                         : fmt::format("{}; {}", failure.exception, failure.advice);
+  return cause;
+}
+
+// The report of a run of which mpirun tells no more than its end.
+class MpiReport {
+ public:
+  MpiReport(const plan::Job& job, const std::vector<std::string>& hosts)
+      : file_(pool_, job.options.report, scheduler::requeues(job.environment) > 0) {
+    record_.job = job.name;
+    record_.root_host = hosts::host_name();
+    record_.root_pid = ::getpid();
+    record_.started = std::chrono::system_clock::now();
+    record_.running_at = record_.started;
+    view::AttemptRecord attempt;
+    attempt.started = record_.started;
+    attempt.nodes = nodes_of(hosts);
+    record_.attempts.push_back(std::move(attempt));
+    file_.keep(record_);
+  }
+
+  // `cause`: unset on success, and where nothing shows it.
+  void finish(int exit_code, std::optional<view::Cause> cause) {
+    record_.running_at.reset();
+    record_.exit_code = exit_code;
+    record_.ended = std::chrono::system_clock::now();
+    view::AttemptRecord& attempt = record_.attempts.back();
+    attempt.ended = record_.ended;
+    attempt.cause = std::move(cause);
+    boost::asio::co_spawn(io_, file_.finish(record_), boost::asio::detached);
+    io_.run();
+  }
+
+ private:
+  boost::asio::io_context io_{1};
+  Pool pool_{io_};
+  show::ReportFile file_;
+  view::RunRecord record_;
+};
+
 }  // namespace
 
 Result<MpiRanks> mpi_ranks(const plan::Job& job) {
@@ -141,14 +221,27 @@ int run_mpi_ranks(const plan::Job& job) {
   if (!ranks) return give_up(ranks.error());
   if (job.options.verbose > 0) {
     say("hosts by rank: " + join(ranks->hosts, " "));
-    say("starting ranks: " + shell_quote(ranks->argv));
+    say("starting ranks: " + shown_command(ranks->argv));
   }
   HostFile file;
   const auto path = file.write(job.environment, join(ranks->hosts, "\n") + "\n");
   if (!path) return give_up(path.error());
   std::ranges::replace(ranks->argv, std::string(host_file_word), *path);
-  return run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
-                     [](pid_t mpirun, int signal) { process::signal_process(mpirun, signal); });
+  MpiReport report(job, ranks->hosts);
+  const CommandEnd end =
+      run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
+                  [](pid_t mpirun, int signal) { process::signal_process(mpirun, signal); });
+  const auto told = end.exit_code == 0 ? run::EngineTold{} : node::why_stopped(job.environment);
+  if (told.stop) {
+    report.finish(told.stop->exit_code, cause_of(*told.stop));
+    return told.stop->exit_code;
+  }
+  // What ranks say that were asked to end is not why they ended.
+  const bool failed = end.exit_code != 0 && !end.was_to_end;
+  const MpiFailure failure = failed ? mpi_failure(end.said) : MpiFailure{};
+  if (!failure.advice.empty()) say(failure.advice);
+  report.finish(end.exit_code, cause_of(failure, end.exit_code, ranks->hosts));
+  return end.exit_code;
 }
 
 int become_contained(const plan::Options& options, const Environment& environment) {

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/open_files.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "output/console.h"
 #include "output/lines.h"
@@ -198,8 +199,8 @@ struct Heard {
 };
 
 // Waits for the command's end.
-int follow(pid_t pid, const Fd& signals, Heard& heard,
-           const std::function<void(pid_t, int)>& pass_on) {
+CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard,
+                  const std::function<void(pid_t, int)>& pass_on) {
   process::Impatience impatience;
   int wishes = 0;
   bool abandoned = false;
@@ -233,8 +234,8 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
       heard.out.pass_the_rest();
       heard.err.pass_the_rest();
       if (heard.terminal) heard.terminal->finish();
-      if (abandoned) return exit_failure;
-      return process::exit_code(status);
+      const int code = abandoned ? exit_failure : process::exit_code(status);
+      return {code, heard.err.tail(), wishes > 0};
     }
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
     if (ends && !impatience.is_wish(std::chrono::steady_clock::now())) continue;
@@ -272,10 +273,11 @@ Result<scheduler::AgentCommand> step_command(const plan::Job& job) {
   if (!inside) return std::unexpected(inside.error());
   const bool agents_inside = !inside->options.empty();
   const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
-  auto command = scheduler::agent_command(
-      job.environment, *place,
-      {agents_inside ? inside->program : program_for(job), arguments_for(job), job.is_elastic(),
-       on_terminal, variables_for_agents(job), ::geteuid() == 0, inside->options});
+  auto command =
+      scheduler::agent_command(job.environment, *place,
+                               {agents_inside ? inside->program : program_for(job),
+                                arguments_for(job), job.goes_on_without_a_node(), on_terminal,
+                                variables_for_agents(job), ::geteuid() == 0, inside->options});
   if (command && agents_inside) {
     command->environment.set(plan::inside_variable, "1");
     if (!plan::python_exec_inside(job.options, job.environment))
@@ -292,7 +294,7 @@ int run_step(const plan::Job& job) {
   if (is_slurm && !job.environment.non_empty("SLURM_LABELIO") && show::shows_launches(job)) {
     command->environment.set(std::string(show::launch_variable), "1");
   }
-  if (job.options.verbose > 0) say("starting agents: " + shell_quote(command->argv));
+  if (job.options.verbose > 0) say("starting agents: " + shown_command(command->argv));
   ::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -308,13 +310,14 @@ int run_step(const plan::Job& job) {
   write_line(orders, "secret " + secret + "\n");
   // If only the root's agent receives the signal, it notifies the others.
   const std::string for_all = command->secret_by_variable ? " for-all" : "";
-  return run_command(*command, job, reading.get(), Written::plain, [&](pid_t, int signal) {
+  const auto pass_on = [&](pid_t, int signal) {
     write_line(orders, fmt::format("signal {}{}\n", signal, for_all));
-  });
+  };
+  return run_command(*command, job, reading.get(), Written::plain, pass_on).exit_code;
 }
 
-int run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
-                Written written, const std::function<void(pid_t, int)>& pass_on) {
+CommandEnd run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
+                       Written written, const std::function<void(pid_t, int)>& pass_on) {
   const bool tells_launch = command.environment.has(show::launch_variable);
   sigset_t mask;
   sigemptyset(&mask);
@@ -324,26 +327,27 @@ int run_command(const scheduler::AgentCommand& command, const plan::Job& job, in
   const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
   if (!signals) {
     say(fail_errno("cannot watch for signals", more_open_files).error().line());
-    return exit_failure;
+    return {exit_failure};
   }
   spawn::become_subreaper();  // of the logins that an mpirun may leave behind
   auto terminal = tells_launch ? std::make_unique<LaunchTerminal>() : nullptr;
   const bool is_tagged = written == Written::tagged;
-  const bool is_mpi = job.place.engine == scheduler::EngineKind::mpi;
+  const bool is_mpi =
+      job.place.engine == scheduler::EngineKind::mpi || !job.options.launcher.value.empty();
   LaunchTerminal* const shown = terminal.get();
   Heard heard{std::move(terminal),
               Overheard(STDOUT_FILENO, is_tagged || tells_launch, written, shown),
               Overheard(STDERR_FILENO, is_tagged || is_mpi || tells_launch, written, shown)};
   const auto pid =
       start(command, job.inherited, stdin_fd, heard.out.writing(), heard.err.writing());
-  if (!pid) return give_up(pid.error());
+  if (!pid) return {give_up(pid.error())};
   heard.out.started();
   heard.err.started();
-  const int code = follow(*pid, signals, heard, pass_on);
-  if (const auto trouble = scheduler::mpirun_trouble(heard.err.tail()); trouble && code != 0) {
+  CommandEnd end = follow(*pid, signals, heard, pass_on);
+  if (const auto trouble = scheduler::mpirun_trouble(end.said); trouble && end.exit_code != 0) {
     say(trouble->line());
   }
-  return code;
+  return end;
 }
 
 }  // namespace toprun::start

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "plan/job.h"
 #include "scheduler/engine.h"
@@ -29,9 +30,16 @@ enum class Written { plain, tagged };
 // engine's command, or the connections, itself.
 inline constexpr int cuts_after = 3;
 
-// Runs a command of an engine's to its end, with `stdin_fd` for its standard input; returns its
-// exit code. A signal to this process goes to `pass_on`, with the command's process id.
-int run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
-                Written written, const std::function<void(pid_t, int)>& pass_on);
+struct CommandEnd {
+  int exit_code = 0;
+  // The end of its stderr, as it came; empty where that does not pass through here.
+  std::string said = {};
+  bool was_to_end = false;  // a signal to this process asked for it
+};
+
+// Runs a command of an engine's to its end, with `stdin_fd` for its standard input. A signal to
+// this process goes to `pass_on`, with the command's process id.
+CommandEnd run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
+                       Written written, const std::function<void(pid_t, int)>& pass_on);
 
 }  // namespace toprun::start

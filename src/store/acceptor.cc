@@ -5,7 +5,11 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
+#include <string_view>
+
+#include "store/protocol.h"
 
 namespace toprun::store {
 namespace {
@@ -27,9 +31,21 @@ bool connection_failed(int error) {
          error == ENETDOWN || error == EHOSTDOWN || error == EHOSTUNREACH || error == ENETUNREACH;
 }
 
+// What it has said is read, because unread bytes turn a close into a reset, which may lose the
+// answer.
+void turn_away(const Fd& connection, std::string_view busy) {
+  std::array<char, 2'048> said;
+  const ssize_t count = ::recv(connection.get(), said.data(), said.size(), MSG_DONTWAIT);
+  if (count <= 0) return;
+  const std::string_view words(said.data(), static_cast<std::size_t>(count));
+  if (!words.starts_with(visitor_opening)) return;
+  ::send(connection.get(), busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 }  // namespace
 
-Acceptor::Acceptor(Fd listener) : listener_(std::move(listener)), spare_(open_spare()) {
+Acceptor::Acceptor(Fd listener, std::string busy)
+    : listener_(std::move(listener)), spare_(open_spare()), busy_(std::move(busy)) {
   const int on = 1;
   ::setsockopt(listener_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(listener_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -55,6 +71,7 @@ void Acceptor::shed_batch() {
     spare_.reset();
     Fd connection = accept_one(listener_);
     const bool more = static_cast<bool>(connection);
+    if (more) turn_away(connection, busy_);
     connection.reset();
     spare_ = open_spare();
     if (!more) return;

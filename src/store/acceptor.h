@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -8,11 +9,12 @@
 namespace toprun::store {
 
 // Takes connections from a listening socket, a batch at a time, and lives through a shortage of
-// descriptors: then it closes those who are waiting, with a spare one, and rests a while.
+// descriptors: then it closes those who are waiting, with a spare one, and rests a while. Visitors
+// ("toprun/") read `busy` first: whoever closes without a word may be another program.
 class Acceptor {
  public:
   // The listener's options are inherited by the connections: no delay, keep-alive.
-  explicit Acceptor(Fd listener);
+  Acceptor(Fd listener, std::string busy);
 
   int fd() const { return listener_.get(); }
   // Calls `accepted` for each of at most a batch. False if descriptors ran out: the caller should
@@ -25,6 +27,7 @@ class Acceptor {
 
   Fd listener_;
   Fd spare_;
+  const std::string busy_;
 };
 
 }  // namespace toprun::store

@@ -97,10 +97,10 @@ struct Server::Loop::Connection final : Session {
 };
 
 Server::Loop::Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits,
-                   Visitor visitor)
+                   Visitor visitor, std::string busy)
     : limits_(limits),
       visitor_(std::move(visitor)),
-      acceptor_(std::move(listener)),
+      acceptor_(std::move(listener), std::move(busy)),
       epoll_(std::move(epoll)),
       event_(std::move(event)),
       service_(clients, limits),

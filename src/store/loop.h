@@ -30,7 +30,8 @@ class Server::Loop {
  public:
   static constexpr const char* thread_name = "toprun-store";  // for top -H
 
-  Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits, Visitor visitor);
+  Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits, Visitor visitor,
+       std::string busy);
   ~Loop();
 
   // Starts the thread; without effect if the system gives none.

@@ -12,19 +12,19 @@ Server::Server(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::made(Fd listener, Clients clients, const Limits& limits,
-                                             Visitor visitor) {
+                                             Visitor visitor, std::string busy) {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail_errno("the store cannot start: epoll_create1");
   Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event) return fail_errno("the store cannot start: eventfd");
   auto loop = std::make_unique<Loop>(std::move(listener), std::move(epoll), std::move(event),
-                                     clients, limits, std::move(visitor));
+                                     clients, limits, std::move(visitor), std::move(busy));
   return std::unique_ptr<Server>(new Server(std::move(loop)));
 }
 
 Result<std::unique_ptr<Server>> Server::start(Fd listener, Clients clients, Limits limits,
                                               Visitor visitor) {
-  auto server = made(std::move(listener), clients, limits, std::move(visitor));
+  auto server = made(std::move(listener), clients, limits, std::move(visitor), {});
   if (!server) return server;
   (*server)->loop_->start();
   if ((*server)->has_thread()) return server;
@@ -32,9 +32,9 @@ Result<std::unique_ptr<Server>> Server::start(Fd listener, Clients clients, Limi
               "raise the limits on processes (ulimit -u) and on memory (ulimit -v)");
 }
 
-Result<std::unique_ptr<Server>> Server::without_thread(Fd listener, Limits limits,
-                                                       Visitor visitor) {
-  return made(std::move(listener), Clients::refused, limits, std::move(visitor));
+Result<std::unique_ptr<Server>> Server::without_thread(Fd listener, Limits limits, Visitor visitor,
+                                                       std::string busy) {
+  return made(std::move(listener), Clients::refused, limits, std::move(visitor), std::move(busy));
 }
 
 bool Server::has_thread() const {

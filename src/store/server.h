@@ -53,8 +53,9 @@ class Server {
   // if the system gives one), the owner takes a turn whenever `readiness` is readable, and after
   // the time that the last turn has returned. Most nodes hold no store; and while nodes join, all
   // who come are visitors, who would else wake two threads each.
-  static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits,
-                                                        Visitor visitor);
+  // A visitor for whom there is no descriptor reads `busy` before its connection is closed.
+  static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
+                                                        std::string busy = {});
   bool has_thread() const;
   int readiness() const;
   std::optional<std::chrono::milliseconds> take_turn();
@@ -77,7 +78,7 @@ class Server {
   class Loop;
   explicit Server(std::unique_ptr<Loop> loop);
   static Result<std::unique_ptr<Server>> made(Fd listener, Clients clients, const Limits& limits,
-                                              Visitor visitor);
+                                              Visitor visitor, std::string busy);
   std::unique_ptr<Loop> loop_;
 };
 

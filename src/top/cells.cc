@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/counted.h"
 #include "base/text.h"
+#include "top/wrap.h"
 
 namespace toprun::top {
 
@@ -73,17 +75,24 @@ struct Column {
   std::size_t width;  // with a blank before it
   int worth;          // the least worth is left out first
   std::string (*text)(const Facts& facts);
+  bool is_of_gpus = false;
 };
 constexpr std::array columns = {
     Column{"CPU", 9, 4, [](const Facts& facts) { return facts.cpu; }},
     Column{"MEM", 12, 3, [](const Facts& facts) { return facts.memory; }},
-    Column{"GPU", 6, 2, [](const Facts& facts) { return percent_text(facts.gpu); }},
-    Column{"GPUMEM", 8, 1, [](const Facts& facts) { return memory_text(facts.gpu_memory); }},
+    Column{"GPU", 6, 2, [](const Facts& facts) { return percent_text(facts.gpu); }, true},
+    Column{"GPUMEM", 8, 1, [](const Facts& facts) { return memory_text(facts.gpu_memory); }, true},
     Column{"OUTPUT", 8, 5, [](const Facts& facts) { return age_text(facts.silence); }},
     Column{"IN MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.received); }},
     Column{"OUT MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.sent); }},
 };
 constexpr std::size_t state_width = 19;  // with two blanks before it
+// The column of the last lines, with two blanks before it. Where it is narrow, it is worth more
+// than the network.
+constexpr std::string_view line_head = "LAST LINE";
+constexpr std::size_t least_line = 26, enough_line = 46;
+constexpr int worth_of_lines = 1;
+constexpr std::size_t name_beside_lines = 28;  // at most
 
 void colour(Facts& facts, const Counts& counts) {
   facts.is_plain = false;
@@ -98,7 +107,11 @@ void colour(Facts& facts, const Counts& counts) {
   }
 }
 
-// The figures of the ranks together; their silence is the longest.
+void add_silence(Number& shortest, Number more) {
+  if (more) shortest = std::min(shortest.value_or(*more), *more);
+}
+
+// The figures of the ranks together; their silence is that of the newest to print.
 void add_ranks(Facts& facts, const Picture& picture, Ranks ranks) {
   Number gpu;
   double gpus = 0;
@@ -107,7 +120,7 @@ void add_ranks(Facts& facts, const Picture& picture, Ranks ranks) {
     if (rank.gpu_percent) ++gpus;
     add(gpu, rank.gpu_percent);
     add(facts.gpu_memory, rank.gpu_memory_mib);
-    if (rank.silence_s) facts.silence = std::max(facts.silence.value_or(0), *rank.silence_s);
+    add_silence(facts.silence, rank.silence_s);
   }
   if (gpu) facts.gpu = *gpu / gpus;
 }
@@ -180,7 +193,7 @@ Facts facts_of_rack(const Picture& picture, const Rack& rack) {
     if (of_node.gpu) ++nodes_with_gpus;
     add(gpu, of_node.gpu);
     add(facts.gpu_memory, of_node.gpu_memory);
-    if (of_node.silence) facts.silence = std::max(facts.silence.value_or(0), *of_node.silence);
+    add_silence(facts.silence, of_node.silence);
   }
   if (gpu) facts.gpu = *gpu / nodes_with_gpus;
   facts.state = states_text(counts);
@@ -235,6 +248,46 @@ std::string to_the_right(std::string text, std::size_t width) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> newest_in(const Picture& picture, const Tree& tree, Place place) {
+  if (place.kind == Kind::rank) {
+    return watch::newest_to_speak(picture, place.number, place.number + 1);
+  }
+  const bool is_node = place.kind == Kind::node;
+  if (place.number >= (is_node ? picture.nodes.size() : tree.racks.size())) return std::nullopt;
+  const std::vector<std::size_t> nodes =
+      is_node ? std::vector{place.number} : tree.racks[place.number].nodes;
+  std::vector<std::size_t> newest;
+  for (const std::size_t node : nodes) {
+    const Ranks ranks = ranks_of(picture, node);
+    const auto rank = watch::newest_to_speak(picture, ranks.first, ranks.end);
+    if (rank) newest.push_back(*rank);
+  }
+  if (newest.empty()) return std::nullopt;
+  return std::ranges::min(newest, {}, [&](std::size_t rank) {
+    return picture.ranks[rank].silence_s.value_or(std::numeric_limits<double>::infinity());
+  });
+}
+
+RankWords words_of_rank(const Picture& picture, std::size_t number) {
+  const Picture::Rank& rank = picture.ranks[number];
+  RankWords words;
+  words.title = fmt::format("rank {}", number);
+  const std::size_t node = node_of(picture, number);
+  if (node < picture.nodes.size()) {
+    words.title += fmt::format(" on {}, its local rank {}", picture.nodes[node].name,
+                               number - picture.nodes[node].first_rank);
+  }
+  words.title += fmt::format(": {}", word_of(rank.state));
+  std::vector<std::string> figures;
+  if (rank.busy_cpus) figures.push_back("CPU " + cpus_text(rank.busy_cpus));
+  if (rank.memory_mib) figures.push_back("MEM " + memory_text(rank.memory_mib));
+  if (rank.gpu_percent) figures.push_back("GPU " + percent_text(rank.gpu_percent));
+  if (rank.gpu_memory_mib) figures.push_back("GPUMEM " + memory_text(rank.gpu_memory_mib));
+  words.figures = join(figures, ", ");
+  if (rank.silence_s) words.silence = age_text(rank.silence_s);
+  return words;
+}
 
 std::string_view word_of(RankState state) {
   switch (state) {
@@ -304,18 +357,39 @@ std::string states_text(const Counts& counts) {
   return text;
 }
 
-Columns::Columns(std::size_t width) : name_width_(0) {
-  for (std::size_t i = 0; i < columns.size(); ++i) shown_.push_back(i);
+Columns::Columns(const Picture& picture, std::size_t width) {
+  const bool has_gpus = std::ranges::any_of(picture.ranks, [](const Picture::Rank& rank) {
+    return rank.gpu_percent || rank.gpu_memory_mib;
+  });
+  bool has_lines = std::ranges::any_of(
+      picture.ranks, [](const Picture::Rank& rank) { return !rank.line.empty(); });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (has_gpus || !columns[i].is_of_gpus) shown_.push_back(i);
+  }
   const auto rest = [&] {
     std::size_t used = state_width;
     for (const std::size_t i : shown_) used += columns[i].width;
     return used < width ? width - used : 0;
   };
-  while (!shown_.empty() && rest() < least_name) {
-    const auto worth = [](std::size_t i) { return columns[i].worth; };
-    shown_.erase(std::ranges::min_element(shown_, {}, worth));
+  const auto worth = [](std::size_t i) { return columns[i].worth; };
+  while (!shown_.empty() && rest() < least_name + (has_lines ? enough_line : 0)) {
+    const auto least = std::ranges::min_element(shown_, {}, worth);
+    const bool is_worth_more = has_lines && worth(*least) > worth_of_lines;
+    if (!is_worth_more) {
+      std::erase_if(
+          shown_, [&, worthless = worth(*least)](std::size_t i) { return worth(i) == worthless; });
+      continue;
+    }
+    has_lines = rest() >= least_name + least_line;
+    if (has_lines) break;
   }
-  name_width_ = std::clamp<std::size_t>(rest(), 1, most_name);
+  const std::size_t room = rest();
+  if (has_lines) {
+    name_width_ = std::clamp(room - std::min(room, enough_line), least_name, name_beside_lines);
+    line_width_ = room - name_width_;
+  } else {
+    name_width_ = std::clamp<std::size_t>(room, 1, most_name);
+  }
 }
 
 std::string Columns::heads() const {
@@ -323,6 +397,7 @@ std::string Columns::heads() const {
   for (const std::size_t i : shown_) {
     line += to_the_right(std::string(columns[i].head), columns[i].width);
   }
+  if (shows_lines()) line += "  " + std::string(line_head);
   return line;
 }
 
@@ -339,7 +414,9 @@ std::string Columns::line(const Picture& picture, const Tree& tree, const Row& r
   for (const std::size_t i : shown_) {
     line += to_the_right(columns[i].text(facts), columns[i].width);
   }
-  return line;
+  if (!shows_lines()) return line;
+  const auto said = newest_in(picture, tree, row.place);
+  return line + "  " + (said ? beginning(picture.ranks[*said].line.shown(), line_width_ - 2) : "");
 }
 
 }  // namespace toprun::top

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,20 +13,34 @@
 // The columns of the list, and what stands in them; pure.
 namespace toprun::top {
 
-// The width of each column on a terminal of so many columns; those that do not fit are left out.
+// The width of each column on a terminal of so many columns. Those that do not fit are left out,
+// and those that have nothing to say: of GPUs where there are none.
 class Columns {
  public:
-  explicit Columns(std::size_t width);
+  Columns(const watch::Picture& picture, std::size_t width);
 
   std::string heads() const;
   // The line of a row; coloured where a rank is not well.
   std::string line(const watch::Picture& picture, const Tree& tree, const Row& row, bool with_node,
                    const Look& look) const;
+  bool shows_lines() const { return line_width_ > 0; }
 
  private:
-  std::size_t name_width_;
+  std::size_t name_width_ = 0;
+  std::size_t line_width_ = 0;      // of the last lines; 0: they are not shown
   std::vector<std::size_t> shown_;  // numbers of the columns
 };
+
+// Whose output is the newest in a rack or node, or the rank itself; nullopt: nothing was said.
+std::optional<std::size_t> newest_in(const watch::Picture& picture, const Tree& tree, Place place);
+
+// All that is known of a rank, each part in words: its state, figures, last line.
+struct RankWords {
+  std::string title;    // "rank 3 on n1, its local rank 1: runs"
+  std::string figures;  // "CPU 1.0, MEM 512M, GPU 93%, GPUMEM 70.0G"; empty: none is known
+  std::string silence;  // "2m": since its last output; empty: not known
+};
+RankWords words_of_rank(const watch::Picture& picture, std::size_t number);
 
 // As its column says it: "failed".
 std::string_view word_of(watch::RankState state);

@@ -17,18 +17,23 @@ struct Frame {
   State state;                     // settled for what is shown
 };
 Frame frame(const watch::Picture& picture, State state, TerminalSize size, const Look& look);
-// What stands above the list: the job, how far it is, what is wrong.
-std::vector<std::string> head(const watch::Picture& picture, std::size_t width, const Look& look);
+// What stands above the list: the job, how far it is, what is wrong. A size of 0 rows: there is
+// room for all.
+std::vector<std::string> head(const watch::Picture& picture, TerminalSize size, const Look& look);
 // How many rows of ranks, nodes and racks are on a screen.
 std::size_t list_lines(const watch::Picture& picture, TerminalSize size);
 
 // The whole picture, for who is no terminal: everything is unfolded.
 std::vector<std::string> whole(const watch::Picture& picture, const Look& look);
 
+// What stays on the terminal when the job is over: what fits on a screen without scrolling, folded.
+std::vector<std::string> remains(const watch::Picture& picture, TerminalSize size,
+                                 const Look& look);
+
 // Where the log of the selected rank is; a node's or rack's: its first rank's.
 struct Log {
   Outside node;
-  Outside path;  // of its stdout; empty: none is kept
+  Outside path;  // of its stdout, or of all that its node printed; empty: none is kept
   std::size_t rank = 0;
 };
 Log log_of(const watch::Picture& picture, const State& state);

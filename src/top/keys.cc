@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "top/cells.h"
 
 namespace toprun::top {
 
@@ -55,16 +54,21 @@ std::optional<Key> plain_key(char c) {
   }
 }
 
-void fold(State& state, const std::vector<Row>& rows) {
+void open(State& state, const std::vector<Row>& rows) {
   if (state.row >= rows.size()) return;
   const Row& row = rows[state.row];
-  if (row.place.kind != Kind::rank) state.folds[row.place] = !row.is_open;
+  if (row.place.kind == Kind::rank) {
+    state.shows_rank = true;
+  } else {
+    state.folds[row.place] = !row.is_open;
+  }
 }
 
 void next_sort(State& state) {
   state.sort = state.sort == Sort::silence ? Sort::order
                                            : static_cast<Sort>(static_cast<int>(state.sort) + 1);
   if (state.sort != Sort::order) state.row = state.first_row = 0;
+  state.is_followed = false;
 }
 
 std::size_t moved(Code code, std::size_t row, std::size_t rows, std::size_t lines) {
@@ -88,13 +92,43 @@ std::size_t moved(Code code, std::size_t row, std::size_t rows, std::size_t line
   }
 }
 
+struct StateWords {
+  watch::RankState state;
+  std::string_view stem;  // of all that a user may call it
+  std::string_view none;  // what is said if no rank is in it
+};
+constexpr std::array state_words = {
+    StateWords{watch::RankState::waits, "wait", "no rank waits"},
+    StateWords{watch::RankState::runs, "run", "no rank runs"},
+    StateWords{watch::RankState::done, "done", "no rank is done"},
+    StateWords{watch::RankState::failed, "fail", "no rank has failed"},
+    StateWords{watch::RankState::stopped, "stop", "no rank was stopped"},
+    StateWords{watch::RankState::lost, "lost", "no rank is lost"},
+    StateWords{watch::RankState::suspect, "hang", "no rank hangs"},
+};
+constexpr std::array<std::string_view, 7> endings = {"", "s", "ed", "ing", "ning", "ped", "ure"};
+
+// "hang", "hangs", "hanging"; null: it is not a state.
+const StateWords* state_called(std::string_view word) {
+  const std::string text = lower(word);
+  const auto known = std::ranges::find_if(state_words, [&](const StateWords& words) {
+    const auto is_it = [&](std::string_view end) {
+      return text == std::string(words.stem).append(end);
+    };
+    return std::ranges::any_of(endings, is_it);
+  });
+  return known == state_words.end() ? nullptr : &*known;
+}
+
 // The next rank after `from` whose state is called so.
 std::optional<Place> found_by_state(const Picture& picture, std::string_view word, Place from) {
+  const StateWords* const wanted = state_called(word);
+  if (wanted == nullptr) return std::nullopt;
   const std::size_t ranks = picture.ranks.size();
   const std::size_t after_it = from.kind == Kind::rank ? from.number + 1 : 0;
   for (std::size_t i = 0; i < ranks; ++i) {
     const std::size_t rank = (after_it + i) % ranks;
-    if (word_of(picture.ranks[rank].state) == word) return Place{Kind::rank, rank};
+    if (picture.ranks[rank].state == wanted->state) return Place{Kind::rank, rank};
   }
   return std::nullopt;
 }
@@ -136,10 +170,14 @@ void search(State& state, const Picture& picture, const Tree& tree) {
   if (state.search.empty()) return;
   const auto place = found(picture, tree, state.search, state.selected);
   if (!place) {
-    state.note = fmt::format("no rank, node or rack is called {}", state.search);
+    const StateWords* const words = state_called(state.search);
+    state.note = words ? std::string(words->none)
+                       : fmt::format("no rank, node or rack is called {}", state.search);
     return;
   }
-  state.sort = Sort::order;
+  // Racks and nodes stand only in the list that is not sorted.
+  if (place->kind != Kind::rank) state.sort = Sort::order;
+  state.is_followed = true;
   reveal(state, picture, tree, *place);
 }
 
@@ -235,6 +273,8 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
   state.note.clear();
   if (state.searches) return typed(std::move(state), key, picture);
   if (std::exchange(state.shows_help, false)) return state;
+  const bool goes_on = key.code == Code::text && (key.letter == 'l' || key.letter == 'q');
+  if (std::exchange(state.shows_rank, state.shows_rank && goes_on) && !goes_on) return state;
   key = plain(key);
   if (key.code == Code::text) {
     command(state, key.letter, picture);
@@ -244,8 +284,9 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
   const auto rows = rows_of(picture, tree_of(picture), state.sort, state.folds, lines);
   state = settled(std::move(state), rows, lines);
   if (key.code == Code::enter) {
-    fold(state, rows);
+    open(state, rows);
   } else {
+    state.is_followed = false;
     state.row = moved(key.code, state.row, rows.size(), lines);
     if (state.row < rows.size()) state.selected = rows[state.row].place;
   }
@@ -254,8 +295,9 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
 
 State settled(State state, const std::vector<Row>& rows, std::size_t lines) {
   // Sorted ranks change their places all the time: there the row stays, not the rank.
+  const bool goes_with_it = state.sort == Sort::order || state.is_followed || state.shows_rank;
   const auto selected =
-      state.sort == Sort::order ? std::ranges::find(rows, state.selected, &Row::place) : rows.end();
+      goes_with_it ? std::ranges::find(rows, state.selected, &Row::place) : rows.end();
   if (selected != rows.end()) {
     state.row = static_cast<std::size_t>(selected - rows.begin());
   } else if (!rows.empty()) {

@@ -30,8 +30,10 @@ struct State {
   std::size_t first_row = 0;  // the first that is shown
   bool searches = false;      // the search text is being typed
   std::string search;
+  bool is_followed = false;  // the selected rank was searched: the row goes with it when sorted
   bool shows_help = false;
-  std::string note;  // one line, until the next key
+  bool shows_rank = false;  // the selected rank alone instead of the list
+  std::string note;         // one line, until the next key
   enum class Wish { none, log, quit };
   Wish wish = Wish::none;  // for the caller to fulfil
 };

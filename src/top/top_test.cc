@@ -1,11 +1,14 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "top/cells.h"
 #include "top/frame.h"
 #include "top/keys.h"
 #include "top/tree.h"
+#include "top/wrap.h"
 
 namespace toprun::top {
 namespace {
@@ -95,6 +98,21 @@ TEST(Tree, SortedRanksTheLargestFirst) {
   EXPECT_EQ(names(picture, state, 9), Lines({"r1", "r2", "r0"}));
 }
 
+TEST(Remains, FitOnTheScreen) {
+  Picture few = job(2, 2);
+  few.exit_code = 143;
+  for (Picture::Rank& rank : few.ranks) rank.state = RankState::stopped;
+  const Lines all = remains(few, usual, no_colours);
+  ASSERT_EQ(all.size(), 9u);
+  EXPECT_TRUE(all.front().contains("ended with 143")) << all.front();
+  EXPECT_TRUE(all.back().starts_with("      rank 3    stopped ")) << all.back();
+  EXPECT_EQ(remains(job(2, 40), usual, no_colours).size(), 5u) << "folded";
+  const Lines cut = remains(job(200, 2), usual, no_colours);
+  EXPECT_LE(cut.size(), usual.rows - 3);
+  EXPECT_EQ(cut.back(), "… and 83 more");
+  EXPECT_GE(remains(job(200, 2), {.columns = 80, .rows = 3}, no_colours).size(), 6u);
+}
+
 TEST(Keys, OfTerminals) {
   const struct {
     std::string bytes;
@@ -147,6 +165,55 @@ TEST(Keys, Search) {
   EXPECT_EQ(press(state, picture, "j").note, "");
 }
 
+TEST(Keys, ASearchKeepsTheSort) {
+  Picture picture = job(4, 8);
+  for (std::size_t rank = 0; rank < 32; ++rank) picture.ranks[rank].busy_cpus = rank;
+  State state = press({}, picture, "s/17\n");
+  EXPECT_EQ(state.sort, Sort::cpu);
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
+  EXPECT_TRUE(shown().contains("\n>  rank 17  n2 ")) << shown();
+  picture.ranks[17].busy_cpus = 99;
+  EXPECT_TRUE(shown().contains("\n>  rank 17  n2 ")) << "the row goes with it: " << shown();
+  state = press(frame(picture, state, usual, no_colours).state, picture, "j");
+  EXPECT_NE(state.selected, (Place{Kind::rank, 17}));
+  EXPECT_EQ(press(state, picture, "/n3\n").sort, Sort::order) << "a sorted list has no nodes";
+}
+
+TEST(Keys, EnterShowsARank) {
+  Picture picture = job(1, 4);
+  picture.nodes[0].logs = "/logs";
+  picture.ranks[2].state = RankState::failed;
+  picture.ranks[2].line = "ValueError: boom";
+  picture.ranks[1].busy_cpus = 1.5;
+  picture.ranks[1].silence_s = 125;
+  picture.attempts.push_back({.attempt = 0,
+                              .started = {},
+                              .ended = {},
+                              .what = "rank 2 on n0 ended with exit code 1",
+                              .message = "ValueError: boom",
+                              .rank = 2,
+                              .last_output = {"one", "two"}});
+  State state = press({}, picture, "/2\n\n");
+  EXPECT_TRUE(state.shows_rank);
+  const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
+  for (const char* part :
+       {"  rank 2 on n0, its local rank 2: failed\n", "last line  ValueError: boom\n",
+        "log        on n0: /logs/attempt_0/2/stdout.log\n",
+        "attempt 0  rank 2 on n0 ended with exit code 1: ValueError: boom\n", "one\n", "two\n"}) {
+    EXPECT_TRUE(shown().contains(part)) << part << " in " << shown();
+  }
+  EXPECT_EQ(press(state, picture, "l").wish, State::Wish::log);
+  state = press(state, picture, "\n");
+  EXPECT_FALSE(state.shows_rank);
+  state = press(state, picture, "/1\n\n");
+  EXPECT_TRUE(shown().contains("uses       CPU 1.5\n")) << shown();
+  EXPECT_TRUE(shown().contains("printed    last 2m ago\n")) << shown();
+  EXPECT_FALSE(shown().contains("two")) << "another's";
+  picture.ranks.clear();
+  EXPECT_FALSE(frame(picture, state, usual, no_colours).state.shows_rank);
+}
+
 TEST(Keys, SearchByState) {
   Picture picture = job(40, 8);
   picture.ranks[17].state = picture.ranks[99].state = RankState::failed;
@@ -155,7 +222,17 @@ TEST(Keys, SearchByState) {
   state = press(state, picture, "n");
   EXPECT_EQ(state.selected, (Place{Kind::rank, 99}));
   EXPECT_EQ(press(state, picture, "n").selected, (Place{Kind::rank, 17})) << "from the beginning";
-  EXPECT_EQ(press({}, picture, "/lost\n").note, "no rank, node or rack is called lost");
+  EXPECT_EQ(press({}, picture, "/lost\n").note, "no rank is lost");
+  for (const char* word : {"fail", "Failed", "failure"}) {
+    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Place{Kind::rank, 17}));
+  }
+  EXPECT_EQ(press({}, picture, "/hang\n").note, "no rank hangs");
+  picture.ranks[3].state = RankState::suspect;
+  for (const char* word : {"hang", "hangs", "hanging"}) {
+    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Place{Kind::rank, 3}));
+  }
+  picture.nodes[5].name = "runner1";
+  EXPECT_EQ(press({}, picture, "/runner\n").selected, (Place{Kind::node, 5}));
 }
 
 TEST(Keys, HelpSortAndLeave) {
@@ -201,6 +278,16 @@ TEST(Frame, ARank) {
   EXPECT_TRUE(lines[4].contains("1.0        512M   93%")) << lines[4];
 }
 
+TEST(Frame, TheSparesStandBesideTheNodes) {
+  Picture picture = job(2, 1);
+  picture.spares = 1;
+  const auto title = [&] { return frame(picture, {}, usual, no_colours).lines[0]; };
+  EXPECT_TRUE(title().contains(" | 2 nodes, 1 spare | ")) << title();
+  picture.spares = 0;
+  picture.lost_spares = 2;
+  EXPECT_TRUE(title().contains(" | 2 nodes, 2 spares gone | ")) << title();
+}
+
 TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
   Picture picture = job(40, 8);
   picture.program = "train.py";
@@ -210,12 +297,132 @@ TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
   for (const auto& [width, title, rack] :
        {std::tuple<std::size_t, std::string, std::string>{120, "40 nodes | 320 ranks: 320 run",
                                                           "+ hall/row0/rack0 (2 nodes)  "},
-        {80, "40 nodes | 320 ranks: 320 run", "+ …row0/rack0 (2)  "},
+        {80, "40 nodes | 320 ranks: 320 run", "+ hall/row0/rack0 (2 nodes)  "},
         {61, "320 ranks: 320 run", "+ hall/row0/rack0 (2)  "}}) {
     const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, no_colours).lines;
     EXPECT_EQ(lines[0], job + title);
     EXPECT_TRUE(lines[2].contains(rack)) << lines[2];
   }
+}
+
+TEST(Frame, TheNameThatItsUserChose) {
+  Picture picture = job(1, 1);
+  picture.program = "/home/ada/train.py";
+  picture.id = "36";
+  EXPECT_TRUE(
+      frame(picture, {}, usual, no_colours).lines[0].starts_with("train.py (36) | running"));
+  picture.title = "bigrun";
+  EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[0].starts_with("bigrun (36) | running"));
+}
+
+TEST(Frame, TheTimeThatIsLeft) {
+  Picture picture = job(1, 1);
+  picture.limit = *picture.now + std::chrono::minutes(61);
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[0],
+            "train | running | 1 min 15 s | 1 h 01 min left | 1 node | 1 rank: 1 runs");
+  picture.limit = *picture.now - seconds(1);
+  EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[0].contains("| its time is up |"));
+  picture.exit_code = 0;
+  EXPECT_FALSE(frame(picture, {}, usual, no_colours).lines[0].contains("time"));
+}
+
+TEST(Frame, ATitleThatIsTooLongTakesAnotherLine) {
+  Picture picture = job(2, 4);
+  picture.title = "a-long-name-of-a-job-of-mine";
+  picture.id = "1234567";
+  picture.attempt = picture.restarts = 1;
+  picture.max_restarts = 2;
+  const Lines lines = frame(picture, {}, usual, no_colours).lines;
+  EXPECT_EQ(lines[0], "a-long-name-of-a-job-of-mine (1234567) | running | 1 min 15 s | attempt 1");
+  EXPECT_EQ(lines[1], "1 of 2 restarts | 8 ranks: 8 run");
+}
+
+TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
+  Picture picture = job(2, 4);
+  picture.attempt = 1;
+  const Lines lines = frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines;
+  EXPECT_EQ(lines[0], "train | running | 8 ranks: 8 run");
+  EXPECT_EQ(lines[9], "q quit  s sort: place  / search  ? help");
+}
+
+TEST(Frame, NoScreenCutsWhoKeepsTheOthersWaiting) {
+  Picture picture = job(4, 8);
+  picture.hang_what =
+      "rank 17 on n2 sleeps at /home/ada/projects/train/loader.py:9 in next_batch, and 31 ranks "
+      "wait for it";
+  picture.hang = "no rank has made progress for 15.0 s: " + picture.hang_what.raw();
+  picture.hang_since = *picture.now - seconds(15);
+  const Lines lines = frame(picture, {}, usual, no_colours).lines;
+  EXPECT_EQ(lines[1],
+            "rank 17 on n2 sleeps at /home/ada/projects/train/loader.py:9 in next_batch, and");
+  EXPECT_EQ(lines[2], "31 ranks wait for it (no rank has made progress for 15.0 s)");
+  const Lines low = frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines;
+  EXPECT_TRUE(low[1].starts_with("rank 17 on n2 sleeps")) << low[1];
+}
+
+TEST(Frame, TheLastFailureWithItsMessage) {
+  Picture picture = job(1, 1);
+  picture.attempts = {{0, {}, {}, "rank 5 on n1 ended with exit code 1", "ValueError: no\nmore"}};
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
+            "attempt 0: rank 5 on n1 ended with exit code 1: ValueError: no\\nmore");
+}
+
+TEST(Frame, TheLastLineOfEveryRank) {
+  Picture picture = job(1, 2);
+  picture.ranks[1].line = "step 230 loss 0.0043";
+  picture.ranks[1].silence_s = 1;
+  Lines lines = frame(picture, {}, {.columns = 120, .rows = 24}, no_colours).lines;
+  EXPECT_TRUE(lines[1].ends_with("LAST LINE")) << lines[1];
+  EXPECT_TRUE(lines[2].ends_with("  step 230 loss 0.0043")) << "a rack's newest: " << lines[2];
+  EXPECT_TRUE(lines[5].ends_with("  step 230 loss 0.0043")) << lines[5];
+  EXPECT_FALSE(lines[4].contains("step")) << lines[4];
+  lines = frame(picture, {}, {.columns = 60, .rows = 24}, no_colours).lines;
+  EXPECT_FALSE(lines[1].contains("LAST LINE")) << lines[1];
+  EXPECT_EQ(lines[22], "rank 1: step 230 loss 0.0043");
+  State other;
+  other.selected = {Kind::rank, 0};
+  EXPECT_EQ(frame(picture, other, {.columns = 60, .rows = 24}, no_colours).lines[22], "");
+}
+
+TEST(Frame, MessagesTakeTheRowsThatTheListCannotFill) {
+  Picture picture = job(1, 2);
+  picture.messages.assign(60, {WallTime(), "toprun: something"});
+  const auto messages = [&](const Picture& of) {
+    return std::ranges::count(frame(of, {}, {.columns = 80, .rows = 40}, no_colours).lines,
+                              "toprun: something");
+  };
+  EXPECT_EQ(messages(picture), 32);  // of 40: title, heads, four rows, a gap, the foot
+  picture = job(30, 8);
+  picture.messages.assign(60, {WallTime(), "toprun: something"});
+  EXPECT_EQ(messages(picture), 8);
+}
+
+TEST(Frame, ALastLineKeepsItsBeginning) {
+  Picture picture = job(1, 1);
+  picture.ranks[0].line = "step 230 loss 0.0043 " + std::string(300, 'x');
+  for (const std::size_t width : {60u, 80u, 100u, 120u, 200u}) {
+    const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, no_colours).lines;
+    const std::string& line = lines[width < 100 ? 22 : 4];
+    EXPECT_TRUE(line.contains("step 230 loss 0.0043 ") && line.ends_with("x…")) << line;
+    EXPECT_EQ(columns_of(line), width);
+    EXPECT_EQ(lines[1].contains(" IN MB/s"), lines[1].contains("OUT MB/s"));
+  }
+}
+
+TEST(Wrap, BetweenWords) {
+  EXPECT_EQ(wrapped("ended by signal 15: interrupted", 20, 0),
+            Lines({"ended by signal 15:", "interrupted"}));
+  EXPECT_EQ(wrapped("aaaa bbbb", 4, 0), Lines({"aaaa", "bbbb"}));
+  EXPECT_EQ(wrapped("abcdefghij kl", 4, 0), Lines({"abcd", "efgh", "ij", "kl"}));
+  EXPECT_EQ(wrapped("grün über", 4, 0), Lines({"grün", "über"}));
+  EXPECT_EQ(wrapped("one two three four", 9, 2), Lines({"one two", "thre…four"}));
+  EXPECT_EQ(wrapped("all of it", 0, 0), Lines({"all of it"}));
+  EXPECT_EQ(wrapped(" ", 4, 0), Lines({" "}));
+  EXPECT_EQ(beginning("über alles", 5), "über…");
+  EXPECT_EQ(beginning("über", 4), "über");
+  EXPECT_EQ(wrapped("", 4, 0), Lines());
+  EXPECT_EQ(wrapped(Lines({"a", "bb", "ccc"}), 6, 0), Lines({"a | bb", "ccc"}));
+  EXPECT_EQ(wrapped(Lines({"aaa", "bb", "ccc"}), 5, 2), Lines({"aaa", "bb…cc"}));
 }
 
 TEST(Frame, OfManyPhasesTheLastOnesFit) {
@@ -278,7 +485,8 @@ TEST(Frame, NoTextControlsTheTerminal) {
       "\x1b]0;evil\x07\x1b[2J\xc2\x9b"
       "5n\r\n";
   Picture picture = job(1, 1);
-  picture.name = picture.id = picture.stage = picture.hang = evil;
+  picture.name = picture.id = picture.title = picture.stage = picture.hang = evil;
+  picture.ranks[0].line = evil;
   picture.nodes[0].name = evil;
   picture.nodes[0].location = "/" + evil + "/" + evil;
   picture.messages = {{WallTime(), evil}};
@@ -307,11 +515,29 @@ TEST(Frame, WhereALogIs) {
   EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/0/stdout.log");
   state.selected = {Kind::rack, 0};
   EXPECT_EQ(log_of(picture, state).path, "") << "none is kept";
+  picture.node_log = "/work/logs/9";
+  EXPECT_EQ(log_of(picture, state).path, "/work/logs/9/n0.out") << "of toprun submit";
   state.selected = {Kind::rank, 99};
   EXPECT_EQ(log_of(picture, state).node, "");
   // A stranger's node could name an option of the pager in place of a folder.
   picture.nodes[0].logs = "+!touch /tmp/x;";
+  picture.node_log = "+!touch /tmp/x;";
   EXPECT_TRUE(log_of(picture, {}).path.empty());
+}
+
+TEST(Cells, OutputIsOfTheNewestRank) {
+  Picture picture = job(4, 1);
+  picture.ranks[0].silence_s = 2;
+  picture.ranks[1].silence_s = 900;
+  const Lines lines = frame(picture, {}, usual, no_colours).lines;
+  EXPECT_TRUE(lines[2].contains("rack0") && lines[2].ends_with("      2s")) << lines[2];
+}
+
+TEST(Cells, OfGpusOnlyWhereThereAreSome) {
+  Picture picture = job(1, 2);
+  EXPECT_FALSE(frame(picture, {}, usual, no_colours).lines[1].contains("GPU"));
+  picture.ranks[1].gpu_memory_mib = 5;
+  EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[1].contains("GPUMEM"));
 }
 
 TEST(Cells, TheWorstFirst) {

@@ -79,7 +79,7 @@ constexpr std::array<Source, 12> table = {{
      Fault::warning},
     {k8s_option, "each node's labels (TOPRUN_NODE_LABELS)", has_label_evidence,
      read_injected_labels, Speed::at_once, Fault::warning},
-    {k8s_option, "`kubectl get nodes -o json`", has_kubectl, read_kubectl, Speed::slow,
+    {k8s_option, "the nodes of Kubernetes' API server", can_ask_cluster, read_cluster, Speed::slow,
      Fault::warning},
     {"gcp", "each node's physical_host, where the firmware names Google Compute Engine", on_gcp,
      read_gcp, Speed::at_once, Fault::warning},

@@ -9,6 +9,7 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
+#include "fabric/interface_use.h"
 #include "view/columns.h"
 
 namespace toprun::view {
@@ -147,6 +148,12 @@ std::string legs_of(const Interface& interface) {
   return join(legs, ",");
 }
 
+std::string use_text(const fabric::InterfaceUse& use) {
+  const std::string why = printable(use.why);
+  if (!use.is_used) return "cannot tell: " + why;
+  return *use.is_used ? why : "no: " + why;
+}
+
 std::string interfaces_text(const NodeFabric& node) {
   std::vector<std::vector<std::string>> rows = {
       {"INTERFACE", "KIND", "STATE", "MTU", "SPEED", "ON", "USED"}};
@@ -154,13 +161,12 @@ std::string interfaces_text(const NodeFabric& node) {
     const std::string on = interface.legs.empty() ? join(interface.below, ",") : legs_of(interface);
     const std::string kind = interface.vlan == 0 ? std::string(fabric::name_of(interface.kind))
                                                  : fmt::format("VLAN {}", interface.vlan);
-    const bool used = interface.name == node.route.interface;
     rows.push_back({printable(interface.name), kind, interface.is_up ? "up" : "down",
                     interface.mtu == 0 ? "" : fmt::to_string(interface.mtu),
                     interface.speed_mbps == 0
                         ? ""
                         : fmt::format("{:g} Gb/s", static_cast<double>(interface.speed_mbps) / 1e3),
-                    printable(on), used ? "to reach the other nodes: " + node.route.reason : ""});
+                    printable(on), use_text(fabric::use_of(node, interface))});
   }
   return rows.size() == 1 ? std::string() : "\n" + columns_text(rows, {});
 }
@@ -250,14 +256,17 @@ ordered_json json_of(const NodeFabric& node, const PortVerdict& verdict) {
           {"why_not", or_null(!verdict.is_chosen(), verdict.why_not)}};
 }
 
-ordered_json json_of(const Interface& interface) {
+ordered_json json_of(const NodeFabric& node, const Interface& interface) {
+  const fabric::InterfaceUse use = fabric::use_of(node, interface);
   return {{"name", interface.name},
           {"kind", fabric::name_of(interface.kind)},
           {"up", interface.is_up},
           {"mtu", interface.mtu},
           {"speed_mbps", or_null(interface.speed_mbps != 0, interface.speed_mbps)},
           {"below", interface.below},
-          {"default_route", interface.has_default_route}};
+          {"default_route", interface.has_default_route},
+          {"used", or_null(use.is_used.has_value(), use.is_used.value_or(false))},
+          {"why", use.why}};
 }
 
 ordered_json name_of_profile(const NodeFabric& node) {
@@ -321,7 +330,7 @@ std::string network_json(const NodeFabric& node, std::span<const Setting> settin
   ordered_json devices = ordered_json::array();
   for (const PortVerdict& verdict : node.choice.ports) devices.push_back(json_of(node, verdict));
   ordered_json interfaces = ordered_json::array();
-  for (const Interface& interface : node.interfaces) interfaces.push_back(json_of(interface));
+  for (const Interface& interface : node.interfaces) interfaces.push_back(json_of(node, interface));
   return dump({{"schema", "toprun.net_show/1"},
                {"profile", name_of_profile(node)},
                {"devices", std::move(devices)},

@@ -18,6 +18,9 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
+constexpr milliseconds worth_telling{1'000};
+constexpr milliseconds worth_comparing{100};
+
 // The phases that last differently long on different nodes or ranks.
 struct Part {
   const char* name;
@@ -161,11 +164,20 @@ Spreads spreads_in(const json& slowest) {
   return spreads;
 }
 
+// One alone: a second. Beside others: a second and a quarter more than their median or, of tenths,
+// twice it.
+bool is_slow(const Spread& spread) {
+  if (spread.counted <= 1) return spread.slowest >= worth_telling;
+  const milliseconds behind = spread.slowest - spread.median;
+  if (behind >= worth_telling && 4 * behind >= spread.median) return true;
+  return spread.slowest >= worth_comparing && spread.slowest > 2 * spread.median;
+}
+
 std::vector<std::string> slowest_lines(const Spreads& spreads) {
   std::vector<std::string> lines;
   for (const Part& part : parts) {
     const std::optional<Spread>& spread = spreads.*part.spread;
-    if (!spread || (!part.of_ranks && spread->counted == 1)) continue;
+    if (!spread || (!part.of_ranks && spread->counted == 1) || !is_slow(*spread)) continue;
     std::string line = fmt::format("{} took {} {}", who(*spread, part),
                                    duration_text(spread->slowest), part.purpose);
     if (spread->counted > 1) line += fmt::format(" (median {})", duration_text(spread->median));

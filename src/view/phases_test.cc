@@ -48,6 +48,19 @@ TEST(Phases, TheSlowestByName) {
   EXPECT_EQ(slowest_lines(spreads), Lines({"rank 0 on n0 took 3.0 s to import"}));
 }
 
+TEST(Phases, OneThatTookAsLongAsTheOthersIsNotSlow) {
+  const auto lines = [](std::chrono::milliseconds median, std::chrono::milliseconds slowest) {
+    Spreads spreads;
+    spreads.import = {4, median, slowest, 2, "n1"};
+    return slowest_lines(spreads).size();
+  };
+  EXPECT_EQ(lines(4200ms, 4240ms), 0u);
+  EXPECT_EQ(lines(60s, 62s), 0u);
+  EXPECT_EQ(lines(4s, 5s), 1u);
+  EXPECT_EQ(lines(100ms, 180ms), 0u);
+  EXPECT_EQ(lines(100ms, 210ms), 1u);
+}
+
 TEST(Phases, AreReadAsTheyWereWritten) {
   Spreads spreads;
   spreads.import = {64, 3s, 41s, 17, "n5"};

@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <ranges>
 
 #include <nlohmann/json.hpp>
 
+#include "agent/finding.h"
 #include "base/counted.h"
+#include "base/json_members.h"
+#include "base/json_text.h"
 #include "base/signals.h"
 #include "base/text.h"
 
@@ -20,6 +26,10 @@ using nlohmann::json;
 constexpr std::size_t most_last_lines = 12;
 constexpr std::size_t most_message_lines = 4;
 constexpr std::size_t label_width = 12;
+constexpr std::array<std::string_view, 14> cause_names = {
+    "exit",     "signal",      "node_lost",   "agent_lost", "join_timeout",
+    "refused",  "interrupted", "preempted",   "time_limit", "hang",
+    "launcher", "grown",       "ended_early", "requeued"};
 
 // "SIGSEGV (segmentation fault)".
 std::string signal_words(int signal) {
@@ -135,24 +145,34 @@ std::string sentence(const Cause& cause) {
     case CauseKind::agent_lost:
       return "the agent" + at + " was lost";
     case CauseKind::join_timeout:
-      return "not all nodes joined in time";
+      return "too few nodes joined in time";
     case CauseKind::refused:
       return subject(cause) + " was refused";
     case CauseKind::interrupted:
       return cause.signal ? "interrupted by " + signal_name(*cause.signal) : "interrupted";
     case CauseKind::preempted:
       return "preempted" + at;
+    case CauseKind::requeued:
+      return "requeued";
     case CauseKind::time_limit:
       return "the time limit was reached";
     case CauseKind::hang:
       return cause.rank ? subject(cause) + " did not come to a collective in which others timed out"
-                        : "ranks waited in vain for others";
+                        : "the job hung";
     case CauseKind::launcher:
       return "toprun failed" + at;
     case CauseKind::grown:
       return "stopped to take in more nodes";
+    case CauseKind::ended_early:
+      return fmt::format("{} had ended with 0 while {}", cause.rank ? subject(cause) : "some ranks",
+                         cause.meanwhile);
   }
   return {};
+}
+
+std::string sentence_with_code(const Cause& cause, int exit_code) {
+  if (cause.kind == CauseKind::exit && cause.exit_code == exit_code) return sentence(cause);
+  return fmt::format("{}, exit code {}", sentence(cause), exit_code);
 }
 
 namespace {
@@ -196,6 +216,41 @@ std::string_view missing_local_rank_option(const Cause& cause) {
   return {};
 }
 
+// "/env/bin/python3"; empty: the rank's program is something else, which may have started a Python.
+std::string python_of(const Cause& cause) {
+  const std::string& path = cause.program.raw();
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1: 0
+  return name.starts_with("python") ? cause.program.shown() : "";
+}
+
+// Of an exception that says by its type what is missing: a module, or memory. Empty: it is another.
+std::string advice_for_exception(const Cause& cause) {
+  const std::string& text = cause.message.raw();
+  const std::string_view type = std::string_view(text).substr(0, text.find_first_of(":\n"));
+  const std::string python = python_of(cause);
+  constexpr std::string_view before_module = "ModuleNotFoundError: No module named '";
+  if (text.starts_with(before_module)) {
+    const std::string_view rest = std::string_view(text).substr(before_module.size());
+    return fmt::format(
+        "{} does not find the module {}: install it there, or name another Python by --venv DIR or "
+        "PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH",
+        python.empty() ? "its Python" : python, printable(rest.substr(0, rest.find('\''))));
+  }
+  if (type == "ImportError" && !python.empty()) {
+    return fmt::format("its Python was {}: --venv DIR or PYTHON_EXEC=PATH names another", python);
+  }
+  if (type.ends_with("OutOfMemoryError") && text.contains("CUDA out of memory")) {
+    return "the GPU had no memory left: use less per rank (batch size, activation checkpointing), "
+           "and see by nvidia-smi whether another process holds some; where much is reserved but "
+           "not allocated, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps";
+  }
+  if (type.ends_with("MemoryError") && !type.ends_with("OutOfMemoryError")) {
+    return "it was refused memory, by a limit or by its host: use less per rank (batch size, data "
+           "loader workers), or ask for more (Slurm: --mem; see ulimit -v)";
+  }
+  return {};
+}
+
 std::string advice(const Cause& cause, bool has_logs) {
   if (!cause.kernel_evidence.empty()) {
     return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
@@ -204,6 +259,9 @@ std::string advice(const Cause& cause, bool has_logs) {
   if (cause.kind == CauseKind::hang) {
     return cause.rank ? "start it again with --hang-timeout 60, which tells where each rank stands"
                       : "";
+  }
+  if (cause.kind == CauseKind::ended_early) {
+    return "uneven data? give all ranks equally many steps, or train within DDP's join()";
   }
   if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != CauseKind::exit) return {};
@@ -222,18 +280,31 @@ std::string advice(const Cause& cause, bool has_logs) {
            " has no PyTorch: name a Python that has it by --venv DIR or PYTHON_EXEC=PATH; in a "
            "container by --venv and a --bind of DIR, or take an image that has it";
   }
+  if (std::string of_exception = advice_for_exception(cause); !of_exception.empty()) {
+    return of_exception;
+  }
   if (has_logs) return {};
   return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
                                    : "--log-dir DIR --tee 3 keeps all output of every rank";
 }
 
+std::string stopped_text(const Others& others) {
+  std::string text =
+      fmt::format("{} {} stopped", others.stopped, others.stopped == 1 ? "was" : "were");
+  if (others.stopped_with_other == 0) return text;
+  const std::string who = others.stopped == 1 ? "it"
+                          : others.stopped == others.stopped_with_other
+                              ? "all"
+                              : fmt::to_string(others.stopped_with_other);
+  return fmt::format("{} ({} had shown another exception before)", text, who);
+}
+
 std::string others_text(const Others& others) {
   std::vector<std::string> parts;
+  if (others.alike > 0) parts.push_back(fmt::format("{} failed in the same way", others.alike));
   if (others.failed > 0) parts.push_back(fmt::format("{} failed as a consequence", others.failed));
-  if (others.stopped > 0) {
-    parts.push_back(
-        fmt::format("{} {} stopped", others.stopped, others.stopped == 1 ? "was" : "were"));
-  }
+  if (others.other > 0) parts.push_back(fmt::format("{} failed with another error", others.other));
+  if (others.stopped > 0) parts.push_back(stopped_text(others));
   if (others.ended > 0) parts.push_back(fmt::format("{} had ended with 0", others.ended));
   return join(parts, ", ");
 }
@@ -306,35 +377,74 @@ std::string clock(const std::tm& t) {
   return fmt::format("{:02}:{:02}:{:02}", t.tm_hour, t.tm_min, t.tm_sec);
 }
 
+// Of the last attempt that had nodes: the one after it may have waited for them in vain.
 std::string size_text(const RunRecord& run) {
-  if (run.attempts.empty() || run.attempts.back().nodes.empty()) return "no rank started";
+  const auto last =
+      std::ranges::find_if(run.attempts | std::views::reverse,
+                           [](const auto& attempt) { return !attempt.nodes.empty(); });
+  if (last == run.attempts.rend()) return "no rank started";
   int ranks = 0;
-  for (const NodeRecord& node : run.attempts.back().nodes) ranks += node.nproc;
-  return fmt::format("{} on {}", counted(ranks, "rank"),
-                     counted(run.attempts.back().nodes.size(), "node"));
+  for (const NodeRecord& node : last->nodes) ranks += node.nproc;
+  return fmt::format("{} on {}", counted(ranks, "rank"), counted(last->nodes.size(), "node"));
 }
 
-std::string restarts_text(const RunRecord& run) {
-  return run.restarts == 0 ? "" : " after " + counted(run.restarts, "restart");
+// Why an elastic job has begun anew without a failure that counts: "n2 was lost".
+std::vector<std::string> changes_of(const RunRecord& run) {
+  std::vector<std::string> changes;
+  for (const AttemptRecord& attempt : run.attempts) {
+    if (!attempt.cause || &attempt == &run.attempts.back()) continue;
+    const CauseKind kind = attempt.cause->kind;
+    std::string change;
+    if (kind == CauseKind::grown) change = "more nodes came";
+    if (kind == CauseKind::node_lost || kind == CauseKind::agent_lost) {
+      change = attempt.cause->node.shown() + " was lost";
+    }
+    if (!change.empty() && std::ranges::find(changes, change) == changes.end()) {
+      changes.push_back(std::move(change));
+    }
+  }
+  constexpr std::size_t most_changes = 4;
+  if (changes.size() > most_changes) {
+    const std::size_t others = changes.size() - most_changes;
+    changes.resize(most_changes);
+    changes.push_back(fmt::format("{} more", others));
+  }
+  return changes;
+}
+
+// What went before the last attempt.
+std::string history_text(const RunRecord& run) {
+  std::vector<std::string> parts;
+  if (run.restarts > 0) parts.push_back(counted(run.restarts, "restart"));
+  const std::vector<std::string> changes = changes_of(run);
+  const int others = static_cast<int>(run.attempts.size()) - 1 - run.restarts;
+  if (others > 0 && !changes.empty()) {
+    parts.push_back(fmt::format("{} ({})", counted(others, "new attempt"), join(changes, ", ")));
+  }
+  return parts.empty() ? "" : " after " + join(parts, " and ");
 }
 
 std::string outcome(const RunRecord& run) {
   const Cause* const cause =
       run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
   if (cause == nullptr) {
-    return run.exit_code == 0 ? "all ended with 0" : fmt::format("exit code {}", run.exit_code);
+    if (run.exit_code == 0) return "all ended with 0";
+    return fmt::format("exit code {}{}", run.exit_code,
+                       run.exit_code == agent::exit_found ? ": something was found" : "");
   }
-  if (cause->kind == CauseKind::exit && cause->exit_code == run.exit_code) return sentence(*cause);
-  return fmt::format("{}, exit code {}", sentence(*cause), run.exit_code);
+  return sentence_with_code(*cause, run.exit_code);
 }
 
 }  // namespace
 
 std::string_view name_of(CauseKind kind) {
-  constexpr std::array names = {"exit",         "signal",  "node_lost",   "agent_lost",
-                                "join_timeout", "refused", "interrupted", "preempted",
-                                "time_limit",   "hang",    "launcher",    "grown"};
-  return names.at(static_cast<std::size_t>(kind));
+  return cause_names.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<CauseKind> cause_kind_called(std::string_view name) {
+  const auto found = std::ranges::find(cause_names, name);
+  if (found == cause_names.end()) return std::nullopt;
+  return static_cast<CauseKind>(found - cause_names.begin());
 }
 
 Cause cause_of(const agent::WorkerExit& exit) {
@@ -393,26 +503,81 @@ std::vector<std::string> order_table(const OrderRecord& order,
   return lines;
 }
 
+json spares_json(const RunRecord& run) {
+  json names = json::array();
+  for (const Outside& name : run.spares) names.push_back(name);
+  return names;
+}
+
+json lost_spares_json(const RunRecord& run) {
+  json all = json::array();
+  for (const LostSpare& spare : run.lost_spares) {
+    all.push_back({{"node", spare.node}, {"at", rfc3339(spare.at)}, {"why", spare.why}});
+  }
+  return all;
+}
+
 json report_json(const RunRecord& run) {
   json attempts = json::array();
   for (const AttemptRecord& attempt : run.attempts) attempts.push_back(attempt_json(attempt));
   const bool runs = run.running_at.has_value();
-  return {{"schema", "toprun.report/1"},
+  return {{"schema", report_schema},
           {"job", run.job},
+          {"title", or_null(run.title)},
+          {"program", or_null(run.program)},
           {"root", {{"host", run.root_host}, {"pid", run.root_pid}}},
           {"grow", or_null(run.grow)},
           {"exit_code", runs ? json(nullptr) : json(run.exit_code)},
           {"started", rfc3339(run.started)},
           {"ended", runs ? json(nullptr) : json(rfc3339(run.ended))},
           {"updated", rfc3339(run.running_at.value_or(run.ended))},
+          {"restarts", run.restarts},
+          {"max_restarts", run.max_restarts},
+          {"spares", spares_json(run)},
+          {"lost_spares", lost_spares_json(run)},
           {"attempts", std::move(attempts)}};
 }
 
+json earlier_runs(std::string_view old_report) {
+  const json report = json_in(old_report);
+  if (text_at(report, "schema") != report_schema) return json::array();
+  json runs = member(report, "earlier");
+  if (!runs.is_array()) runs = json::array();
+  const json& attempts = member(report, "attempts");
+  const bool has_attempts = attempts.is_array() && !attempts.empty();
+  const json& cause = has_attempts ? member(attempts.back(), "cause") : attempts;
+  json run = {{"cause", nullptr}};
+  for (const char* key : {"started", "ended", "updated", "exit_code"}) {
+    run[key] = member(report, key);
+  }
+  if (cause.is_object()) {
+    run["cause"] = json::object();
+    for (const char* key : {"kind", "what", "message"}) run["cause"][key] = member(cause, key);
+  }
+  runs.push_back(std::move(run));
+  while (runs.size() > most_earlier_runs) runs.erase(runs.begin());
+  return runs;
+}
+
 Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause) {
+  const auto is_known = [&](const agent::WorkerExit& exit) {
+    return cause != nullptr && !exit.exception.empty();
+  };
+  const auto has_another = [&](const agent::WorkerExit& exit) {
+    return is_known(exit) && !agent::tells_only_of_a_lost_peer(exit);
+  };
+  const auto fate_of = [&](const agent::WorkerExit& exit) {
+    if (!exit.failed()) return &Others::ended;
+    if (is_known(exit) && exit.exception == cause->exception) return &Others::alike;
+    if (exit.ours) return &Others::stopped;
+    return has_another(exit) ? &Others::other : &Others::failed;
+  };
   Others others;
   for (const agent::WorkerExit& exit : exits) {
     if (&exit == cause) continue;
-    ++(!exit.failed() ? others.ended : exit.ours ? others.stopped : others.failed);
+    const auto fate = fate_of(exit);
+    ++(others.*fate);
+    if (fate == &Others::stopped && has_another(exit)) ++others.stopped_with_other;
   }
   return others;
 }
@@ -425,7 +590,10 @@ std::string failure_report(const Cause& cause, const Others& others, const Outsi
     block.row("rank", fmt::format("{}: local rank {} of {}, pid {}", *cause.rank,
                                   cause.local_rank.value_or(0), cause.node, cause.pid.value_or(0)));
   }
-  if (cause.rank && cause.kind != CauseKind::hang) {
+  // Of these kinds the message is toprun's, about other ranks.
+  const bool tells_of_others =
+      cause.kind == CauseKind::hang || cause.kind == CauseKind::ended_early;
+  if (cause.rank && !tells_of_others) {
     block.rows("it said", message_lines(cause.message));
   } else {
     block.whole_row("reason", cause.message.shown());
@@ -446,7 +614,7 @@ std::string last_line(const RunRecord& run) {
   const std::string end_date = date(start) == date(end) ? "" : date(end) + " ";
   return fmt::format("toprun: {} {} → {}{} ({}): {}, {}{}\n", date(start), clock(start), end_date,
                      clock(end), duration_text(run.ended - run.started), size_text(run),
-                     outcome(run), restarts_text(run));
+                     outcome(run), history_text(run));
 }
 
 }  // namespace toprun::view

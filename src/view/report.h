@@ -22,7 +22,7 @@ enum class CauseKind {
   signal,        // a signal that we did not send killed a rank
   node_lost,     // a node no longer answers
   agent_lost,    // a node's agent died
-  join_timeout,  // not all nodes joined
+  join_timeout,  // too few nodes joined
   refused,       // a different version, secret, job …
   interrupted,   // by the user's or the scheduler's signal
   preempted,     // reported by the scheduler
@@ -30,10 +30,14 @@ enum class CauseKind {
   hang,          // ranks timed out in a collective because other ranks did not reach it
   launcher,      // any other error of toprun itself
   grown,         // stopped to add more nodes
+  ended_early,   // ranks ended with 0 while others still needed them
+  requeued,      // reported by the scheduler: back in its queue, and not for another job
 };
 
 // The name in JSON: "exit", "node_lost" …
 std::string_view name_of(CauseKind kind);
+// nullopt: there is no such kind, or none in this version.
+std::optional<CauseKind> cause_kind_called(std::string_view name);
 
 struct Cause {
   CauseKind kind = CauseKind::launcher;
@@ -44,6 +48,7 @@ struct Cause {
   Outside node;     // empty: no single node
   std::optional<int> exit_code;
   std::optional<int> signal;
+  Outside meanwhile;   // of ended_early: "2 ranks still called all_reduce"
   Outside message;     // from an exception, an error file or toprun itself
   Outside error_file;  // path; empty: none
   std::vector<Outside> last_output;
@@ -52,6 +57,8 @@ struct Cause {
 
 // A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
 std::string sentence(const Cause& cause);
+// The same with the run's exit code, unless the sentence has it already.
+std::string sentence_with_code(const Cause& cause, int exit_code);
 nlohmann::json cause_json(const Cause& cause);
 
 // Converts a worker's exit to a cause of kind exit or signal.
@@ -99,6 +106,14 @@ struct AttemptRecord {
   std::optional<Cause> cause;  // unset on success
 };
 
+// A node that waited as a spare, or was to, and is gone.
+struct LostSpare {
+  Outside node;
+  WallTime at{};
+  Outside why;
+};
+inline constexpr std::size_t most_lost_spares = 64;
+
 struct RunRecord {
   std::string job;
   std::string root_host;  // the host of the root agent; its process id follows
@@ -109,15 +124,28 @@ struct RunRecord {
   WallTime started{};
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
-  int restarts = 0;       // attempts that followed a failure
-  std::string grow = {};  // when it takes in more nodes, as --grow has it; empty: never
+  int restarts = 0;          // attempts that followed a failure
+  std::string grow = {};     // when it takes in more nodes, as --grow has it; empty: never
+  std::string title = {};    // the name that its user chose; empty: none
+  std::string program = {};  // the script, module or program
+  int max_restarts = 0;
+  std::vector<Outside> spares = {};         // nodes that wait now
+  std::vector<LostSpare> lost_spares = {};  // the last ones, most_lost_spares at most
 };
+nlohmann::json spares_json(const RunRecord& run);
+nlohmann::json lost_spares_json(const RunRecord& run);
+
+inline constexpr std::size_t most_earlier_runs = 16;
+// What a report keeps of the runs before it of the same job, which Slurm has requeued: the latest
+// ones, from the report that the last of them left. An empty list if that is not a report.
+nlohmann::json earlier_runs(std::string_view old_report);
 
 // The nodes in their order and its quality, as shown by -v: lines without line ends.
 std::vector<std::string> order_table(const OrderRecord& order,
                                      const std::vector<NodeRecord>& nodes);
 
-// The content of the --report file: schema toprun.report/1. `exit_code` and `ended` are null during
+inline constexpr std::string_view report_schema = "toprun.report/1";
+// The content of the --report file: of that schema. `exit_code` and `ended` are null during
 // the run.
 nlohmann::json report_json(const RunRecord& run);
 
@@ -126,6 +154,9 @@ struct Others {
   int failed = 0;   // on their own, after the cause
   int stopped = 0;  // stopped by toprun
   int ended = 0;    // with exit code 0
+  int alike = 0;    // with the cause's own exception
+  int other = 0;    // on their own, with an exception that is not the cause's nor of a lost peer
+  int stopped_with_other = 0;  // of those stopped: had shown such an exception before
 };
 
 // `cause` is one of `exits`, or null.

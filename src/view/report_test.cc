@@ -7,12 +7,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/finding.h"
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace toprun::view {
 namespace {
 
 using namespace std::chrono_literals;
+using nlohmann::json;
 
 const WallTime ten_o_clock{std::chrono::seconds(1795255200)};  // 2026-11-21 10:00:00 UTC
 
@@ -122,6 +125,37 @@ TEST(Report, SaysWhatToDoAboutAPythonWithoutPyTorch) {
             std::string::npos);
 }
 
+TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"ModuleNotFoundError: No module named 'einops'", "/env/bin/python3",
+       "/env/bin/python3 does not find the module einops: install it there, or name another Python "
+       "by --venv DIR or PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH"},
+      {"ModuleNotFoundError: No module named 'a.b'", "bash",
+       "its Python does not find the module a.b: install"},
+      {"ImportError: libcudart.so.12: cannot open shared object file", "/env/bin/python",
+       "its Python was /env/bin/python: --venv DIR or PYTHON_EXEC=PATH names another"},
+      {"MemoryError", "python", "it was refused memory, by a limit or by its host: use less"},
+      {"numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8. TiB", "python",
+       "it was refused memory, by a limit or by its host: use less"},
+      {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "python",
+       "the GPU had no memory left: use less per rank"},
+      {"torch.cuda.OutOfMemoryError: CUDA out of memory.", "python",
+       "the GPU had no memory left: use less per rank"},
+  };
+  for (const auto& [exception, program, advice] : cases) {
+    agent::WorkerExit exit = failed_exit();
+    exit.exception = exception;
+    exit.program = program;
+    for (const char* logs : {"/logs", ""}) {
+      const std::string text = failure_report(cause_of(exit), {}, logs, {});
+      EXPECT_TRUE(text.contains(fmt::format("  next        {}", advice))) << text;
+    }
+  }
+  agent::WorkerExit said = failed_exit();
+  said.exception = "ValueError: no MemoryError, CUDA out of memory or No module named 'x'";
+  EXPECT_FALSE(failure_report(cause_of(said), {}, "/logs", {}).contains("  next  "));
+}
+
 TEST(Report, SaysWhatToDoAboutAScriptOfAnotherLauncher) {
   agent::WorkerExit exit = failed_exit();
   exit.last_output = {
@@ -183,6 +217,44 @@ TEST(Report, CountsTheOthers) {
   EXPECT_EQ(others.ended, 2);
 }
 
+TEST(Report, WhatFailsAsTheCauseDidIsNotItsConsequence) {
+  std::vector<agent::WorkerExit> exits(3, failed_exit());
+  for (agent::WorkerExit& exit : exits) exit.exception = "ModuleNotFoundError: No module named 'x'";
+  exits[1].ours = true;  // it had said so before it was stopped
+  const Others others = count_others(exits, &exits[0]);
+  EXPECT_EQ(others.alike, 2);
+  EXPECT_EQ(others.failed + others.stopped, 0);
+  const std::string report = failure_report(cause_of(exits[0]), others, "", {});
+  EXPECT_NE(report.find("others      2 failed in the same way\n"), report.npos) << report;
+}
+
+TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
+  const auto others_of = [](const std::vector<agent::WorkerExit>& exits) {
+    const std::string report =
+        failure_report(cause_of(exits[0]), count_others(exits, &exits[0]), "", {});
+    const std::size_t start = report.find("others      ");
+    return start == report.npos ? ""
+                                : report.substr(start + 12, report.find('\n', start) - start - 12);
+  };
+  std::vector<agent::WorkerExit> exits(5, failed_exit());
+  exits[0].exception = "FileNotFoundError: /data/0";
+  exits[1].exception = "FileNotFoundError: /data/1";
+  exits[2].exception = "RuntimeError: Connection closed by peer";
+  exits[3].exception = "FileNotFoundError: /data/3";
+  exits[3].ours = true;
+  exits[4].exception = exits[2].exception;
+  exits[4].ours = true;
+  EXPECT_EQ(others_of(exits),
+            "1 failed as a consequence, 1 failed with another error, 2 were stopped (1 had shown "
+            "another exception before)");
+  exits.erase(exits.begin() + 1, exits.begin() + 3);
+  EXPECT_EQ(others_of({exits[0], exits[1]}),
+            "1 was stopped (it had shown another exception before)");
+  EXPECT_EQ(others_of({exits[0], exits[1], exits[1]}),
+            "2 were stopped (all had shown another exception before)");
+  EXPECT_EQ(others_of({exits[0], exits[2]}), "1 was stopped");
+}
+
 TEST(Report, InFilesNothingIsCutAndOnATerminalBothEndsStay) {
   agent::WorkerExit exit = failed_exit();
   exit.exception = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:81] " +
@@ -219,7 +291,7 @@ TEST(Report, NoTextOfOthersWritesALineOrAColour) {
   run.exit_code = 7;
   run.attempts[0].nodes = {{evil, 0, 0, 8, evil, evil}};
   std::string all = join(order_table(*run.attempts[0].order, run.attempts[0].nodes), "\n");
-  for (int kind = 0; kind <= static_cast<int>(CauseKind::grown); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(CauseKind::requeued); ++kind) {
     cause.kind = static_cast<CauseKind>(kind);
     if (cause.kind == CauseKind::signal) cause.signal = SIGKILL;
     run.attempts[0].cause = cause;
@@ -239,6 +311,8 @@ TEST(Report, LastLine) {
   RunRecord run = two_nodes();
   const std::string times = "toprun: 2026-11-21 10:00:00 → 10:03:20 (3 min 20 s): ";
   EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, all ended with 0\n");
+  run.exit_code = agent::exit_found;
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, exit code 3: something was found\n");
 
   agent::WorkerExit exit = failed_exit();
   run.exit_code = 7;
@@ -262,8 +336,62 @@ TEST(Report, LastLine) {
   run.attempts[0].cause = of_kind(CauseKind::join_timeout);
   run.ended = ten_o_clock + 24h;
   EXPECT_EQ(last_line(run),
-            "toprun: 2026-11-21 10:00:00 → 2026-11-22 10:00:00 (24 h 00 min): no rank started, not "
-            "all nodes joined in time, exit code 1\n");
+            "toprun: 2026-11-21 10:00:00 → 2026-11-22 10:00:00 (24 h 00 min): no rank started, too "
+            "few nodes joined in time, exit code 1\n");
+
+  run.attempts.insert(run.attempts.begin(), two_nodes().attempts.front());
+  EXPECT_TRUE(last_line(run).contains(": 16 ranks on 2 nodes, too few nodes joined in time"))
+      << last_line(run);
+}
+
+TEST(Report, TheLastLineTellsWhatWentBefore) {
+  RunRecord run = two_nodes();
+  const auto ended = [&] { return last_line(run).substr(last_line(run).find("all ended")); };
+  const auto before = [&](CauseKind kind, std::string_view node) {
+    AttemptRecord attempt = run.attempts.back();
+    attempt.cause = of_kind(kind);
+    attempt.cause->node = std::string(node);
+    run.attempts.insert(run.attempts.end() - 1, std::move(attempt));
+  };
+  before(CauseKind::node_lost, "n2");
+  EXPECT_EQ(ended(), "all ended with 0 after 1 new attempt (n2 was lost)\n");
+  before(CauseKind::grown, "");
+  before(CauseKind::agent_lost, "n2");
+  EXPECT_EQ(ended(), "all ended with 0 after 3 new attempts (n2 was lost, more nodes came)\n");
+  before(CauseKind::exit, "n1");
+  run.restarts = 1;
+  EXPECT_EQ(ended(),
+            "all ended with 0 after 1 restart and 3 new attempts (n2 was lost, more nodes came)\n");
+  run.attempts.erase(run.attempts.begin(), run.attempts.begin() + 3);
+  EXPECT_EQ(ended(), "all ended with 0 after 1 restart\n");
+}
+
+TEST(Report, KeepsTheEndsOfEarlierRuns) {
+  RunRecord run = two_nodes();
+  run.exit_code = 75;
+  run.attempts[0].cause = of_kind(CauseKind::requeued);
+  run.attempts[0].cause->message = "Slurm requeued the job";
+  json runs = earlier_runs(json_text(report_json(run)));
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0]["exit_code"], 75);
+  EXPECT_EQ(runs[0]["started"], rfc3339(run.started));
+  EXPECT_EQ(runs[0]["ended"], rfc3339(run.ended));
+  EXPECT_EQ(
+      runs[0]["cause"],
+      (json{{"kind", "requeued"}, {"what", "requeued"}, {"message", "Slurm requeued the job"}}));
+  // Each is kept by the next, and the oldest go.
+  for (std::size_t i = 0; i < 2 * most_earlier_runs; ++i) {
+    json next = report_json(run);
+    next["earlier"] = runs;
+    next["exit_code"] = i;
+    runs = earlier_runs(json_text(next));
+  }
+  EXPECT_EQ(runs.size(), most_earlier_runs);
+  EXPECT_EQ(runs.back()["exit_code"], 2 * most_earlier_runs - 1);
+  for (const char* odd : {"", "{}", "[1]", R"({"schema":"other"})"}) {
+    EXPECT_EQ(earlier_runs(odd), json::array()) << odd;
+  }
+  EXPECT_EQ(earlier_runs(R"({"schema":"toprun.report/1","attempts":7,"earlier":"x"})").size(), 1u);
 }
 
 TEST(Report, OrderTable) {
@@ -289,8 +417,9 @@ TEST(Report, Json) {
   run.root_host = "n1";
   run.root_pid = 4711;
   EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
-    "schema": "toprun.report/1", "job": "job1", "root": {"host": "n1", "pid": 4711},
-    "grow": null, "exit_code": 0,
+    "schema": "toprun.report/1", "job": "job1", "title": null, "program": null,
+    "root": {"host": "n1", "pid": 4711},
+    "grow": null, "exit_code": 0, "restarts": 0, "max_restarts": 0, "spares": [], "lost_spares": [],
     "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
     "updated": "2026-11-21T10:03:20.000Z",
     "attempts": [{
@@ -336,6 +465,10 @@ TEST(Report, JsonOfARunThatGoesOn) {
   EXPECT_EQ(json["updated"], "2026-11-21T10:00:05.000Z");
   run.grow = "on-signal";
   EXPECT_EQ(report_json(run)["grow"], "on-signal");
+  run.title = "bigrun";
+  run.program = "train.py";
+  EXPECT_EQ(report_json(run)["title"], "bigrun");
+  EXPECT_EQ(report_json(run)["program"], "train.py");
 }
 
 }  // namespace

@@ -1,6 +1,12 @@
 #include "watch/board.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "output/tail.h"
 
 namespace toprun::watch {
 namespace {
@@ -10,11 +16,26 @@ RankState state_after(const agent::WorkerExit& exit) {
   return exit.ours ? RankState::stopped : RankState::failed;
 }
 
+void end(RankFigures& rank, RankState state) {
+  Outside last_line = std::move(rank.usage.last_line);
+  rank = {state, {}};
+  rank.usage.last_line = std::move(last_line);
+}
+
+// The error itself, if it has told of one. Empty: it has not failed.
+std::string last_line_of(const agent::WorkerExit& exit) {
+  const std::string_view exception = exit.exception;
+  return output::last_state(
+      exception.empty() ? join(exit.last_output, "\n") : std::string(first_line(exception)),
+      meter::longest_last_line);
+}
+
 }  // namespace
 
 void Board::begin(std::size_t nodes, std::size_t ranks) {
   nodes_.assign(nodes, {});
   ranks_.assign(ranks, {});
+  ending_signal_.reset();
 }
 
 std::span<RankFigures> Board::ranks_of(const Part& part) {
@@ -30,13 +51,30 @@ void Board::started(const Part& part) {
 
 void Board::ended(const agent::WorkerExit& exit) {
   if (exit.rank < 0 || static_cast<std::size_t>(exit.rank) >= ranks_.size()) return;
-  ranks_[static_cast<std::size_t>(exit.rank)] = {state_after(exit), {}};
+  RankFigures& rank = ranks_[static_cast<std::size_t>(exit.rank)];
+  end(rank, state_after(exit));
+  rank.code = exit.code();
+  judge(rank);
+  if (std::string line = last_line_of(exit); !line.empty()) {
+    rank.usage.last_line = std::move(line);
+  }
+}
+
+void Board::told_to_end(int signal) {
+  if (ending_signal_ == signal) return;
+  ending_signal_ = signal;
+  for (RankFigures& rank : ranks_) judge(rank);
+}
+
+void Board::judge(RankFigures& rank) const {
+  const bool by_signal = ending_signal_ && rank.code == 128 + *ending_signal_;
+  if (rank.state == RankState::failed && by_signal) rank.state = RankState::stopped;
 }
 
 void Board::lost(const Part& part) {
   for (RankFigures& rank : ranks_of(part)) {
     const bool has_ended = rank.state != RankState::waits && rank.state != RankState::runs;
-    if (!has_ended) rank = {RankState::lost, {}};
+    if (!has_ended) end(rank, RankState::lost);
   }
 }
 

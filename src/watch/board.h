@@ -17,14 +17,15 @@ enum class RankState : char {
   runs = 'r',
   done = 'd',  // it ended with exit code 0
   failed = 'f',
-  stopped = 'k',  // by toprun, after another failed
+  stopped = 'k',  // by toprun, after another failed, or by the signal that ends the job
   lost = 'l',     // with its node
   suspect = 'h',  // it keeps the others waiting
 };
 
 struct RankFigures {
   RankState state = RankState::waits;
-  meter::Rank usage = {};
+  meter::Rank usage = {};  // of a rank that has ended its last line alone
+  int code = 0;            // of a rank that has failed: its exit code, or 128 and its signal
 };
 
 struct NodeFigures {
@@ -45,6 +46,8 @@ class Board {
   void begin(std::size_t nodes, std::size_t ranks);
   void started(const Part& part);
   void ended(const agent::WorkerExit& exit);
+  // A signal ends the job: ranks that it ended were stopped, whether they have ended yet or not.
+  void told_to_end(int signal);
   void lost(const Part& part);
   void measured(const Part& part, const meter::Node& usage, SteadyTime now);
 
@@ -53,9 +56,11 @@ class Board {
 
  private:
   std::span<RankFigures> ranks_of(const Part& part);
+  void judge(RankFigures& rank) const;
 
   std::vector<NodeFigures> nodes_;
   std::vector<RankFigures> ranks_;
+  std::optional<int> ending_signal_;
 };
 
 }  // namespace toprun::watch

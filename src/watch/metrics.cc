@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "watch/step.h"
 
 namespace toprun::watch {
 namespace {
@@ -77,9 +80,11 @@ double seconds(std::chrono::nanoseconds duration) {
 void add_job(Text& text, const Run& run) {
   const view::RunRecord& record = run.record;
   text.family("toprun_job", Type::info, "", "The job.");
-  text.sample(
-      {{"name", record.job}, {"id", run.id}, {"program", run.program}, {"root", record.root_host}},
-      1);
+  text.sample({{"name", record.job},
+               {"id", run.id},
+               {"program", record.program},
+               {"root", record.root_host}},
+              1);
   text.family("toprun_stage", Type::stateset, "", "The stage of the run.");
   for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "pausing",
                                        "asking", "telling", "parting", "over"}) {
@@ -200,6 +205,16 @@ void add_ranks(Text& text, const Board& board, const std::vector<view::NodeRecor
   }
 }
 
+// Of text only the number: metrics are kept, and seen by others than the job's user.
+void add_step(Text& text, const Board& board) {
+  std::optional<std::uint64_t> highest;
+  for (const RankFigures& rank : board.ranks()) {
+    highest = std::max(highest, step_in(rank.usage.last_line.raw()));
+  }
+  text.family("toprun_step", Type::gauge, "", "The highest step that a rank's last line names.");
+  if (highest) text.sample({}, static_cast<double>(*highest));
+}
+
 }  // namespace
 
 std::string metrics_text(const Run& run, const Board& board, const std::vector<int>& suspects) {
@@ -210,6 +225,7 @@ std::string metrics_text(const Run& run, const Board& board, const std::vector<i
   text.family("toprun_hang", Type::gauge, "", "1 while no rank makes progress (--hang-timeout).");
   text.sample({}, run.hangs ? 1 : 0);
   add_states(text, board, suspects);
+  add_step(text, board);
   add_nodes(text, board, nodes);
   add_ranks(text, board, nodes);
   return std::move(text).take();

@@ -30,7 +30,8 @@ Board board(std::size_t ranks) {
   board.started({0, 0, ranks});
   meter::Node usage;
   usage.host = {16, 3.5, 7, 9, 1e6, std::nullopt};
-  usage.ranks = {{0.25, 5, 1'500ms, meter::Gpu{97, 7, 9}}, {}};
+  usage.ranks = {{0.25, 5, 1'500ms, meter::Gpu{97, 7, 9}, "step 41 of Ada"},
+                 {{}, {}, {}, {}, "step 40"}};
   board.measured({0, 0, ranks}, usage, {});
   return board;
 }
@@ -51,6 +52,7 @@ TEST(Metrics, NameWhatIsKnown) {
            R"(toprun_phase_seconds{phase="join"} 0.041)",
            R"(toprun_ranks{state="running"} 1)",
            R"(toprun_ranks{state="suspect"} 1)",
+           "toprun_step 41",
            R"(toprun_node_cpus_busy{node="n0"} 3.5)",
            R"(toprun_node_receive_bytes_per_second{node="n0"} 1000000)",
            R"(toprun_rank_silence_seconds{rank="0",node="n0"} 1.5)",
@@ -58,6 +60,7 @@ TEST(Metrics, NameWhatIsKnown) {
        }) {
     EXPECT_TRUE(has_line(text, line)) << line << "\nin\n" << text;
   }
+  EXPECT_FALSE(text.contains("Ada")) << "text of the ranks is in no metric";
   EXPECT_TRUE(text.ends_with("\n# EOF\n"));
 }
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/finding.h"
 #include "base/clock.h"
 
 namespace toprun::watch {
@@ -26,12 +27,23 @@ std::string_view name_of(Happening happening) {
   return {};
 }
 
+// The name that its user chose, else its program.
+std::string short_name(const view::RunRecord& record) {
+  if (!record.title.empty()) return record.title;
+  return record.program.substr(record.program.rfind('/') + 1);  // npos + 1 is 0
+}
+
 // "train.py (17)"
 std::string name_of(const Run& run) {
-  const std::size_t slash = run.program.rfind('/');
-  const std::string program = run.program.substr(slash == std::string::npos ? 0 : slash + 1);
+  const std::string name = short_name(run.record);
   const std::string& id = run.id.empty() ? run.record.job : run.id;
-  return program.empty() ? id : fmt::format("{} ({})", program, id);
+  if (name.empty() || name == id) return id;
+  // toprun's own id of a job on one host, which nobody has seen.
+  constexpr std::size_t uuid_length = 36;
+  if (run.id.empty() && id.size() == uuid_length && !run.record.root_host.empty()) {
+    return fmt::format("{} on {}", name, run.record.root_host);
+  }
+  return fmt::format("{} ({})", name, id);
 }
 
 std::string what_of(Happening happening, const Run& run) {
@@ -39,6 +51,12 @@ std::string what_of(Happening happening, const Run& run) {
   const view::AttemptRecord& last = run.record.attempts.back();
   if (happening == Happening::hangs) return last.hang ? view::headline(*last.hang) : "";
   return last.cause ? view::sentence(*last.cause) : "";
+}
+
+std::string why_with_code(const view::RunRecord& record) {
+  const bool is_told = !record.attempts.empty() && record.attempts.back().cause;
+  return is_told ? view::sentence_with_code(*record.attempts.back().cause, record.exit_code)
+                 : fmt::format("exit code {}", record.exit_code);
 }
 
 std::string sentence_on(Happening happening, const Run& run, const std::string& what) {
@@ -49,9 +67,11 @@ std::string sentence_on(Happening happening, const Run& run, const std::string& 
     case Happening::hangs:
       return "hangs: " + what;
     case Happening::ended:
-      return run.record.exit_code == 0
-                 ? fmt::format("ended well {}", after)
-                 : fmt::format("failed {}: {}, exit code {}", after, what, run.record.exit_code);
+      if (run.record.exit_code == 0) return fmt::format("ended well {}", after);
+      if (run.record.exit_code == agent::exit_found && what.empty()) {
+        return fmt::format("found something {}, exit code {}", after, run.record.exit_code);
+      }
+      return fmt::format("failed {}: {}", after, why_with_code(run.record));
   }
   return {};
 }
@@ -73,7 +93,7 @@ json notice_json(Happening happening, Run run, WallTime now) {
           {"text", fmt::format("toprun: {} {}", name_of(run), sentence_on(happening, run, what))},
           {"job", record.job},
           {"id", run.id},
-          {"program", run.program},
+          {"program", run.record.program},
           {"host", record.root_host},
           {"nodes", nodes_of(record).size()},
           {"ranks", ranks},

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/finding.h"
+
 namespace toprun::watch {
 namespace {
 
@@ -31,15 +33,14 @@ Run failed_run(int exit_code) {
   run.record.started = WallTime(100s);
   run.record.ended = WallTime(165s);
   run.id = "17";
-  run.program = "/job/train.py";
+  run.record.program = "/job/train.py";
   return run;
 }
 
 TEST(Notice, SaysWhatHappened) {
   const json ended = notice_json(Happening::ended, failed_run(7), WallTime(165s));
   EXPECT_EQ(ended["text"],
-            "toprun: train.py (17) failed after 1 min 05 s: rank 3 on n1 ended with exit code 7, "
-            "exit code 7");
+            "toprun: train.py (17) failed after 1 min 05 s: rank 3 on n1 ended with exit code 7");
   EXPECT_EQ(ended["event"], "ended");
   EXPECT_EQ(ended["exit_code"], 7);
   EXPECT_EQ(ended["ranks"], 4);
@@ -49,6 +50,10 @@ TEST(Notice, SaysWhatHappened) {
   EXPECT_EQ(well["text"], "toprun: train.py (17) ended well after 1 min 05 s");
   EXPECT_EQ(well["what"], nullptr);
   EXPECT_EQ(well["exit_code"], 0);
+  watch::Run finding = failed_run(0);
+  finding.record.exit_code = agent::exit_found;
+  EXPECT_EQ(notice_json(Happening::ended, finding, WallTime(165s))["text"],
+            "toprun: train.py (17) found something after 1 min 05 s, exit code 3");
   const json again = notice_json(Happening::restarts, failed_run(7), WallTime(165s));
   EXPECT_EQ(again["text"],
             "toprun: train.py (17) starts again: rank 3 on n1 ended with exit code 7");
@@ -60,6 +65,17 @@ TEST(Notice, SaysWhatHappened) {
   EXPECT_EQ(hangs["text"],
             "toprun: train.py (17) hangs: no rank has made progress for 30.0 s: rank 3 on n1 "
             "sleeps");
+}
+
+TEST(Notice, CallsTheJobByTheNameThatItsUserChose) {
+  watch::Run run = failed_run(0);
+  run.record.title = "bigrun";
+  EXPECT_EQ(notice_json(Happening::ended, run, {})["text"],
+            "toprun: bigrun (17) ended well after 1 min 05 s");
+  run.id = "";
+  run.record.job = "bigrun";
+  EXPECT_EQ(notice_json(Happening::ended, run, {})["text"],
+            "toprun: bigrun ended well after 1 min 05 s");
 }
 
 TEST(Notice, OfARunWithoutAnAttemptIsWhole) {

@@ -1,18 +1,24 @@
 #include "watch/picture.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "agent/exit.h"
 #include "base/json_members.h"
 
 namespace toprun::watch {
 namespace {
 
 using nlohmann::json;
+
+constexpr double most_hang_ms = 1e12;
 
 std::optional<double> number_of(const json& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
@@ -51,15 +57,28 @@ class Column {
   const json& values_;
 };
 
+void read_hang(const json& job, Picture& picture) {
+  const json& hang = member(job, "hang");
+  picture.hang = text_at(job, "hang_text");
+  picture.hang_what = text_at(hang, "what");
+  const auto noticed = moment_in(hang, "noticed");
+  const auto after = number_of(member(hang, "after_ms"));
+  if (!noticed || !after || !(*after >= 0) || *after > most_hang_ms) return;
+  picture.hang_since = *noticed - std::chrono::milliseconds(static_cast<std::int64_t>(*after));
+}
+
 void read_job(const json& job, Picture& picture) {
   picture.name = text_at(job, "name");
   picture.id = text_at(job, "id");
+  picture.title = text_at(job, "title");
   picture.program = text_at(job, "program");
   picture.root = text_at(job, "root");
   picture.stage = text_at(job, "stage");
   picture.pid = count_in(job, "pid");
   picture.started = moment_in(job, "started");
   picture.now = moment_in(job, "now");
+  picture.limit = moment_in(job, "limit");
+  picture.node_log = text_at(job, "node_log");
   const Column sizes(job, "nnodes");
   picture.least_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[0]), 1));
   picture.most_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[1]), 1));
@@ -67,6 +86,8 @@ void read_job(const json& job, Picture& picture) {
   picture.restarts = count_in(job, "restarts");
   picture.max_restarts = count_in(job, "max_restarts");
   picture.joined = count_in(job, "joined");
+  picture.spares = Column(job, "spares").size();
+  picture.lost_spares = Column(job, "lost_spares").size();
   const Column missing(job, "missing");
   for (std::size_t i = 0; i < std::min(missing.size(), most_missing); ++i) {
     picture.missing.push_back(missing.text(i));
@@ -75,17 +96,28 @@ void read_job(const json& job, Picture& picture) {
   picture.phases = view::phases_in(member(job, "phases"));
   picture.slowest = view::spreads_in(member(job, "slowest"));
   picture.awaited = view::awaited_in(member(job, "awaited"));
-  if (member(job, "hangs") == true) picture.hang = text_at(job, "hang_text");
+  if (member(job, "hangs") == true) read_hang(job, picture);
   if (member(job, "exit_code").is_number_integer()) picture.exit_code = count_in(job, "exit_code");
   picture.interval_s = std::clamp(number_of(member(job, "interval_s")).value_or(1), 0.1, 3'600.0);
+}
+
+Picture::Attempt attempt_in(const json& attempt) {
+  const json& cause = member(attempt, "cause");
+  Picture::Attempt out{count_in(attempt, "attempt"), moment_in(attempt, "started"),
+                       moment_in(attempt, "ended"), text_at(attempt, "what"),
+                       text_at(cause, "message")};
+  if (member(cause, "rank").is_number()) out.rank = size_of(member(cause, "rank"));
+  const Column lines(cause, "last_output");
+  for (std::size_t i = 0; i < std::min(lines.size(), agent::last_output_lines); ++i) {
+    out.last_output.push_back(lines.text(i));
+  }
+  return out;
 }
 
 void read_events(const json& job, Picture& picture) {
   const Column attempts(job, "attempts"), messages(job, "messages");
   for (std::size_t i = 0; i < attempts.size(); ++i) {
-    const json& attempt = attempts[i];
-    picture.attempts.push_back({count_in(attempt, "attempt"), moment_in(attempt, "started"),
-                                moment_in(attempt, "ended"), text_at(attempt, "what")});
+    picture.attempts.push_back(attempt_in(attempts[i]));
   }
   for (std::size_t i = 0; i < std::min(messages.size(), most_messages); ++i) {
     picture.messages.push_back(
@@ -124,12 +156,13 @@ RankState state_of(char letter) {
 
 void read_ranks(const json& figures, Picture& picture) {
   const Column cpu(figures, "cpu"), memory(figures, "memory"), age(figures, "output_age"),
-      gpu(figures, "gpu"), gpu_memory(figures, "gpu_memory");
+      gpu(figures, "gpu"), gpu_memory(figures, "gpu_memory"), line(figures, "line");
   const std::string states = text_at(figures, "state");
   picture.ranks.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     picture.ranks.push_back({state_of(states[i]), number_of(cpu[i]), number_of(memory[i]),
-                             number_of(age[i]), number_of(gpu[i]), number_of(gpu_memory[i])});
+                             number_of(age[i]), number_of(gpu[i]), number_of(gpu_memory[i]),
+                             line.text(i)});
   }
 }
 
@@ -142,6 +175,19 @@ bool fits_together(const Picture& picture) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
+                                           std::size_t end) {
+  std::optional<std::size_t> newest;
+  const auto silence = [&](std::size_t rank) {
+    return picture.ranks[rank].silence_s.value_or(std::numeric_limits<double>::infinity());
+  };
+  for (std::size_t i = first; i < std::min(end, picture.ranks.size()); ++i) {
+    if (picture.ranks[i].line.empty()) continue;
+    if (!newest || silence(i) < silence(*newest)) newest = i;
+  }
+  return newest;
+}
 
 Result<Picture> picture_in(const json& object) {
   if (member(object, "schema") != "toprun.live/1") {

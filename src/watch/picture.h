@@ -21,7 +21,10 @@ struct Picture {
   struct Attempt {
     int attempt = 0;
     std::optional<WallTime> started, ended;
-    Outside what;  // why it failed, in one line; empty: it has not
+    Outside what;                           // why it failed, in one line; empty: it has not
+    Outside message = {};                   // … and with what words
+    std::optional<std::size_t> rank = {};   // the one that failed
+    std::vector<Outside> last_output = {};  // … and its last lines
   };
   struct Node {
     Outside name, location, logs;
@@ -34,19 +37,25 @@ struct Picture {
   struct Rank {
     RankState state = RankState::waits;
     std::optional<double> busy_cpus, memory_mib, silence_s, gpu_percent, gpu_memory_mib;
+    Outside line;  // the last of its output; empty: none
   };
 
-  Outside name, id, program, root, stage;
+  Outside name, id, title, program, root, stage;
+  Outside node_log;  // the folder of --node-log; empty: none
   int pid = 0;
   std::optional<WallTime> started, now;
+  std::optional<WallTime> limit;  // when its engine ends it
   int least_nodes = 1, most_nodes = 1;
   int attempt = 0, restarts = 0, max_restarts = 0, joined = 0;
-  std::vector<Outside> missing;  // the first ones
+  std::size_t spares = 0, lost_spares = 0;  // nodes
+  std::vector<Outside> missing;             // the first ones
   std::size_t missing_count = 0;
   view::Phases phases;
   view::Spreads slowest;
   std::optional<view::Awaited> awaited;
-  Outside hang;  // one line; empty: none, or it is over
+  Outside hang;                        // one line; empty: none, or it is over
+  Outside hang_what;                   // … who keeps the others waiting, alone
+  std::optional<WallTime> hang_since;  // unset: it was noticed by something else
   std::vector<Attempt> attempts;
   std::optional<int> exit_code;  // set: it is over
   std::vector<Message> messages;
@@ -57,6 +66,10 @@ struct Picture {
 
 inline constexpr std::size_t most_pictured_nodes = 262'144;
 inline constexpr std::size_t most_pictured_ranks = 1u << 22;
+
+// The rank whose output is the newest, among those whose last line is known.
+std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
+                                           std::size_t end);
 
 // Reads schema toprun.live/1. Error: it is something else, or beyond the limits.
 Result<Picture> picture_in(const nlohmann::json& object);

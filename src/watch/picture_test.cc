@@ -30,17 +30,22 @@ Run pictured_run() {
   failed.cause->rank = 2;
   failed.cause->node = "n1";
   failed.cause->exit_code = 7;
+  failed.cause->message = "ValueError: boom";
   view::AttemptRecord now = attempt(1);
   now.phases.join = 41ms;
   now.phases.first_collective = 2s;
   now.spreads.import = view::Spread{3, 1s, 3s, 2, "n1"};
   now.awaited = view::Awaited{true, 2, 3, 2, "n1"};
   now.hang.emplace();
+  now.hang->noticed = start + 90s;
   now.hang->after = 30s;
   now.hang->verdict.what = "rank 2 on n1 sleeps";
   run.record = {"a job", "n0", 4711, {}, 0, start, {}, {failed, now}, 1};
   run.id = "17";
-  run.program = "train.py";
+  run.record.title = "bigrun";
+  run.record.program = "train.py";
+  run.limit = start + 1h;
+  run.node_log = "/logs/17";
   run.stage = "running";
   run.least_nodes = 1;
   run.most_nodes = 2;
@@ -60,7 +65,7 @@ Board board() {
   board.started({1, 2, 1});
   meter::Node usage;
   usage.host = {16, 3.456, 2u << 20, 8u << 20, 1.54e6, std::nullopt};
-  usage.ranks = {{1.004, 3u << 20, 1'240ms, meter::Gpu{97, 5u << 20, 9u << 20}}, {}};
+  usage.ranks = {{1.004, 3u << 20, 1'240ms, meter::Gpu{97, 5u << 20, 9u << 20}, "step 7"}, {}};
   board.measured({0, 0, 2}, usage, steady - 300ms);
   return board;
 }
@@ -76,7 +81,10 @@ TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->name, "a job");
   EXPECT_EQ(read->id, "17");
+  EXPECT_EQ(read->title, "bigrun");
   EXPECT_EQ(read->program, "train.py");
+  EXPECT_EQ(read->limit, start + 1h);
+  EXPECT_EQ(read->node_log, "/logs/17");
   EXPECT_EQ(read->root, "n0");
   EXPECT_EQ(read->pid, 4711);
   EXPECT_EQ(read->stage, "running");
@@ -95,8 +103,11 @@ TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
   EXPECT_EQ(read->slowest.import->node, "n1");
   EXPECT_EQ(read->awaited->rank, 2);
   EXPECT_EQ(read->hang, "no rank has made progress for 30.0 s: rank 2 on n1 sleeps");
+  EXPECT_EQ(read->hang_what, "rank 2 on n1 sleeps");
+  EXPECT_EQ(read->hang_since, start + 60s);
   ASSERT_EQ(read->attempts.size(), 2u);
   EXPECT_EQ(read->attempts[0].what, "rank 2 on n1 ended with exit code 7");
+  EXPECT_EQ(read->attempts[0].message, "ValueError: boom");
   EXPECT_EQ(read->attempts[0].ended, start + 1min);
   EXPECT_EQ(read->attempts[1].what, "");
   EXPECT_EQ(read->exit_code, 0);
@@ -129,6 +140,20 @@ TEST(Picture, ShowsWhatRanksAndNodesUse) {
   EXPECT_EQ(read->ranks[0].gpu_memory_mib, 5);
   EXPECT_EQ(read->ranks[1].busy_cpus, std::nullopt);
   EXPECT_EQ(read->ranks[2].state, RankState::suspect);
+  EXPECT_EQ(read->ranks[0].line, "step 7");
+  EXPECT_EQ(read->ranks[1].line, "");
+}
+
+TEST(Picture, FindsWhoSpokeLast) {
+  Picture picture;
+  picture.ranks.resize(4);
+  EXPECT_EQ(newest_to_speak(picture, 0, 4), std::nullopt);
+  picture.ranks[0].line = picture.ranks[1].line = picture.ranks[2].line = "step 7";
+  picture.ranks[0].silence_s = 9;
+  picture.ranks[1].silence_s = 2;
+  picture.ranks[3].silence_s = 0;
+  EXPECT_EQ(newest_to_speak(picture, 0, 9), 1u);
+  EXPECT_EQ(newest_to_speak(picture, 2, 4), 2u);
 }
 
 TEST(Picture, OfARunWithoutPlacesIsEmpty) {

@@ -88,7 +88,7 @@ json columns_of(const std::vector<NodeFigures>& nodes, SteadyTime now) {
 json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& suspects) {
   std::string states;
   json cpu = json::array(), memory = json::array(), age = json::array(), gpu = json::array(),
-       gpu_memory = json::array();
+       gpu_memory = json::array(), line = json::array();
   for (const RankFigures& rank : ranks) {
     const meter::Rank& usage = rank.usage;
     states += static_cast<char>(rank.state);
@@ -98,6 +98,7 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
     const bool is_busy_known = usage.gpu && usage.gpu->percent;
     gpu.push_back(is_busy_known ? json(*usage.gpu->percent) : json(nullptr));
     gpu_memory.push_back(usage.gpu ? whole_mib(usage.gpu->memory_bytes) : json(nullptr));
+    line.push_back(usage.last_line.empty() ? json(nullptr) : json(usage.last_line));
   }
   for (const int rank : suspects) {
     const auto at = static_cast<std::size_t>(rank);
@@ -107,7 +108,8 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
   }
   return {{"state", std::move(states)},  {"cpu", std::move(cpu)},
           {"memory", std::move(memory)}, {"output_age", std::move(age)},
-          {"gpu", std::move(gpu)},       {"gpu_memory", std::move(gpu_memory)}};
+          {"gpu", std::move(gpu)},       {"gpu_memory", std::move(gpu_memory)},
+          {"line", std::move(line)}};
 }
 
 }  // namespace
@@ -126,16 +128,21 @@ json job_json(const Run& run, WallTime now) {
                                          run.missing.begin() + static_cast<std::ptrdiff_t>(named));
   return {{"name", record.job},
           {"id", run.id},
-          {"program", run.program},
+          {"title", record.title.empty() ? json(nullptr) : json(record.title)},
+          {"program", record.program},
           {"root", record.root_host},
           {"pid", record.root_pid},
           {"stage", run.stage},
           {"started", rfc3339(record.started)},
           {"now", rfc3339(now)},
+          {"limit", run.limit ? json(rfc3339(*run.limit)) : json(nullptr)},
+          {"node_log", run.node_log.empty() ? json(nullptr) : json(run.node_log)},
           {"nnodes", {run.least_nodes, run.most_nodes}},
           {"attempt", last.attempt},
           {"restarts", record.restarts},
           {"max_restarts", run.max_restarts},
+          {"spares", view::spares_json(record)},
+          {"lost_spares", view::lost_spares_json(record)},
           {"world", ranks_of(last.nodes)},
           {"joined", run.joined},
           {"missing", missing},

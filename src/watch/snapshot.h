@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,13 @@ inline constexpr std::size_t most_missing = 20;  // names
 // The run as its root knows it.
 struct Run {
   view::RunRecord record;
-  std::string id;       // the engine's, or the job's own
-  std::string program;  // the script, module or program
+  std::string id;  // the engine's, or the job's own
   std::string stage;
   int least_nodes = 1;
   int most_nodes = 1;
   int max_restarts = 0;
+  std::optional<WallTime> limit;          // when its engine ends it; unset: not known
+  std::string node_log;                   // the folder of --node-log; empty: none
   std::size_t joined = 0;                 // nodes
   std::vector<std::string> missing;       // nodes that are awaited, if the engine names them
   bool hangs = false;                     // the last attempt's hang goes on

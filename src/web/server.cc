@@ -243,7 +243,7 @@ Error not_there(const Place& place, const boost::system::error_code& error) {
       error == asio::error::address_in_use ? hosts::holder_of_port(place.port) : std::nullopt;
   return {
       fmt::format("cannot serve the job's page at {} port {}", place.address.text(), place.port),
-      holder ? *holder + " listens there" : error.message(),
+      holder ? holder->text() + " listens there" : error.message(),
       "--web without a port takes a free one"};
 }
 

@@ -105,8 +105,10 @@ Prefetch::Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job>
         const bool is_cached = reading->is_cached();
         return Found{std::nullopt, std::move(reading), is_cached};
       },
-      [this](const std::optional<Found>& found) {
-        heard(found.value_or(Found{Error{"its record", "its file system hangs", {}}}));
+      [this](const Pool::Answer<Found>& found) {
+        if (found) return heard(*found);
+        const std::string why = Pool::words_for(found.error(), finding_limit);
+        heard({Error{"its record", why, "see which file system hangs"}});
       });
 }
 
@@ -144,7 +146,7 @@ void Prefetch::read(std::shared_ptr<prefetch::Reading> reading) {
           reading->work(i);
           return true;
         },
-        [this](std::optional<bool>) { thread_ended(); });
+        [this](const Pool::Answer<bool>&) { thread_ended(); });
   }
 }
 
@@ -183,8 +185,9 @@ void Prefetch::record() {
   state_ = State::recording;
   pool_.run<Result<bool>>(
       recording_limit, [job = job_] { return make_record(*job); },
-      [this](const std::optional<Result<bool>>& made) {
-        recorded(made.value_or(fail("its record", "not made within the limit")));
+      [this](const Pool::Answer<Result<bool>>& made) {
+        if (made) return recorded(*made);
+        recorded(fail("its record", Pool::words_for(made.error(), recording_limit)));
       });
 }
 

@@ -186,7 +186,7 @@ std::string Staging::become_source() {
         offer(*share, scan(*job, path));
         return true;
       },
-      [](std::optional<bool>) {});
+      [](const Pool::Answer<bool>&) {});
   asio::co_spawn(io_, tell_progress(), end_of_task);
   return hex;
 }
@@ -230,7 +230,7 @@ void Staging::serve(stage::Visit visit) {
         stage::serve(std::move(*held), *share, key);
         return true;
       },
-      [](std::optional<bool>) {});
+      [](const Pool::Answer<bool>&) {});
 }
 
 asio::awaitable<Result<void>> Staging::settled(const rendezvous::StagePart& part) {

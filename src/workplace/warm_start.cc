@@ -121,7 +121,7 @@ asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<agent::ShimLink> shi
 asio::awaitable<Result<agent::Warmth>> WarmStart::asked(Ask ask) {
   auto answer = co_await pool_.answer<Result<agent::Warmth>>(std::move(ask), answer_limit);
   if (answer) co_return *std::move(answer);
-  co_return fail("the container does not answer");
+  co_return fail("the container does not answer", Pool::words_for(answer.error(), answer_limit));
 }
 
 std::shared_ptr<warm::Parent> WarmStart::parent() const {

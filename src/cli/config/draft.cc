@@ -37,10 +37,11 @@ constexpr std::string_view without_engine =
 # gpus-per-node = 8
 # time = "1:00:00"
 # account = "NAME"
+)";
 
-# What `--profile debug` adds:
-# [profile.debug]
-# nodes = 1
+constexpr std::string_view short_profile = R"(
+[profile.debug]  # with --profile debug
+nodes = 1
 # time = "0:30:00"
 )";
 
@@ -198,10 +199,8 @@ std::string jobs_text(const ClusterPicture& cluster, const std::vector<QueueSpan
   if (chosen != nullptr) text += usual_text(*chosen, cluster.choices);
   text += network_text(cluster.facts);
   const QueueSpans* const tests = for_tests(queues);
-  if (tests != nullptr && chosen != nullptr && tests != chosen) {
-    text += tests_text(*tests, *chosen);
-  }
-  return text;
+  const bool has_own = tests != nullptr && chosen != nullptr && tests != chosen;
+  return text + (has_own ? tests_text(*tests, *chosen) : std::string(short_profile));
 }
 
 // "#   a3: 4 nodes with 8 nvidia.com/gpu (H100) and 207 CPUs".
@@ -280,7 +279,7 @@ std::string pods_text(const ClusterPicture& cluster, const std::vector<QueueSpan
   text += "# container = \"docker://IMAGE\"  # toprun is in its PATH\n# nodes = 1\n";
   const QueueSpans* const chosen = usual(pools);
   text += chosen != nullptr ? gpus_line(*chosen) : "# gpus-per-node = 8\n";
-  return text + claims_text(choices.claims);
+  return text + claims_text(choices.claims) + std::string(short_profile);
 }
 
 }  // namespace
@@ -291,7 +290,8 @@ std::string config_draft(const ClusterPicture& cluster) {
   if (cluster.engine == "kubernetes" || cluster.engine == "runai") {
     return text + pods_text(cluster, queues);
   }
-  return text + (queues.empty() ? std::string(without_engine) : jobs_text(cluster, queues));
+  if (!queues.empty()) return text + jobs_text(cluster, queues);
+  return text + std::string(without_engine) + std::string(short_profile);
 }
 
 }  // namespace toprun::cli

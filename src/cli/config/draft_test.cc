@@ -44,7 +44,7 @@ using Lines = std::vector<std::string>;
 
 TEST(ConfigDraft, WithoutAnEngineNothingIsSet) {
   const std::string text = config_draft({});
-  EXPECT_EQ(settings(text), Lines{});
+  EXPECT_EQ(settings(text), (Lines{"[profile.debug]", "nodes = 1"}));
   EXPECT_NE(text.find("no engine answered"), text.npos);
 }
 
@@ -86,7 +86,7 @@ TEST(ConfigDraft, NodesThatDifferAreLeftToTheUser) {
   cluster.machines.partitions = {partition("all", true, 0)};
   add_nodes(cluster.machines, 1, "all", 4);
   add_nodes(cluster.machines, 1, "all", 8);
-  EXPECT_EQ(settings(config_draft(cluster)), Lines{});
+  EXPECT_EQ(settings(config_draft(cluster)), (Lines{"[profile.debug]", "nodes = 1"}));
   EXPECT_NE(config_draft(cluster).find("4 to 8 GPUs"), std::string::npos);
 }
 
@@ -108,8 +108,8 @@ ClusterPicture pods() {
 
 TEST(ConfigDraft, PodsHaveAnOperatorAndClaims) {
   const std::string text = config_draft(pods());
-  EXPECT_EQ(settings(text),
-            (Lines{"on = \"kubernetes\"", "operator = \"trainjob\"", "gpus-per-node = 8"}));
+  EXPECT_EQ(settings(text), (Lines{"on = \"kubernetes\"", "operator = \"trainjob\"",
+                                   "gpus-per-node = 8", "[profile.debug]", "nodes = 1"}));
   for (const char* said :
        {"#   in no pool: 1 node with 64 CPUs\n",
         "#   a3: 2 nodes with 8 nvidia.com/gpu (H100) and 64 CPUs; 1 node cordoned\n",
@@ -121,7 +121,8 @@ TEST(ConfigDraft, PodsHaveAnOperatorAndClaims) {
   }
   ClusterPicture refused;
   refused.engine = "kubernetes";
-  EXPECT_EQ(settings(config_draft(refused)), Lines{"on = \"kubernetes\""});
+  EXPECT_EQ(settings(config_draft(refused)),
+            (Lines{"on = \"kubernetes\"", "[profile.debug]", "nodes = 1"}));
 }
 
 ClusterPicture runai() {
@@ -132,7 +133,7 @@ ClusterPicture runai() {
 
 TEST(ConfigDraft, OfRunaiAFormToFillIn) {
   const std::string text = config_draft(runai());
-  EXPECT_EQ(settings(text), Lines{"on = \"runai\""});
+  EXPECT_EQ(settings(text), (Lines{"on = \"runai\"", "[profile.debug]", "nodes = 1"}));
   EXPECT_NE(text.find("# project = \"NAME\"\n"), text.npos) << text;
   EXPECT_EQ(text.find("namespace"), text.npos) << text;
 }

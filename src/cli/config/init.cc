@@ -7,7 +7,7 @@
 
 #include "base/console.h"
 #include "base/fd.h"
-#include "base/files.h"
+#include "base/named_file.h"
 #include "base/print.h"
 #include "cli/config/draft.h"
 #include "config/config_search.h"
@@ -27,13 +27,13 @@ ClusterPicture ask(const Environment& environment) {
   ClusterPicture cluster;
   const auto queue = scheduler::find_queue(environment);
   if (!queue) {
-    say(queue.error().line() + ": the file is a form to fill in");
+    say("warning: " + queue.error().line());
     return cluster;
   }
   cluster.engine = (*queue)->engine();
   auto machines = (*queue)->machines();
   if (!machines) {
-    say(machines.error().line() + ": the file is a form to fill in");
+    say("warning: " + machines.error().line());
     return cluster;
   }
   cluster.machines = *std::move(machines);
@@ -49,7 +49,7 @@ ClusterPicture ask(const Environment& environment) {
 }
 
 std::unexpected<Error> is_there_already(const std::string& path) {
-  return usage(path, "it is there already", "--force replaces it, --output - only prints");
+  return usage(path, "it is there already", "--force replaces it, -o - only prints");
 }
 
 // The file is created in one step, so that only one of two calls at once succeeds, and then filled.
@@ -57,9 +57,9 @@ Result<void> write(const InitOptions& options, const std::string& text) {
   if (!options.force) {
     const Fd file(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file && errno == EEXIST) return is_there_already(options.output);
-    if (!file) return fail_errno("cannot write " + options.output, "--output - only prints");
+    if (!file) return fail_errno("cannot write " + options.output, "-o - only prints");
   }
-  auto written = replace_file(options.output, text);
+  auto written = write_named_file(options.output, text);
   if (!written && !options.force) ::unlink(options.output.c_str());
   return written;
 }
@@ -71,10 +71,13 @@ int init(const InitOptions& options, const Environment& environment) {
   if (!is_printed && !options.force && std::filesystem::exists(status)) {
     return give_up(is_there_already(options.output).error());  // before the engine is asked
   }
-  const std::string text = config_draft(ask(environment));
+  const ClusterPicture cluster = ask(environment);
+  const std::string text = config_draft(cluster);
   if (is_printed) return print_bytes(text);
   if (const auto written = write(options, text); !written) return give_up(written.error());
-  say(fmt::format("{} is written; toprun config show submit says what counts now", options.output));
+  say(fmt::format(
+      "wrote {}{}; toprun config show submit says what counts now", options.output,
+      cluster.machines.nodes.empty() ? ", a form to fill in: no cluster answered" : ""));
   return 0;
 }
 

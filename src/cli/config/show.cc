@@ -57,8 +57,10 @@ void add_rows(std::vector<ShownOption>& rows, const options::Flag& flag,
   }
   if (rows.size() > before) return;
   if (const auto set = config::variable_for(flag, command, environment)) {
-    rows.push_back(
-        {options::key_of(flag), {set->value.empty() ? "true" : set->value}, "variable", set->name});
+    const bool is_shown_as_given = flag.is_switch() && !set->value.empty();
+    const std::string value =
+        is_shown_as_given ? set->value : config::shown_value({&flag, set->value});
+    rows.push_back({options::key_of(flag), {value}, "variable", set->name});
   } else if (!flag.default_value.empty()) {
     rows.push_back({options::key_of(flag), {std::string(flag.default_value)}, "default", {}});
   }
@@ -76,7 +78,8 @@ std::string profile_text(const ShownConfig& shown) {
   const auto names = profiles_of(shown.config);
   if (names.empty()) return {};
   const std::string known = printable(join(names, ", "));
-  if (!shown.profile) return fmt::format("no profile, of {}\n\n", known);
+  if (!shown.profile)
+    return fmt::format("no profile is used; --profile NAME chooses: {}\n\n", known);
   return fmt::format("profile {}, by {}, among {}\n\n", printable(shown.profile->name),
                      printable(shown.profile->source), known);
 }

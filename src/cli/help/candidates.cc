@@ -8,6 +8,9 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "config/config_search.h"
+#include "jobs/job_files.h"
+#include "jobs/job_told.h"
+#include "jobs/known_job.h"
 #include "options/flags.h"
 #include "scheduler/queue.h"
 
@@ -20,6 +23,9 @@ using Row = options::CommandText::Row;
 
 constexpr const char* engine_timeout_s = "2";  // somebody waits with a finger on the Tab key
 constexpr std::string_view script_operand = "SCRIPT";
+constexpr std::string_view host_list = "HOSTS";
+constexpr std::size_t most_jobs = 1'000;
+constexpr std::size_t most_described = 50;  // each by reading its report
 
 const Option* find_option(const options::CommandText& command, std::string name) {
   if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
@@ -56,6 +62,7 @@ std::size_t count_operands(const options::CommandText& command,
 Kind kind_of(std::string_view form) {
   if (form.starts_with("ID")) return Kind::jobs;
   if (form.starts_with("PARTITION")) return Kind::partitions;
+  if (form == host_list) return Kind::hosts;
   return form == "PROFILE" ? Kind::profiles : Kind::files;
 }
 
@@ -63,7 +70,8 @@ Wanted value_of(std::string_view form, std::string stem, std::string_view typed)
   Wanted out{kind_of(form), {}, std::move(stem), {}};
   for (const std::string_view choice : options::choices(form)) out.choices.emplace_back(choice);
   if (!out.choices.empty()) out.kind = Kind::choices;
-  const std::size_t comma = form.contains(",...") ? typed.rfind(',') : std::string_view::npos;
+  const bool is_list = form.contains(",...") || form == host_list;
+  const std::size_t comma = is_list ? typed.rfind(',') : std::string_view::npos;
   const std::size_t start = comma == std::string_view::npos ? 0 : comma + 1;
   out.stem += typed.substr(0, start);
   out.typed = typed.substr(start);
@@ -85,26 +93,64 @@ Environment impatient(Environment environment) {
   return environment;
 }
 
-std::vector<Row> job_rows(const Environment& environment) {
+std::vector<Row> queued_rows(const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return {};
   const auto jobs = (*queue)->jobs(::getuid());
   if (!jobs) return {};
   std::vector<Row> rows;
-  for (const scheduler::Job& job : *jobs) {
+  for (const scheduler::Job& job : jobs->jobs) {
     rows.push_back({job.id, fmt::format("{}, {}", job.name, lower(job.state_word))});
   }
   return rows;
 }
 
-std::vector<Row> partition_rows(const Environment& environment) {
+// "train, failed, exit code 1: …".
+std::string described(const jobs::FoundFiles& found) {
+  const jobs::JobTold told = jobs::told(jobs::forgotten_job(found));
+  if (told.name.empty() || told.words.empty()) return told.name + told.words;
+  return told.name + ", " + told.words;
+}
+
+// Also those whose files are in this folder though the engine has forgotten them; the latest first.
+std::vector<Row> job_rows(const Environment& environment) {
+  std::vector<Row> rows = queued_rows(environment);
+  std::vector<jobs::FoundFiles> left = jobs::all_files(jobs::likely_folders({}));
+  std::ranges::sort(left, [](const auto& a, const auto& b) { return natural_less(b.id, a.id); });
+  std::size_t reports = 0;
+  for (const jobs::FoundFiles& found : left) {
+    if (rows.size() == most_jobs) break;
+    if (std::ranges::find(rows, found.id, &Row::left) != rows.end()) continue;
+    const std::string text = ++reports <= most_described ? described(found) : std::string();
+    rows.push_back({found.id, text.empty() ? "its files are here" : text});
+  }
+  return rows;
+}
+
+std::optional<scheduler::Machines> machines_in(const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
-  if (!queue) return {};
-  const auto machines = (*queue)->machines();
-  if (!machines) return {};
+  if (!queue) return std::nullopt;
+  auto machines = (*queue)->machines();
+  if (!machines) return std::nullopt;
+  return *std::move(machines);
+}
+
+std::vector<Row> partition_rows(const Environment& environment) {
   std::vector<Row> rows;
+  const auto machines = machines_in(environment);
+  if (!machines) return rows;
   for (const scheduler::Partition& partition : machines->partitions) {
     rows.push_back({partition.name, partition.is_default ? "the default" : ""});
+  }
+  return rows;
+}
+
+std::vector<Row> host_rows(const Environment& environment) {
+  std::vector<Row> rows;
+  const auto machines = machines_in(environment);
+  if (!machines) return rows;
+  for (const scheduler::ClusterNode& node : machines->nodes) {
+    rows.push_back({node.name, node.idle ? "idle" : node.usable ? "in use" : "not usable"});
   }
   return rows;
 }
@@ -135,6 +181,8 @@ std::vector<Row> rows_of(const options::CommandText& command, const Wanted& what
       return job_rows(environment);
     case Kind::partitions:
       return partition_rows(environment);
+    case Kind::hosts:
+      return host_rows(environment);
     case Kind::profiles:
       return profile_rows(environment);
   }

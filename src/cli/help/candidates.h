@@ -16,6 +16,7 @@ struct Wanted {
     choices,
     jobs,
     partitions,
+    hosts,
     profiles,
   };
   Kind kind = Kind::files;

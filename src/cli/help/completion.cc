@@ -35,11 +35,19 @@ std::string bash_script(std::string_view command, const std::string& ask) {
   local IFS=$'\n' current=${{COMP_WORDS[COMP_CWORD]}}
   COMPREPLY=($({1} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
   COMPREPLY=("${{COMPREPLY[@]%%$'\t'*}}")
-  # The first word may be a verb or a script.
-  (( COMP_CWORD == 1 )) && [[ -n $current && $current != -* ]] &&
-    COMPREPLY+=($(compgen -f -- "$current"))
+  # The first word may be a verb or a script. Beside a verb readline is not told that words are
+  # files: it would make logs/ of logs, where there is such a folder.
+  (( COMP_CWORD == 1 )) && [[ -n $current && $current != -* ]] || return 0
+  local verbs=$'\n'"${{COMPREPLY[*]}}"$'\n' file
+  for file in $(compgen -f -- "$current"); do
+    [[ $verbs == *$'\n'"$file"$'\n'* ]] && continue
+    [[ -d $file && ${{#COMPREPLY[@]}} -gt 0 ]] && file+=/
+    COMPREPLY+=("$file")
+  done
+  [[ $verbs == $'\n\n' ]] && compopt -o filenames 2>/dev/null
+  return 0
 }}
-complete -o default -o filenames -F _{0} {0}
+complete -o default -F _{0} {0}
 )",
                      command, ask);
 }
@@ -53,7 +61,7 @@ _{0}() {{
   shown=("${{(@)lines/$'\t'/  -- }}")
   lines=("${{(@)lines%%$'\t'*}}")
   (( $#lines )) && compadd -l -d shown -a lines
-  (( $#lines && CURRENT > 2 )) || _files
+  (( $#lines && CURRENT > 2 )) || _files -F lines
 }}
 compdef _{0} {0}
 )",
@@ -61,9 +69,17 @@ compdef _{0} {0}
 }
 
 std::string fish_script(std::string_view command, const std::string& ask) {
-  return fmt::format(
-      "complete -c {0} -a '({1} (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'\n",
-      command, ask);
+  return fmt::format(R"(function __{0}_offers
+  set -g __{0}_lines ({1} (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  test (count $__{0}_lines) -gt 0
+end
+function __{0}_is_first
+  test (count (commandline -opc)) -eq 1
+end
+complete -c {0} -n '__{0}_is_first; and __{0}_offers' -a '$__{0}_lines'
+complete -c {0} -n 'not __{0}_is_first; and __{0}_offers' -f -a '$__{0}_lines'
+)",
+                     command, ask);
 }
 
 std::string tcsh_script(std::string_view command, bool called_torchrun) {
@@ -99,6 +115,12 @@ int print_verbs(std::string_view family, std::string_view typed) {
   return print(candidate_lines(rows, {}, typed));
 }
 
+// What stands behind help and the words before the typed one: verbs.
+int print_verbs_for_help(Words before, std::string_view typed) {
+  if (before.size() > 1) return 0;
+  return print_verbs(before.empty() ? "" : before.front(), typed);
+}
+
 int answer(Words words) {
   if (words.empty()) return 0;
   const auto asked = find_verb(words.first(words.size() - 1));
@@ -106,7 +128,14 @@ int answer(Words words) {
     const std::string_view family = options::line_of(asked->verb->command).name;
     return asked->arguments.empty() ? print_verbs(family, words.back()) : 0;
   }
+  if (asked && asked->verb->command == Command::help) {
+    return print_verbs_for_help(asked->arguments, words.back());
+  }
   if (asked) {
+    // bench is a verb and has verbs.
+    if (asked->arguments.empty()) {
+      print_verbs(options::line_of(asked->verb->command).name, words.back());
+    }
     return print_candidates(command_text(asked->verb->command),
                             words.last(asked->arguments.size() + 1));
   }

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <vector>
 
+#include "agent/finding.h"
 #include "base/error.h"
 #include "doctor/report.h"
 #include "run/restarts.h"
@@ -77,12 +78,42 @@ const std::vector<ExitCode>& codes_of_others() {
 
 const std::vector<ExitCode>& codes_of_compare() {
   static const std::vector<ExitCode> codes = {
-      {"0", "nothing became slower, or nothing could be judged, which a line on stderr says"},
-      {code_text(exit_failure),
-       "something became slower by more than its spread, or with --fail-below by more than that "
-       "allows"},
-      {code_text(exit_usage), "the command line or a file that it names is wrong"},
+      {"0", "nothing was found to be slower; a line on stderr says what could not be judged"},
+      {code_text(exit_failure), "the output could not be written"},
+      {code_text(exit_usage),
+       "the command line or a file that it names is wrong, or the two have no row in common"},
+      {code_text(agent::exit_found),
+       "something became slower by more than its spread, or where that is not known by more than "
+       "a quarter, or with --fail-below by more than that allows"},
   };
+  return codes;
+}
+
+// A launch whose ranks are toprun's own.
+std::vector<ExitCode> codes_of_measurement(std::string_view found) {
+  return {
+      {"0", "it was measured, and nothing was found"},
+      {code_text(exit_failure),
+       "it could not be measured: a rank stalled or was lost, nodes did not meet"},
+      {code_text(exit_usage), "the command line is wrong, or asks for what the job does not have"},
+      {code_text(agent::exit_found), found},
+      {code_text(exit_preempted), "Slurm preempted or requeued the job"},
+      {code_text(scheduler::exit_time_limit), "the job's time limit was reached"},
+      {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),
+       "interrupted (Ctrl-C), or told to terminate"},
+  };
+}
+
+const std::vector<ExitCode>& codes_of_bench() {
+  static const std::vector<ExitCode> codes = codes_of_measurement(
+      "something was found: busbw below --expect-busbw, nodes with which it hangs (--bisect), or "
+      "wrong elements");
+  return codes;
+}
+
+const std::vector<ExitCode>& codes_of_pairs() {
+  static const std::vector<ExitCode> codes =
+      codes_of_measurement("something was found: a node, uplink or link is slow, or hangs");
   return codes;
 }
 
@@ -112,10 +143,12 @@ std::span<const ExitCode> exit_codes(options::Command command) {
   using options::Command;
   switch (command) {
     case Command::run:
-    case Command::bench:
-    case Command::bench_pairs:
     case Command::torchrun:
       return codes_of_run();
+    case Command::bench:
+      return codes_of_bench();
+    case Command::bench_pairs:
+      return codes_of_pairs();
     case Command::submit:
       return codes_of_submit();
     case Command::shell:

@@ -74,14 +74,30 @@ std::string with_default_and_variable(const options::Flag& flag, options::Comman
   return out;
 }
 
+// They launch ranks of toprun's own, and have options for the measurement besides the launch's.
+bool is_measurement(options::Command command) {
+  return command == options::Command::bench || command == options::Command::bench_pairs;
+}
+
 // What starts or submits has many options; those of other verbs stand together.
 bool has_sections(options::Command command) {
-  return options::ends_at_first_operand(command);
+  return options::ends_at_first_operand(command) || is_measurement(command);
+}
+
+// Of a verb that also takes options of the launch, its own come first.
+std::vector<Heading> headings_of(options::Command command) {
+  std::vector<Heading> sorted(headings.begin(), headings.end());
+  if (!options::ends_at_first_operand(command)) {
+    std::ranges::stable_partition(
+        sorted, [](const Heading& heading) { return heading.group == options::Group::of_verb; });
+  }
+  if (is_measurement(command)) sorted.front().title = "The measurement";
+  return sorted;
 }
 
 std::vector<options::CommandText::Options> options_of(options::Command command) {
   std::vector<options::CommandText::Options> sections;
-  for (const Heading& heading : headings) {
+  for (const Heading& heading : headings_of(command)) {
     std::vector<options::CommandText::Option> options;
     for (const options::Flag& flag : options::all_flags()) {
       if (flag.group != heading.group || !options::knows(command, flag)) continue;
@@ -176,7 +192,7 @@ std::vector<Table> tables_after(options::Command command) {
   using options::Command;
   if (is_family(command)) return {};
   std::vector<Table> tables;
-  if (has_sections(command) && command != Command::shell) {
+  if (options::ends_at_first_operand(command) && command != Command::shell) {
     tables.push_back({"Which Python", pythons()});
   }
   if (command == Command::topo_order) {

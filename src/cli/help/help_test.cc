@@ -90,5 +90,29 @@ TEST(Help, TellsEveryExitCode) {
   }
 }
 
+// Two hundred lines of launch options stood before them.
+TEST(Help, AVerbsOwnOptionsComeFirst) {
+  using options::Command;
+  for (const auto& [command, own] : {std::pair(Command::bench, "-b, --minbytes"),
+                                     {Command::bench_pairs, "--rounds"},
+                                     {Command::topo_order, "--stable"}}) {
+    const std::string text = full_help(command);
+    EXPECT_LT(text.find(fmt::format("  {} ", own)), text.find("\n  --hosts ")) << text;
+  }
+  const std::string brief = short_help(Command::bench);
+  EXPECT_LT(brief.find("--save"), brief.find("--nproc-per-node N"));
+  EXPECT_NE(full_help(Command::bench).find("\nThe measurement:\n  -b, --minbytes "),
+            std::string::npos);
+  EXPECT_EQ(full_help(Command::bench).find("Which Python"), std::string::npos);
+}
+
+TEST(Help, TellsTheExitCodeOfAFinding) {
+  using options::Command;
+  for (const Command command : {Command::bench, Command::bench_pairs, Command::bench_compare}) {
+    const std::string text = full_help(command);
+    EXPECT_NE(text.find("\n  3  ", text.find("\nExit codes:\n")), text.npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace toprun::cli

@@ -4,6 +4,7 @@
 #include <ares.h>
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
+#include <mbedtls/version.h>
 #include <pcre2.h>
 #include <sodium.h>
 #include <toml++/impl/version.h>
@@ -59,6 +60,7 @@ std::vector<Library> stated() {
       {"libmunge", {}, "LGPL-3.0-or-later", "https://dun.github.io/munge", {}},
       {"yaml-cpp", {}, "MIT", "https://github.com/jbeder/yaml-cpp", {}},
       {"PCRE2", pcre2, "BSD-3-Clause", "https://www.pcre.org", {}},
+      {"Mbed TLS", MBEDTLS_VERSION_STRING, "Apache-2.0", "https://www.trustedfirmware.org", {}},
       {"fmt", fmts, "MIT", "https://fmt.dev", {}},
       {"nlohmann-json", json, "MIT", "https://json.nlohmann.me", {}},
       {"toml++", toml, "MIT", "https://marzer.github.io/tomlplusplus", {}},

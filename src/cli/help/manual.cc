@@ -13,20 +13,30 @@ namespace {
 
 using options::Command;
 
-std::string manual_head() {
+// man-pages(7): NAME, SYNOPSIS, DESCRIPTION.
+std::string manual_of_a_launch() {
+  const options::CommandText launch = command_text(Command::run);
   return fmt::format(
       ".TH TOPRUN 1 \"\" \"toprun {}\" \"User commands\"\n"
-      ".SH NAME\ntoprun \\- start distributed PyTorch jobs\n",
-      version);
+      ".SH NAME\ntoprun \\- start distributed PyTorch jobs\n"
+      ".SH SYNOPSIS\n{}.br\n.B toprun\nVERB [OPTIONS] [WORDS...]\n"
+      ".SH DESCRIPTION\n{}",
+      version, options::manual_synopsis(launch), options::manual_text(launch));
+}
+
+std::string manual_of(Command verb) {
+  const options::CommandText text = command_text(verb);
+  return fmt::format(".SS {}\n{}{}", text.name, options::manual_synopsis(text),
+                     options::manual_text(text));
 }
 
 }  // namespace
 
 Result<int> run_man(const options::Call&) {
-  std::string page = manual_head();
+  std::string page = manual_of_a_launch() + ".SH VERBS\n";
   for (const options::CommandLine& line : options::command_lines()) {
-    if (line.command == Command::torchrun) continue;
-    page += options::manual_section(command_text(line.command));
+    if (line.command == Command::torchrun || line.command == Command::run) continue;
+    page += manual_of(line.command);
   }
   return print(page);
 }

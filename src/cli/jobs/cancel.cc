@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 
 #include "base/console.h"
 #include "base/print.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "jobs/job_told.h"
 #include "jobs/job_words.h"
 #include "pods/kept_runs.h"
 
@@ -24,19 +26,47 @@ using scheduler::Job;
 
 enum class Left { running, remains };
 
+// A job that can be cancelled, and where its story is kept.
+struct Target {
+  std::string id;
+  Left left = Left::running;
+  std::vector<std::string> folders;
+};
+
+// Of an array's tasks that wait together, the array's.
+std::vector<std::string> story_folders(const scheduler::Queue& queue,
+                                       const std::vector<Job>& jobs) {
+  std::vector<std::string> folders;
+  for (const Job& job : jobs) {
+    if (has_ended(job.state)) continue;
+    const auto files = jobs::files_of(queue, job);
+    if (!files) continue;
+    const std::filesystem::path folder = files->folder;
+    folders.push_back(has_several_tasks(job) ? (folder.parent_path() / job.array).string()
+                                             : folder.string());
+  }
+  return folders;
+}
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
-Result<Left> check(const scheduler::Queue& queue, const std::string& text,
-                   const std::string& signal) {
+Result<Target> check(const scheduler::Queue& queue, const std::string& text,
+                     const std::string& signal) {
   const auto jobs = jobs::jobs_of(queue, text);
-  if (!jobs) return std::unexpected(jobs.error());
+  if (!jobs) {
+    const auto forgotten = jobs::forgotten_jobs(queue, text);
+    if (forgotten.empty()) return std::unexpected(jobs.error());
+    return fail(jobs::forgotten_text(forgotten.back(), &queue));
+  }
   const auto is_over = [](const Job& job) { return has_ended(job.state); };
-  if (!std::ranges::all_of(*jobs, is_over)) return Left::running;
-  if (queue.keeps_what_has_ended() && signal.empty()) return Left::remains;
+  if (!std::ranges::all_of(*jobs, is_over)) {
+    return Target{text, Left::running, story_folders(queue, *jobs)};
+  }
+  if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, Left::remains, {}};
   const Job& last = jobs->back();
-  return fail(
-      fmt::format("job {} has already ended", text),
-      jobs::end_text(queue, last) + (last.ended ? " at " + jobs::time_text(*last.ended) : ""));
+  return fail(fmt::format("job {} has already ended", text),
+              jobs::told(jobs::known_job(queue, last)).words +
+                  (last.ended ? fmt::format(" (at {})", jobs::time_text(*last.ended)) : ""));
 }
 
 // The job's owner, if that is the reason why it cannot be ended.
@@ -89,18 +119,33 @@ std::string done_text(std::vector<std::string> ids, const std::vector<std::strin
   return join(parts, "; ");
 }
 
+// Slurm would not tell who did it. A job of which toprun has no folder has no story.
+void keep_story(const std::vector<Target>& targets, const std::vector<std::string>& ids,
+                const jobs::JobStory::Act& act) {
+  for (const Target& target : targets) {
+    if (std::ranges::find(ids, target.id) == ids.end()) continue;
+    for (const std::string& folder : target.folders) {
+      if (!jobs::is_there(folder)) continue;
+      const auto kept = jobs::add_to_story(folder, jobs::cancel_line(act));
+      if (!kept) say(kept.error().line());
+    }
+  }
+}
+
 Result<int> cancel_in(const scheduler::Queue& queue, const Call& call,
                       const std::vector<std::string>& wanted, const std::string& signal) {
+  std::vector<Target> targets;
   std::vector<std::string> good, remains;
   int code = 0;
   for (const std::string& id : wanted) {
-    const auto checked = check(queue, id, signal);
+    auto checked = check(queue, id, signal);
     if (!checked) {
       code = give_up(checked.error());
       continue;
     }
     good.push_back(id);
-    if (*checked == Left::remains) remains.push_back(id);
+    if (checked->left == Left::remains) remains.push_back(id);
+    targets.push_back(*std::move(checked));
   }
   if (good.empty()) return code;
   for (const auto& [addressee, ids] : by_addressee(queue, good, signal)) {
@@ -111,8 +156,11 @@ Result<int> cancel_in(const scheduler::Queue& queue, const Call& call,
       if (printed != 0) return printed;
       continue;
     }
+    const jobs::JobStory::Act act{jobs::own_name(call.environment),
+                                  std::chrono::system_clock::now()};
     const auto done = queue.execute(*command);
     if (!done) return refused(queue, ids, done.error());
+    if (signal.empty()) keep_story(targets, ids, act);
     say(done_text(ids, remains, signal));
   }
   return code;

@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/json_text.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "jobs/job_told.h"
 #include "jobs/job_words.h"
 #include "jobs/waiting.h"
 
@@ -20,16 +23,18 @@ using nlohmann::json;
 using scheduler::Job;
 using scheduler::JobState;
 
-Result<std::vector<Job>> asked_for(const scheduler::Queue& queue, const std::string& text) {
-  return text.empty() ? queue.jobs(::getuid()) : jobs::jobs_of(queue, text);
+Result<scheduler::JobList> asked_for(const scheduler::Queue& queue, const std::string& text) {
+  if (text.empty()) return queue.jobs(::getuid());
+  auto jobs = jobs::jobs_of(queue, text);
+  if (!jobs) return std::unexpected(jobs.error());
+  return scheduler::JobList{*std::move(jobs), {}};
 }
 
 std::string text_of(const scheduler::Queue& queue, const Job& job,
                     const std::vector<std::string>& lines) {
   std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
   if (lines.empty()) {
-    const std::string words = queue.state_words(job.state_word);
-    text += words.empty() ? printable(job.state_word) : words;
+    text += jobs::told(jobs::known_job(queue, job)).words;
     if (job.started) text += ", started at " + jobs::time_text(*job.started);
     const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
     if (!progress.empty()) text += "; " + progress;
@@ -50,6 +55,14 @@ json json_of(const scheduler::Queue& queue, const Job& job, const std::vector<Jo
   return out;
 }
 
+// Of a job that only its files still tell of.
+Result<int> tell_of_forgotten(const std::vector<jobs::KnownJob>& known,
+                              const scheduler::Queue& queue) {
+  std::string text;
+  for (const jobs::KnownJob& job : known) text += jobs::forgotten_text(job, &queue) + '\n';
+  return print(text);
+}
+
 }  // namespace
 
 Result<int> run_eta(const options::Call& call) {
@@ -59,18 +72,25 @@ Result<int> run_eta(const options::Call& call) {
       id.empty() ? scheduler::find_queue(environment) : jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto jobs = asked_for(**queue, id);
-  if (!jobs) return std::unexpected(jobs.error());
+  if (!jobs) {
+    const auto forgotten = jobs::forgotten_jobs(**queue, id);
+    if (forgotten.empty() || call.has(FlagId::json)) return std::unexpected(jobs.error());
+    return tell_of_forgotten(forgotten, **queue);
+  }
   const auto starts =
       (*queue)->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt);
   if (!starts) return std::unexpected(starts.error());
-  const auto all = (*queue)->jobs(std::nullopt);
+  const bool are_compared = std::ranges::any_of(jobs->jobs, jobs::needs_others);
+  const auto all = are_compared ? (*queue)->jobs(std::nullopt) : scheduler::JobList();
   if (!all) return std::unexpected(all.error());
+  for (const std::string& line : jobs->untold) say(line);
   const WallTime now = std::chrono::system_clock::now();
   std::string text;
   json list = json::array();
-  for (const Job& job : *jobs) {
+  for (const Job& job : jobs->jobs) {
     if (id.empty() && job.state != JobState::pending) continue;
-    const auto lines = jobs::lines_of(jobs::waiting(**queue, job, *starts, *all, now), job, now);
+    const auto lines =
+        jobs::lines_of(jobs::waiting(**queue, job, *starts, all->jobs, now), job, now);
     text += text_of(**queue, job, lines);
     list.push_back(json_of(**queue, job, *starts, lines));
   }

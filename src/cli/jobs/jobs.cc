@@ -2,12 +2,16 @@
 
 #include <unistd.h>
 
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/json_text.h"
 #include "base/look.h"
 #include "base/print.h"
+#include "base/text.h"
+#include "jobs/glance.h"
 #include "jobs/job_words.h"
 #include "jobs/recent.h"
 
@@ -19,9 +23,41 @@ using options::FlagId;
 
 constexpr std::size_t most_ended = 20;
 
-std::string jobs_json(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs) {
+using Glances = std::map<std::string, jobs::Glance>;
+
+std::string words_of(const scheduler::Queue& queue, const scheduler::Job& job) {
+  return jobs::told(jobs::without_files(queue, job)).words;
+}
+
+// Empty where the files do not answer, or it would only repeat the column ST.
+std::string status_of(const scheduler::Queue& queue, const scheduler::Job& job,
+                      const Glances& glances) {
+  if (!jobs::is_looked_at(job, ::getuid())) {
+    std::string words = words_of(queue, job);
+    return job.state_code.empty() && words == lower(job.state_word) ? std::string() : words;
+  }
+  const auto glance = glances.find(job.id);
+  return glance == glances.end() ? std::string() : jobs::text_of(glance->second);
+}
+
+nlohmann::json json_of(const scheduler::Queue& queue, const scheduler::Job& job,
+                       const Glances& glances) {
+  nlohmann::json out = jobs::job_json(queue, job);
+  const auto glance = glances.find(job.id);
+  const bool known = glance != glances.end();
+  const std::string words = known                                 ? glance->second.words
+                            : jobs::is_looked_at(job, ::getuid()) ? std::string()
+                                                                  : words_of(queue, job);
+  out["told"] = words.empty() ? nlohmann::json(nullptr) : nlohmann::json(words);
+  const bool printed = known && !glance->second.line.empty();
+  out["last_line"] = printed ? nlohmann::json(glance->second.line) : nlohmann::json(nullptr);
+  return out;
+}
+
+std::string jobs_json(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs,
+                      const Glances& glances) {
   nlohmann::json list = nlohmann::json::array();
-  for (const scheduler::Job& job : jobs) list.push_back(jobs::job_json(queue, job));
+  for (const scheduler::Job& job : jobs) list.push_back(json_of(queue, job, glances));
   const nlohmann::json document = {
       {"schema", "toprun.jobs/1"}, {"engine", queue.engine()}, {"jobs", std::move(list)}};
   return json_text(document, 2) + '\n';
@@ -33,10 +69,14 @@ Result<int> print_jobs(const Call& call) {
   const auto jobs = (*queue)->jobs(
       call.has(FlagId::all) ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
   if (!jobs) return std::unexpected(jobs.error());
-  if (call.has(FlagId::json)) return print_bytes(jobs_json(**queue, *jobs));
-  const int code =
-      print(jobs::jobs_table(**queue, *jobs, look_of(STDOUT_FILENO, call.environment)));
-  if (jobs->empty() && !call.has(FlagId::all)) {
+  for (const std::string& line : jobs->untold) say(line);
+  const Glances glances = jobs::glances(**queue, jobs->jobs, ::getuid());
+  if (call.has(FlagId::json)) return print_bytes(jobs_json(**queue, jobs->jobs, glances));
+  std::vector<std::string> status;
+  for (const scheduler::Job& job : jobs->jobs) status.push_back(status_of(**queue, job, glances));
+  const int code = print(
+      jobs::jobs_table(**queue, jobs->jobs, status, look_of(STDOUT_FILENO, call.environment)));
+  if (jobs->jobs.empty() && !call.has(FlagId::all)) {
     say("no job of yours waits or runs; --all shows everybody's, toprun status ID one that ended");
   }
   return code;

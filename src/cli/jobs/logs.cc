@@ -4,7 +4,9 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/follow.h"
+#include "jobs/job_told.h"
 #include "jobs/job_words.h"
+#include "jobs/latest.h"
 #include "jobs/log_tail.h"
 #include "jobs/remainder.h"
 #include "pods/kept_runs.h"
@@ -26,6 +28,7 @@ struct LogsOptions {
 
 // A job's files and the name of the job in front of their lines, if there are several.
 struct Found {
+  std::string id;
   jobs::JobFiles files;
   std::string label;
   bool several_nodes = true;
@@ -56,14 +59,15 @@ Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environm
   std::vector<Found> found;
   for (const Job& job : jobs) {
     if (const auto files = jobs::files_of(**queue, job)) {
-      found.push_back({*files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
+      found.push_back({job.id, *files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
     }
   }
   if (!found.empty()) return found;
   const auto left = jobs::search_files(id.text, jobs::likely_folders(jobs));
   if (left.empty()) return nothing_found(id, jobs, queue);
   for (const jobs::FoundFiles& job : left) {
-    found.push_back({job.files, left.size() > 1 ? job.id : std::string(), true});
+    found.push_back({job.id, job.files, left.size() > 1 ? job.id : std::string(),
+                     jobs::has_several_nodes(job.files)});
   }
   return found;
 }
@@ -115,18 +119,28 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
   return shown;
 }
 
+void say_why_nothing(const LogsOptions& options, const scheduler::JobId& id,
+                     const Environment& environment, const jobs::JobFiles& files) {
+  const auto known = jobs::find_known(id, scheduler::find_queue_of(id, environment));
+  const std::string file = files.own.empty() ? files.folder : files.own.front();
+  if (!known || known->empty()) {
+    return say(fmt::format("job {} has printed nothing: there is no {}", options.id, file));
+  }
+  const jobs::KnownJob& job = known->front();
+  const bool may_print = job.job && !has_ended(job.job->state);
+  say(fmt::format("job {} has printed nothing{}: {}; {}", options.id, may_print ? " yet" : "",
+                  jobs::told(job).words,
+                  may_print ? fmt::format("it will be in {}", file)
+                            : fmt::format("its folder is {}", files.folder)));
+}
+
 Result<int> show_logs(const LogsOptions& options, const scheduler::JobId& id,
                       const Environment& environment) {
   const auto all = find_files(id, environment);
   if (!all) return std::unexpected(all.error());
   const auto shown = show_all(*all, options);
   if (!shown) return std::unexpected(shown.error());
-  if (*shown == 0) {
-    const jobs::JobFiles& files = all->front().files;
-    say(fmt::format("job {} has printed nothing yet: there is no {}; toprun status {} tells why",
-                    options.id, files.own.empty() ? files.folder : files.own.front(),
-                    jobs::id_word(options.id)));
-  }
+  if (*shown == 0) say_why_nothing(options, id, environment, all->front().files);
   return 0;
 }
 
@@ -148,17 +162,14 @@ Result<int> show_what_is_left(const LogsOptions& options, const scheduler::JobId
   const auto all = find_files(id, environment);
   if (!all) return std::unexpected(all.error());
   if (const auto shown = show_all(*all, options); !shown) return std::unexpected(shown.error());
-  std::optional<int> highest;
+  const auto queue = scheduler::find_queue_of(id, environment);
+  int highest = 0;
   for (const Found& found : *all) {
-    const auto report = jobs::read_report(found.files.report());
-    if (report && *report) highest = std::max(highest, (*report)->exit_code);
+    const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
+    say(jobs::forgotten_text(known, queue ? queue->get() : nullptr));
+    highest = std::max(highest, jobs::told(known).exit_code.value_or(exit_failure));
   }
-  say(highest
-          ? fmt::format("job {} ended with exit code {}, by its own report", options.id, *highest)
-          : fmt::format("job {} is over, nobody knows how: no engine knows it any more, and it "
-                        "left no report",
-                        options.id));
-  return highest.value_or(exit_failure);
+  return highest;
 }
 
 Result<int> follow_or_show(const LogsOptions& options, const scheduler::JobId& id,
@@ -188,15 +199,20 @@ Result<int> show_kept_output(const LogsOptions& options, const Environment& envi
   }
   const auto keeps = pods::keeps_a_run(options.id, environment);
   if (keeps && *keeps) return pods::show_run({options.id, {}}, options.follow, environment);
-  return options.follow ? pods::follow_pods(options.id, environment)
+  return options.follow ? pods::follow_pods(options.id, {}, environment)
                         : pods::show_pods(options.id, environment);
 }
 
 }  // namespace
 
 Result<int> run_logs(const options::Call& call) {
-  const auto options = logs_options_of(call);
+  auto options = logs_options_of(call);
   if (!options) return std::unexpected(options.error());
+  if (options->id.empty()) {
+    auto latest = jobs::latest_job_here(call.environment);
+    if (!latest) return std::unexpected(latest.error());
+    options->id = *std::move(latest);
+  }
   if (options->choice.rank && !options->choice.node.empty()) {
     return usage("--rank with --node", "a rank is on one node", "give one of them");
   }

@@ -4,9 +4,10 @@
 
 #include <filesystem>
 
-#include "base/files.h"
 #include "base/json_text.h"
-#include "base/print.h"
+#include "cli/output_file.h"
+#include "jobs/job_told.h"
+#include "jobs/job_words.h"
 #include "jobs/known_job.h"
 #include "pods/kept_runs.h"
 #include "scheduler/queue.h"
@@ -34,6 +35,7 @@ Result<json> by_run(const pods::RunId& id, const Environment& environment) {
   return std::move(report->document);
 }
 
+// With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
   const auto id = scheduler::parse_job_id(name);
   if (!id) return std::unexpected(id.error());
@@ -50,7 +52,12 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
     return fail(what, "its run has written none, or in another folder",
                 "give the file that its --report names");
   }
-  return std::move(all->front().report->document);
+  const jobs::JobTold end = jobs::told(all->front());
+  json document = std::move(all->front().report->document);
+  document["told"] = end.words;
+  document["state"] =
+      end.state == scheduler::JobState::unknown ? json(nullptr) : json(jobs::name_of(end.state));
+  return document;
 }
 
 Result<json> find_report(const std::string& name, const Environment& environment) {
@@ -73,11 +80,7 @@ Result<int> run_report(const options::Call& call) {
   if (!report) return std::unexpected(report.error());
   const std::string text =
       call.has(FlagId::html) ? web::report_page(dumped(*report, -1)) : dumped(*report, 2) + '\n';
-  const auto file = call.text(FlagId::output);
-  if (!file) return print_bytes(text);
-  const auto written = replace_file(*file, text);
-  if (!written) return std::unexpected(written.error());
-  return 0;
+  return put_out(call, text);
 }
 
 }  // namespace toprun::cli

@@ -16,7 +16,9 @@
 #include "base/text.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
+#include "jobs/job_told.h"
 #include "jobs/job_words.h"
+#include "jobs/known_job.h"
 #include "live/client.h"
 #include "process/tree.h"
 #include "scheduler/login/ssh.h"
@@ -194,7 +196,9 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
   if (auto kept = job_of_keeper(jobs, word)) return kept;
   const bool is_inside = environment.non_empty("SLURM_JOB_ID") == word;
   if (is_inside) {
-    return fail(fmt::format("job {} cannot be asked", word), "its root agent is not on this node");
+    return fail(
+        fmt::format("job {} does not run toprun, as far as {} shows", word, hosts::host_name()),
+        "no root agent of it is on that node");
   }
   return std::nullopt;
 }
@@ -212,10 +216,16 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
   const auto queue = jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto found = jobs::jobs_of(**queue, id);
-  if (!found) return std::unexpected(found.error());
+  if (!found) {
+    const auto forgotten = jobs::forgotten_jobs(**queue, id);
+    if (forgotten.empty()) return std::unexpected(found.error());
+    return fail(asking.what, jobs::forgotten_text(forgotten.back(), queue->get()));
+  }
   const auto job = std::ranges::find(*found, scheduler::JobState::running, &scheduler::Job::state);
   if (job == found->end()) {
-    return fail(asking.what, "it does not run", fmt::format("toprun status {} says more", id));
+    return fail(asking.what,
+                "it does not run: " + jobs::told(jobs::known_job(**queue, found->back())).words,
+                fmt::format("toprun status {} says more", id));
   }
   return (*queue)->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words);
 }

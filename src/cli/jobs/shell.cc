@@ -7,6 +7,7 @@
 
 #include "base/console.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "cli/jobs/activation_check.h"
 #include "cli/jobs/shell_entry.h"
@@ -72,7 +73,7 @@ int attach(const jobs::SubmitOptions& options, const std::vector<std::string>& s
       has_slurm ? number_of(*options.attach, environment) : Result<std::string>(*options.attach);
   if (!number) return give_up(number.error());
   const auto command = scheduler::attach_command(*number, shell);
-  if (options.dry_run != jobs::DryRun::no) return print_bytes(shell_quote(command) + '\n');
+  if (options.dry_run != jobs::DryRun::no) return print_bytes(shown_command(command) + '\n');
   // srun does not report its start, so earlier errors look like later ones.
   const auto ended = scheduler::run_on_terminal(command, environment, {});
   return ended ? ended->code : give_up(ended.error());
@@ -81,8 +82,8 @@ int attach(const jobs::SubmitOptions& options, const std::vector<std::string>& s
 int allocate(const jobs::SubmitOptions& options, const std::vector<std::string>& shell,
              const scheduler::SlurmFacts& facts, const Environment& environment) {
   const auto command = scheduler::salloc_command(options.request, shell);
-  if (options.dry_run != jobs::DryRun::no) return print_bytes(shell_quote(command) + '\n');
-  if (options.verbose) say("running: " + shell_quote(command));
+  if (options.dry_run != jobs::DryRun::no) return print_bytes(shown_command(command) + '\n');
+  if (options.verbose) say("running: " + shown_command(command));
   const auto ended = scheduler::run_on_terminal(command, environment, salloc_grant);
   if (!ended) return give_up(ended.error());
   if (ended->granted) return ended->code;

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -47,6 +51,15 @@ Result<int> show(const RunningJob& job, bool as_json) {
   return as_json ? print_bytes(json_text(places, 2) + '\n') : print(text_of(places));
 }
 
+// What toprun said there; without the engine's line about its exit code, and our own name.
+std::string remote_complaint(std::string_view err) {
+  constexpr std::string_view own = "toprun: ";
+  const std::vector<std::string> lines = complaint(err, most_complaints);
+  const auto ours =
+      std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(own); });
+  return ours == lines.end() ? join(lines, "; ") : ours->substr(own.size());
+}
+
 // The same verb on the node of the root agent, by the engine's own way.
 Result<int> show_through_engine(const std::string& id, const Environment& environment,
                                 const Asking& asking, bool as_json) {
@@ -57,7 +70,7 @@ Result<int> show_through_engine(const std::string& id, const Environment& enviro
   const auto ended = process::run(*command, environment, remote_limit);
   if (!ended) return std::unexpected(ended.error());
   if (ended->code != 0) {
-    return fail(cannot_tell(id), join(complaint(ended->err, most_complaints), "; "));
+    return fail(cannot_tell(id), remote_complaint(ended->err));
   }
   return print(ended->out);
 }

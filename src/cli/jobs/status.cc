@@ -12,8 +12,14 @@
 #include "base/look.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/jobs/running_jobs.h"
+#include "cli/jobs/top_feed.h"
+#include "hosts/hostlist.h"
+#include "jobs/glance.h"
+#include "jobs/job_told.h"
 #include "jobs/job_words.h"
 #include "jobs/known_job.h"
+#include "jobs/latest.h"
 #include "jobs/waiting.h"
 #include "pods/kept_runs.h"
 #include "view/columns.h"
@@ -45,6 +51,29 @@ std::string headline(const Job& job) {
   return text + '\n';
 }
 
+// Its state, in the engine's word and ours.
+std::string state_of(const Job& job, const jobs::JobTold& what) {
+  const std::string word = printable(job.state_word);
+  if (!what.words.starts_with(lower(word))) return fmt::format("{}: {}", word, what.words);
+  return word + what.words.substr(word.size());
+}
+
+std::string submission_text(const std::optional<jobs::JobStory::Act>& act) {
+  return act ? fmt::format("by {}, {}", act->by, jobs::time_text(act->at)) : std::string();
+}
+
+// The runs of the job before it was put back into the queue.
+std::string earlier_rows(const jobs::JobReport& report) {
+  std::string out;
+  for (const jobs::JobReport::Earlier& run : report.earlier) {
+    std::string text = jobs::span_text(run.started, run.ended);
+    if (run.exit_code) text += fmt::format(", exit code {}", *run.exit_code);
+    if (!run.cause.empty()) text += fmt::format(": {}", run.cause);
+    out += row(out.empty() ? "ran before" : "", text);
+  }
+  return out;
+}
+
 std::string limit_text(const Job& job) {
   if (!job.limit) return job.limit_of_partition ? "its partition's time limit" : "no time limit";
   std::string text = "limit " + jobs::clock_text(*job.limit);
@@ -52,13 +81,6 @@ std::string limit_text(const Job& job) {
     text += fmt::format(", {} left", jobs::clock_text(*job.limit - *job.used));
   }
   return text;
-}
-
-std::string state_text(const Queue& queue, const Job& job) {
-  if (has_ended(job.state))
-    return fmt::format("{}: {}", job.state_word, jobs::end_text(queue, job));
-  const std::string words = queue.state_words(job.state_word);
-  return words.empty() ? printable(job.state_word) : fmt::format("{}: {}", job.state_word, words);
 }
 
 std::string waiting_rows(const Queue& queue, const Job& job) {
@@ -146,16 +168,40 @@ std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_
   return text;
 }
 
+std::string restarts_text(const jobs::JobReport& report) {
+  if (report.max_restarts.value_or(0) == 0) return {};
+  return fmt::format("{} of {}", report.restarts.value_or(0), *report.max_restarts);
+}
+
+// The nodes that stand by, and those that did and are gone.
+std::string spares_rows(const jobs::JobReport& report, bool job_has_ended) {
+  std::string out;
+  if (!job_has_ended && !report.exit_code && !report.spares.empty()) {
+    std::vector<std::string> names;
+    for (const Outside& name : report.spares) names.push_back(name.shown());
+    out += row(counted(names.size(), "spare"), fmt::format("{} {}", hosts::short_list(names),
+                                                           names.size() == 1 ? "waits" : "wait"));
+  }
+  for (const jobs::JobReport::LostSpare& spare : report.lost_spares) {
+    const std::string at = spare.at ? " at " + jobs::time_text(*spare.at) : "";
+    const std::string why = spare.why.empty() ? "" : ": " + spare.why.shown();
+    out += row("spare gone", fmt::format("{}{}{}", spare.node, at, why));
+  }
+  return out;
+}
+
 // `name`: for commands, quoted for a shell; empty: the job has none.
 std::string report_rows(const jobs::JobReport& report, bool job_has_ended, std::string_view name) {
   if (report.attempts.empty()) return {};
   std::string out = row("toprun", run_text(report, job_has_ended));
+  out += row("restarts", restarts_text(report));
   out += phases_rows(report.attempts.back());
   if (const auto& hang = report.attempts.back().hang) {
     const bool runs = !job_has_ended && !report.exit_code && !report.attempts.back().ended;
     out += row("hang", hang_text(*hang, runs ? name : ""));
   }
   out += nodes_rows(report.attempts.back());
+  out += spares_rows(report, job_has_ended);
   for (const jobs::JobReport::Attempt& attempt : report.attempts) {
     if (attempt.cause.empty()) continue;
     out += row(fmt::format("attempt {}", attempt.attempt), attempt.cause.shown());
@@ -174,31 +220,54 @@ std::string files_rows(const jobs::JobFiles& files) {
 std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look& look) {
   std::string out;
   const bool ended = !known.job || has_ended(known.job->state);
+  const jobs::JobTold what = jobs::told(known);
   if (known.job) {
     const Job& job = *known.job;
     out += headline(job);
-    out += row("state", coloured(state_text(*queue, job), jobs::colour_of(job.state), look));
+    out += row("state", coloured(state_of(job, what), jobs::colour_of(job.state), look));
     out += waiting_rows(*queue, job);
     out += row("times", times_text(job));
+    if (job.state == JobState::running && known.files) {
+      out += row("last line", jobs::last_line_in(*known.files).shown());
+    }
     if (job.progress) out += row("training", jobs::progress_text(*job.progress));
     out += row("nodes", job.node_list.empty()
                             ? fmt::format("{} wanted", job.nodes)
                             : fmt::format("{}: {}", job.nodes, printable(job.node_list)));
     out += row("folder", printable(job.folder));
+    out += row("not told", printable(job.untold));
   } else {
-    out +=
-        fmt::format("job {}: no engine knows it any more; this is what its files tell\n", known.id);
+    out += jobs::forgotten_text(known, queue) + '\n';
+    out += row("submitted", submission_text(known.story.submitted));
   }
   const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
-  if (known.report) out += report_rows(*known.report, ended, word);
+  if (known.report) out += report_rows(*known.report, ended, word) + earlier_rows(*known.report);
   if (!known.files) return out;
   return out + files_rows(*known.files) +
          row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
+// Of a job that its files alone tell of; null: they do not.
+json forgotten_json(const jobs::KnownJob& known) {
+  const jobs::JobTold what = jobs::told(known);
+  const auto time = [](const std::optional<WallTime>& at) {
+    return at ? json(rfc3339(*at)) : json(nullptr);
+  };
+  return {
+      {"id", known.id},
+      {"name", what.name.empty() ? json(nullptr) : json(what.name)},
+      {"state", what.state == JobState::unknown ? json(nullptr) : json(jobs::name_of(what.state))},
+      {"started", time(what.started)},
+      {"ended", time(what.ended)},
+      {"exit_code", what.exit_code ? json(*what.exit_code) : json(nullptr)}};
+}
+
 json json_of(const Queue* queue, const jobs::KnownJob& known) {
-  json document =
-      known.job ? jobs::job_json(*queue, *known.job) : json{{"id", known.id}, {"state", nullptr}};
+  json document = known.job ? jobs::job_json(*queue, *known.job) : forgotten_json(known);
+  document["told"] = jobs::told(known).words;
+  const bool runs = known.job && known.job->state == JobState::running;
+  const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
+  document["last_line"] = line.empty() ? json(nullptr) : json(line);
   document["waits_for"] = known.job
                               ? json(jobs::lines_of(jobs::waiting(*queue, *known.job), *known.job,
                                                     std::chrono::system_clock::now()))
@@ -235,6 +304,19 @@ Result<int> show_run_status(const pods::RunId& id, const Call& call) {
   return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false, ""));
 }
 
+// Of a run whose root is on this host, by its live picture. Empty: it is elsewhere, does not
+// answer, or has printed nothing.
+Outside line_in_picture(const std::string& report, const Environment& environment) {
+  const auto job = job_of_report(report, "the last line", environment);
+  if (!job || !*job) return {};
+  const auto text = picture_text(**job);
+  if (!text || !*text) return {};
+  const auto picture = picture_of(**text);
+  if (!picture) return {};
+  const auto rank = watch::newest_to_speak(*picture, 0, picture->ranks.size());
+  return rank ? picture->ranks[*rank].line : Outside();
+}
+
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
   const auto report = jobs::read_report(path);
@@ -243,20 +325,25 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   if (call.has(FlagId::json)) return print_bytes(json_text((*report)->document, 2) + '\n');
   std::string text = fmt::format("run of {}", printable(path));
   if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
-  return print(text + '\n' + report_rows(**report, false, jobs::id_word(path)));
+  text += '\n' + report_rows(**report, false, jobs::id_word(path));
+  if (!(*report)->exit_code) {
+    text += row("last line", line_in_picture(path, call.environment).shown());
+  }
+  return print(text);
 }
 
 }  // namespace
 
 Result<int> run_status(const options::Call& call) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(call.operand(), error)) {
-    return show_report_status(call.operand(), call);
-  }
-  if (const auto run = pods::parse_run_id(call.operand())) {
+  const std::string given = call.operand();
+  if (std::filesystem::is_regular_file(given, error)) return show_report_status(given, call);
+  if (const auto run = pods::parse_run_id(given)) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
-  const auto id = scheduler::parse_job_id(call.operand());
+  const auto named = given.empty() ? jobs::latest_job_here(call.environment) : given;
+  if (!named) return std::unexpected(named.error());
+  const auto id = scheduler::parse_job_id(*named);
   if (!id) return std::unexpected(id.error());
   const jobs::FoundQueue queue = scheduler::find_queue_of(*id, call.environment);
   const auto all = jobs::find_known(*id, queue);

@@ -72,21 +72,58 @@ std::string engine_of(const options::Split& split, const Environment& environmen
 
 int act_in_pods(const options::Split& given, const std::vector<std::string>& hidden,
                 const std::vector<std::string>& arguments, const Environment& environment) {
+  const bool on_runai = engine_of(given, environment) == "runai";
   if (!hidden.empty()) {
+    const std::string& name = hidden.front();
+    const std::string copied = fmt::format(
+        "say --secret-env {0}, and a Secret with your value is made that goes with the job, or "
+        "--secret-env {0}=SECRET:KEY for one that is there",
+        name);
     return give_up({fmt::format("-e {}", join(hidden, " -e ")),
-                    "everybody who may read the job's manifest would read the secret",
-                    "have the program read it from a file or a Secret of the cluster's",
+                    "everybody who may read the job's object would read the secret",
+                    on_runai ? fmt::format("say --secret-env {}=SECRET:KEY", name) : copied,
                     exit_usage});
   }
   const auto options = pods::pod_options(given, arguments, environment);
   if (!options) return give_up(options.error());
-  return engine_of(given, environment) == "runai"
-             ? pods::submit_to_runai(*options, given, environment)
-             : pods::submit_pods(*options, environment);
+  return on_runai ? pods::submit_to_runai(*options, given, environment)
+                  : pods::submit_pods(*options, environment);
 }
 
-int act_in_slurm(const options::Split& given, const std::vector<std::string>& hidden,
+// In Slurm a secret goes by the environment, as -e NAME does. One of a cluster's Secrets cannot be
+// had there.
+Result<options::Split> without_secret_env(options::Split split, std::vector<std::string>& hidden,
+                                          const Environment& environment) {
+  std::vector<options::GivenOption> options;
+  for (options::GivenOption& option : split.options) {
+    const bool is_secret = option.flag->id == options::FlagId::secret_env;
+    const std::string label = is_secret ? "--secret-env " + option.value : std::string();
+    if (is_secret && option.value.contains('=')) {
+      if (option.origin.empty()) {
+        return usage("--secret-env " + option.value.substr(0, option.value.find('=')) + "=…",
+                     "Slurm has no Secrets", "export the variable and say --secret-env NAME");
+      }
+      continue;  // a file may serve several engines
+    }
+    if (is_secret && !environment.has(option.value)) {
+      return usage(label, "the variable is not set here", "export it");
+    }
+    if (is_secret) {
+      hidden.push_back(option.value);
+      option.flag = &options::flag_of(options::FlagId::env);
+    }
+    options.push_back(std::move(option));
+  }
+  split.options = std::move(options);
+  return split;
+}
+
+int act_in_slurm(const options::Split& asked, const std::vector<std::string>& secrets,
                  const std::vector<std::string>& arguments, const Environment& environment) {
+  std::vector<std::string> hidden = secrets;
+  const auto plain = without_secret_env(asked, hidden, environment);
+  if (!plain) return give_up(plain.error());
+  const options::Split& given = *plain;
   if (std::ranges::any_of(given.options, [](const auto& option) {
         return option.flag->id == options::FlagId::interactive;
       })) {

@@ -21,6 +21,7 @@
 #include "cli/jobs/top_feed.h"
 #include "hosts/address.h"
 #include "top/frame.h"
+#include "top/wrap.h"
 
 namespace toprun::cli {
 namespace {
@@ -40,10 +41,13 @@ std::string text_of(const std::vector<std::string>& lines) {
   return join(lines, "\n") + '\n';
 }
 
-// What is left on the terminal when the job is over: its end, and its last word.
-std::string farewell(const Picture& picture, const Look& look) {
-  std::vector<std::string> lines = top::head(picture, look.columns, look);
-  if (!picture.messages.empty()) lines.push_back(printable(trim(picture.messages.back().text)));
+// What is left on the terminal when the job is over: its last state, and its last word.
+std::string farewell(const Picture& picture, TerminalSize size, const Look& look) {
+  std::vector<std::string> lines = top::remains(picture, size, look);
+  if (!picture.messages.empty()) {
+    const std::string last = printable(trim(picture.messages.back().text));
+    for (std::string& line : top::wrapped(last, size.columns, 0)) lines.push_back(std::move(line));
+  }
   if (!picture.exit_code) lines.emplace_back("the job is over");
   return text_of(lines);
 }
@@ -130,7 +134,7 @@ bool Session::is_over(Result<int>& result) {
   if (news.trouble) {
     result = std::unexpected(*news.trouble);
   } else if (has_picture_) {
-    result = print(farewell(picture_, look_));
+    result = print(farewell(picture_, screen_.size(), look_));
   } else {
     result = print("the job is over\n");
   }
@@ -146,7 +150,7 @@ void Session::press() {
 void Session::open_log() {
   const top::Log log = top::log_of(picture_, state_);
   if (log.path.empty()) {
-    state_.note = "no log is kept: start the job with --redirects 3 or --tee 3";
+    state_.note = "no log of it is kept: toprun submit keeps them, as do --redirects 3 and --tee 3";
     return;
   }
   if (::access(log.path.raw().c_str(), R_OK) != 0) {
@@ -228,18 +232,25 @@ Result<int> print_pictures(const RunningJob& job) {
   return 0;
 }
 
-// The nodes measure only while somebody looks: the first picture has no figures yet.
+// Whether every node has told its figures twice: what is a rate, as of its CPUs, needs two.
+bool has_rates(const Picture& picture) {
+  return std::ranges::all_of(picture.nodes, [](const Picture::Node& node) {
+    return node.age_s.has_value() && node.busy_cpus.has_value();
+  });
+}
+
+// The nodes measure only while somebody looks: the first picture may have no figures yet, and the
+// second no rates.
 Result<int> print_one(const RunningJob& job, const Look& look) {
+  constexpr int most_pictures = 3;
   Result<Picture> picture =
       fail(fmt::format("cannot look at job {}", name_of(job)), "it has ended");
-  for (const bool is_first : {true, false}) {
+  for (int taken = 1; taken <= most_pictures; ++taken) {
     const auto text = picture_text(job);
     if (!text) return std::unexpected(text.error());
     if (*text) picture = picture_of(**text);
     if (!picture) return std::unexpected(picture.error());
-    const bool is_whole = std::ranges::all_of(
-        picture->nodes, [](const Picture::Node& node) { return node.age_s.has_value(); });
-    if (!*text || !is_first || is_whole) break;
+    if (!*text || has_rates(*picture) || taken == most_pictures) break;
     std::this_thread::sleep_for(
         std::chrono::duration<double>(std::clamp(1.5 * picture->interval_s, 0.5, 10.0)));
   }

@@ -5,6 +5,7 @@
 
 #include "base/console.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "container/choose.h"
 #include "container/node.h"
@@ -81,7 +82,7 @@ class ImageBuild {
   }
 
   Result<void> execute(const container::Command& command) {
-    say(shell_quote(command.argv));
+    say(shown_command(command.argv));
     std::deque<std::string> kept;
     const auto code = process::watch(command.argv, command.environment, [&](std::string_view line) {
       say_block(fmt::format("{}\n", line));

@@ -4,6 +4,7 @@
 
 #include "base/console.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "cli/setup/contents.h"
 #include "cli/setup/image.h"
@@ -14,6 +15,8 @@
 #include "jobs/predecessors.h"
 #include "jobs/setup_site.h"
 #include "options/split.h"
+#include "plan/activation.h"
+#include "plan/python.h"
 #include "process/program.h"
 #include "scheduler/queue.h"
 
@@ -37,7 +40,10 @@ Result<void> make_absolute(SetupOptions& options) {
   for (std::string& file : wanted.requirement_files) {
     std::error_code error;
     if (!fs::is_regular_file(here / file, error)) {
-      return usage("--requirement " + file, "there is no such file", "check the path");
+      const bool is_there = fs::exists(here / file, error);
+      return usage("--requirement " + file,
+                   is_there ? "it is not a regular file" : "there is no such file",
+                   "check the path");
     }
     file = (here / file).lexically_normal().string();
   }
@@ -64,17 +70,30 @@ int submit(SetupOptions& options, const Environment& environment) {
   return jobs::after_submission(job, *id, clean);
 }
 
+// The Python that a build here would take: --modules and -e have a say in it.
+Result<std::string> python_here(const SetupOptions& options, const Environment& environment) {
+  if (!options.wanted.python.empty()) return options.wanted.python;
+  const std::string host = jobs::begun_record(environment).host;
+  const auto activated = plan::activate(options.activation, environment, host);
+  if (!activated) return std::unexpected(activated.error());
+  auto python = plan::choose_python("", activated->environment, host);
+  if (!python) return std::unexpected(python.error());
+  return python->path;
+}
+
 // The commands that would run here, as shell lines.
 int show_steps(const SetupOptions& options, const Environment& environment) {
   if (!options.image_from.empty()) {
     const auto command = image_command(options, environment);
-    return command ? print_bytes(shell_quote(command->argv) + '\n') : give_up(command.error());
+    return command ? print_bytes(shown_command(command->argv) + '\n') : give_up(command.error());
   }
+  auto python = python_here(options, environment);
+  if (!python) return give_up(python.error());
   std::string text;
   setup::Wanted wanted = options.wanted;
-  if (wanted.python.empty()) wanted.python = "python3";
+  wanted.python = *std::move(python);
   for (const setup::Step& step : setup::steps(wanted, environment)) {
-    text += shell_quote(step.argv) + '\n';
+    text += shown_command(step.argv) + '\n';
   }
   return print_bytes(text);
 }

@@ -4,9 +4,8 @@
 #include <filesystem>
 
 #include "base/console.h"
-#include "base/files.h"
-#include "base/print.h"
 #include "base/text.h"
+#include "cli/output_file.h"
 #include "cli/topo/job.h"
 #include "hosts/hostlist.h"
 #include "view/convert.h"
@@ -20,7 +19,7 @@ using options::FlagId;
 // The format from --to or from the file's name.
 std::string name_of_form(const Call& call) {
   if (const auto form = call.text(FlagId::form)) return *form;
-  return std::filesystem::path(call.text(FlagId::output).value_or("")).filename().string();
+  return std::filesystem::path(output_file(call).value_or("")).filename().string();
 }
 
 Result<const view::NetworkForm*> chosen_form(const Call& call) {
@@ -37,13 +36,6 @@ Result<const view::NetworkForm*> chosen_form(const Call& call) {
                meant ? fmt::format("did you mean {}?", *meant) : there_are);
 }
 
-// To the file or to stdout; the exit code.
-Result<int> write(const std::optional<std::string>& file, const std::string& text) {
-  if (!file) return print(text);
-  if (auto done = replace_file(*file, text); !done) return std::unexpected(done.error());
-  return 0;
-}
-
 }  // namespace
 
 Result<int> run_topo_convert(const options::Call& call) {
@@ -54,7 +46,7 @@ Result<int> run_topo_convert(const options::Call& call) {
   const auto placed = placement::place(job->hosts, std::move(job->map));
   if (!placed) return std::unexpected(placed.error());
   const view::Converted converted = (*form)->convert(*placed);
-  const auto written = write(call.text(FlagId::output), converted.text);
+  const auto written = put_out(call, converted.text);
   if (!written) return std::unexpected(written.error());
   say_what_is_unknown(placed->source, placed->warnings);
   if (!converted.left_out.empty()) {

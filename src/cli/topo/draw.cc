@@ -6,8 +6,8 @@
 
 #include "base/console.h"
 #include "base/files.h"
-#include "base/print.h"
 #include "base/text.h"
+#include "cli/output_file.h"
 #include "cli/topo/job.h"
 #include "cli/topo/wishes.h"
 #include "cost/cost.h"
@@ -71,7 +71,7 @@ std::string names_in(const Table& table) {
 
 Result<const DrawnFormat*> format_of(const Call& call) {
   const auto given = call.given(FlagId::format);
-  const auto file = call.text(FlagId::output);
+  const auto file = output_file(call);
   std::string name = call.text(FlagId::format).value_or("svg");
   std::string option = given ? given->label() : "";
   if (file && !given) {
@@ -207,12 +207,7 @@ Result<int> run_topo_draw(const options::Call& call) {
   const auto picture = (*format)->text(*sketch, drawn->words, call.environment);
   if (!picture) return std::unexpected(picture.error());
   say_what_is_unknown(drawn->placement.source, drawn->placement.warnings);
-  const auto file = call.text(FlagId::output);
-  if (!file) return print_bytes(*picture);
-  if (auto written = replace_file(*file, *picture); !written) {
-    return std::unexpected(written.error());
-  }
-  return 0;
+  return put_out(call, *picture);
 }
 
 }  // namespace toprun::cli

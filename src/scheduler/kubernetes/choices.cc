@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.h"
 #include "process/command.h"
+#include "scheduler/kubernetes/api.h"
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/json_object.h"
 #include "scheduler/kubernetes/kubectl.h"
@@ -14,24 +17,20 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<std::string> in_namespace(std::vector<std::string> words,
-                                      const Environment& environment) {
-  words.insert(words.begin(), "kubectl");
-  if (const auto space = environment.non_empty("TOPRUN_NAMESPACE")) {
-    words.insert(words.begin() + 1, {"-n", *space});
-  }
-  return words;
+// The answer, but for a line in `trouble`.
+template <class T>
+std::optional<T> noted(Result<T> answer, std::vector<std::string>& trouble) {
+  if (answer) return *std::move(answer);
+  trouble.push_back(answer.error().line());
+  return std::nullopt;
 }
 
-std::optional<std::string> ask(std::vector<std::string> words, const Environment& environment,
-                               std::vector<std::string>& trouble) {
-  const auto timeout = engine_timeout_of(environment);
-  if (!timeout) return std::nullopt;  // a Queue that could be made has it right
-  const std::string command = fmt::format("kubectl {} {}", words[0], words[1]);
-  auto answer = process::run(in_namespace(std::move(words), environment), environment, *timeout);
-  if (answer && answer->code == 0) return std::move(answer->out);
-  trouble.push_back((answer ? refusal(command, answer->err) : answer.error()).line());
-  return std::nullopt;
+Result<std::string> kinds_that_are_there(const Environment& environment,
+                                         std::chrono::milliseconds limit) {
+  auto answer = process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return std::move(answer->out);
+  return std::unexpected(refusal("kubectl api-resources", answer->err));
 }
 
 }  // namespace
@@ -46,11 +45,9 @@ std::vector<std::string> parse_operators(std::string_view text) {
   return operators;
 }
 
-Result<std::vector<ClaimChoice>> parse_claims(std::string_view text) {
-  const auto value = parse_object(text);
-  if (!value) return std::unexpected(value.error());
+std::vector<ClaimChoice> claims_in(const json& list) {
   std::vector<ClaimChoice> claims;
-  for (const json* object : items_of(*value)) {
+  for (const json* object : items_of(list)) {
     ClaimChoice claim{text_at(*object, {"metadata", "name"}),
                       text_at(*object, {"status", "capacity", "storage"})};
     for (const json& mode : at(*object, {"spec", "accessModes"})) {
@@ -58,27 +55,27 @@ Result<std::vector<ClaimChoice>> parse_claims(std::string_view text) {
     }
     if (!claim.name.empty()) claims.push_back(std::move(claim));
   }
-  // A job of several pods can mount these.
-  std::ranges::stable_partition(claims, &ClaimChoice::is_shared);
   return claims;
 }
 
 PodChoices ask_pod_choices(const Environment& environment, std::vector<std::string>& trouble) {
   PodChoices choices;
-  choices.space = environment.get("TOPRUN_NAMESPACE").value_or("");
-  if (choices.space.empty()) {
-    const auto space =
-        ask({"config", "view", "--minify", "-o", "jsonpath={..namespace}"}, environment, trouble);
-    choices.space = trim(space.value_or(""));
+  const auto limit = engine_timeout_of(environment);
+  if (!limit) return choices;  // a Queue that could be made has it right
+  const Api api(environment, *limit);
+  choices.space = noted(api.space(), trouble).value_or("");
+  if (const auto names = noted(kinds_that_are_there(environment, *limit), trouble)) {
+    choices.operators = parse_operators(*names);
   }
-  if (const auto kinds_text = ask({"api-resources", "-o", "name"}, environment, trouble)) {
-    choices.operators = parse_operators(*kinds_text);
-  }
-  const auto text = ask({"get", "persistentvolumeclaims", "-o", "json"}, environment, trouble);
-  if (!text) return choices;
-  auto claims = parse_claims(*text);
-  if (!claims) trouble.push_back(claims.error().line());
-  if (claims) choices.claims = *std::move(claims);
+  const auto take = [&](const json& page, bool is_first) {
+    if (is_first) choices.claims.clear();
+    std::ranges::move(claims_in(page), std::back_inserter(choices.claims));
+    return true;
+  };
+  const auto told = noted(api.list(claims_resource, Api::Scope::own_namespace, {}, take), trouble);
+  if (told && told->is_forbidden()) trouble.push_back(told->refusal.line());
+  // A job of several pods can mount these.
+  std::ranges::stable_partition(choices.claims, &ClaimChoice::is_shared);
   return choices;
 }
 

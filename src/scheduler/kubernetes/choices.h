@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/environment.h"
 #include "base/error.h"
 
@@ -29,7 +31,7 @@ PodChoices ask_pod_choices(const Environment& environment, std::vector<std::stri
 // What `kubectl api-resources -o name` prints: names of kinds, "pytorchjobs.kubeflow.org". Pure.
 std::vector<std::string> parse_operators(std::string_view text);
 
-// What `kubectl get persistentvolumeclaims -o json` prints. Pure. Error: it is no JSON.
-Result<std::vector<ClaimChoice>> parse_claims(std::string_view text);
+// The PersistentVolumeClaims in a list, Pure.
+std::vector<ClaimChoice> claims_in(const nlohmann::json& list);
 
 }  // namespace toprun::scheduler::kubernetes

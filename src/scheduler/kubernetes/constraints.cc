@@ -15,8 +15,9 @@ constexpr std::array<std::string_view, 5> reserved_variables = {
 
 Result<void> check_sizes(const Workload& job) {
   const std::size_t own_variables = job.nodes > 1 ? 1 : 0;  // NODE_NAME
-  if (job.variables.size() + own_variables > most_variables) {
-    return usage(fmt::format("{} variables", job.variables.size()),
+  const std::size_t variables = job.variables.size() + job.secret_variables.size();
+  if (variables + own_variables > most_variables) {
+    return usage(fmt::format("{} variables", variables),
                  fmt::format("a TrainJob holds {}", most_variables - own_variables),
                  "set some in the image, or say --operator jobset");
   }
@@ -42,6 +43,11 @@ Result<void> check_runtime(const Workload& job) {
   if (!job.folder.empty()) {
     return usage("--chdir " + job.folder, "a TrainJob cannot say where its pods begin",
                  "name the script by its whole path");
+  }
+  if (!job.env_from.empty()) {
+    return usage("--env-from " + job.env_from.front(),
+                 "a TrainJob takes variables from a Secret one by one",
+                 "say --secret-env NAME=SECRET:KEY for each, or --operator jobset");
   }
   if (job.host_network) {
     return usage(
@@ -70,6 +76,19 @@ Result<void> check_pools(const Placement& placement) {
                "name one, or leave it out");
 }
 
+// What Pod Security refuses at the level `restricted` whatever the rest says.
+Result<void> check_restricted(const Workload& job) {
+  if (!job.restricted) return {};
+  if (job.run_as && job.run_as->user == 0) {
+    return usage("--run-as 0", "restricted pods may not run as root", "name another user's number");
+  }
+  if (job.host_network || job.locks_memory) {
+    return usage(job.host_network ? "--host-network" : "--ipc-lock",
+                 "restricted pods may not have it", "leave it out, or use another namespace");
+  }
+  return {};
+}
+
 Result<void> check_trainjob(const Workload& job) {
   auto done = check_sizes(job);
   if (done) done = check_variables(job);
@@ -80,6 +99,7 @@ Result<void> check_trainjob(const Workload& job) {
 
 Result<void> check(Operator which, const Workload& job) {
   auto done = check_pools(job.placement);
+  if (done) done = check_restricted(job);
   if (done && which == Operator::trainjob) done = check_trainjob(job);
   if (!done) return done;
   if (which != Operator::trainjob && !job.runtime.empty()) {

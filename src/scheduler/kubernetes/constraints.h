@@ -18,7 +18,9 @@ inline constexpr std::size_t longest_image = 500;
 // what to do:
 //   TrainJob   the limits above; the five variables that its webhook refuses (trainer,
 //              pkg/constants: TorchRunReservedEnvNames); what runtimePatches have no field for
-//              (trainjob_types.go, PodSpecPatch): working directory, network, priority, scheduler
+//              (trainjob_types.go, PodSpecPatch): working directory, network, priority, scheduler,
+//              variables of a whole Secret
+//   restricted   root, the machine's network, locked memory
 //   JobSet, TrainJob   a number of nodes that may change
 //   KAI and Run:AI     more than one pool: a node's and a pod's pool are one label
 Result<void> check(Operator which, const Workload& job);

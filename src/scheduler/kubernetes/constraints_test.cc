@@ -41,6 +41,15 @@ TEST(Constraints, EachOperatorsOwn) {
        },
        all, ""},
       {[](Workload& job) { job.runtime = "r"; }, {Operator::trainjob}, "--runtime r"},
+      {[](Workload& job) { job.env_from = {"s"}; }, no_trainjob, "--env-from s"},
+      {[](Workload& job) { job.restricted = true; }, all, ""},
+      {[](Workload& job) {
+         job.restricted = true;
+         job.run_as = RunAs{0};
+       },
+       {},
+       "--run-as 0"},
+      {[](Workload& job) { job.restricted = job.locks_memory = true; }, {}, "--ipc-lock"},
       {[](Workload& job) { job.least_nodes = 1; }, {Operator::pytorchjob}, "1 to 2 nodes"},
       {[](Workload& job) { job.placement.priority_class = "p"; }, no_trainjob,
        "--priority-class p"},

@@ -4,7 +4,8 @@
 #include <time.h>
 
 #include <algorithm>
-#include <map>
+
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "scheduler/kubernetes/json_object.h"
@@ -14,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_waiting_pods_named = 3;
 constexpr std::size_t most_metrics = 256;  // the CRD's limit
 
 // A condition of a job's status that holds, and what it means. The types of training-operator
@@ -35,14 +35,6 @@ constexpr std::array job_conditions = {
     Condition{"Created", JobState::pending, "its pods are being made"},
 };
 
-// Why a container that waits will not begin by itself (kubelet's pkg/kubelet/images/types.go and
-// container/sync_result.go).
-constexpr std::array<std::string_view, 6> hopeless = {
-    "ErrImagePull",         "ImagePullBackOff",           "InvalidImageName",
-    "CreateContainerError", "CreateContainerConfigError", "CrashLoopBackOff"};
-
-constexpr std::array<std::string_view, 2> containers_of_jobs = {"pytorch", "node"};
-
 void set_state(Job& job, const json& object) {
   const json& told = at(object, {"status", "conditions"});
   job.state = JobState::pending;
@@ -55,11 +47,19 @@ void set_state(Job& job, const json& object) {
     if (holds == told.end()) continue;
     job.state = condition.state;
     job.state_word = std::string(condition.type);
-    job.reason = text_at(*holds, {"message"});
+    // That a job has been made is no reason why it waits.
+    if (job.state != JobState::pending) job.reason = text_at(*holds, {"message"});
     if (text_at(*holds, {"reason"}) == "DeadlineExceeded") job.end = JobEnd::time_limit;
     if (has_ended(job.state)) job.ended = time_in(text_at(*holds, {"lastTransitionTime"}));
     return;
   }
+}
+
+// Its operator may not have seen yet that it is to make no pods.
+bool is_to_be_suspended(const json& object) {
+  const json& of_pytorchjob = at(object, {"spec", "runPolicy", "suspend"});
+  const json& suspend = of_pytorchjob.is_null() ? at(object, {"spec", "suspend"}) : of_pytorchjob;
+  return suspend.is_boolean() && suspend.get<bool>();
 }
 
 std::int64_t nodes_of(const json& object) {
@@ -113,6 +113,7 @@ std::optional<Progress> progress_of(const json& object) {
 Job job_of(const json& object, const Kind& kind) {
   Job job;
   job.id = job.name = text_at(object, {"metadata", "name"});
+  job.instance = text_at(object, {"metadata", "uid"});
   job.number = fmt::format("{}/{}", kind.resource, job.id);
   job.partition = text_at(object, {"metadata", "labels", "kueue.x-k8s.io/queue-name"});
   job.user = text_at(object, {"metadata", "labels", user_label});
@@ -120,172 +121,46 @@ Job job_of(const json& object, const Kind& kind) {
   job.least_nodes = number_at(object, {"spec", "elasticPolicy", "minReplicas"});
   job.source = "kubectl";
   set_state(job, object);
+  if (job.state == JobState::pending && is_to_be_suspended(object)) {
+    job.state = JobState::suspended;
+    job.state_word = "Suspended";
+  }
   set_times(job, object);
   job.progress = progress_of(object);
   return job;
 }
 
+bool has_digits_alone(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// What stands behind the job's name: "worker-0" of a PyTorchJob's pod, "node-0" of a JobSet's Job,
+// "node-0-1-x7k2p" of its pod. A part of another's JobSet may have any name that is no number.
+bool is_name_of_part(std::string_view rest, const Kind& kind) {
+  constexpr std::array<std::string_view, 2> roles = {"master", "worker"};
+  constexpr std::array<std::string_view, 4> steps = {"node", "launcher", "dataset-initializer",
+                                                     "model-initializer"};
+  const auto follows_number = [&](std::string_view part) {
+    if (!rest.starts_with(part) || !rest.substr(part.size()).starts_with('-')) return false;
+    const std::string_view number = rest.substr(part.size() + 1);
+    return has_digits_alone(number.substr(0, number.find('-')));
+  };
+  if (kind.word == "PyTorchJob") return std::ranges::any_of(roles, follows_number);
+  if (kind.word == "TrainJob") return std::ranges::any_of(steps, follows_number);
+  const auto words = split(rest, '-');
+  return words.size() > 1 && !has_digits_alone(words.front()) &&
+         std::ranges::any_of(words, has_digits_alone);
+}
+
+bool is_of_job(std::string_view about, std::string_view job, const Kind& kind) {
+  if (!about.starts_with(job)) return false;
+  const std::string_view rest = about.substr(job.size());
+  return rest.empty() || (rest.starts_with('-') && is_name_of_part(rest.substr(1), kind));
+}
+
 bool is_made_by_another(const json& object) {
   const json& owners = at(object, {"metadata", "ownerReferences"});
   return owners.is_array() && !owners.empty();
-}
-
-// Its container, if it has begun.
-std::optional<Printer> printer_of(const json& pod) {
-  for (const json& container : at(pod, {"status", "containerStatuses"})) {
-    const json& state = at(container, {"state"});
-    const bool has_begun = !at(state, {"running"}).is_null() ||
-                           !at(state, {"terminated"}).is_null() ||
-                           !at(container, {"lastState", "terminated"}).is_null();
-    if (!has_begun) continue;
-    return Printer{text_at(pod, {"metadata", "name"}), number_at(container, {"restartCount"}),
-                   text_at(pod, {"metadata", "uid"})};
-  }
-  return std::nullopt;
-}
-
-// "train-worker-0: ContainerCreating".
-std::string step_of(const json& pod) {
-  std::string step = "is being made";
-  for (const json& container : at(pod, {"status", "containerStatuses"})) {
-    if (std::string told = text_at(container, {"state", "waiting", "reason"}); !told.empty()) {
-      step = std::move(told);
-    }
-  }
-  return fmt::format("{}: {}", text_at(pod, {"metadata", "name"}), step);
-}
-
-// Why a pod does not run: what the scheduler says, or what its container waits for.
-std::string reason_of(const json& pod) {
-  for (const json& condition : at(pod, {"status", "conditions"})) {
-    if (text_at(condition, {"reason"}) != "Unschedulable") continue;
-    return "Unschedulable: " + text_at(condition, {"message"});
-  }
-  for (const json& container : at(pod, {"status", "containerStatuses"})) {
-    const std::string reason = text_at(container, {"state", "waiting", "reason"});
-    if (std::ranges::find(hopeless, reason) == hopeless.end()) continue;
-    return reason + ": " + text_at(container, {"state", "waiting", "message"});
-  }
-  return {};
-}
-
-// The container of the manifests that toprun writes and the operators ask for, else the one that
-// kubectl takes.
-std::string container_of(const json& pod) {
-  const json& containers = at(pod, {"spec", "containers"});
-  const std::string wanted =
-      text_at(pod, {"metadata", "annotations", "kubectl.kubernetes.io/default-container"});
-  std::string first;
-  for (const json& container : containers) {
-    const std::string name = text_at(container, {"name"});
-    if (name == wanted || (wanted.empty() && std::ranges::find(containers_of_jobs, name) !=
-                                                 containers_of_jobs.end())) {
-      return name;
-    }
-    if (first.empty()) first = name;
-  }
-  return first;
-}
-
-// Not toprun, whose words may be those of a script that sleeps.
-bool only_sleeps(const json& pod, std::string_view container) {
-  for (const json& one : at(pod, {"spec", "containers"})) {
-    if (text_at(one, {"name"}) != container) continue;
-    const json& command = at(one, {"command"});
-    const bool has_words = command.is_array() && !command.empty() && command[0].is_string();
-    if (has_words && command[0].get<std::string>().ends_with("toprun")) return false;
-    for (const std::string_view key : {"command", "args"}) {
-      for (const json& word : at(one, {key})) {
-        if (word.is_string() && word.get<std::string>().contains("sleep")) return true;
-      }
-    }
-  }
-  return false;
-}
-
-std::string trouble_of(const json& pod, std::string_view container) {
-  const std::string phase = text_at(pod, {"status", "phase"});
-  if (!text_at(pod, {"metadata", "deletionTimestamp"}).empty()) return "it is being deleted";
-  if (phase != "Running") {
-    const std::string reason = reason_of(pod);
-    return reason.empty() ? phase : fmt::format("{}: {}", phase, reason);
-  }
-  for (const json& one : at(pod, {"status", "containerStatuses"})) {
-    if (text_at(one, {"name"}) != container || at(one, {"state", "running"}).is_object()) continue;
-    const std::string reason = reason_of(pod);
-    return reason.empty() ? "its container does not run" : reason;
-  }
-  return {};
-}
-
-// Where a pod stands in its job: Kubeflow's labels, the index of an Indexed Job, else its name.
-struct Place {
-  bool is_worker = false;
-  std::int64_t number = 0;
-  std::string name;  // of pods without a number
-  auto operator<=>(const Place&) const = default;
-};
-
-Place place_of(const json& pod) {
-  const auto label = [&](std::string_view name) {
-    const std::string said = text_at(pod, {"metadata", "labels", name});
-    return said.empty() ? text_at(pod, {"metadata", "annotations", name}) : said;
-  };
-  for (const std::string_view name :
-       {"training.kubeflow.org/replica-index", "batch.kubernetes.io/job-completion-index"}) {
-    if (const auto number = parse_int(label(name))) {
-      return {label("training.kubeflow.org/replica-type") == "worker", *number, {}};
-    }
-  }
-  return {false, 0, text_at(pod, {"metadata", "name"})};
-}
-
-struct Death {
-  std::string moment;
-  int code = 0;
-  std::string why;  // "n0 was evicted: the node was low on resource: memory"
-};
-
-std::optional<Death> death_of(const json& pod) {
-  if (text_at(pod, {"status", "phase"}) != "Failed") return std::nullopt;
-  Death death;
-  const std::string name = text_at(pod, {"metadata", "name"});
-  const std::string reason = text_at(pod, {"status", "reason"});
-  if (!reason.empty()) {
-    death.why = fmt::format("{}: {} {}", name, reason, text_at(pod, {"status", "message"}));
-  }
-  for (const json& container : at(pod, {"status", "containerStatuses"})) {
-    const json& end = at(container, {"state", "terminated"});
-    const std::int64_t code = number_at(end, {"exitCode"});
-    if (code < 1 || code > 255) continue;
-    death.code = static_cast<int>(code);
-    death.moment = text_at(end, {"finishedAt"});
-    if (const std::string words = text_at(end, {"message"}); !words.empty() && reason.empty()) {
-      death.why = fmt::format("{}: {} {}", name, text_at(end, {"reason"}), words);
-    }
-  }
-  return death;
-}
-
-// A JobSet tells neither why its Job has failed nor when it began. At the limit a Job takes its
-// pods away, and none is left that has failed.
-bool is_past_limit(const Job& job) {
-  return job.limit && job.ended && job.submitted && *job.ended - *job.submitted >= *job.limit;
-}
-
-void add_deaths(Job& job, std::vector<Death> deaths) {
-  if (deaths.empty()) {
-    if (is_past_limit(job)) job.end = JobEnd::time_limit;
-    job.cause = job.reason;
-    return;
-  }
-  // RFC 3339 in UTC sorts as text; a pod that was evicted may have no time and comes first.
-  const Death& first = *std::ranges::min_element(deaths, {}, &Death::moment);
-  if (first.code != 0) job.exit_code = first.code;
-  if (!first.why.empty()) job.cause = job.reason = first.why;
-  if (first.why.contains(": Evicted ") || first.why.contains(": Preempted ")) {
-    job.end = JobEnd::preemption;
-  }
 }
 
 }  // namespace
@@ -295,98 +170,35 @@ std::string_view state_words(std::string_view state_word) {
   return found == job_conditions.end() ? std::string_view() : found->words;
 }
 
-Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind) {
-  const auto value = parse_object(text);
-  if (!value) return std::unexpected(value.error());
+std::vector<Job> jobs_in(const json& list, const Kind& kind) {
   std::vector<Job> jobs;
-  for (const json* object : items_of(*value)) {
+  for (const json* object : items_of(list)) {
     if (!is_made_by_another(*object)) jobs.push_back(job_of(*object, kind));
   }
   return jobs;
 }
 
-Result<void> add_pods(Job& job, std::string_view text) {
-  const auto value = parse_object(text);
-  if (!value) return std::unexpected(value.error());
-  std::vector<std::string> nodes, waiting, coming;
-  std::vector<Death> deaths;
-  bool any_runs = false;
-  for (const json* pod : items_of(*value)) {
-    const std::string phase = text_at(*pod, {"status", "phase"});
-    const std::string node = text_at(*pod, {"spec", "nodeName"});
-    if (!node.empty()) nodes.push_back(node);
-    any_runs = any_runs || phase == "Running";
-    if (auto printer = printer_of(*pod)) {
-      job.printers.push_back(*std::move(printer));
-    } else {
-      coming.push_back(step_of(*pod));
-    }
-    if (std::string reason = reason_of(*pod); !reason.empty()) {
-      waiting.push_back(text_at(*pod, {"metadata", "name"}) + ": " + reason);
-    }
-    if (auto death = death_of(*pod)) deaths.push_back(*std::move(death));
-  }
-  job.node_list = join(nodes, ",");
-  if (has_ended(job.state)) {
-    if (job.state == JobState::failed) add_deaths(job, std::move(deaths));
-    return {};
-  }
-  if (!waiting.empty()) {
-    waiting.resize(std::min(waiting.size(), most_waiting_pods_named));
-    job.state = JobState::pending;
-    job.state_word = "Pending";
-    job.reason = join(waiting, "; ");
-  } else if (job.state == JobState::pending && any_runs) {
-    job.state = JobState::running;
-    job.state_word = "Running";
-  }
-  const std::int64_t wanted = job.least_nodes > 0 ? job.least_nodes : job.nodes;
-  if (job.state == JobState::running && std::ssize(job.printers) < wanted) {
-    coming.resize(std::min(coming.size(), most_waiting_pods_named));
-    job.state = JobState::starting;
-    job.state_word = "Starting";
-    job.reason = fmt::format("{} of {} pods run; {}", job.printers.size(), job.nodes,
-                             coming.empty() ? "the others are to be made" : join(coming, "; "));
-  }
-  return {};
-}
-
-std::string last_warning(std::string_view events, std::string_view job) {
-  const auto value = parse_object(events);
-  if (!value) return {};
-  const std::string beginning = fmt::format("{}-", job);
-  std::string last, moment_of_last;
-  for (const json* event : items_of(*value)) {
-    const std::string about = text_at(*event, {"involvedObject", "name"});
-    if (about != job && !about.starts_with(beginning)) continue;
+std::vector<Warning> warnings_in(const json& list) {
+  std::vector<Warning> all;
+  for (const json* event : items_of(list)) {
     if (text_at(*event, {"type"}) != "Warning") continue;
     std::string when = text_at(*event, {"lastTimestamp"});
     if (when.empty()) when = text_at(*event, {"eventTime"});
-    if (when < moment_of_last) continue;  // RFC 3339 in UTC sorts as text
-    moment_of_last = std::move(when);
-    last = fmt::format("{}: {}", text_at(*event, {"reason"}), text_at(*event, {"message"}));
+    all.push_back({text_at(*event, {"involvedObject", "name"}), std::move(when),
+                   text_at(*event, {"reason"}), text_at(*event, {"message"})});
   }
-  return last;
+  return all;
 }
 
-Result<std::vector<JobPod>> parse_pods(std::string_view text) {
-  const auto value = parse_object(text);
-  if (!value) return std::unexpected(value.error());
-  std::map<Place, JobPod> pods;
-  for (const json* pod : items_of(*value)) {
-    JobPod one;
-    one.name = text_at(*pod, {"metadata", "name"});
-    if (one.name.empty()) continue;
-    one.container = container_of(*pod);
-    one.address = text_at(*pod, {"status", "podIP"});
-    one.trouble = trouble_of(*pod, one.container);
-    one.sleeps = only_sleeps(*pod, one.container);
-    JobPod& known = pods[place_of(*pod)];
-    if (known.name.empty() || !known.trouble.empty()) known = std::move(one);
+const Warning* last_warning(std::span<const Warning> warnings, std::string_view job,
+                            const Kind& kind) {
+  const Warning* last = nullptr;
+  for (const Warning& warning : warnings) {
+    if (!is_of_job(warning.about, job, kind)) continue;
+    // RFC 3339 in UTC sorts as text
+    if (last == nullptr || warning.moment >= last->moment) last = &warning;
   }
-  std::vector<JobPod> all;
-  for (auto& [place, pod] : pods) all.push_back(std::move(pod));
-  return all;
+  return last;
 }
 
 }  // namespace toprun::scheduler::kubernetes

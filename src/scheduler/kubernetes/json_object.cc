@@ -17,10 +17,10 @@ constexpr std::size_t shown_of_nonsense = 80;
 Result<json> parse_object(std::string_view text) {
   json value = json_in(text);
   if (value.is_object()) return value;
-  return fail(
-      "cannot ask Kubernetes",
-      fmt::format("kubectl printed no JSON: {}", printable(text.substr(0, shown_of_nonsense))),
-      "kubectl get pods tells whether it works");
+  return fail("cannot ask Kubernetes",
+              fmt::format("kubectl printed no JSON: {}",
+                          printable(trim(text.substr(0, shown_of_nonsense)))),
+              "kubectl get pods tells whether it works");
 }
 
 std::vector<const json*> items_of(const json& value) {

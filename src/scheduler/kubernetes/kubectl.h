@@ -6,6 +6,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "scheduler/kubernetes/secret.h"
 
 namespace toprun::scheduler::kubernetes {
 
@@ -18,13 +19,23 @@ Result<void> find_kubectl(const Environment& environment);
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
                            std::chrono::milliseconds limit);
 
+// The same, with what tells the object apart from any other of its name.
+Result<Owner> create_owner(std::string_view manifest, const Environment& environment,
+                           std::chrono::milliseconds limit);
+
+// Has kubectl delete what was made.
+Result<void> remove(const Owner& object, const std::string& space, const Environment& environment,
+                    std::chrono::milliseconds limit);
+
 // "train-x7k2p" of "pytorchjob.kubeflow.org/train-x7k2p".
 std::string_view name_in(std::string_view object);
 
 // What a kubectl that failed says on stderr, on one line, and what to do about it. Pure.
 Error refusal(std::string_view command, std::string_view stderr_text);
+// Whether kubectl refused because it knows no cluster at all.
+bool is_without_cluster(const Error& refusal);
 
-// The user who submits, as a label's value; empty: the environment does not say.
+// The user who submits, as a label's value. Never empty.
 std::string user_of(const Environment& environment);
 
 }  // namespace toprun::scheduler::kubernetes

@@ -114,6 +114,12 @@ Result<void> take_root(const Hints& hints, const Pod& pod, Allocation& allocatio
   } else if (!hints.endpoint_source.empty()) {
     return {};
   }
+  if (!pod.root && pod.kind == PodKind::jobset && !allocation.my_node) {
+    return usage(
+        this_pod(pod), "the pods of each of a JobSet's Jobs are numbered from 0",
+        "give --node-rank INDEX, counted over all of them, and --master-addr HOST of pod 0; or "
+        "let one Job have all pods: replicas 1, completions N");
+  }
   if (!pod.root) {
     return usage(this_pod(pod), "its variables do not tell where the pods meet",
                  how_to_meet(pod.kind));

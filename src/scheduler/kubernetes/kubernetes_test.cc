@@ -80,6 +80,14 @@ TEST(Kubernetes, WhatIsRefused) {
        "are, and each would train on its own; give --nnodes PODS --node-rank INDEX --master-addr "
        "HOST, HOST the name of pod 0 in a headless service; if it is to be on its own: "
        "--standalone"},
+      {"… that was told how many there are",
+       {"set-w-1-0",
+        {{"JOB_COMPLETION_INDEX", "0"}, {"PET_NNODES", "4"}},
+        "set.default.svc.cluster.local"},
+       {},
+       "this is a pod of a JobSet (host set-w-1-0): the pods of each of a JobSet's Jobs are "
+       "numbered from 0; give --node-rank INDEX, counted over all of them, and --master-addr HOST "
+       "of pod 0; or let one Job have all pods: replicas 1, completions N"},
       {"a StatefulSet, pod 0 too",
        stateful,
        {},

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "base/counted.h"
 #include "base/text.h"
 #include "scheduler/kubernetes/json_object.h"
@@ -112,17 +114,29 @@ bool is_of_the_cluster(const json& pod) {
          });
 }
 
-bool has_ended(const json& pod) {
+bool is_over(const json& pod) {
   const std::string phase = text_at(pod, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";
 }
 
-std::int64_t gpus_of(const json& pod, const std::string& resource) {
-  std::int64_t gpus = 0;
+PodUse use_of(const json& pod) {
+  PodUse use{text_at(pod, {"spec", "nodeName"}), is_of_the_cluster(pod), {}};
+  std::map<std::string, std::int64_t> gpus;
   for (const json& container : at(pod, {"spec", "containers"})) {
-    gpus += devices_at(container, {"resources", "limits", resource});
+    const json& limits = at(container, {"resources", "limits"});
+    if (!limits.is_object()) continue;
+    for (const auto& [name, quantity] : limits.items()) {
+      if (is_gpu_resource(name)) gpus[name] += devices_at(limits, {name});
+    }
   }
-  return gpus;
+  use.gpus.assign(gpus.begin(), gpus.end());
+  return use;
+}
+
+std::int64_t gpus_of(const PodUse& use, std::string_view resource) {
+  const auto found =
+      std::ranges::find_if(use.gpus, [&](const auto& one) { return one.first == resource; });
+  return found == use.gpus.end() ? 0 : found->second;
 }
 
 }  // namespace
@@ -135,28 +149,31 @@ std::int64_t whole_cpus(std::string_view quantity) {
   return in_milli ? number / milli : number;
 }
 
-Result<std::vector<ClusterNode>> parse_nodes(std::string_view text) {
-  const auto value = parse_object(text);
-  if (!value) return std::unexpected(value.error());
+std::vector<ClusterNode> nodes_in(const json& list) {
   std::vector<ClusterNode> nodes;
-  for (const json* object : items_of(*value)) nodes.push_back(node_of(*object));
+  for (const json* object : items_of(list)) nodes.push_back(node_of(*object));
   return nodes;
 }
 
-Result<void> add_usage(std::vector<ClusterNode>& nodes, std::string_view pods) {
-  const auto value = parse_object(pods);
-  if (!value) return std::unexpected(value.error());
-  std::map<std::string, ClusterNode*> by_name;
-  for (ClusterNode& node : nodes) by_name[node.name] = &node;
-  for (const json* pod : items_of(*value)) {
-    const auto found = by_name.find(text_at(*pod, {"spec", "nodeName"}));
-    if (found == by_name.end() || has_ended(*pod)) continue;
-    ClusterNode& node = *found->second;
-    const std::int64_t gpus = gpus_of(*pod, node.gpu_resource);
-    node.used_gpus = std::min(node.gpus, node.used_gpus + gpus);
-    if (node.gpus > 0 ? gpus > 0 : !is_of_the_cluster(*pod)) node.idle = false;
+std::vector<PodUse> uses_in(const json& list) {
+  std::vector<PodUse> uses;
+  for (const json* pod : items_of(list)) {
+    if (!is_over(*pod)) uses.push_back(use_of(*pod));
   }
-  return {};
+  return uses;
+}
+
+void add_usage(std::vector<ClusterNode>& nodes, std::span<const PodUse> uses) {
+  std::map<std::string_view, ClusterNode*> by_name;
+  for (ClusterNode& node : nodes) by_name[node.name] = &node;
+  for (const PodUse& use : uses) {
+    const auto found = by_name.find(use.node);
+    if (found == by_name.end()) continue;
+    ClusterNode& node = *found->second;
+    const std::int64_t gpus = gpus_of(use, node.gpu_resource);
+    node.used_gpus = std::min(node.gpus, node.used_gpus + gpus);
+    if (node.gpus > 0 ? gpus > 0 : !use.is_of_the_cluster) node.idle = false;
+  }
 }
 
 std::vector<Partition> pools_of(const std::vector<ClusterNode>& nodes) {
@@ -180,11 +197,9 @@ std::vector<Partition> pools_of(const std::vector<ClusterNode>& nodes) {
   return pools;
 }
 
-Result<std::vector<AdmissionQueue>> parse_queues(std::string_view text) {
-  const auto value = parse_object(text);
-  if (!value) return std::unexpected(value.error());
+std::vector<AdmissionQueue> queues_in(const json& list) {
   std::vector<AdmissionQueue> queues;
-  for (const json* object : items_of(*value)) {
+  for (const json* object : items_of(list)) {
     queues.push_back({text_at(*object, {"metadata", "name"}),
                       text_at(*object, {"spec", "clusterQueue"}),
                       number_at(*object, {"status", "pendingWorkloads"}),

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.h"
 #include "base/text.h"
 #include "scheduler/kubernetes/choices.h"
 
 namespace toprun::scheduler::kubernetes {
 namespace {
 
-std::string list_of(const std::vector<std::string>& items) {
-  return fmt::format(R"({{"kind":"List","items":[{}]}})", join(items, ","));
+nlohmann::json list_of(const std::vector<std::string>& items) {
+  return json_in(fmt::format(R"({{"kind":"List","items":[{}]}})", join(items, ",")));
 }
 
 std::string node(std::string_view name, std::string_view labels, std::string_view gpus,
@@ -54,19 +57,18 @@ TEST(KubernetesMachines, NodesAreReadByTheirLabelsAndConditions) {
             "n4 in 'a3': cordoned, 0/8 nvidia.com/gpu H100, "},
            {node("n5", a3, "8", "", "Unknown"), "n5 in 'a3': not ready, 0/8 nvidia.com/gpu H100, "},
        }) {
-    const auto nodes = parse_nodes(list_of({text}));
-    ASSERT_TRUE(nodes && nodes->size() == 1) << text;
-    EXPECT_EQ(shown(nodes->front()), expected);
-    EXPECT_EQ(nodes->front().cpus, 7);
+    const auto nodes = nodes_in(list_of({text}));
+    ASSERT_EQ(nodes.size(), 1u) << text;
+    EXPECT_EQ(shown(nodes.front()), expected);
+    EXPECT_EQ(nodes.front().cpus, 7);
   }
 }
 
 TEST(KubernetesMachines, PodsUseGpus) {
-  auto nodes = parse_nodes(list_of({node("g", a3, "8"), node("c", "", "")}));
-  ASSERT_TRUE(nodes);
+  const auto nodes = nodes_in(list_of({node("g", a3, "8"), node("c", "", "")}));
   const auto with = [&](const std::vector<std::string>& pods) {
-    auto used = *nodes;
-    EXPECT_TRUE(add_usage(used, list_of(pods)));
+    auto used = nodes;
+    add_usage(used, uses_in(list_of(pods)));
     return fmt::format("{}{} {}", used[0].used_gpus, used[0].idle ? " idle" : "",
                        used[1].idle ? "idle" : "");
   };
@@ -81,29 +83,28 @@ TEST(KubernetesMachines, PodsUseGpus) {
 }
 
 TEST(KubernetesMachines, PoolsSayWhyNodesTakeNoJobs) {
-  const auto nodes = parse_nodes(list_of(
+  const auto nodes = nodes_in(list_of(
       {node("n0", a3, "8"), node("n1", a3, "8", R"("unschedulable":true)"),
        node("n2", a3, "8", "", "False"), node("n3", a3, "8", "", "False"), node("c", "", "")}));
-  ASSERT_TRUE(nodes);
-  const auto pools = pools_of(*nodes);
+  const auto pools = pools_of(nodes);
   ASSERT_EQ(pools.size(), 2u);
   EXPECT_EQ(pools[0].name + "|" + pools[0].notes, "|");
   EXPECT_EQ(pools[1].name + "|" + pools[1].notes, "a3|1 node cordoned; 2 nodes not ready");
 }
 
 TEST(KubernetesMachines, MigInstancesAreGpusOfTheirOwnName) {
-  const auto nodes = parse_nodes(
-      R"({"items":[{"status":{"allocatable":{"nvidia.com/gpu":"0","nvidia.com/mig-1g.10gb":"7"}}}]})");
-  ASSERT_TRUE(nodes && nodes->size() == 1);
-  EXPECT_EQ(nodes->front().gpu_resource, "nvidia.com/mig-1g.10gb");
-  EXPECT_EQ(nodes->front().gpus, 7);
+  const auto nodes = nodes_in(list_of(
+      {R"({"status":{"allocatable":{"nvidia.com/gpu":"0","nvidia.com/mig-1g.10gb":"7"}}})"}));
+  ASSERT_EQ(nodes.size(), 1u);
+  EXPECT_EQ(nodes.front().gpu_resource, "nvidia.com/mig-1g.10gb");
+  EXPECT_EQ(nodes.front().gpus, 7);
 }
 
 TEST(KubernetesMachines, QueuesOfKueue) {
-  const auto queues = parse_queues(list_of({R"({"metadata":{"name":"ml"},
+  const auto queues = queues_in(list_of({R"({"metadata":{"name":"ml"},
       "spec":{"clusterQueue":"gpus"},"status":{"pendingWorkloads":3,"admittedWorkloads":2}})"}));
-  ASSERT_TRUE(queues && queues->size() == 1);
-  const AdmissionQueue& queue = queues->front();
+  ASSERT_EQ(queues.size(), 1u);
+  const AdmissionQueue& queue = queues.front();
   EXPECT_EQ(fmt::format("{} {} {} {}", queue.name, queue.serves, *queue.waiting, *queue.running),
             "ml gpus 3 2");
 }
@@ -115,19 +116,18 @@ TEST(KubernetesMachines, Quantities) {
   }
 }
 
-TEST(KubernetesMachines, NonsenseIsAnErrorOrUnset) {
-  std::vector<ClusterNode> nodes(1);
-  EXPECT_FALSE(parse_nodes("<html>"));
-  EXPECT_FALSE(parse_queues("[]"));
-  EXPECT_FALSE(add_usage(nodes, "{"));
-  EXPECT_FALSE(parse_claims(""));
+TEST(KubernetesMachines, NonsenseIsUnset) {
+  const std::vector<ClusterNode> before = nodes_in(list_of({node("g", a3, "8")}));
   for (const char* text : {"{}", R"({"items":[1,null,[]]})", R"({"items":7})",
                            R"({"items":[{"metadata":7,"spec":{"taints":7,"containers":[1]},
                                "status":{"allocatable":[],"conditions":7}}]})"}) {
-    EXPECT_TRUE(parse_nodes(text)) << text;
-    EXPECT_TRUE(parse_queues(text)) << text;
-    EXPECT_TRUE(add_usage(nodes, text)) << text;
-    EXPECT_TRUE(parse_claims(text)) << text;
+    const auto value = json_in(text);
+    for (const ClusterNode& one : nodes_in(value)) EXPECT_FALSE(one.usable) << text;
+    for (const AdmissionQueue& one : queues_in(value)) EXPECT_EQ(one.name, "") << text;
+    EXPECT_TRUE(claims_in(value).empty()) << text;
+    auto nodes = before;
+    add_usage(nodes, uses_in(value));
+    EXPECT_EQ(shown(nodes.front()), shown(before.front())) << text;
   }
 }
 
@@ -139,17 +139,17 @@ TEST(PodChoices, OperatorsByTheKindsThatTheClusterKnows) {
   EXPECT_TRUE(parse_operators("").empty());
 }
 
-TEST(PodChoices, ClaimsThatSeveralNodesCanMountComeFirst) {
+TEST(PodChoices, ClaimsThatSeveralNodesCanMount) {
   const auto claim = [](std::string_view name, std::string_view mode) {
     return fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"accessModes":["{}"]}},
                             "status":{{"capacity":{{"storage":"1Ti"}}}}}})",
                        name, mode);
   };
   const auto claims =
-      parse_claims(list_of({claim("a", "ReadWriteOnce"), claim("b", "ReadWriteMany")}));
-  ASSERT_TRUE(claims && claims->size() == 2);
-  EXPECT_EQ((*claims)[0].name + (*claims)[0].size, "b1Ti");
-  EXPECT_FALSE((*claims)[1].is_shared);
+      claims_in(list_of({claim("a", "ReadWriteOnce"), claim("b", "ReadWriteMany")}));
+  ASSERT_EQ(claims.size(), 2u);
+  EXPECT_EQ(claims[1].name + claims[1].size, "b1Ti");
+  EXPECT_EQ(fmt::format("{} {}", claims[0].is_shared, claims[1].is_shared), "false true");
 }
 
 }  // namespace

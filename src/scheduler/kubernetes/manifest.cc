@@ -67,6 +67,12 @@ Workload with_variable(Workload job, std::string_view name, std::string value) {
   return job;
 }
 
+constexpr std::string_view ranks_variable = "PET_NPROC_PER_NODE";
+
+bool has_variable(const Workload& job, std::string_view name) {
+  return std::ranges::any_of(job.variables, [&](const auto& one) { return one.first == name; });
+}
+
 // Where pods that have ended stay so, one failure is to count once. Of an elastic PyTorchJob each
 // pod's code counts, because the operator takes a single pod that has ended with 0 for the job's
 // success.
@@ -91,6 +97,7 @@ Json patched_pods(const Workload& job) {
   }
   Json& spec = pods["spec"];
   choose_nodes(spec, job);
+  choose_account(spec, job);
   spec["containers"] = Json::array({std::move(container)});
   spec["volumes"] = volumes_of(job);
   if (!job.toprun_image.empty()) {
@@ -112,6 +119,28 @@ Json runtime_patches(const Workload& job) {
   return Json::array({std::move(patch)});
 }
 
+// The fields that releases before 2.2 have for the same.
+Json pod_overrides(const Workload& job, PodChanges changes) {
+  Json pods = patched_pods(job);
+  Json change = {{"targetJobs", Json::array({{{"name", "node"}}})}};
+  if (pods.contains("metadata")) change["metadata"] = pods["metadata"];
+  if (changes == PodChanges::template_overrides) {
+    change["spec"] = std::move(pods["spec"]);
+  } else {
+    change.update(pods["spec"]);
+  }
+  return Json::array({std::move(change)});
+}
+
+void change_pods(Json& spec, const Workload& job, PodChanges changes) {
+  if (changes == PodChanges::runtime_patches) {
+    spec["runtimePatches"] = runtime_patches(job);
+  } else {
+    const bool of_template = changes == PodChanges::template_overrides;
+    spec[of_template ? "podTemplateOverrides" : "podSpecOverrides"] = pod_overrides(job, changes);
+  }
+}
+
 // An Indexed Job's pods have their machines' names in the host's network; the first one's record in
 // the JobSet's service stays.
 void name_first_pod(Json& pods) {
@@ -124,10 +153,10 @@ void name_first_pod(Json& pods) {
 
 }  // namespace
 
-Json manifest(Operator which, const Workload& job) {
+Json manifest(Operator which, const Workload& job, PodChanges changes) {
   switch (which) {
     case Operator::trainjob:
-      return trainjob(job);
+      return trainjob(job, changes);
     case Operator::jobset:
       return jobset(job);
     case Operator::pytorchjob:
@@ -159,7 +188,7 @@ Json pytorchjob(const Workload& told) {
           {"spec", std::move(spec)}};
 }
 
-Json trainjob(const Workload& job) {
+Json trainjob(const Workload& job, PodChanges changes) {
   Json trainer = {{"image", job.image}, {"numNodes", job.nodes}};
   const Json words = command_of(job, toprun_in_image);
   const auto middle =
@@ -174,9 +203,11 @@ Json trainjob(const Workload& job) {
     trainer["resourcesPerNode"] = std::move(resources);
   }
   const std::string runtime = job.runtime.empty() ? std::string(stock_runtime) : job.runtime;
-  Json spec = {{"runtimeRef", {{"name", runtime}}}, {"trainer", std::move(trainer)}};
+  Json reference = {{"name", runtime}};
+  if (!job.runtime_kind.empty()) reference["kind"] = job.runtime_kind;
+  Json spec = {{"runtimeRef", std::move(reference)}, {"trainer", std::move(trainer)}};
   if (job.limit) spec["activeDeadlineSeconds"] = job.limit->count();
-  spec["runtimePatches"] = runtime_patches(job);
+  change_pods(spec, job, changes);
   return {{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
           {"kind", "TrainJob"},
           {"metadata", metadata_of(job)},
@@ -184,9 +215,12 @@ Json trainjob(const Workload& job) {
 }
 
 Json jobset(const Workload& job) {
-  // A JobSet's pods are not told how many they are.
-  const Workload counted =
+  // A JobSet's pods are not told how many they are, nor how many ranks each of them has.
+  Workload counted =
       with_variable(ending_with_one_code(job), "PET_NNODES", fmt::to_string(job.nodes));
+  if (job.workers && !has_variable(job, ranks_variable)) {
+    counted = with_variable(std::move(counted), ranks_variable, fmt::to_string(*job.workers));
+  }
   Json pods = pod_template(counted, "node");
   pods["spec"]["restartPolicy"] = never;
   if (job.host_network) name_first_pod(pods);

@@ -237,5 +237,84 @@ TEST(Manifest, WithRestartsLostPodsAreMadeAgain) {
   EXPECT_EQ(indexed["podFailurePolicy"]["rules"][1]["action"], "FailJob");
 }
 
+TEST(Manifest, TheNumberOfRanksIsAlwaysWritten) {
+  Workload job = four_nodes();
+  job.workers = 8;
+  EXPECT_EQ(pytorchjob(job)["spec"]["nprocPerNode"], "8");
+  EXPECT_EQ(trainjob(job)["spec"]["trainer"]["numProcPerNode"], 8);
+  const Json number = {{"name", "PET_NPROC_PER_NODE"}, {"value", "8"}};
+  const Json set = jobset(job);
+  const Json& variables = spec_of_pods(set)["containers"][0]["env"];
+  EXPECT_NE(std::ranges::find(variables, number), variables.end());
+}
+
+TEST(Manifest, SecretsAreReferences) {
+  Workload job = four_nodes();
+  job.own_secret = "toprun-env-1";
+  job.secret_variables = {{"HF_TOKEN", "", "HF_TOKEN"}, {"W", "tokens", "wandb"}};
+  job.env_from = {"all"};
+  job.service_account = "trainer";
+  job.pull_secrets = {"registry"};
+  const Json variables = Json::parse(R"([
+    {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "toprun-env-1", "key": "HF_TOKEN"}}},
+    {"name": "W", "valueFrom": {"secretKeyRef": {"name": "tokens", "key": "wandb"}}}])");
+  for (const Operator which : {Operator::pytorchjob, Operator::jobset}) {
+    const Json object = manifest(which, job);
+    const Json& spec = spec_of_pods(object);
+    const Json& container = spec["containers"][0];
+    for (const Json& one : variables) {
+      EXPECT_NE(std::ranges::find(container["env"], one), container["env"].end()) << one;
+    }
+    EXPECT_EQ(container["envFrom"], Json::parse(R"([{"secretRef": {"name": "all"}}])"));
+    EXPECT_EQ(spec["serviceAccountName"], "trainer");
+    EXPECT_EQ(spec["imagePullSecrets"], Json::parse(R"([{"name": "registry"}])"));
+  }
+  job.env_from.clear();
+  const Json train = trainjob(job);
+  EXPECT_EQ(train["spec"]["trainer"]["env"][0], variables[0]);
+  EXPECT_EQ(spec_of_pods(train)["serviceAccountName"], "trainer");
+  EXPECT_EQ(spec_of_pods(train)["imagePullSecrets"][0]["name"], "registry");
+}
+
+TEST(Manifest, RestrictedPodsAreAsPodSecurityAsks) {
+  Workload job = four_nodes();
+  job.restricted = true;
+  job.run_as = {1000, 100};
+  job.toprun_image = "registry/toprun:1";
+  const Json security = Json::parse(R"({"runAsUser": 1000, "runAsGroup": 100, "runAsNonRoot": true,
+    "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"}})");
+  for (const Operator which : named_operators) {
+    const Json object = manifest(which, job);
+    EXPECT_EQ(spec_of_pods(object)["containers"][0]["securityContext"], security);
+    if (which == Operator::trainjob) continue;
+    EXPECT_EQ(spec_of_pods(object)["initContainers"][0]["securityContext"], security);
+  }
+}
+
+TEST(Manifest, ATrainJobSpeaksAsItsTrainersRelease) {
+  Workload job = four_nodes();
+  job.annotations = {{"a", "b"}};
+  job.claims = {{"scratch", "/scratch"}};
+  const Json of_2_1 = trainjob(job, PodChanges::template_overrides)["spec"];
+  EXPECT_FALSE(of_2_1.contains("runtimePatches"));
+  const Json& change = of_2_1["podTemplateOverrides"][0];
+  EXPECT_EQ(change["targetJobs"], Json::parse(R"([{"name": "node"}])"));
+  EXPECT_EQ(change["metadata"]["annotations"]["a"], "b");
+  EXPECT_EQ(change["spec"]["volumes"][1]["persistentVolumeClaim"]["claimName"], "scratch");
+  const Json of_2_0 = trainjob(job, PodChanges::spec_overrides)["spec"]["podSpecOverrides"][0];
+  EXPECT_EQ(of_2_0["containers"], change["spec"]["containers"]);
+  EXPECT_EQ(of_2_0["volumes"], change["spec"]["volumes"]);
+}
+
+TEST(Manifest, ARuntimeMayBeTheNamespaces) {
+  Workload job = four_nodes();
+  job.runtime = "mine";
+  EXPECT_EQ(trainjob(job)["spec"]["runtimeRef"], Json::parse(R"({"name": "mine"})"));
+  job.runtime_kind = "TrainingRuntime";
+  EXPECT_EQ(trainjob(job)["spec"]["runtimeRef"],
+            Json::parse(R"({"name": "mine", "kind": "TrainingRuntime"})"));
+}
+
 }  // namespace
 }  // namespace toprun::scheduler::kubernetes

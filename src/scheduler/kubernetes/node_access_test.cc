@@ -17,6 +17,8 @@ TEST(NodeAccess, IsForPodsOfSeveralNodes) {
   EXPECT_EQ(lines[2],
             "kubectl create clusterrolebinding toprun-topology-ml --clusterrole=toprun-topology "
             "--serviceaccount=ml:default");
+  job.service_account = "trainer";
+  EXPECT_TRUE(node_access(job)[2].ends_with("--serviceaccount=ml:trainer"));
 }
 
 }  // namespace

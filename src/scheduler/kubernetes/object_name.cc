@@ -46,6 +46,10 @@ bool is_label(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return is_lower_or_digit(c) || c == '-'; });
 }
 
+bool is_object_name(std::string_view name) {
+  return is_domain(name);
+}
+
 bool is_label_value(std::string_view value) {
   if (value.empty()) return true;
   return value.size() <= longest_label && is_letter_or_digit(value.front()) &&

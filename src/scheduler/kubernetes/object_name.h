@@ -15,6 +15,10 @@ inline constexpr std::size_t longest_job_name = 40;
 // none of which is the last. What PyTorchJob's webhook and Services demand.
 bool is_label(std::string_view name);
 
+// Whether an object may have this name: labels of DNS with dots between (RFC 1123), as Secrets and
+// service accounts have.
+bool is_object_name(std::string_view name);
+
 // Whether a label may have this key ("nvidia.com/gpu.clique") or value (apimachinery,
 // pkg/util/validation: IsQualifiedName, IsValidLabelValue). Annotations, resources and taints have
 // such keys too.

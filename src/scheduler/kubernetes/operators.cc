@@ -27,16 +27,22 @@ std::string_view kind_of(Operator which) {
   return kind_in_table(which).word;
 }
 
-std::optional<Operator> installed(std::string_view api_resources) {
+std::string record_of(Operator which, std::string_view name) {
+  return fmt::format("{}/{}", kind_in_table(which).resource, name);
+}
+
+std::vector<Operator> installed(std::string_view api_resources) {
   const auto lines = split(api_resources, '\n');
-  const auto found = std::ranges::find_if(operators, [&](Operator which) {
+  std::vector<Operator> found;
+  std::ranges::copy_if(operators, std::back_inserter(found), [&](Operator which) {
     return std::ranges::any_of(
         lines, [&](std::string_view line) { return trim(line) == kind_in_table(which).resource; });
   });
-  return found == operators.end() ? std::nullopt : std::optional(*found);
+  return found;
 }
 
-Result<Operator> find_operator(const Environment& environment, std::chrono::milliseconds limit) {
+Result<std::vector<Operator>> find_operators(const Environment& environment,
+                                             std::chrono::milliseconds limit) {
   if (auto found = find_kubectl(environment); !found) return std::unexpected(found.error());
   const auto answer = process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit);
   if (!answer) {
@@ -44,7 +50,7 @@ Result<Operator> find_operator(const Environment& environment, std::chrono::mill
                 "name one with --operator; TOPRUN_ENGINE_TIMEOUT=SECONDS waits longer");
   }
   // It ends with 1 and prints the others where a single one of the cluster's API services is down.
-  if (const auto which = installed(answer->out)) return *which;
+  if (auto found = installed(answer->out); !found.empty()) return found;
   if (answer->code != 0) return std::unexpected(refusal("kubectl api-resources", answer->err));
   std::vector<std::string> names;
   for (const Kind& kind : kinds) names.emplace_back(kind.resource);

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
@@ -14,12 +15,15 @@ namespace toprun::scheduler::kubernetes {
 enum class Operator { pytorchjob, trainjob, jobset };
 
 std::string_view kind_of(Operator which);  // "PyTorchJob"
+// Job::number of a job of this operator's.
+std::string record_of(Operator which, std::string_view name);
 
-// The first one that is in what `kubectl api-resources -o name` prints. Pure.
-std::optional<Operator> installed(std::string_view api_resources);
+// Those that are in what `kubectl api-resources -o name` prints, the preferred one first. Pure.
+std::vector<Operator> installed(std::string_view api_resources);
 
-// The first one that the cluster has, by kubectl. Blocks `limit` at most. Error: it has none, or
-// gives no answer.
-Result<Operator> find_operator(const Environment& environment, std::chrono::milliseconds limit);
+// Those that the cluster has, by kubectl; at least one. Blocks `limit` at most. Error: it has none,
+// or gives no answer.
+Result<std::vector<Operator>> find_operators(const Environment& environment,
+                                             std::chrono::milliseconds limit);
 
 }  // namespace toprun::scheduler::kubernetes

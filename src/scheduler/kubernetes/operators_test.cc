@@ -5,13 +5,16 @@
 namespace toprun::scheduler::kubernetes {
 namespace {
 
-TEST(Operators, TheFirstThatTheClusterHas) {
-  for (const auto& [printed, which] : std::vector<std::pair<const char*, std::optional<Operator>>>{
-           {"jobsets.jobset.x-k8s.io\npods\npytorchjobs.kubeflow.org\n", Operator::pytorchjob},
-           {"jobsets.jobset.x-k8s.io\ntrainjobs.trainer.kubeflow.org\n", Operator::trainjob},
-           {"jobs.batch\njobsets.jobset.x-k8s.io\r\n", Operator::jobset},
-           {"mypytorchjobs.kubeflow.org\npytorchjobs.kubeflow.org.example.com\n", std::nullopt},
-           {"", std::nullopt}}) {
+TEST(Operators, ThoseThatTheClusterHasInOurOrder) {
+  using Operators = std::vector<Operator>;
+  for (const auto& [printed, which] : std::vector<std::pair<const char*, Operators>>{
+           {"jobsets.jobset.x-k8s.io\npods\npytorchjobs.kubeflow.org\n",
+            {Operator::pytorchjob, Operator::jobset}},
+           {"jobsets.jobset.x-k8s.io\ntrainjobs.trainer.kubeflow.org\n",
+            {Operator::trainjob, Operator::jobset}},
+           {"jobs.batch\njobsets.jobset.x-k8s.io\r\n", {Operator::jobset}},
+           {"mypytorchjobs.kubeflow.org\npytorchjobs.kubeflow.org.example.com\n", {}},
+           {"", {}}}) {
     EXPECT_EQ(installed(printed), which) << printed;
   }
 }

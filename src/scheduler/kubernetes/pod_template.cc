@@ -10,9 +10,6 @@
 namespace toprun::scheduler::kubernetes {
 namespace {
 
-// NCCL's and PyTorch's data loaders share memory there; without a volume a pod has 64 MiB.
-constexpr std::string_view shared_memory_folder = "/dev/shm";
-
 Json strings_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
   Json out = Json::object();
   for (const auto& [key, value] : pairs) out[key] = value;
@@ -33,6 +30,9 @@ void bring_toprun(Json& spec, const Workload& job) {
                     {"image", job.toprun_image},
                     {"command", {"sh", "-c", unexpanded(copy)}},
                     {"volumeMounts", Json::array({std::move(mount)})}};
+  if (Json security = security_of(job); !security.is_null()) {
+    container["securityContext"] = std::move(security);
+  }
   spec["initContainers"] = Json::array({std::move(container)});
   spec["volumes"].push_back({{"name", toprun_volume}, {"emptyDir", Json::object()}});
 }
@@ -73,6 +73,11 @@ Json variables_of(const Workload& job) {
   Json out = Json::array();
   for (const auto& [name, value] : job.variables) {
     out.push_back({{"name", name}, {"value", unexpanded(value)}});
+  }
+  for (const SecretVariable& one : job.secret_variables) {
+    const std::string& secret = one.secret.empty() ? job.own_secret : one.secret;
+    Json key = {{"secretKeyRef", {{"name", secret}, {"key", one.key}}}};
+    out.push_back({{"name", one.name}, {"valueFrom", std::move(key)}});
   }
   const auto is_node_name = [](const auto& one) { return one.first == "NODE_NAME"; };
   if (job.nodes > 1 && std::ranges::none_of(job.variables, is_node_name)) {
@@ -127,8 +132,24 @@ Json mounts_of(const Workload& job) {
 }
 
 Json security_of(const Workload& job) {
-  if (!job.locks_memory) return nullptr;
-  return {{"capabilities", {{"add", {"IPC_LOCK"}}}}};
+  Json out;
+  if (job.run_as) out["runAsUser"] = job.run_as->user;
+  if (job.run_as && job.run_as->group) out["runAsGroup"] = *job.run_as->group;
+  if (job.restricted) {
+    out["runAsNonRoot"] = true;
+    out["allowPrivilegeEscalation"] = false;
+    out["capabilities"]["drop"] = Json::array({"ALL"});
+    out["seccompProfile"]["type"] = "RuntimeDefault";
+  }
+  if (job.locks_memory) out["capabilities"]["add"] = Json::array({"IPC_LOCK"});
+  return out;
+}
+
+void choose_account(Json& pod_spec, const Workload& job) {
+  if (!job.service_account.empty()) pod_spec["serviceAccountName"] = job.service_account;
+  for (const std::string& secret : job.pull_secrets) {
+    pod_spec["imagePullSecrets"].push_back({{"name", secret}});
+  }
 }
 
 Json pod_template(const Workload& job, std::string_view container) {
@@ -136,6 +157,9 @@ Json pod_template(const Workload& job, std::string_view container) {
       {"name", container}, {"image", job.image}, {"command", command_of(job, copied_toprun)}};
   if (!job.folder.empty()) main["workingDir"] = job.folder;
   if (Json variables = variables_of(job); !variables.empty()) main["env"] = std::move(variables);
+  for (const std::string& secret : job.env_from) {
+    main["envFrom"].push_back({{"secretRef", {{"name", secret}}}});
+  }
   if (Json resources = resources_of(job); !resources.empty()) {
     main["resources"] = std::move(resources);
   }
@@ -150,6 +174,7 @@ Json pod_template(const Workload& job, std::string_view container) {
   Json& spec = out["spec"];
   choose_scheduler(spec, job);
   choose_nodes(spec, job);
+  choose_account(spec, job);
   if (job.host_network) {
     spec["hostNetwork"] = true;
     spec["dnsPolicy"] = "ClusterFirstWithHostNet";  // else the cluster's names do not resolve

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +52,21 @@ struct Placement {
   std::optional<Together> together = {};
 };
 
+// A variable whose value the pods take from a Secret of their namespace.
+struct SecretVariable {
+  std::string name;
+  std::string secret = {};  // empty: the job's own, which goes with it
+  std::string key = {};     // in it
+  bool operator==(const SecretVariable&) const = default;
+};
+
+// Who the processes of a pod are; unset: whom the image says.
+struct RunAs {
+  std::int64_t user = 0;
+  std::optional<std::int64_t> group = {};
+  bool operator==(const RunAs&) const = default;
+};
+
 // A job of pods, one per node, whatever the operator that starts them.
 struct Workload {
   std::string name;                // see object_name.h
@@ -58,7 +74,7 @@ struct Workload {
   std::string space = {};          // namespace; empty: the one of kubectl's context
   int nodes = 1;
   std::optional<int> least_nodes = {};  // set: elastic, from so many up to `nodes`
-  std::optional<int> workers = {};      // on each node, where a number says so
+  std::optional<int> workers = {};      // on each node; unset: the command says it in a word
   int gpus = 0;                         // of each pod
   std::string gpu_resource = "nvidia.com/gpu";
   std::optional<int> cpus = {};            // of each pod
@@ -77,9 +93,17 @@ struct Workload {
   std::string mark = {};  // no other job's, for the pods to find each other; empty: the name
   std::optional<std::string> shared_memory = {};  // size of /dev/shm, a quantity; unset: no limit
   bool host_network = false;                      // the node's interfaces in place of the pod's
-  bool locks_memory = false;      // may pin what it likes, as RDMA needs where memlock is limited
+  bool locks_memory = false;  // may pin what it likes, as RDMA needs where memlock is limited
+  bool restricted = false;    // as Pod Security's level of that name asks
+  std::optional<RunAs> run_as = {};
   std::string toprun_image = {};  // brings the binary; empty: the image has it
   std::string runtime = {};       // of a TrainJob; empty: Kubeflow's torch-distributed
+  std::string runtime_kind = {};  // "TrainingRuntime", the namespace's; empty: the cluster's
+  std::vector<SecretVariable> secret_variables = {};
+  std::string own_secret = {};                 // the Secret that is made for this job; empty: none
+  std::vector<std::string> env_from = {};      // Secrets whose keys are all variables
+  std::string service_account = {};            // empty: the namespace's default
+  std::vector<std::string> pull_secrets = {};  // for the registry of the image
 };
 
 }  // namespace toprun::scheduler::kubernetes

@@ -53,7 +53,7 @@ Result<int> index_in(const Environment& environment, const char* variable, std::
               "not one of the launch's nodes", "only toprun sets it");
 }
 
-Result<Allocation> agent(const Environment& environment) {
+Result<Allocation> agent(const Environment& environment, const Hints& hints) {
   Allocation allocation;
   auto nodes = parse_node_list(nodes_variable, environment.get(nodes_variable).value_or(""));
   if (!nodes) return std::unexpected(std::move(nodes.error()));
@@ -63,7 +63,8 @@ Result<Allocation> agent(const Environment& environment) {
   const auto root = index_in(environment, root_variable, allocation.nodes.size());
   if (!root) return std::unexpected(root.error());
   allocation.stance = Stance::agent;
-  allocation.node_count = static_cast<int>(allocation.nodes.size());
+  const int all = static_cast<int>(allocation.nodes.size());
+  allocation.node_count = std::min(hints.nnodes.value_or(all), all);
   allocation.node_count_source = "hosts that answered";
   allocation.my_node = *node;
   allocation.node_name = allocation.nodes[static_cast<std::size_t>(*node)].name;
@@ -131,7 +132,7 @@ Result<std::optional<Allocation>> LoginEngine::detect(const Environment& environ
   if (const auto checked = told ? Result<void>() : check_options_beside_hosts(hints); !checked) {
     return std::unexpected(checked.error());
   }
-  auto allocation = told ? agent(environment) : starter(hints);
+  auto allocation = told ? agent(environment, hints) : starter(hints);
   if (!allocation) return std::unexpected(std::move(allocation.error()));
   allocation->port = login_port;
   return std::move(*allocation);

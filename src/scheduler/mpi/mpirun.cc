@@ -1,6 +1,7 @@
 #include "scheduler/mpi/mpirun.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "process/command.h"
@@ -166,6 +167,18 @@ bool mpirun_is_ending(std::string_view said) {
   const std::string text = on_one_line(said);
   return std::ranges::any_of(
       known, [&](std::string_view one) { return text.find(one) != std::string::npos; });
+}
+
+std::optional<int> first_to_fail(std::string_view said) {
+  // "Process name: [[JOB,1],RANK]" (Open MPI 4.1.4)
+  for (const std::string_view mark : {"Process name: [[", ",1],"}) {
+    const std::size_t at = said.find(mark);
+    if (at == said.npos) return std::nullopt;
+    said.remove_prefix(at + mark.size());
+  }
+  const auto rank = parse_int(said.substr(0, said.find(']')));
+  if (!rank || *rank < 0 || !std::in_range<int>(*rank)) return std::nullopt;
+  return static_cast<int>(*rank);
 }
 
 Result<MpirunCommand> find_mpirun(const Environment& environment) {

@@ -52,6 +52,9 @@ std::optional<Error> mpirun_trouble(std::string_view said);
 // the others and itself, but waits for a host that is lost as long as TCP does.
 bool mpirun_is_ending(std::string_view said);
 
+// The rank that ended first with another code than 0, where mpirun names it: Open MPI 4 at times.
+std::optional<int> first_to_fail(std::string_view said);
+
 // The user's mpirun: the words, and what kind it says it is. Runs it with --version.
 Result<MpirunCommand> find_mpirun(const Environment& environment);
 

@@ -89,4 +89,24 @@ std::string MpirunOutput::rest() {
   return out;
 }
 
+std::map<int, std::string> texts_by_rank(std::string_view tagged) {
+  std::map<int, std::string> texts;
+  int rank = by_mpirun;
+  while (!tagged.empty()) {
+    if (const auto tag = tag_of(tagged.substr(0, longest_tag_bytes))) {
+      rank = tag->rank;
+      tagged.remove_prefix(tag->bytes);
+      continue;
+    }
+    const std::size_t bracket = tagged.find('[', 1);
+    const std::size_t line = tagged.find('\n');
+    const bool ends = line < bracket;
+    const std::string_view piece = tagged.substr(0, ends ? line + 1 : bracket);
+    texts[rank] += piece;
+    if (ends) rank = by_mpirun;
+    tagged.remove_prefix(piece.size());
+  }
+  return texts;
+}
+
 }  // namespace toprun::scheduler

@@ -29,4 +29,8 @@ class MpirunOutput {
   std::string held_;                       // may be the beginning of a tag
 };
 
+// What each rank wrote in such a text, by rank, and under `by_mpirun` what has no tag.
+inline constexpr int by_mpirun = -1;
+std::map<int, std::string> texts_by_rank(std::string_view tagged);
+
 }  // namespace toprun::scheduler

@@ -45,5 +45,13 @@ TEST(MpirunOutput, HoldsNoMoreThanALine) {
   EXPECT_GE(shown + MpirunOutput::longest_line_bytes, 100u * 4096);
 }
 
+TEST(MpirunOutput, TellsWhoWroteWhat) {
+  using Texts = std::map<int, std::string>;
+  EXPECT_EQ(texts_by_rank(""), Texts{});
+  EXPECT_EQ(texts_by_rank("no\ntags [1]\n"), (Texts{{by_mpirun, "no\ntags [1]\n"}}));
+  EXPECT_EQ(texts_by_rank("cut<stderr>:x\n[1,1]<stderr>:a[1,0]<stderr>:b\n---\n[1,1]<stderr>:[c\n"),
+            (Texts{{by_mpirun, "cut<stderr>:x\n---\n"}, {0, "b\n"}, {1, "a[c\n"}}));
+}
+
 }  // namespace
 }  // namespace toprun::scheduler

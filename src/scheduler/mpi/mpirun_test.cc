@@ -98,6 +98,22 @@ TEST(Mpirun, TroubleIsExplained) {
   EXPECT_FALSE(mpirun_trouble(""));
 }
 
+TEST(Mpirun, NamesTheRankThatFailedFirst) {
+  const struct {
+    std::string_view said;
+    std::optional<int> rank;
+  } rows[] = {
+      {"The first process to do so was:\n\n  Process name: [[26677,1],12]\n  Exit code:    1\n",
+       12},
+      {"  Process name: [prterun-n0-12@1,2]\n", std::nullopt},
+      {"  Process name: [[26677,1],x]\n", std::nullopt},
+      {"  Process name: [[26677,1],-1]\n", std::nullopt},
+      {"  Process name: [[26677", std::nullopt},
+      {"", std::nullopt},
+  };
+  for (const auto& [said, rank] : rows) EXPECT_EQ(first_to_fail(said), rank) << said;
+}
+
 TEST(Mpirun, SaysThatItEnds) {
   EXPECT_TRUE(
       mpirun_is_ending("---\nPrimary job  terminated normally, but 1 process returned\na "

@@ -35,12 +35,13 @@ struct Names {
   std::string_view gpus;
   std::string_view cpus;
   std::string_view memory;
+  std::string_view resource;
 };
-constexpr Names names_of(Cli cli) {
-  return cli == Cli::v1
-             ? Names{"--gpu", "--cpu", "--memory"}
-             : Names{"--gpu-devices-request", "--cpu-core-request", "--cpu-memory-request"};
-}
+constexpr Names of_v1 = {"--gpu", "--cpu", "--memory", "--extended-resource"};
+constexpr Names of_v2 = {"--gpu-devices-request", "--cpu-core-request", "--cpu-memory-request",
+                         "--extended-resource"};
+constexpr Names of_master = {"--master-gpu-devices-request", "--master-cpu-core-request",
+                             "--master-cpu-memory-request", "--master-extended-resource"};
 
 Words beginning(Cli cli, const std::string& name) {
   if (cli == Cli::v1) return {"runai", "submit-dist", "pytorch", "--name", name};
@@ -68,17 +69,45 @@ void add_pods(Words& words, Cli cli, const Workload& job) {
   add(words, "--max-replicas", fmt::to_string(job.nodes));
 }
 
-void add_resources(Words& words, Cli cli, const Workload& job) {
-  const Names names = names_of(cli);
-  add(words, names.gpus, fmt::to_string(job.gpus));
-  if (job.cpus) add(words, names.cpus, fmt::to_string(*job.cpus));
-  if (job.memory) add(words, names.memory, *job.memory);
-  for (const auto& [name, count] : job.resources) {
-    const std::string resource = fmt::format("{}={}", name, count);
-    add(words, "--extended-resource", resource);
-    // v2's option is the workers' alone.
-    if (cli == Cli::v2 && !job.least_nodes) add(words, "--master-extended-resource", resource);
+// v2's number of GPUs has to be positive.
+void add_resources_by(Words& words, const Names& names, const Place& place, const Workload& job) {
+  const bool is_v1 = place.cli == Cli::v1;
+  if (is_v1 || (job.gpus > 0 && place.has(names.gpus))) {
+    add(words, names.gpus, fmt::to_string(job.gpus));
   }
+  if (job.cpus && place.has(names.cpus)) add(words, names.cpus, fmt::to_string(*job.cpus));
+  if (job.memory && place.has(names.memory)) add(words, names.memory, *job.memory);
+  for (const auto& [name, count] : job.resources) {
+    add(words, names.resource, fmt::format("{}={}", name, count));
+  }
+}
+
+// v2's master is as its workers are until one of its own options is given, and then has what these
+// give: all of them, because the extended resources have to be among them.
+void add_resources(Words& words, const Place& place, const Workload& job) {
+  add_resources_by(words, place.cli == Cli::v1 ? of_v1 : of_v2, place, job);
+  const bool differs = place.cli == Cli::v2 && !job.least_nodes && !job.resources.empty();
+  if (differs) add_resources_by(words, of_master, place, job);
+}
+
+// One failure ends the job, and what still runs then ends by itself; of jobs with restarts the
+// defaults stay.
+void add_policies(Words& words, const Place& place, const Workload& job) {
+  add(words, "--backoff-limit", fmt::to_string(job.restarts));
+  const bool ends = job.restarts == 0 && !job.least_nodes && place.cli == Cli::v2;
+  if (ends && place.has("--restart-policy")) add(words, "--restart-policy", "Never");
+  if (ends && place.has("--master-restart-policy")) add(words, "--master-restart-policy", "Never");
+  if (place.has("--clean-pod-policy")) add(words, "--clean-pod-policy", "None");
+}
+
+void add_user(Words& words, const Workload& job) {
+  if (job.run_as) add(words, "--run-as-uid", fmt::to_string(job.run_as->user));
+  if (job.run_as && job.run_as->group) {
+    add(words, "--run-as-gid", fmt::to_string(*job.run_as->group));
+  }
+  if (!job.restricted) return;
+  words.emplace_back("--run-as-non-root");
+  add(words, "--seccomp-profile", "RuntimeDefault");
 }
 
 // runai's own form: operator=Equal,key=KEY,value=VALUE,effect=EFFECT.
@@ -110,7 +139,7 @@ void add_placement(Words& words, Cli cli, const Workload& job) {
 // What runai has no option for.
 std::optional<std::string_view> first_foreign_option(const Workload& job) {
   const Placement& placement = job.placement;
-  const std::array<std::pair<bool, std::string_view>, 7> foreign = {{
+  const std::array<std::pair<bool, std::string_view>, 11> foreign = {{
       {!job.space.empty(), "--namespace"},
       {!placement.queue.empty(), "--queue"},
       {placement.placer != kubernetes::Placer::cluster, "--scheduler"},
@@ -118,13 +147,48 @@ std::optional<std::string_view> first_foreign_option(const Workload& job) {
       {job.shared_memory.has_value(), "--shm"},
       {!job.toprun_image.empty(), "--toprun-image"},
       {!job.runtime.empty(), "--runtime"},
+      {job.gpu_resource != Workload().gpu_resource, "--gpu-resource"},
+      {!job.env_from.empty(), "--env-from"},
+      {!job.service_account.empty(), "--service-account"},
+      {!job.pull_secrets.empty(), "--image-pull-secret"},
   }};
   const auto found = std::ranges::find(foreign, true, &std::pair<bool, std::string_view>::first);
   if (found == foreign.end()) return std::nullopt;
   return found->second;
 }
 
-Result<void> check(Cli cli, const Workload& job) {
+Result<void> check_secrets(const Place& place, const Workload& job) {
+  if (job.secret_variables.empty()) return {};
+  const std::string& name = job.secret_variables.front().name;
+  if (place.cli == Cli::v1 || !place.has("--env-secret")) {
+    return usage("--secret-env " + name, "this runai has no flag for a Secret's key (--env-secret)",
+                 "have a newer runai, or the program read a file of a claim");
+  }
+  for (const kubernetes::SecretVariable& one : job.secret_variables) {
+    if (!one.secret.empty()) continue;
+    return usage("--secret-env " + one.name,
+                 "Run:AI has no command that makes a Secret out of sight of others",
+                 fmt::format("make one there, and say --secret-env {}=SECRET:KEY", one.name));
+  }
+  return {};
+}
+
+Result<void> check_user(const Place& place, const Workload& job) {
+  const bool is_v1 = place.cli == Cli::v1;
+  if (job.run_as && (is_v1 || !place.has("--run-as-uid"))) {
+    return usage("--run-as", "this runai has no flag for it", "leave it out");
+  }
+  if (job.restricted && (is_v1 || !place.has("--run-as-non-root"))) {
+    return usage("--restricted", "this runai has no flag for it (--run-as-non-root)",
+                 "leave it out");
+  }
+  return {};
+}
+
+Result<void> check(const Place& place, const Workload& job) {
+  const Cli cli = place.cli;
+  if (const auto fine = check_secrets(place, job); !fine) return fine;
+  if (const auto fine = check_user(place, job); !fine) return fine;
   if (const auto option = first_foreign_option(job)) {
     return usage(std::string(*option), "runai has no option for it", "leave it out");
   }
@@ -154,6 +218,19 @@ Cli cli_of(std::string_view version) {
   return version.contains("Version:") && version.contains("GitCommit:") ? Cli::v1 : Cli::v2;
 }
 
+bool Place::has(std::string_view flag) const {
+  if (!help) return true;
+  const std::size_t at = help->find(flag);
+  const std::size_t end = at + flag.size();
+  return at != std::string::npos && (end == help->size() || (*help)[end] <= ' ');
+}
+
+Words help_command() {
+  Words words = pytorch("submit");
+  words.emplace_back("--help");
+  return words;
+}
+
 bool is_plain(std::string_view word) {
   constexpr std::string_view marks = "_-./:=@%+";
   return !word.empty() && std::ranges::all_of(word, [&](char c) {
@@ -163,14 +240,15 @@ bool is_plain(std::string_view word) {
 }
 
 Result<Words> submit_command(const Place& place, const Workload& job) {
-  if (const auto fits = check(place.cli, job); !fits) return std::unexpected(fits.error());
+  if (const auto fits = check(place, job); !fits) return std::unexpected(fits.error());
   Words words = beginning(place.cli, job.name);
   add_project(words, place);
   add(words, "--image", job.image);
   add_pods(words, place.cli, job);
-  add_resources(words, place.cli, job);
+  add_resources(words, place, job);
   words.emplace_back("--large-shm");
-  add(words, "--backoff-limit", fmt::to_string(job.restarts));
+  add_policies(words, place, job);
+  add_user(words, job);
   add_placement(words, place.cli, job);
   if (!job.folder.empty()) add(words, "--working-dir", job.folder);
   for (const Claim& claim : job.claims) add_claim(words, place.cli, claim);
@@ -179,6 +257,9 @@ Result<Words> submit_command(const Place& place, const Workload& job) {
   }
   for (const auto& [name, value] : job.variables) {
     add(words, "-e", fmt::format("{}={}", name, value));
+  }
+  for (const kubernetes::SecretVariable& one : job.secret_variables) {
+    add(words, "--env-secret", fmt::format("{}={},key={}", one.name, one.secret, one.key));
   }
   words.emplace_back("--command");
   words.emplace_back("--");

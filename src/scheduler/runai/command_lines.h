@@ -14,7 +14,8 @@ namespace toprun::scheduler::runai {
 //   v1  `runai submit-dist pytorch`: run-ai/runai-cli, and run-ai/docs,
 //       docs/Researcher/cli-reference/runai-submit-dist-pytorch.md (2.10 and later)
 //   v2  `runai training pytorch submit`, beside clusters from 2.18 on: run-ai/docs,
-//       docs/Researcher/cli-reference/new-cli/runai_training_pytorch_*.md
+//       docs/Researcher/cli-reference/new-cli/runai_training_pytorch_*.md; newer ones at
+//       docs.nvidia.com/run-ai (3.0), with more flags and numbers that have to be positive
 enum class Cli { v1, v2 };
 
 // By what `runai version` prints: v1's lines begin with "Version: 2.13.6" and "GitCommit: …".
@@ -26,7 +27,14 @@ using Words = std::vector<std::string>;
 struct Place {
   Cli cli = Cli::v2;
   std::string project;
+  // What v2's `submit --help` lists; unset: its flags are those of the newest.
+  std::optional<std::string> help = {};
+
+  bool has(std::string_view flag) const;
 };
+
+// Prints the flags that this v2 has for a submission.
+Words help_command();
 
 // The command that submits this job of pods; pure. Of the pods one is the master, the others are
 // workers. Error (exit 2): the program has no option for something that the job asks for.

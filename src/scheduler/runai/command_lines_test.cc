@@ -32,7 +32,8 @@ TEST(RunaiCommandLines, OfTheFirstProgram) {
   EXPECT_EQ(line(submit_command({Cli::v1, "mlo"}, training())),
             "runai submit-dist pytorch --name train --project mlo "
             "--image nvcr.io/nvidia/pytorch:25.03-py3 --workers 3 --gpu 8 --cpu 64 --memory 512Gi "
-            "--extended-resource rdma/rdma=1 --large-shm --backoff-limit 0 --pvc scratch:/scratch "
+            "--extended-resource rdma/rdma=1 --large-shm --backoff-limit 0 --clean-pod-policy None "
+            "--pvc scratch:/scratch "
             "--annotation k8s.v1.cni.cncf.io/networks=kube-system/roce -e LR=0.1 "
             "--command -- toprun /scratch/train.py --epochs 3");
 }
@@ -41,10 +42,41 @@ TEST(RunaiCommandLines, OfTheSecondProgram) {
   EXPECT_EQ(line(submit_command({Cli::v2, ""}, training())),
             "runai training pytorch submit train --image nvcr.io/nvidia/pytorch:25.03-py3 "
             "--workers 3 --gpu-devices-request 8 --cpu-core-request 64 --cpu-memory-request 512Gi "
-            "--extended-resource rdma/rdma=1 --master-extended-resource rdma/rdma=1 --large-shm "
-            "--backoff-limit 0 --existing-pvc claimname=scratch,path=/scratch "
+            "--extended-resource rdma/rdma=1 --master-gpu-devices-request 8 "
+            "--master-cpu-core-request 64 --master-cpu-memory-request 512Gi "
+            "--master-extended-resource rdma/rdma=1 --large-shm --backoff-limit 0 "
+            "--restart-policy Never --master-restart-policy Never --clean-pod-policy None "
+            "--existing-pvc claimname=scratch,path=/scratch "
             "--annotation k8s.v1.cni.cncf.io/networks=kube-system/roce -e LR=0.1 "
             "--command -- toprun /scratch/train.py --epochs 3");
+}
+
+// 2.18 and 2.19, whose flags are fewer.
+TEST(RunaiCommandLines, OfAnOlderSecondProgram) {
+  const std::string help =
+      "Flags:\n  --image string\n  --gpu-devices-request int32\n  --cpu-core-request float\n"
+      "  --cpu-memory-request string\n  --master-gpu-devices-request int32\n";
+  EXPECT_EQ(line(submit_command({Cli::v2, "", help}, training())),
+            "runai training pytorch submit train --image nvcr.io/nvidia/pytorch:25.03-py3 "
+            "--workers 3 --gpu-devices-request 8 --cpu-core-request 64 --cpu-memory-request 512Gi "
+            "--extended-resource rdma/rdma=1 --master-gpu-devices-request 8 "
+            "--master-extended-resource rdma/rdma=1 --large-shm --backoff-limit 0 "
+            "--existing-pvc claimname=scratch,path=/scratch "
+            "--annotation k8s.v1.cni.cncf.io/networks=kube-system/roce -e LR=0.1 "
+            "--command -- toprun /scratch/train.py --epochs 3");
+}
+
+TEST(RunaiCommandLines, SecretsAreNamed) {
+  kubernetes::Workload job = training();
+  job.secret_variables = {{"HF_TOKEN", "tokens", "hf"}};
+  EXPECT_TRUE(
+      line(submit_command({Cli::v2, ""}, job)).contains(" --env-secret HF_TOKEN=tokens,key=hf "));
+  EXPECT_TRUE(line(submit_command({Cli::v1, ""}, job)).starts_with("--secret-env HF_TOKEN: "));
+  EXPECT_TRUE(line(submit_command({Cli::v2, "", "--image string\n"}, job))
+                  .starts_with("--secret-env HF_TOKEN: "));
+  job.secret_variables = {{"HF_TOKEN", "", "HF_TOKEN"}};
+  EXPECT_TRUE(
+      line(submit_command({Cli::v2, ""}, job)).contains("--secret-env HF_TOKEN=SECRET:KEY"));
 }
 
 TEST(RunaiCommandLines, OfJobsWithOneNodeAndOfElasticOnes) {
@@ -54,16 +86,17 @@ TEST(RunaiCommandLines, OfJobsWithOneNodeAndOfElasticOnes) {
   job.command = {"toprun", "a.py"};
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
             "runai submit-dist pytorch --name a --image python:3 --workers 0 --gpu 0 --large-shm "
-            "--backoff-limit 0 --command -- toprun a.py");
+            "--backoff-limit 0 --clean-pod-policy None --command -- toprun a.py");
   job.nodes = 4;
   job.least_nodes = 2;
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
             "runai submit-dist pytorch --name a --image python:3 --workers 3 --min-replicas 2 "
-            "--max-replicas 4 --gpu 0 --large-shm --backoff-limit 0 --command -- toprun a.py");
+            "--max-replicas 4 --gpu 0 --large-shm --backoff-limit 0 --clean-pod-policy None "
+            "--command -- toprun a.py");
   EXPECT_EQ(line(submit_command({Cli::v2, ""}, job)),
             "runai training pytorch submit a --image python:3 --no-master --workers 4 "
-            "--min-replicas 2 --max-replicas 4 --gpu-devices-request 0 --large-shm "
-            "--backoff-limit 0 --command -- toprun a.py");
+            "--min-replicas 2 --max-replicas 4 --large-shm --backoff-limit 0 "
+            "--clean-pod-policy None --command -- toprun a.py");
 }
 
 TEST(RunaiCommandLines, OfJobsThatChooseTheirNodes) {

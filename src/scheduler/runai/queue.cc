@@ -70,6 +70,14 @@ Result<Place> find_place(const Environment& environment, std::chrono::millisecon
   return place;
 }
 
+void ask_flags(Place& place, const Environment& environment, std::chrono::milliseconds limit) {
+  if (place.cli == Cli::v1) return;
+  auto answer = ask(help_command(), environment, limit);
+  if (answer && answer->code == 0 && answer->out.contains("--image")) {
+    place.help = std::move(answer->out);
+  }
+}
+
 Result<void> submit(const Words& command, const Environment& environment,
                     std::chrono::milliseconds limit) {
   const auto answer = ask(command, environment, limit);
@@ -88,9 +96,9 @@ class RunaiQueue : public PodQueue {
   std::string_view engine() const override { return "runai"; }
   std::string_view engine_in_words() const override { return "Run:AI"; }
   // Of the project: Run:AI's names of users are no users of this host.
-  Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
+  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
-  Result<std::vector<Job>> ended(std::uint32_t uid) const override;
+  Result<JobList> ended(std::uint32_t uid) const override;
   Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                   const std::string& signal,
                                                   Addressee addressee) const override;
@@ -134,16 +142,18 @@ Result<std::vector<Job>> RunaiQueue::all(bool of_all_projects) const {
   return place_.cli == Cli::v1 ? parse_table(answer->out) : parse_list(answer->out);
 }
 
-Result<std::vector<Job>> RunaiQueue::jobs(std::optional<std::uint32_t> uid) const {
+Result<JobList> RunaiQueue::jobs(std::optional<std::uint32_t> uid) const {
   auto jobs = all(!uid);
-  if (jobs) std::erase_if(*jobs, [](const Job& job) { return has_ended(job.state); });
-  return jobs;
+  if (!jobs) return std::unexpected(jobs.error());
+  std::erase_if(*jobs, [](const Job& job) { return has_ended(job.state); });
+  return JobList{*std::move(jobs), {}};
 }
 
-Result<std::vector<Job>> RunaiQueue::ended(std::uint32_t) const {
+Result<JobList> RunaiQueue::ended(std::uint32_t) const {
   auto jobs = all(false);
-  if (jobs) std::erase_if(*jobs, [](const Job& job) { return !has_ended(job.state); });
-  return jobs;
+  if (!jobs) return std::unexpected(jobs.error());
+  std::erase_if(*jobs, [](const Job& job) { return !has_ended(job.state); });
+  return JobList{*std::move(jobs), {}};
 }
 
 // v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.

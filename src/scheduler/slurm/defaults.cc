@@ -286,9 +286,10 @@ void choose_requeue(JobRequest& job) {
 
 // Without --no-kill, Slurm ends a job that loses a node.
 void choose_no_kill(JobRequest& job) {
-  if (!job.elastic || says(job, "--no-kill")) return;
+  if (!job.survives_a_node || says(job, "--no-kill")) return;
   job.options.push_back(
-      {"--no-kill", std::nullopt, "--nnodes MIN:MAX goes on without a node that fails"});
+      {"--no-kill", std::nullopt,
+       "the job goes on without a node that fails, or with a spare in its place"});
 }
 
 void tell_of_idle_gpus(const JobRequest& job, const std::vector<NodeKind>& kinds,

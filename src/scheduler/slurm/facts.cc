@@ -63,6 +63,15 @@ std::optional<std::int64_t> clock_seconds(std::string_view text, bool after_days
   return sum;
 }
 
+std::optional<std::int64_t> written_seconds(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos) return clock_seconds(text, false);
+  const auto days = parse_int(text.substr(0, dash));
+  const auto rest = clock_seconds(text.substr(dash + 1), true);
+  if (!days || *days < 0 || *days > most_days || !rest) return std::nullopt;
+  return *days * 24 * 3600 + *rest;
+}
+
 }  // namespace
 
 std::vector<std::string> SlurmFacts::partitions() const {
@@ -129,12 +138,8 @@ int block_nodes_in(std::string_view topology) {
 }
 
 std::optional<std::int64_t> slurm_seconds(std::string_view text) {
-  const std::size_t dash = text.find('-');
-  if (dash == std::string_view::npos) return clock_seconds(text, false);
-  const auto days = parse_int(text.substr(0, dash));
-  const auto rest = clock_seconds(text.substr(dash + 1), true);
-  if (!days || *days < 0 || *days > most_days || !rest) return std::nullopt;
-  return *days * 24 * 3600 + *rest;
+  const auto seconds = written_seconds(text);
+  return seconds == 0 ? std::nullopt : seconds;  // sbatch(1), --time: zero is no limit
 }
 
 int gpus_in_gres(std::string_view gres) {

@@ -55,8 +55,8 @@ std::string topology_kind_in(std::string_view topology);
 std::vector<int> leaf_nodes_in(std::string_view topology);
 int block_nodes_in(std::string_view topology);
 
-// Seconds of a time as sbatch takes it: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S. nullopt: unlimited, or
-// nothing of these.
+// Seconds of a time as sbatch takes it: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S. nullopt: unlimited, as
+// zero is, or nothing of these.
 std::optional<std::int64_t> slurm_seconds(std::string_view text);
 
 // The number of GPUs in a request or a node's list of resources, as "gpu:h100:8(S:0-1),nic:2",

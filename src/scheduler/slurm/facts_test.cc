@@ -60,6 +60,8 @@ TEST(SlurmFacts, TimesAreReadAsSbatchDoes) {
                                    {"1-2:30", 95400},
                                    {"2-00:00:01", 172801},
                                    {"infinite", std::nullopt},
+                                   {"0", std::nullopt},
+                                   {"0:00:00", std::nullopt},
                                    {"UNLIMITED", std::nullopt},
                                    {"1:2:3:4", std::nullopt},
                                    {"-5", std::nullopt},

@@ -33,7 +33,7 @@ struct JobRequest {
   bool reports = true;                   // and so is report.json's; false: run_options name another
   std::vector<std::string> program;      // the script and its arguments; of setup the packages
   std::optional<int> workers;            // on each node, where a number says so
-  bool elastic = false;                  // goes on with fewer nodes
+  bool survives_a_node = false;          // goes on with fewer nodes, or with a spare one
 
   const JobOption* find(std::string_view name) const {
     const auto found = std::ranges::find(options, name, &JobOption::name);

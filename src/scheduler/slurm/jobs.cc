@@ -15,6 +15,9 @@ constexpr std::string_view field_end = "\x1f";
 constexpr std::string_view record_end = "\x1e";
 
 constexpr std::int64_t most_restarts = 1'000'000;
+// Of squeue's columns: "12345678_1234567", "1000000".
+constexpr int id_width = 40;
+constexpr int count_width = 12;
 
 // A column of a program's table, and its field. The name is the last column, because it may contain
 // separators.
@@ -26,6 +29,11 @@ struct Column {
 std::string text_of(std::string_view value) {
   const bool none = value == "(null)" || value == "N/A" || value == "None" || value == "Unknown";
   return none ? std::string() : std::string(value);
+}
+
+int restarts_of(std::string_view text) {
+  return static_cast<int>(
+      std::clamp<std::int64_t>(leading_number(text).value_or(0), 0, most_restarts));
 }
 
 void read_state(std::string_view text, Job& job) {
@@ -242,8 +250,7 @@ Job job_of(const Record& record) {
   job.dependency = std::string(record.get("Dependency"));
   job.priority = parse_int(record.get("Priority"));
   read_exit_code(record.get("ExitCode"), job);
-  job.restarts = static_cast<int>(
-      std::min<std::int64_t>(leading_number(record.get("Restarts")).value_or(0), most_restarts));
+  job.restarts = restarts_of(record.get("Restarts"));
   // After the fields that users can fill with any text.
   job.command = std::string(record.last("Command"));
   job.folder = std::string(record.last("WorkDir"));
@@ -251,6 +258,33 @@ Job job_of(const Record& record) {
   job.err = own_file(record.last("StdErr"), job);
   settle_end(job);
   return job;
+}
+
+bool is_one_task(std::string_view text) {
+  return parse_int(text).has_value();
+}
+
+// "0-2", "5", "7-9": numbers that follow each other are one range; of those that wait Slurm's own.
+std::vector<std::string> tasks_of(const std::vector<Job>& records) {
+  std::vector<std::int64_t> numbers;
+  std::vector<std::string> out, waiting;
+  for (const Job& job : records) {
+    if (job.task.empty()) continue;
+    if (const auto number = parse_int(job.task)) {
+      numbers.push_back(*number);
+    } else {
+      waiting.push_back(printable(std::string_view(job.task).substr(0, job.task.find('%'))));
+    }
+  }
+  std::ranges::sort(numbers);
+  for (std::size_t i = 0, first = 0; i < numbers.size(); ++i) {
+    if (i + 1 < numbers.size() && numbers[i + 1] <= numbers[i] + 1) continue;
+    out.push_back(first == i ? fmt::to_string(numbers[i])
+                             : fmt::format("{}-{}", numbers[first], numbers[i]));
+    first = i + 1;
+  }
+  std::ranges::move(waiting, std::back_inserter(out));
+  return out;
 }
 
 }  // namespace
@@ -267,12 +301,44 @@ std::vector<Job> parse_squeue(std::string_view text) {
   return jobs;
 }
 
+std::vector<std::string> squeue_restarts_options() {
+  return {"-O", fmt::format("JobArrayID:{},RestartCnt:{}", id_width, count_width)};
+}
+
+void add_restarts(std::string_view text, std::vector<Job>& jobs) {
+  for (const std::string_view line : pieces(text, "\n")) {
+    const auto parts = words(line);
+    if (parts.size() != 2) continue;
+    const auto job = std::ranges::find(jobs, parts[0], &Job::id);
+    if (job != jobs.end()) job->restarts = restarts_of(parts[1]);
+  }
+}
+
 std::vector<Job> parse_show_job(std::string_view text) {
   std::vector<Job> jobs;
   for (const std::string_view line : record_lines(text, "JobId")) {
     jobs.push_back(job_of(Record(line)));
   }
   return jobs;
+}
+
+bool says_not_found(std::string_view out) {
+  const std::string_view line = trim(out);
+  return line.starts_with("Job ") && line.ends_with(" not found") && !line.contains('\n');
+}
+
+std::string missing_part(const JobId& id, const std::vector<Job>& records) {
+  if (records.empty()) return {};
+  if (id.task.empty()) {
+    if (id.text == id.number) return {};
+    return fmt::format("Slurm knows job {}, but no component {} of it", id.number,
+                       id.text.substr(id.number.size() + 1));
+  }
+  const std::vector<std::string> tasks = tasks_of(records);
+  if (tasks.empty()) return fmt::format("job {} is not an array, and has no tasks", id.number);
+  return fmt::format("Slurm knows task{} {} of job {}, but no task {}",
+                     tasks.size() == 1 && is_one_task(tasks.front()) ? "" : "s", join(tasks, ","),
+                     id.number, id.task);
 }
 
 std::vector<std::string> sacct_options(const std::vector<std::string>& which) {

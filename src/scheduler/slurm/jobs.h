@@ -16,8 +16,20 @@ namespace toprun::scheduler::slurm {
 std::string squeue_format();
 std::vector<Job> parse_squeue(std::string_view text);
 
+// The words behind `squeue -h` for what --format has no letter for, how often each job was
+// requeued; and their answer, written into those of `jobs` that it names.
+std::vector<std::string> squeue_restarts_options();
+void add_restarts(std::string_view text, std::vector<Job>& jobs);
+
 // `scontrol show job -o`.
 std::vector<Job> parse_show_job(std::string_view text);
+
+// Whether `scontrol show job` with that answer knows the job's number, but not that task or
+// component: "Job 1_7 not found", on stdout.
+bool says_not_found(std::string_view out);
+// Why there is no such task or component, by all records of the job's number: "Slurm knows tasks
+// 0-2 of job 1, but no task 7". Empty: they do not tell.
+std::string missing_part(const JobId& id, const std::vector<Job>& records);
 
 // The words behind `sacct` for the jobs that `which` chooses ("-j", "7"); and what it prints.
 std::vector<std::string> sacct_options(const std::vector<std::string>& which);

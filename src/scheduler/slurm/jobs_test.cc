@@ -53,8 +53,54 @@ TEST(SlurmJobs, ReadsSqueue) {
   EXPECT_EQ(jobs[2].folder, "/w");
 }
 
+TEST(SlurmJobs, AMissingTaskIsToldFromAMissingJob) {
+  EXPECT_TRUE(says_not_found("Job 1_7 not found\n"));
+  EXPECT_FALSE(says_not_found(""));
+  EXPECT_FALSE(says_not_found("JobId=1 JobName=Job 1 not found\n"));
+  EXPECT_FALSE(says_not_found("Job 1_7 not found\nJobId=1"));
+
+  const auto array = [](const std::vector<std::string>& tasks) {
+    std::vector<Job> records;
+    for (const std::string& task : tasks) {
+      records.emplace_back();
+      records.back().task = task;
+    }
+    return records;
+  };
+  struct Asked {
+    std::string_view id;
+    std::vector<std::string> tasks;
+    std::string_view why;
+  };
+  const Asked rows[] = {
+      {"1_7", {"2", "1", "0"}, "Slurm knows tasks 0-2 of job 1, but no task 7"},
+      {"1_7", {"3"}, "Slurm knows task 3 of job 1, but no task 7"},
+      {"1_7", {"0-5%2"}, "Slurm knows tasks 0-5 of job 1, but no task 7"},
+      {"1_7", {"4-6,9%1", "0", "2", "3"}, "Slurm knows tasks 0,2-3,4-6,9 of job 1, but no task 7"},
+      {"1_7", {""}, "job 1 is not an array, and has no tasks"},
+      {"1+5", {"", ""}, "Slurm knows job 1, but no component 5 of it"},
+      {"1_7", {}, ""},
+      {"1", {"0"}, ""},
+  };
+  for (const Asked& row : rows) {
+    EXPECT_EQ(missing_part(*parse_job_id(row.id), array(row.tasks)), row.why) << row.id;
+  }
+}
+
 TEST(SlurmJobs, AsksForAsManyFieldsAsItReads) {
   EXPECT_EQ(squeue_format(), answer("%i|%A|%P|%u|%U|%T|%M|%l|%D|%N|%r|%V|%S|%e|%E|%Q|%Z|%j~"));
+}
+
+TEST(SlurmJobs, RequeuesAreCountedByASecondAnswer) {
+  std::vector<Job> jobs(3);
+  jobs[0].id = "1";
+  jobs[1].id = "12_[4-9%2]";
+  jobs[2].id = "13_2";
+  add_restarts("1                     2           \n12_[4-9%2]  0\n13_2 -7\n99 3\n13_2 x y\n",
+               jobs);
+  EXPECT_EQ(jobs[0].restarts, 2);
+  EXPECT_EQ(jobs[1].restarts, 0);
+  EXPECT_EQ(jobs[2].restarts, 0);
 }
 
 TEST(SlurmJobs, ReadsShowJob) {

@@ -62,9 +62,9 @@ class SlurmQueue : public Queue {
 
   std::string_view engine() const override { return "slurm"; }
   std::string_view engine_in_words() const override { return "Slurm"; }
-  Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
+  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
-  Result<std::vector<Job>> ended(std::uint32_t uid) const override;
+  Result<JobList> ended(std::uint32_t uid) const override;
   Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
   bool is_run_by_toprun(const JobId& id) const override;
   Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
@@ -97,6 +97,7 @@ class SlurmQueue : public Queue {
   Result<std::string> answer(const std::vector<std::string>& argv) const;
   Result<std::vector<Job>> queued(std::vector<std::string> argv,
                                   std::optional<std::uint32_t> uid) const;
+  Result<std::vector<Job>> find_in_memory(const std::string& id) const;
   Result<std::vector<Job>> find_in_accounting(const std::string& id) const;
 
   const Environment environment_;
@@ -131,8 +132,19 @@ Result<std::vector<Job>> SlurmQueue::queued(std::vector<std::string> argv,
   return slurm::parse_squeue(*text);
 }
 
-Result<std::vector<Job>> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
-  return queued({"squeue", "-h"}, uid);
+// Only the count of its requeues tells a requeue's pause from --begin.
+Result<JobList> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
+  auto jobs = queued({"squeue", "-h"}, uid);
+  if (!jobs) return std::unexpected(jobs.error());
+  if (std::ranges::find(*jobs, slurm::begin_time, &Job::reason) != jobs->end()) {
+    std::vector<std::string> argv = {"squeue", "-h"};
+    std::ranges::move(slurm::squeue_restarts_options(), std::back_inserter(argv));
+    if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
+    const auto counts = answer(argv);
+    if (!counts) return std::unexpected(counts.error());
+    slurm::add_restarts(*counts, *jobs);
+  }
+  return JobList{*std::move(jobs), {}};
 }
 
 Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) const {
@@ -140,7 +152,7 @@ Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) co
 }
 
 // The job from the accounting archive if there is one, else from slurmctld's memory.
-Result<std::vector<Job>> SlurmQueue::ended(std::uint32_t uid) const {
+Result<JobList> SlurmQueue::ended(std::uint32_t uid) const {
   std::vector<std::string> argv =
       slurm::sacct_options({"-S", "now-7days", "-u", fmt::to_string(uid)});
   argv.insert(argv.begin(), "sacct");
@@ -154,22 +166,29 @@ Result<std::vector<Job>> SlurmQueue::ended(std::uint32_t uid) const {
     jobs = slurm::parse_show_job(*told);
   }
   std::erase_if(jobs, [&](const Job& job) { return job.uid != uid || !has_ended(job.state); });
-  return jobs;
+  return JobList{std::move(jobs), {}};
+}
+
+// Empty: slurmctld does not know it.
+Result<std::vector<Job>> SlurmQueue::find_in_memory(const std::string& id) const {
+  const auto shown = ask({"scontrol", "show", "job", "-o", id});
+  if (!shown) return std::unexpected(shown.error());
+  if (shown->code == 0) {
+    pass_on_warnings(shown->err);
+    return slurm::parse_show_job(shown->out);
+  }
+  if (mentions(*shown, "invalid job id") || slurm::says_not_found(shown->out)) {
+    return std::vector<Job>();
+  }
+  return std::unexpected(failed("scontrol", *shown));
 }
 
 // Asks slurmctld, which has most facts, then the archive. A job that both do not know is no error.
 Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
-  const bool one_task = !id.task.empty() && !id.task.starts_with('[');
-  const std::string asked = one_task ? id.text : id.number;
-  const auto shown = ask({"scontrol", "show", "job", "-o", asked});
-  if (!shown) return std::unexpected(shown.error());
-  if (shown->code == 0) {
-    pass_on_warnings(shown->err);
-    auto jobs = slurm::parse_show_job(shown->out);
-    if (!jobs.empty()) return jobs;
-  } else if (!mentions(*shown, "invalid job id")) {
-    return std::unexpected(failed("scontrol", *shown));
-  }
+  const bool several_tasks = id.task.starts_with('[');
+  const std::string asked = several_tasks ? id.number : id.text;
+  auto jobs = find_in_memory(asked);
+  if (!jobs || !jobs->empty()) return jobs;
   auto archived = find_in_accounting(asked);
   // Many clusters have no accounting: the job is then unknown.
   return archived ? std::move(*archived) : std::vector<Job>();
@@ -184,6 +203,9 @@ Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) c
 }
 
 std::string SlurmQueue::forgets(const JobId& id) const {
+  if (const auto others = find_in_memory(id.number)) {
+    if (std::string why = slurm::missing_part(id, *others); !why.empty()) return why;
+  }
   const auto archived = find_in_accounting(id.number);
   if (archived) return "neither slurmctld nor the accounting knows such a job";
   return fmt::format(
@@ -207,16 +229,17 @@ Result<std::vector<std::string>> SlurmQueue::cancel_command(const std::vector<st
   return command;
 }
 
-// The root agent is on the job's first node, where its batch script is.
+// The root agent is on the job's first node, where its batch script is. Neither srun nor the agent
+// knows a task of an array by its name.
 Result<std::vector<std::string>> SlurmQueue::command_beside_root(
     const Job& job, const std::string& self, const std::vector<std::string>& words) const {
-  std::vector<std::string> command = {"srun",       "--jobid",    job.id,
+  std::vector<std::string> command = {"srun",       "--jobid",    job.number,
                                       "--overlap",  "--quiet",    "--nodes=1",
                                       "--ntasks=1", "--mpi=none", "--input=none"};
   if (!job.batch_host.empty()) command.push_back("--nodelist=" + job.batch_host);
   command.push_back(self);
   command.insert(command.end(), words.begin(), words.end());
-  command.push_back(job.id);
+  command.push_back(job.number);
   return command;
 }
 

@@ -49,12 +49,28 @@ Result<Allocation> single_by_wish(const Environment& environment, const Hints& h
   return allocation;
 }
 
+bool has_agent_per_node(const Hints& hints, const slurm::Step& step) {
+  return step.tasks == std::ssize(step.nodes) && !hints.ranks_in_place;
+}
+
 std::unexpected<Error> other_node_count(const Hints& hints, const slurm::Step& step) {
+  const bool can_be_spares = has_agent_per_node(hints, step) && *hints.nnodes > 1 &&
+                             *hints.nnodes < std::ssize(step.nodes);
   return usage(
       fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
       fmt::format("this Slurm step has {} tasks on {}", step.tasks,
                   counted(step.nodes.size(), "node")),
-      fmt::format("drop {} or start the step with srun -N {}", hints.nnodes_source, *hints.nnodes));
+      fmt::format("drop {} or start the step with srun -N {}{}", hints.nnodes_source, *hints.nnodes,
+                  can_be_spares ? "; with --max-restarts the others wait as spares" : ""));
+}
+
+// How many of the step's nodes begin; the others are spares. Unset: it has too few or too many.
+std::optional<int> used_nodes(const Hints& hints, const slurm::Step& step) {
+  const auto all = static_cast<int>(std::ssize(step.nodes));
+  const auto used = hints.use_of(all);
+  const bool takes_all = used == all;
+  const bool has_spares = hints.replaces_nodes && used > 1 && has_agent_per_node(hints, step);
+  return takes_all || has_spares ? used : std::nullopt;
 }
 
 // The slots per node from the job's header, as the starter passed them on.
@@ -144,10 +160,10 @@ Result<Allocation> in_step(const Environment& environment, const Hints& hints,
   const auto node_count = std::ssize(step.nodes);
   const auto index = slurm::required_number(environment, "SLURM_NODEID", 0, node_count - 1);
   if (!index) return std::unexpected(index.error());
-  if (hints.use_of(static_cast<int>(node_count)) != node_count)
-    return other_node_count(hints, step);
+  const auto used = used_nodes(hints, step);
+  if (!used) return other_node_count(hints, step);
   allocation.started_together = true;
-  allocation.node_count = static_cast<int>(node_count);
+  allocation.node_count = *used;
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_STEP_NODELIST";
   for (const std::string& name : step.nodes) allocation.nodes.push_back({name, std::nullopt});
   allocation.my_node = static_cast<int>(*index);

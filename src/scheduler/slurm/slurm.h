@@ -17,6 +17,7 @@ class SlurmEngine final : public Engine {
                                      const AgentRequest& request) const override;
   // By `scontrol show job`.
   std::optional<Stop> why_stopped(const Environment& environment) const override;
+  int requeues(const Environment& environment) const override;
   // A job that ends by itself within the grace of its preemption counts as failed, whatever its
   // exit code (22.05 to 26.05). From the batch script's process only.
   void put_back(const Environment& environment) const override;

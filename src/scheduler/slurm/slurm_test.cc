@@ -135,7 +135,7 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "(--nodes=5)"},
            {"another node count than the step's", step_of_agents, nnodes(2),
             "--nnodes 2: this Slurm step has 4 tasks on 4 nodes; drop --nnodes or start the step "
-            "with srun -N 2"},
+            "with srun -N 2; with --max-restarts the others wait as spares"},
            {"four worlds of one by a variable", step_of_agents, nnodes(1, "PET_NNODES"),
             "PET_NNODES 1: this Slurm step has 4 tasks on 4 nodes; drop PET_NNODES or start the "
             "step "
@@ -242,6 +242,20 @@ TEST(Slurm, FactsOfAnAgent) {
   EXPECT_EQ(found->nodes[2].slots, std::nullopt);
 }
 
+TEST(Slurm, NodesOfAStepThatAreNotNeededAreSparesOfAJobThatReplacesNodes) {
+  Hints three = nnodes(3);
+  three.replaces_nodes = true;
+  const auto found = detect(with(step_of_agents, {{"SLURM_NODEID", "3"}}), three);
+  ASSERT_TRUE(found) << found.error().line();
+  EXPECT_EQ(found->node_count, 3);
+  EXPECT_EQ(found->my_node, 3);
+  EXPECT_EQ(found->nodes.size(), 4u);
+  Hints one = nnodes(1, "PET_NNODES");
+  one.replaces_nodes = true;
+  EXPECT_FALSE(detect(step_of_agents, one)) << "each would be a world of its own";
+  EXPECT_FALSE(detect(step_of_ranks, three)) << "ranks in place have no spares";
+}
+
 TEST(Slurm, FactsOfARankInPlace) {
   const auto found = detect(with(step_of_ranks, {{"SLURM_STEP_NUM_TASKS", "14"},
                                                  {"SLURM_STEP_TASKS_PER_NODE", "4,3(x2),4"}}),
@@ -338,7 +352,7 @@ TEST(Slurm, TellsWhyItStoppedAJob) {
       {"JobId=1 JobState=RUNNING Requeue=1 Restarts=0 PreemptTime=2026-11-21T17:22:36", 0,
        std::pair(Reason::preemption, "Slurm preempted the job at 2026-11-21T17:22:36")},
       {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1", 0,
-       std::pair(Reason::preemption, "Slurm requeued the job")},
+       std::pair(Reason::requeue, "Slurm requeued the job")},
       {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1 PreemptTime=None", 1, {}},
       {"JobId=4 JobState=COMPLETING Requeue=1 Restarts=0 PreemptTime=None", 0, {}},
       {"JobId=18 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00 PreemptTime=None", 0,

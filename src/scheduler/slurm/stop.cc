@@ -48,7 +48,7 @@ std::optional<Stop> stop_in(std::string_view job, int restarts) {
     return Stop{Stop::Reason::preemption, fmt::format("Slurm preempted the job at {}", at)};
   }
   if (restarts_in(record) > restarts) {
-    return Stop{Stop::Reason::preemption, "Slurm requeued the job"};
+    return Stop{Stop::Reason::requeue, "Slurm requeued the job"};
   }
   if (record.get("JobState") != "TIMEOUT" && record.get("Reason") != "TimeLimit") {
     return std::nullopt;
@@ -86,6 +86,10 @@ std::optional<Stop> SlurmEngine::why_stopped(const Environment& environment) con
     if (auto stop = stop_in(shown_job(environment, left), *restarts)) return stop;
   }
   return std::nullopt;
+}
+
+int SlurmEngine::requeues(const Environment& environment) const {
+  return restarts_so_far(environment).value_or(0);
 }
 
 // The end of this process is part of the requeue, so everything else must be done before.

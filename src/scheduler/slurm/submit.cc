@@ -11,6 +11,7 @@
 #include "scheduler/slurm/variables.h"
 #include "scheduler/slurm/warnings.h"
 #include "scheduler/slurm/words.h"
+#include "scheduler/user_name.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -169,16 +170,10 @@ Choices choices_in(std::string_view associations) {
 }
 
 Choices ask_choices(const Environment& environment) {
-  auto user = environment.non_empty("USER");
-  if (!user) {
-    const auto name =
-        process::output_of({"id", "-un"}, environment, slurm_answer_limit(environment));
-    if (!name) return {};
-    user = trim(*name);
-  }
+  const std::string user = user_name(environment, slurm_answer_limit(environment));
   const auto associations =
       process::output_of({"sacctmgr", "--noheader", "--parsable2", "show", "associations",
-                          "user=" + *user, "format=account,qos"},
+                          "user=" + user, "format=account,qos"},
                          environment, slurm_answer_limit(environment));
   return associations ? choices_in(*associations) : Choices{};
 }
@@ -187,7 +182,9 @@ Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFa
               const Choices& choices) {
   const std::string said = own_words(stderr_text);
   if (const auto advice = slurm::advice_without_cluster(stderr_text); !advice.empty()) {
-    return Error{"cannot ask Slurm", said, std::string(advice), exit_failure};
+    constexpr std::string_view end = "Could not establish a configuration source";
+    return Error{"cannot ask Slurm", said.contains(end) ? std::string(end) : said,
+                 std::string(advice), exit_failure};
   }
   return Error{"Slurm refuses the job", said, what_to_change(said, job, facts, choices),
                exit_failure};

@@ -73,6 +73,13 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        {},
        "cannot ask Slurm: Could not establish a configuration source; this host belongs to no "
        "cluster: log in where jobs are submitted, or set SLURM_CONF to the cluster's slurm.conf"},
+      {"sbatch: error: resolve_ctls_from_dns_srv: res_nsearch error: Host name lookup failure\n"
+       "sbatch: error: fetch_config: DNS SRV lookup failed\n"
+       "sbatch: error: _establish_config_source: failed to fetch config\n"
+       "sbatch: fatal: Could not establish a configuration source\n",
+       {},
+       "cannot ask Slurm: Could not establish a configuration source; this host belongs to no "
+       "cluster: log in where jobs are submitted, or set SLURM_CONF to the cluster's slurm.conf"},
       {"", {}, "Slurm refuses the job: it gave no reason"},
   };
   const SlurmFacts facts{

@@ -54,7 +54,7 @@ constexpr Reason reasons[] = {
     {never_satisfied,
      "a job that it depends on has ended otherwise than demanded: it will never start, cancel it"},
     {"Dependency", "a job that it depends on has not ended yet"},
-    {"BeginTime", "its start time (--begin) has not come yet"},
+    {begin_time, "its start time (--begin) has not come yet"},
     {"JobHeldUser", "its owner holds it: scontrol release ID frees it"},
     {"JobHeldAdmin", "an administrator holds it: only they can release it"},
     {"JobArrayTaskLimit", "as many tasks of this array run as its %N allows"},
@@ -154,7 +154,7 @@ JobEnd end_of_cancelled(std::string_view reason) {
 }
 
 std::string_view reason_words(std::string_view reason, bool was_requeued) {
-  if (reason == "BeginTime" && was_requeued) return pause_after_requeue;
+  if (reason == begin_time && was_requeued) return pause_after_requeue;
   const auto found = std::ranges::find_if(
       reasons, [&](const Reason& row) { return reason.starts_with(row.start); });
   return found == std::end(reasons) ? std::string_view() : found->words;

@@ -22,6 +22,9 @@ const State* find_state(std::string_view text);
 // What a cancelled job ended for, by its reason.
 JobEnd end_of_cancelled(std::string_view reason);
 
+// The reason of a job whose start time has not come, by --begin or after a requeue.
+inline constexpr std::string_view begin_time = "BeginTime";
+
 // Why a job waits or ended (squeue(1), JOB REASON CODES), in words; empty: we have none for it.
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 

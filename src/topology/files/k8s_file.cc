@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "hosts/hostlist.h"
 #include "process/command.h"
 #include "process/program.h"
+#include "topology/api_server.h"
 #include "topology/hypernodes.h"
 #include "topology/k8s_labels.h"
 #include "topology/nest.h"
@@ -14,6 +16,8 @@ namespace toprun::topology {
 namespace {
 
 using Kind = DataNode::Kind;
+
+constexpr const char* nodes_path = "/api/v1/nodes?limit=500";
 
 // The objects in a list, or the document itself if it is one object.
 std::vector<const DataNode*> objects_in(const DataNode& root) {
@@ -97,9 +101,74 @@ Result<Contents> read_contents(std::span<const DataNode> documents, const std::s
 
 // Pods whose service account may not list nodes, or that have no token for any server.
 bool is_usual(std::string_view refusal) {
-  constexpr std::array words = {"(Forbidden)", "was refused", "connection refused",
-                                "Unable to connect to the server", "no configuration"};
+  constexpr std::array words = {"(Forbidden)",      "(Unauthorized)",
+                                "was refused",      "connection refused",
+                                "no configuration", "Unable to connect to the server"};
   return std::ranges::any_of(words, [&](const char* one) { return refusal.contains(one); });
+}
+
+// As a part of an address (RFC 3986): what a server gives for the next page is URL-safe base64.
+bool is_token(std::string_view text) {
+  constexpr std::string_view others = "-_=.~%";
+  return std::ranges::all_of(text, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           others.contains(c);
+  });
+}
+
+using AskPage = std::function<Result<std::string>(const std::string& path)>;
+
+// The nodes in pages, until those of all members are found, or there are no more. `source`: for
+// messages.
+Result<std::vector<LabelledNode>> read_pages(const AskPage& ask, const std::string& source,
+                                             const std::vector<Member>& members) {
+  constexpr int most_pages = 1'000;
+  std::vector<LabelledNode> nodes;
+  std::string token;
+  for (int page = 0; page < most_pages; ++page) {
+    const auto text = ask(token.empty() ? nodes_path : nodes_path + ("&continue=" + token));
+    if (!text) return std::unexpected(text.error());
+    const auto root = parse_json(*text, source);
+    if (!root) return std::unexpected(root.error());
+    for (const DataNode* object : objects_in(*root)) {
+      auto node = read_node(*object, source);
+      if (!node) return std::unexpected(node.error());
+      nodes.push_back(*std::move(node));
+    }
+    const bool are_all_found =
+        !members.empty() && nodes_of(nodes, members).size() == members.size();
+    token = text_or_empty(value_at(&*root, {"metadata", "continue"}));
+    if (token.empty() || are_all_found) return nodes;
+    if (!is_token(token)) return fail(source, "its token for the next page is none");
+  }
+  return fail(source, fmt::format("more than {} pages", most_pages));
+}
+
+Result<std::vector<LabelledNode>> read_nodes_by_kubectl(const Request& request) {
+  const AskPage ask = [&](const std::string& path) {
+    return process::output_of({"kubectl", "get", "--raw", path}, request.environment,
+                              request.budget);
+  };
+  return read_pages(ask, "kubectl get --raw " + std::string(nodes_path), request.members);
+}
+
+// Only the nodes' metadata, which kubectl cannot ask for.
+Result<std::vector<LabelledNode>> read_nodes_by_api(const Request& request, PodAccess access) {
+  constexpr std::string_view metadata =
+      "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+  ApiServer server(std::move(access), std::chrono::steady_clock::now() + request.budget);
+  const AskPage ask = [&](const std::string& path) { return server.get(path, metadata); };
+  return read_pages(ask, server.what("/api/v1/nodes"), request.members);
+}
+
+Result<std::vector<LabelledNode>> read_cluster_nodes(const Request& request) {
+  if (process::find_program("kubectl", request.environment)) return read_nodes_by_kubectl(request);
+  if (auto access = pod_access(request.environment)) {
+    return read_nodes_by_api(request, *std::move(access));
+  }
+  return fail("the nodes' labels",
+              fmt::format("there is no kubectl in PATH, and no token in {}", service_account),
+              "install kubectl, or run in a pod whose service account may list nodes");
 }
 
 }  // namespace
@@ -122,27 +191,22 @@ Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::st
   return nest(*std::move(hypernodes), *std::move(labels));
 }
 
-bool has_kubectl(const Request& request) {
+bool can_ask_cluster(const Request& request) {
   return request.environment.non_empty("KUBERNETES_SERVICE_HOST") &&
-         process::find_program("kubectl", request.environment);
+         (process::find_program("kubectl", request.environment) || pod_access(request.environment));
 }
 
-Result<std::optional<Map>> read_kubectl(const Request& request) {
-  const std::string command = "kubectl get nodes -o json";
-  const auto text = process::output_of({"kubectl", "get", "nodes", "-o", "json"},
-                                       request.environment, request.budget);
-  if (!text && request.topology == "auto" && is_usual(text.error().why)) {
+Result<std::optional<Map>> read_cluster(const Request& request) {
+  auto nodes = read_cluster_nodes(request);
+  if (!nodes && request.topology == "auto" && is_usual(nodes.error().why)) {
     Map nothing;
-    nothing.notes.push_back(text.error().line());
+    nothing.notes.push_back(nodes.error().line());
     return nothing;
   }
-  if (!text) return std::unexpected(text.error());
-  const auto root = parse_json(*text, command);
-  if (!root) return std::unexpected(root.error());
-  auto map = map_of_kubernetes(std::span(&*root, 1), command, request.members);
+  if (!nodes) return std::unexpected(nodes.error());
+  auto map = map_of_labels(nodes_of(*std::move(nodes), request.members), "k8s");
   if (!map) return std::unexpected(map.error());
   if (map->hosts.empty()) return std::nullopt;
-  map->source = "k8s";
   return *std::move(map);
 }
 

@@ -22,11 +22,12 @@ bool is_kubernetes(const DataNode& root);
 Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members);
 
-// Runs `kubectl get nodes -o json` within the request's budget, as the user or the pod's service
-// account. nullopt: the output contains none of the members.
-Result<std::optional<Map>> read_kubectl(const Request& request);
+// Asks the cluster for its nodes' labels within the request's budget: by kubectl, as the user or
+// the pod's service account; in a pod without kubectl by a request of our own with that account's
+// token (api_server.h). nullopt: the cluster has none of the members.
+Result<std::optional<Map>> read_cluster(const Request& request);
 
-// Whether this process is in a pod with kubectl, so that `auto` can use it.
-bool has_kubectl(const Request& request);
+// Whether this process is in a pod that can ask, so that `auto` does.
+bool can_ask_cluster(const Request& request);
 
 }  // namespace toprun::topology

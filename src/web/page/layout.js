@@ -4,13 +4,16 @@ const CELL = 10;
 const GAP = 1;
 const NODE_EDGE = 2;
 const NODE_STRIP = 5;    // for its name
+const LARGE_STRIP = 3;   // … where it is shown so large that this is enough
 const GROUP_EDGE = 4;
 const GROUP_STRIP = 11;  // for an innermost domain's name
+const LARGE_GROUP_STRIP = 4;
+const MOST_LARGE = 64;   // ranks of a job that is shown so large
 const OUTER = 3;          // so much wider are edges and strips of each domain around others
 const INNER_ASPECT = 1.6;
 
 // The cells of a node: as many columns as make it about twice as wide as high.
-function nodeShape(mostRanks) {
+function nodeShape(mostRanks, isLarge) {
   const ranks = Math.max(1, mostRanks);
   const wished = ranks <= 4 ? ranks : Math.ceil(Math.sqrt(2 * ranks));
   let columns = wished;
@@ -19,10 +22,11 @@ function nodeShape(mostRanks) {
   }
   const cellWidth = columns === 1 ? 3 * CELL : columns === 2 ? 1.5 * CELL : CELL;
   const rows = Math.ceil(ranks / columns);
+  const strip = isLarge ? LARGE_STRIP : NODE_STRIP;
   return {
-    columns, rows, cellWidth,
+    columns, rows, cellWidth, strip,
     width: columns * (cellWidth + GAP) - GAP + 2 * NODE_EDGE,
-    height: rows * (CELL + GAP) - GAP + 2 * NODE_EDGE + NODE_STRIP,
+    height: rows * (CELL + GAP) - GAP + 2 * NODE_EDGE + strip,
   };
 }
 
@@ -76,7 +80,8 @@ function flow(boxes, gap, aspect, around) {
 }
 
 function layoutOf(nodes, aspect) {
-  const shape = nodeShape(nodes.nproc.reduce((most, nproc) => Math.max(most, nproc), 1));
+  const isLarge = nodes.nproc.reduce((sum, nproc) => sum + nproc, 0) <= MOST_LARGE;
+  const shape = nodeShape(nodes.nproc.reduce((most, nproc) => Math.max(most, nproc), 1), isLarge);
   const count = nodes.name.length;
   const layout = {
     shape, groups: [], x: new Float64Array(count), y: new Float64Array(count), width: 0, height: 0,
@@ -88,7 +93,7 @@ function layoutOf(nodes, aspect) {
     const own = group.nodes.map(() => ({width: shape.width, height: shape.height}));
     const depth = inner.reduce((most, child) => Math.max(most, child.depth + 1), 0);
     const edge = GROUP_EDGE * OUTER ** Math.max(0, depth - 1);
-    const strip = group.label ? GROUP_STRIP * OUTER ** depth : 0;
+    const strip = group.label ? (isLarge ? LARGE_GROUP_STRIP : GROUP_STRIP) * OUTER ** depth : 0;
     const around = {width: 2 * edge, height: 2 * edge + strip};
     const packed = flow([...inner, ...own], depth > 0 ? 2 * edge : GROUP_EDGE / 2, wished, around);
     return {

@@ -111,7 +111,7 @@ function showHint(event) {
   const value = rank >= 0 && figure.of ? figure.of(model, rank, node) : null;
   const place = model.nodes.location[node];
   setText(hint, [rank >= 0 ? panel.lineOf(rank) : model.nodes.name[node],
-    isNumber(value) ? `${figure.label}: ${figure.text(value)}` : '', place].filter(Boolean).join('\n'));
+    isNumber(value) ? `${figure.label}: ${figure.text(value)}` : '', place, rank >= 0 ? model.lineOf(rank) : ''].filter(Boolean).join('\n'));
   const left = Math.min(x + 14, $('picture').clientWidth - hint.offsetWidth - 4);
   const top = y + 18 + hint.offsetHeight > $('picture').clientHeight ? y - hint.offsetHeight - 8 : y + 18;
   hint.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, top)}px)`;

@@ -6,12 +6,15 @@ class Model {
     this.nodes = {name: [], location: [], first_rank: [], nproc: [], logs: []};
     this.figures = {nodes: {}, ranks: {}};
     this.ranks = 0;
+    this.early = -1;
     this.nodeOfRank = new Int32Array(0);
     this.heardAt = 0;
   }
 
   takeJob(job) {
     this.job = job;
+    const cause = job.attempts?.at(-1)?.cause;
+    this.early = cause?.kind === 'ended_early' ? cause.rank : -1;
     this.heardAt = performance.now();
   }
 
@@ -31,8 +34,25 @@ class Model {
     this.figures = figures;
   }
 
+  // A rank that ended with 0 while others still needed it is done, and the cause of their failures.
   stateOf(rank) {
-    return this.figures.ranks.state?.[rank] ?? 'n';
+    const state = this.figures.ranks.state?.[rank] ?? 'n';
+    return state === 'd' && rank === this.early ? 'e' : state;
+  }
+
+  // The last line of a rank's output.
+  lineOf(rank) {
+    return this.figures.ranks.line?.[rank] ?? '';
+  }
+
+  // Of some ranks the one that printed last; -1: none has said anything.
+  newest(first, count) {
+    let newest = -1, least = Infinity;
+    for (let rank = first; rank < first + count; ++rank) {
+      const age = this.figureOf('output_age', rank) ?? Number.MAX_VALUE;
+      if (this.lineOf(rank) && age < least) { newest = rank; least = age; }
+    }
+    return newest;
   }
 
   figureOf(name, rank) {
@@ -45,20 +65,18 @@ class Model {
 
   counts() {
     const counts = {};
-    const states = this.figures.ranks.state ?? '';
     for (let rank = 0; rank < this.ranks; ++rank) {
-      const state = states[rank] ?? 'n';
+      const state = this.stateOf(rank);
       counts[state] = (counts[state] ?? 0) + 1;
     }
     return counts;
   }
 
-  // Ranks that failed, hang or are lost with their nodes.
+  // Ranks that failed, ended early, hang or are lost with their nodes.
   troubled() {
     const found = [];
-    const states = this.figures.ranks.state ?? '';
-    for (let rank = 0; rank < Math.min(states.length, this.ranks); ++rank) {
-      if (TROUBLE.includes(states[rank])) found.push(rank);
+    for (let rank = 0; rank < this.ranks; ++rank) {
+      if (TROUBLE.includes(this.stateOf(rank))) found.push(rank);
     }
     return found;
   }
@@ -82,7 +100,7 @@ class Model {
     const {name, location, first_rank, nproc} = this.nodes;
     const number = /^(?:rank\s*)?(\d+)$/.exec(wanted);
     const rank = number ? Number(number[1]) : -1;
-    const state = Object.keys(STATES).find((letter) => STATES[letter] === wanted);
+    const state = stateCalled(wanted);
     return name.map((node, i) => {
       if (rank >= first_rank[i] && rank < first_rank[i] + nproc[i]) return true;
       if (state && this.hasState(i, state)) return true;
@@ -111,11 +129,13 @@ class Model {
     this.takeFigures({nodes: {}, ranks: {state: this.statesAfter(report, last)}});
     const ended = report.ended ?? report.updated;
     this.takeJob({
-      name: report.job, id: '', stage: report.exit_code === null ? 'running' : 'over',
+      name: report.job, title: report.title, program: report.program, id: '', stage: report.exit_code === null ? 'running' : 'over',
       started: report.started, now: ended, world: this.ranks, joined: nodes.length,
       attempt: last?.attempt ?? 0, phases: last?.phases_ms, slowest: last?.slowest,
-      awaited: last?.awaited, hang: last?.hang, attempts: report.attempts,
+      awaited: last?.awaited, hang: last?.hang,
+      hangs: report.exit_code === null && Boolean(last?.hang) && last.hang.over === null, is_snapshot: true, attempts: report.attempts,
       exit_code: report.exit_code, messages: [], order: last?.order,
+      told: report.told ?? '', was_ended: report.exit_code !== null && wasEnded(report.state, last?.cause),
     });
   }
 
@@ -123,10 +143,12 @@ class Model {
   statesAfter(report, last) {
     const ended = report.exit_code === null ? 'r' : last?.cause ? 'k' : 'd';
     const states = new Array(this.ranks).fill(ended);
-    const suspects = last?.hang?.suspects ?? [];
+    const suspects = last?.hang?.over ? [] : last?.hang?.suspects ?? [];
     for (const suspect of suspects) states[suspect.rank] = 'h';
     const cause = last?.cause;
-    if (cause && isNumber(cause.rank) && cause.kind !== 'hang') states[cause.rank] = 'f';
+    if (cause && isNumber(cause.rank) && cause.kind !== 'hang') {
+      states[cause.rank] = cause.kind === 'ended_early' ? 'd' : 'f';
+    }
     if (cause && (cause.kind === 'node_lost' || cause.kind === 'agent_lost')) {
       this.nodes.name.forEach((name, i) => {
         if (name !== cause.node) return;
@@ -135,6 +157,11 @@ class Model {
     }
     return states.join('');
   }
+}
+
+// Whether somebody ended the job, as opposed to its own failure.
+function wasEnded(state, cause) {
+  return state === 'cancelled' || ['interrupted', 'preempted', 'requeued'].includes(cause?.kind);
 }
 
 // What ranks can be coloured by. `of` gives a number or null, `most` the value of the darkest colour.

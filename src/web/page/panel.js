@@ -35,6 +35,7 @@ class Panel {
     if (!job) return;
     this.showTitle(job);
     this.showTime();
+    this.showSaid();
     this.showAlert(job);
     this.showLaunch(job);
     this.showHang(job.hang, job.hangs || this.hasEnded());
@@ -51,7 +52,7 @@ class Panel {
     const hangs = !ended && Boolean(job.hangs);
     setText(stage, ended ? (failed ? `ended with exit code ${job.exit_code}` : 'ended, all well')
       : hangs ? `${STAGES[job.stage] ?? job.stage}, hangs` : STAGES[job.stage] ?? job.stage ?? '');
-    stage.dataset.kind = failed || hangs ? 'bad' : ended ? 'good' : 'runs';
+    stage.dataset.kind = job.was_ended ? 'stopped' : failed || hangs ? 'bad' : ended ? 'good' : 'runs';
     stage.hidden = false;
     document.title = `${titleOf(job)}: ${stage.textContent} · toprun`;
   }
@@ -60,7 +61,8 @@ class Panel {
   elapsed() {
     const {job} = this.model;
     const seconds = (new Date(job.now) - new Date(job.started)) / 1000;
-    return this.hasEnded() ? seconds : seconds + (performance.now() - this.model.heardAt) / 1000;
+    const stands = this.hasEnded() || job.is_snapshot;
+    return stands ? seconds : seconds + (performance.now() - this.model.heardAt) / 1000;
   }
 
   showTime() {
@@ -72,6 +74,9 @@ class Panel {
     if (job.world > 0) facts.push(`${counted(job.world, 'rank')} on ${counted(nodes.name.length || job.joined, 'node')}`);
     const seconds = Math.floor(Math.max(0, this.elapsed()));
     facts.push(`${this.hasEnded() ? 'ran' : 'for'} ${duration(seconds)}`);
+    const left = this.left();
+    if (left !== null) facts.push(left > 0 ? `${duration(Math.floor(left))} left` : 'its time is up');
+    if (job.is_snapshot && !this.hasEnded()) facts.push(`as of ${clock(job.now)}`);
     if (job.attempt > 0) {
       const most = isNumber(job.max_restarts) ? ` of at most ${job.max_restarts}` : '';
       facts.push(`attempt ${job.attempt}${isNumber(job.restarts) ? `, ${counted(job.restarts, 'restart')}${most}` : ''}`);
@@ -80,10 +85,32 @@ class Panel {
     setText($('facts'), facts.join(' · '));
   }
 
+  // What the job said last: that of the rank that printed last.
+  showSaid() {
+    const {model} = this;
+    const rank = model.newest(0, model.ranks);
+    $('said').hidden = rank < 0;
+    setText($('said'), rank < 0 ? '' : `rank ${rank}: ${model.lineOf(rank)}`);
+  }
+
+  // Seconds up to its time limit, where that is known.
+  left() {
+    const {job} = this.model;
+    if (!job.limit || this.hasEnded()) return null;
+    return (new Date(job.limit) - new Date(job.started)) / 1000 - this.elapsed();
+  }
+
   showAlert(job) {
     const failed = (job.attempts ?? []).filter((attempt) => attempt.cause && attempt.cause.kind !== 'grown');
     const last = failed.at(-1);
-    $('alert').hidden = !last;
+    $('alert').hidden = !last && !job.was_ended;
+    $('alert').dataset.kind = job.was_ended ? 'stopped' : 'bad';
+    if (job.was_ended && job.told) {
+      setText($('alert-title'), job.told);
+      setText($('alert-text'), '');
+      $('alert-output').hidden = true;
+      return;
+    }
     if (!last) return;
     const {cause} = last;
     const isOver = this.hasEnded() || last.attempt === job.attempt;
@@ -157,7 +184,7 @@ class Panel {
   showOrder(order) {
     $('order').hidden = !order;
     if (!order) return;
-    const rings = (order.ring ?? []).map((level) =>
+    const rings = (order.ring ?? []).filter((level) => level.ordered > 0 || level.given > 0).map((level) =>
       `${level.ordered} neighbours in another ${level.level} (${level.given} as given, minimum ${level.minimum})`);
     fill($('order-list'), order, () => [`${order.name}: ${order.why}`, ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
       .map((line) => element('li', line)));
@@ -187,6 +214,7 @@ class Panel {
     add('Memory', model.figureOf('memory', rank), mebibytes);
     add('GPU', model.figureOf('gpu', rank), (v) => `${rounded(v, 0)} %`);
     add('GPU memory', model.figureOf('gpu_memory', rank), mebibytes);
+    if (model.lineOf(rank)) facts.push(['Last line', model.lineOf(rank)]);
     add('Last output', model.figureOf('output_age', rank), (v) => `${duration(v)} ago`);
     add('Node CPU', model.nodeFigure('cpu', node),
       (v) => `${rounded(v, 1)} of ${model.nodeFigure('cpus', node) ?? 'unknown'}`);

@@ -2,8 +2,8 @@
 // milliseconds for 100,000 of them; names and marks are drawn over it.
 
 const MOST_MARKS = 300;
-const COSIEST_PX = 46;    // the width of a cell at most when all is shown in a small window
-const CELLS_ACROSS = 24;  // … and in a large one
+const COSIEST_PX = 46;   // the width of a cell at most when all is shown in a small window
+const CELLS_ACROSS = 6;  // … and in a large one
 const CLOSEST = 2;        // so many times that at the largest scale
 const SHADES = 64;
 
@@ -26,7 +26,7 @@ class Picture {
   constructor(canvas, model) {
     this.canvas = canvas;
     this.model = model;
-    this.context = canvas.getContext('2d', {alpha: false});
+    this.context = canvas.getContext('2d');  // before it is drawn on, what is behind it shows
     this.layout = layoutOf(model.nodes, 1);
     this.figure = FIGURES[0];
     this.most = 1;
@@ -176,7 +176,7 @@ class Picture {
   cellOf(index) {
     const {columns, cellWidth} = this.layout.shape;
     return [NODE_EDGE + (index % columns) * (cellWidth + GAP),
-      NODE_EDGE + NODE_STRIP + Math.floor(index / columns) * (CELL + GAP)];
+      NODE_EDGE + this.layout.shape.strip + Math.floor(index / columns) * (CELL + GAP)];
   }
 
   boxOf(rank) {
@@ -196,7 +196,7 @@ class Picture {
         y >= this.layout.y[i] && y < this.layout.y[i] + shape.height);
     if (node < 0) return {node, rank: -1};
     const column = Math.floor((x - this.layout.x[node] - NODE_EDGE) / (shape.cellWidth + GAP));
-    const row = Math.floor((y - this.layout.y[node] - NODE_EDGE - NODE_STRIP) / (CELL + GAP));
+    const row = Math.floor((y - this.layout.y[node] - NODE_EDGE - shape.strip) / (CELL + GAP));
     const index = row * shape.columns + column;
     const isCell = column >= 0 && column < shape.columns && row >= 0 && index < this.model.nodes.nproc[node];
     return {node, rank: isCell ? this.model.nodes.first_rank[node] + index : -1};
@@ -330,7 +330,7 @@ class Picture {
     const {shape, groups} = this.layout;
     this.context.textBaseline = 'middle';
     this.context.textAlign = 'left';
-    const least = 7 * this.ratio, smallest = 9 * this.ratio, largest = 13 * this.ratio;
+    const least = 7 * this.ratio, smallest = 9 * this.ratio, largest = 15 * this.ratio;
     for (const group of groups) {
       const strip = group.strip * this.scale;
       const x = this.x + group.x * this.scale, y = this.y + group.y * this.scale, width = group.width * this.scale;
@@ -339,7 +339,7 @@ class Picture {
       const left = Math.max(x, 0) + 5 * this.ratio;
       this.text(group.label, left, y + strip / 2, x + width - left - 3, size, this.soft);
     }
-    const strip = (NODE_STRIP + NODE_EDGE) * this.scale;
+    const strip = (shape.strip + NODE_EDGE) * this.scale;
     if (strip < smallest * 1.2) return;
     const {name} = this.model.nodes;
     for (let node = 0; node < name.length; ++node) {
@@ -353,7 +353,7 @@ class Picture {
 
   drawNumbers(node) {
     const first = this.model.nodes.first_rank[node];
-    const size = Math.min(12 * this.ratio, CELL * this.scale * 0.4);
+    const size = Math.min(18 * this.ratio, CELL * this.scale * 0.4);
     if (size < 7.5 * this.ratio) return;
     this.context.textAlign = 'center';
     for (let i = 0; i < this.model.nodes.nproc[node]; ++i) {

@@ -1,7 +1,7 @@
 // The same in words: a table of the nodes, some at a time, so that it is as long for 12,500 as for 50.
 
 const ROWS = 50;
-const COLUMNS = ['Node', 'Ranks', 'State', 'Place', 'CPUs', 'Memory', 'In, MB/s', 'Out, MB/s', 'Longest silence'];
+const COLUMNS = ['Node', 'Ranks', 'State', 'Place', 'CPUs', 'Memory', 'In, MB/s', 'Out, MB/s', 'Last output', 'Last line'];
 
 class Table {
   constructor(model, choose) {
@@ -32,14 +32,13 @@ class Table {
     const write = (value, words) => isNumber(value) ? words(value) : '';
     const ranks = nproc[node] === 0 ? 'none' : nproc[node] === 1 ? `${first_rank[node]}`
       : `${first_rank[node]}–${first_rank[node] + nproc[node] - 1}`;
-    let silence = null;
-    for (let i = 0; i < nproc[node]; ++i) {
-      silence = Math.max(silence ?? 0, model.figureOf('output_age', first_rank[node] + i) ?? 0);
-    }
+    const ages = Array.from({length: nproc[node]}, (_, i) => model.figureOf('output_age', first_rank[node] + i));
+    const newest = model.newest(first_rank[node], nproc[node]);
     return [name[node], ranks, model.statesOf(node), location[node] ?? '',
       write(model.nodeFigure('cpu', node), (v) => rounded(v, 1)), write(model.nodeFigure('memory', node), mebibytes),
       write(model.nodeFigure('received', node), (v) => rounded(v, 1)), write(model.nodeFigure('sent', node), (v) => rounded(v, 1)),
-      write(model.figures.ranks.output_age ? silence : null, duration)];
+      write(Math.min(...ages.map((age) => age ?? Infinity)), (age) => `${duration(age)} ago`),
+      newest < 0 ? '' : `rank ${newest}: ${model.lineOf(newest)}`];
   }
 
   show() {

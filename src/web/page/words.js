@@ -3,8 +3,16 @@
 
 const STATES = {
   n: 'not started', r: 'running', d: 'done', f: 'failed', k: 'stopped', l: 'lost', h: 'in a hang',
+  e: 'ended early',
 };
-const TROUBLE = 'flh';
+const TROUBLE = 'flhe';
+
+// The letter of a state by any usual form of its word: "hang", "hangs", "in a hang".
+function stateCalled(text) {
+  const stem = text.replace(/(s|ing|ed|ure)$/, '');
+  return Object.keys(STATES).find((letter) => STATES[letter] === text ||
+    (stem.length >= 3 && STATES[letter].split(' ').some((word) => word.startsWith(stem))));
+}
 
 const STAGES = {
   gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing',
@@ -24,10 +32,9 @@ const SLOWEST = {
   first_collective: 'from the store to its first collective',
 };
 
-// A job without a name has an id that toprun made up: its program says more.
+// The name that its user chose, else its program: other names are made up by toprun or its engine.
 function titleOf(job) {
-  const isMadeUp = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(job.name);
-  return (isMadeUp && job.program?.split('/').at(-1)) || job.name || 'job';
+  return job.title || job.program?.split('/').at(-1) || job.name || 'job';
 }
 
 function counted(count, noun) {
@@ -77,12 +84,18 @@ function awaitedText(awaited) {
   return `${awaited.came.toLocaleString('en')} of ${awaited.of.toLocaleString('en')} ranks have ${where}, not ${who}${more}.`;
 }
 
+// As view/phases.cc: a second and a quarter more than the others' median or, of tenths, twice it.
+function isSlow({ms, median_ms}) {
+  const behind = ms - median_ms;
+  return (behind >= 1000 && 4 * behind >= median_ms) || (ms >= 100 && ms > 2 * median_ms);
+}
+
 // "rank 17 on n5 took 41 s to import (median 3 s)".
 function slowestTexts(slowest) {
   const lines = [];
   for (const [phase, purpose] of Object.entries(SLOWEST)) {
     const spread = slowest?.[phase];
-    if (!spread || spread.counted < 2) continue;
+    if (!spread || spread.counted < 2 || !isSlow(spread)) continue;
     const who = isNumber(spread.rank) ? rankText(spread) : spread.node ?? 'one node';
     lines.push(`${who} took ${duration(spread.ms / 1000)} ${purpose} (median ${duration(spread.median_ms / 1000)})`);
   }

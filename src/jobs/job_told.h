@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "jobs/known_job.h"
+#include "scheduler/queue.h"
+
+namespace toprun::jobs {
+
+// What is told of a job, in the same words by every verb, before and after its engine forgets it.
+struct JobTold {
+  scheduler::JobState state = scheduler::JobState::unknown;
+  bool is_over = false;          // also where the state that it ended in is unknown
+  std::string name;              // empty: unknown
+  std::string words;             // "failed, exit code 3: rank 0 on n0 …"; printable
+  std::optional<int> exit_code;  // unset: it has not ended, or it is not known how
+  std::optional<WallTime> started;
+  std::optional<WallTime> ended;
+};
+
+// From what the engine, our story and the run's report say. The engine's word counts first; where
+// nothing says how a job ended, so do the words. `now`: moments of that day get no date. Pure.
+JobTold told(const KnownJob& known, WallTime now);
+JobTold told(const KnownJob& known);  // now
+
+// Of a job that only its files tell of: "job 1 (train): ended with exit code 0, 2026-11-28 05:29:55
+// → 05:30:16 (from its files; Slurm has forgotten it)". Without a queue no engine can be asked.
+std::string forgotten_text(const KnownJob& known, const scheduler::Queue* queue);
+
+// "2026-11-28 05:29:55 → 05:30:16"; empty: neither is known.
+std::string span_text(const std::optional<WallTime>& started, const std::optional<WallTime>& ended);
+
+// "06:04:10", with the date unless that is the day of `beside`.
+std::string moment_text(WallTime time, WallTime beside);
+
+}  // namespace toprun::jobs

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace toprun::measure {
+
+struct PairTerms {
+  std::uint64_t bytes = 8u << 20;  // of one transfer in one direction; a slow pair's are shorter
+  std::size_t transfers = 5;       // one directly after the other; more for `lasts`
+  std::chrono::milliseconds limit{10'000};  // without a byte from the other
+};
+
+// What both ranks of a pair send each other next.
+struct PairLoad {
+  std::uint64_t bytes = 0;  // of one transfer
+  std::uint64_t times = 0;  // one directly after the other; 0: a probe, once
+
+  bool is_probe() const { return times == 0; }
+};
+
+// Probes grow until one takes long enough to tell the pace. A slow pair is then done in about a
+// second: who is slow must not be taken for one that hangs.
+PairLoad first_load(const PairTerms& terms);
+// After a probe, which took the slower direction so long.
+PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us,
+                   std::chrono::milliseconds lasts);
+
+}  // namespace toprun::measure

@@ -1,0 +1,26 @@
+#include "node/said.h"
+
+#include <algorithm>
+
+#include "meter/usage.h"
+#include "output/tail.h"
+
+namespace toprun::node {
+
+using agent::Workers;
+
+std::vector<Said> said_by(const std::vector<Workers::LastOutput>& outputs, int world_size,
+                          SteadyTime now) {
+  const auto newest = std::ranges::max_element(outputs, {}, &Workers::LastOutput::read);
+  std::vector<Said> all;
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    Said& said = all.emplace_back();
+    if (!output->read) continue;
+    said.silence = age(*output->read, now);
+    if (world_size > most_ranks_with_lines && output != newest) continue;
+    said.last_line = output::last_state(output->tail, meter::longest_last_line);
+  }
+  return all;
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/workers.h"
+#include "base/clock.h"
+
+namespace toprun::node {
+
+// What a rank's output tells who looks at the job.
+struct Said {
+  std::optional<std::chrono::milliseconds> silence;  // since its last output; unset: none yet
+  std::string last_line;                             // as in meter::Rank
+
+  bool operator==(const Said&) const = default;
+};
+
+// Of a job with more ranks, a node tells its newest line alone: the picture of all would be
+// megabytes a second.
+inline constexpr int most_ranks_with_lines = 4'096;
+
+// By local rank. `world_size`: the job's ranks.
+std::vector<Said> said_by(const std::vector<agent::Workers::LastOutput>& outputs, int world_size,
+                          SteadyTime now);
+
+}  // namespace toprun::node

@@ -1,0 +1,28 @@
+#include "node/said.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::node {
+namespace {
+
+using namespace std::chrono_literals;
+using All = std::vector<Said>;
+
+const SteadyTime look_time{100s};
+const std::vector<agent::Workers::LastOutput> outputs = {
+    {look_time - 3s, "loading\nstep 1\n"}, {std::nullopt, ""}, {look_time - 1s, "10%\r20%\r"}};
+
+TEST(Said, ByEachRank) {
+  EXPECT_EQ(said_by(outputs, most_ranks_with_lines, look_time),
+            All({{3s, "step 1"}, {std::nullopt, ""}, {1s, "20%"}}));
+  EXPECT_EQ(said_by({}, 1, look_time), All());
+}
+
+TEST(Said, ByTheNewestRankOfANodeIfThereAreMany) {
+  EXPECT_EQ(said_by(outputs, most_ranks_with_lines + 1, look_time),
+            All({{3s, ""}, {std::nullopt, ""}, {1s, "20%"}}));
+  EXPECT_EQ(said_by({{std::nullopt, ""}}, most_ranks_with_lines + 1, look_time), All({Said()}));
+}
+
+}  // namespace
+}  // namespace toprun::node

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/environment.h"
+
+// What Slurm tells a job's processes about their job, by environment variables (sbatch(1), "OUTPUT
+// ENVIRONMENT VARIABLES").
+namespace toprun::scheduler::slurm {
+
+// The name that its user has chosen; nullopt: none, or it is only what srun and salloc call jobs
+// without one.
+std::optional<std::string> own_job_name(const Environment& environment);
+
+// When it reaches its time limit, by what `scontrol show job -o` printed, or else as far as was
+// known when it began (23.02 and newer).
+std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment);
+// The same, asked now: runs scontrol, for engine_answer_limit at most.
+std::optional<WallTime> own_job_end(const Environment& environment);
+
+}  // namespace toprun::scheduler::slurm
