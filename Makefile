@@ -12,7 +12,7 @@ PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -35,7 +35,7 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/setup cluster --python
 	tools/demo
 
-test:  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
+test: lint  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
 	tools/setup build
 	@cmake --preset asan & sanitized=$$!; cmake --preset release && wait $$sanitized
 	@tools/setup clang cluster modules mpi draw old wheel container schema kubernetes --python & others=$$!; \
@@ -141,8 +141,12 @@ fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
 fuzz-keep:  ## what the fuzzers found worth keeping, into tests/corpus
 	tools/corpus keep build/fuzz
 
+lint:  ## looks at the sources without building them: format, unused names, shell, sizes
+	tools/setup lint
+	tools/lint
+
 format:  ## clang-format over our sources
-	tools/setup style
+	tools/setup lint
 	clang-format -i $(OUR_SOURCES)
 
 tidy:  ## clang-tidy over our sources (slow)

@@ -81,7 +81,7 @@ class Variables(support.TestCase):
     def test_a_name_that_no_variable_can_have(self):
         finished = self.run_to_end(support.binary(), "-e", "1A=x", "true")
         self.assertEqual(finished.code, 2)
-        self.assertIn("'1A' is no name of a variable", finished.err)
+        self.assertIn("'1A' is not the name of a variable", finished.err)
 
 
 @unittest.skipUnless(INIT.exists(), "environment-modules is not installed")

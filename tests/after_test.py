@@ -47,7 +47,7 @@ class After(SubmitCase):
     def test_a_job_that_nobody_knows_is_refused(self):
         folder = self.folder()
         finished = self.submit("--follow", "--after", "99999", "--no-python", "touch", "begun", cwd=folder)
-        self.assert_not_begun(finished, r"--after 99999: nobody knows job 99999: .*; toprun jobs lists "
+        self.assert_not_begun(finished, r"--after 99999: job 99999 is unknown: .*; toprun jobs lists "
                               r"yours; --dependency afterok:99999 leaves it to Slurm", folder)
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
@@ -60,11 +60,11 @@ class After(SubmitCase):
         self.wait_until_forgotten(bad, good, lost)
         words = ["--no-python", "touch", "begun"]
         self.assert_not_begun(self.submit("--after", bad, *words, cwd=folder),
-                              rf"--after {bad}: job {bad} ended with exit code 1: {CAUSE}; .*", folder)
+                              rf"--after {bad}: job {bad} failed, exit code 1: {CAUSE}; .*", folder)
         self.assert_not_begun(self.submit("--after", f"{good}:notok", *words, cwd=folder),
                               rf"--after {good}:notok: job {good} ended with 0; .*", folder)
         self.assert_not_begun(self.submit("--after", lost, *words, cwd=folder),
-                              rf"--after {lost}: nobody knows how job {lost} ended: .*", folder)
+                              rf"--after {lost}: it is not known how job {lost} ended: .*", folder)
         finished = self.submit("--wait", "--after", good, "--after", f"{bad}:notok", "--after",
                                f"{lost}:any", *words, cwd=folder)
         self.assert_ok(finished)

@@ -3,6 +3,7 @@
 import copy
 import datetime
 import random
+import re
 import threading
 import time
 import uuid
@@ -13,12 +14,14 @@ RESOURCES = [
     ("pods", "", "v1", "Pod"),
     ("nodes", "", "v1", "Node"),
     ("events", "", "v1", "Event"),
+    ("secrets", "", "v1", "Secret"),
     ("persistentvolumeclaims", "", "v1", "PersistentVolumeClaim"),
     ("customresourcedefinitions", "apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
     ("pytorchjobs", "kubeflow.org", "v1", "PyTorchJob"),
     ("trainjobs", "trainer.kubeflow.org", "v1alpha1", "TrainJob"),
     ("jobsets", "jobset.x-k8s.io", "v1alpha2", "JobSet"),
     ("localqueues", "kueue.x-k8s.io", "v1beta1", "LocalQueue"),
+    ("workloads", "kueue.x-k8s.io", "v1beta1", "Workload"),
 ]
 BUILT_IN = ("", "apiextensions.k8s.io")  # groups of kinds without a CRD
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # of the names that a cluster makes up
@@ -50,8 +53,12 @@ def absent(plural, name):
 
 
 def matches(selector, labels):
-    """`a=b,c in (d,e),f`: all that kubectl sends."""
-    for term in filter(None, selector.split(",")):
+    """`a=b,c in (d,e),f`: all that kubectl and toprun send (apimachinery, pkg/labels/selector.go)."""
+    for term in filter(None, map(str.strip, re.split(r",(?![^(]*\))", selector))):
+        if some := re.fullmatch(r"(\S+) in \((.*)\)", term):
+            if labels.get(some[1]) not in map(str.strip, some[2].split(",")):
+                return False
+            continue
         key, equals, value = term.replace("==", "=").partition("=")
         if key not in labels or (equals and labels[key] != value):
             return False

@@ -4,17 +4,26 @@
     env = {"KUBECONFIG": server.kubeconfig}
 
 It answers as a real one does: discovery, objects checked by their CRD's schema where that is at hand, Status
-objects for refusals, watches as JSON lines, pods' logs as a stream. Faults are set by `refuse` and `slow_s`.
+objects for refusals, pages of lists and their other forms (api_lists.py), watches as JSON lines, pods' logs as a
+stream. Faults are set by `refuse`, `rights` and `slow_s`; `asked` has what was asked.
 """
 
+import functools
 import http.server
 import json
 import pathlib
+import re
+import socket
+import ssl
 import threading
 import time
 import urllib.parse
 
+import yaml
+
 import crd_check
+import operator_schemas
+from api_lists import check_token, list_answer, metadata_alone, page_of, resource_in
 from api_objects import BUILT_IN, RESOURCES, Objects, Refusal, absent, has_fields, qualified
 
 CRDS = pathlib.Path(__file__).resolve().parents[2] / "shared/data/crds"
@@ -55,19 +64,33 @@ def openapi():
     return fields((1, "2.0"), (8, fields((2, item))))
 
 
-def crd_of(plural):
-    """Where the schema of its objects is, as crd_check.py has it."""
+def crd_of(plural, release=None):
+    """Where the schema of its objects is, as crd_check.py has it; `release`: an older one's, as "2.0"."""
+    if release:
+        return f"{plural.removesuffix('s')}-{release}"
     path = CRDS / f"{plural.removesuffix('s')}.yaml"
     if path.exists():
         return path
     return plural.removesuffix("s") if plural in ("jobsets", "pytorchjobs", "trainjobs") else None
 
 
-def check_schema(plural, item):
-    crd = crd_of(plural)
+@functools.cache
+def published(crd):
+    """A whole CRD's own schema, or what ours knows of it."""
+    if isinstance(crd, pathlib.Path):
+        return yaml.load(crd.read_text(), yaml.CSafeLoader)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return operator_schemas.published(crd_check.schema_of(crd))
+
+
+def check_schema(plural, item, release=None):
+    crd = crd_of(plural, release)
     if crd is None:
         return
     words = "\n".join(crd_check.objections(crd, [item]))
+    if unknown := re.search(r"object 0: ([\w.]*): Additional properties are not allowed \('(\w+)' ", words):
+        version = item["apiVersion"].rpartition("/")[2]
+        raise Refusal(400, "BadRequest", f'{item["kind"]} in version "{version}" cannot be handled as a {item["kind"]}: '
+                      f'strict decoding error: unknown field "{".".join(filter(None, unknown.groups()))}"')
     if words:
         name = item["metadata"].get("name", item["metadata"].get("generateName"))
         raise Refusal(422, "Invalid", f'{item["kind"]} "{name}" is invalid: {words}', {
@@ -75,12 +98,32 @@ def check_schema(plural, item):
             "causes": [{"reason": "FieldValueInvalid", "message": words, "field": "spec"}]})
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def __init__(self, address, handler):
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, handler)
+
+    def handle_error(self, *_):
+        pass  # a client that has gone, or trusts no such certificate
+
+
 class ApiServer:
-    def __init__(self, folder):
+    def __init__(self, folder, certificate=None, address="127.0.0.1"):
+        """`certificate`: (file, key); without one it speaks plain HTTP."""
         self.objects = Objects()
         self.absent = set()             # plurals of CRDs that are not installed
         self.refuse = lambda verb, plural, item: None   # → a Refusal
+        self.rights = None              # api_lists.Rights of whoever asks; None: all
+        self.tokens = None              # rights (or None) by bearer token; None: nobody needs one
+        self.accepted = []              # the Accept header of each list
+        self.too_old = 0                # so many continue tokens from now on have expired
+        self.versions = {}              # of a group, where another is served than RESOURCES has
+        self.webhooks = []              # (plural, item): what changes an object before it is kept
+        self.views = {}                 # by group: (namespace, name, subresource) → what another API server answers
+        self.asked = []                 # (verb, path, query) of each question
         self.slow_s = 0                 # before each answer
+        self.releases = {}              # plural of a kind → its operator's older release, as "2.0"
+        self.publishes = True           # the schemas of its kinds (OpenAPI v3)
         self.delete = self.objects.remove       # (plural, namespace, name): as foreground deletion ends
         self.log_of = lambda pod: None          # → (path, whether more will come); a Refusal is raised
         for name in ("default", "ml"):
@@ -94,7 +137,11 @@ class ApiServer:
 
         class Handler(RequestHandler):
             server_of = api
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = Server((address, 0), Handler)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            self.http.socket = context.wrap_socket(self.http.socket, server_side=True, do_handshake_on_connect=False)
         self.http.daemon_threads = True
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
         self.kubeconfig = folder / "kubeconfig"
@@ -105,7 +152,8 @@ class ApiServer:
         self.http.server_close()
 
     def installed(self):
-        return [row for row in RESOURCES if row[0] not in self.absent]
+        return [(plural, group, self.versions.get(group, version), kind) for plural, group, version, kind in RESOURCES
+                if plural not in self.absent]
 
     def discovery(self, path):
         """What is under /api and /apis, without objects; None: something else."""
@@ -128,22 +176,31 @@ class ApiServer:
                                       for plural, its_group, _, kind in self.installed() if its_group == group]}
         return None
 
+    def schemas(self, path):
+        """What /openapi/v3/apis/GROUP/VERSION tells; None: nothing is there."""
+        found = {}
+        for plural, group, version, kind in self.installed():
+            crd = crd_of(plural, self.releases.get(plural))
+            if path != f"/openapi/v3/apis/{group}/{version}" or crd is None:
+                continue
+            found[f"{group}.{version}.{kind}"] = {
+                **published(crd),
+                "x-kubernetes-group-version-kind": [{"group": group, "kind": kind, "version": version}]}
+        return {"openapi": "3.0.0", "info": {"title": "Kubernetes"}, "components": {"schemas": found}} if found else None
+
     def place(self, path):
         """(plural, namespace, name, subresource) of an object's path."""
-        words = path.strip("/").split("/")
-        words = words[2:] if words[0] == "api" else words[3:]
-        namespace = None
-        if words[:1] == ["namespaces"] and len(words) > 2:
-            namespace, words = words[1], words[2:]
-        plural, name, sub = (words + [None] * 3)[:3]
-        if plural not in [row[0] for row in self.installed()]:
+        group, version, namespace, plural, name, sub = resource_in(path)
+        if (plural, group, version) not in [row[:3] for row in self.installed()]:
             raise Refusal(404, "NotFound", "the server could not find the requested resource")
         return plural, namespace, name, sub
 
     def create(self, plural, namespace, item, trial):
         if not self.objects.find("namespaces", None, namespace):
             raise absent("namespaces", namespace)
-        check_schema(plural, item)
+        check_schema(plural, item, self.releases.get(plural))
+        for webhook in self.webhooks:
+            webhook(plural, item)
         if trial:
             item["metadata"].setdefault("name", item["metadata"].get("generateName", "") + "trial")
             return item
@@ -204,10 +261,28 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
         if refusal:
             raise refusal
 
+    def authorize(self, verb, path):
+        """Before anything is looked for, as a real one."""
+        api, rights = self.server_of, self.server_of.rights
+        if api.tokens is not None:
+            token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            if token not in api.tokens:
+                raise Refusal(401, "Unauthorized", "Unauthorized")
+            rights = api.tokens[token]
+        api.asked.append((verb, path, self.query))
+        if rights:
+            rights.check(verb, path)
+
     def get(self, path):
         api = self.server_of
         if path == "/openapi/v2":
             self.answer_bytes(openapi(), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
+            return
+        if path.startswith("/openapi/v3/apis/"):
+            found = api.schemas(path) if api.publishes else None
+            if not found:
+                raise Refusal(404, "NotFound", "the server could not find the requested resource")
+            self.answer(found)
             return
         self.check("discover", path)
         found = api.discovery(path)
@@ -216,6 +291,14 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             return
         if not path.startswith(("/api/", "/apis/")):
             raise Refusal(404, "NotFound", "the server could not find the requested resource")
+        if len(path.strip("/").split("/")) < (4 if path.startswith("/apis/") else 3):  # of a group that is not there
+            raise Refusal(404, "NotFound", "the server could not find the requested resource")
+        watched = self.query.get("watch") in ("1", "true")
+        self.authorize("get" if resource_in(path)[4] else "watch" if watched else "list", path)
+        group, _, namespace, plural, name, sub = resource_in(path)
+        if group in api.views:
+            self.answer(api.views[group](namespace, name, sub))
+            return
         plural, namespace, name, sub = api.place(path)
         self.check("get", plural)
         if name and sub == "log":
@@ -224,21 +307,22 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             item = api.objects.find(plural, namespace, name)
             if not item:
                 raise absent(plural, name)
-            self.answer(item)
-        elif self.query.get("watch") in ("1", "true"):
+            alone = "as=PartialObjectMetadata;" in self.headers.get("Accept", "")
+            self.answer(metadata_alone(item) if alone else item)
+        elif watched:
             self.watch(plural, namespace)
         else:
             self.list(plural, namespace)
 
     def list(self, plural, namespace):
-        objects = self.server_of.objects
-        _, group, version, kind = next(row for row in RESOURCES if row[0] == plural)
-        with objects.changed:
-            self.answer({"kind": kind + "List", "apiVersion": f"{group}/{version}" if group else version,
-                         "metadata": {"resourceVersion": str(len(objects.events))},
-                         "items": [item for item in objects.list(plural, namespace,
-                                                                 self.query.get("labelSelector", ""))
-                                   if has_fields(self.query.get("fieldSelector", ""), item)]})
+        api = self.server_of
+        check_token(self.query, api.too_old)
+        api.accepted.append(self.headers.get("Accept", ""))
+        with api.objects.changed:
+            items = [item for item in api.objects.list(plural, namespace, self.query.get("labelSelector", ""))
+                     if has_fields(self.query.get("fieldSelector", ""), item)]
+            items, meta = page_of(items, self.query, len(api.objects.events))
+            self.answer(list_answer(items, meta, plural, self.headers.get("Accept", "")))
 
     def watch(self, plural, namespace):
         objects = self.server_of.objects
@@ -277,6 +361,7 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
         self.chunk(b"")
 
     def post(self, path):
+        self.authorize("create", path)
         plural, namespace, _, _ = self.server_of.place(path)
         item = json.loads(self.body)
         self.check("create", plural, item)
@@ -284,6 +369,7 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
 
     def remove(self, path):
         api = self.server_of
+        self.authorize("delete", path)
         plural, namespace, name, _ = api.place(path)
         self.check("delete", plural)
         if not api.objects.find(plural, namespace, name):

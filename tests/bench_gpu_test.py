@@ -74,7 +74,8 @@ class Nccl(support.TestCase):
 
     def test_a_wrong_result_is_counted(self):
         done = self.bench("all_reduce", "-b", "64K", FAKE_NCCL_WRONG=1)
-        self.assert_failed(done, r"elements of the results are wrong")
+        self.assert_failed(done, r"elements of the results are wrong", code=3)
+        self.assertNotIn("last lines", done.err)
 
     def test_a_barrier(self):
         done = self.bench("barrier", "-n", "4")
@@ -102,10 +103,21 @@ class Nccl(support.TestCase):
         done = self.toprun("bench", "all_reduce", "--fabrics", "rdma,tcp")
         self.assert_failed(done, r"--fabrics: only NCCL and RCCL have a choice", code=2)
 
-    def test_a_preset(self):
-        done = self.bench("all_reduce", "--preset", "all_reduce_bench", "-b", "4M")
+    def all_reduces(self, *words):
+        """How many NCCL is given by rank 0."""
+        folder = self.folder()
+        done = self.bench("all_reduce", "-b", "64K", "-c", "0", *words, FAKE_NCCL_DIR=folder)
         self.assert_ok(done)
-        self.assertRegex(done.out, r"\n +4 MiB ")
+        self.assertRegex(done.out, r"\n +64 KiB ")
+        return (folder / "all_reduces").stat().st_size
+
+    def test_how_many_iterations(self):
+        """Those that are timed, and the one that is checked, in two buffers and in one."""
+        for words, warmups, timed, checked in (
+                ([], 1, 20, 0), (["-w", "0"], 0, 20, 0), (["-w", "5", "-n", "3"], 5, 3, 0), (["-n", "3", "-c", "1"], 1, 3, 1),
+                (["--preset", "all_reduce_bench"], 2, 5, 0)):
+            with self.subTest(words):
+                self.assertEqual(self.all_reduces(*words), warmups + 2 * (timed + checked))
 
     def test_the_environments_wheel_is_found(self):
         environment = self.folder()
@@ -169,7 +181,7 @@ class Nccl(support.TestCase):
         alone = self.folder() / "toprun"
         shutil.copy(TOPRUN, alone)
         done = self.run_to_end(alone, "bench", "all_reduce", "--backend", "nccl")
-        self.assert_failed(done, r"there is no program \S+/toprun-bench on \S+: --backend nccl needs it")
+        self.assert_failed(done, r"\Atoprun: there is no program \S+/toprun-bench on \S+: --backend nccl needs it.*\n\Z", code=2)
 
     def test_a_node_without_its_program_gets_it_from_rank_0(self):
         """As ssh leaves it: toprun alone."""

@@ -12,6 +12,9 @@ import cluster
 import support
 
 TOPRUN = support.TOPRUN
+FOUND = 3  # the exit code of bench that found something
+GBPS = r"\d+(?:\.\d+)?"
+RANGE = f"{GBPS}(?: to {GBPS})? Gbps"
 
 
 class ShapedLinks(cluster.SlurmCase):
@@ -20,6 +23,13 @@ class ShapedLinks(cluster.SlurmCase):
     UP = ("--hosts", "8", "--racks", "4", "--uplink", "400mbit", "--slurm")
     UPLINK_GBPS = 0.4
     TCP_SHARE = 1448 / 1514  # of a frame, with time stamps
+
+    def test_an_order_that_is_the_same_as_another_is_named(self):
+        done = self.srun("-N8", TOPRUN, "bench", "all_reduce", "--nproc-per-node", "1", "-b", "64K", "-n", "2",
+                         "--orders", "hostname,worst")
+        self.assert_ok(done)
+        self.assertIn("order worst is left out: it is the same as order hostname\n", done.err)
+        self.assertNotIn("between nodes", done.err, "64 KiB tell nothing of sharding")
 
     def test_the_order_by_topology_is_twice_as_fast_and_both_reach_their_limit(self):
         file = self.folder() / "orders.json"
@@ -81,7 +91,9 @@ class Pairs(cluster.SlurmCase):
         file = self.folder() / "pairs.json"
         done = self.pairs("--save", str(file))
         self.assert_ok(done)
-        self.assertEqual(done.out, "8 nodes: none is slower than the others, 28 pairs measured\n")
+        self.assertRegex(done.out, "\\A8 nodes: none is slower than the others, 28 pairs measured\n"
+                                   f"  inside a rack  {RANGE}, median {GBPS} \\(4 pairs, 4 at a time\\)\n"
+                                   f"  between racks  {RANGE}, median {GBPS} \\(24 pairs, \\d at a time\\)\n\\Z")
         report = json.loads(file.read_text())
         self.assertEqual(sorted((a, b) for a, b, *_ in report["pairs"]),
                          [(a, b) for a in range(8) for b in range(a + 1, 8)])
@@ -92,9 +104,9 @@ class Pairs(cluster.SlurmCase):
             self.qdisc(where, "add", device, *self.SHAPE, "130mbit")
             self.addCleanup(self.qdisc, where, "del", device, "root")
         done = self.pairs("--exclude-bad", str(bad))
-        self.assertEqual(done.code, 1, done)
+        self.assert_found(done)
         # Of 7 pairs, or, where at first only the one in its rack was clearly slow, of those measured again.
-        self.assertRegex(done.out, r"^n3: .* in (\d of 7|3 of 3) pairs, both directions\n$")
+        self.assertRegex(done.out, r"\An3: .* in (\d of 7|3 of 3) pairs, both directions\n  inside a rack .*\n.*\n\Z")
         self.assertEqual(bad.read_text(), "n3\n")
 
     def test_a_slow_uplink(self):
@@ -103,10 +115,29 @@ class Pairs(cluster.SlurmCase):
             self.qdisc("switches", "change", device, *self.SHAPE, "133mbit")
             self.addCleanup(self.qdisc, "switches", "change", device, *self.SHAPE, "400mbit")
         done = self.pairs("--exclude-bad", str(bad))
-        self.assertEqual(done.code, 1, done)
-        self.assertRegex(done.out, r"^uplink of domain core/r2: .* both directions"
-                                   r"(, not confirmed: .*)?\n$")
+        self.assert_found(done)
+        self.assertRegex(done.out, r"\Auplink of domain core/r2: .* both directions"
+                                   r"(, not confirmed: .*)?\n  inside a rack .*\n.*\n\Z")
         self.assertEqual(bad.read_text(), "")  # its hosts work
+
+    def test_of_two_racks_the_figures_are_told_and_not_whose_uplink_is_slow(self):
+        for device in ("up1", "down1"):
+            self.qdisc("switches", "change", device, *self.SHAPE, "40mbit")
+            self.addCleanup(self.qdisc, "switches", "change", device, *self.SHAPE, "400mbit")
+        done = self.srun("-w", "n0,n1,n4,n5", TOPRUN, "bench", "pairs", "--nproc-per-node", "1", "-b", "1M", limit=120)
+        self.assert_ok(done)
+        self.assertRegex(done.out, "\\A4 nodes: none is slower than the others, 6 pairs measured\n"
+                                   f"  inside a rack  {RANGE}.*\n"
+                                   "  between racks  .*0\\.0\\d+ Gbps.* \\(4 pairs, 2 at a time\\)\n"
+                                   "  with two racks it cannot be told whose uplink is slow, .*\n\\Z")
+        self.assertNotRegex(done.err, "round (\\d+) of \\1\\b")
+
+    def assert_found(self, done):
+        """A finding has a code of its own, and nothing has failed."""
+        self.assertEqual(done.code, FOUND, done)
+        self.assertRegex(done.err, r"8 ranks on 8 nodes, exit code 3: something was found\n")
+        for word in ("rank 0 on", "last lines", "failed", "round 7 of 7", " 0 ms left"):
+            self.assertNotIn(word, done.err)
 
     def test_a_rank_that_hangs_is_named_and_the_rest_is_measured(self):
         run = self.begin(*self.cluster.on("ctl", "srun", "-N8", TOPRUN, "bench", "pairs",
@@ -114,7 +145,7 @@ class Pairs(cluster.SlurmCase):
         victim = support.wait_until(lambda: self.measuring_on(run, "n2"), 90, "a pair of n2")
         os.kill(victim, signal.SIGSTOP)
         done = run.wait(180)
-        self.assertEqual(done.code, 1, done)
+        self.assertEqual(done.code, FOUND, done)
         self.assertRegex(done.out, r"(?m)^n2: .*hung")
         self.assertNotRegex(done.out, r"(?m)^n[0134567]: ")
         self.assert_nothing_left(run)
@@ -132,6 +163,40 @@ class Pairs(cluster.SlurmCase):
         return None
 
 
+class SlowPairs(cluster.SlurmCase):
+    """Six hosts in three racks; what is slow is slower than a transfer's size and the limit allow for."""
+
+    UP = ("--hosts", "6", "--racks", "3", "--uplink", "200mbit", "--slurm")
+
+    def shape(self, verb, device, *words):
+        command = self.cluster.on("switches", "tc", "qdisc", verb, "dev", device, *words)
+        self.assert_ok(self.begin(*command).wait(20))
+
+    def pairs(self):
+        bad, saved = self.folder() / "bad", self.folder() / "pairs.json"
+        done = self.srun("-N6", TOPRUN, "bench", "pairs", "--nproc-per-node", "1", "--exclude-bad", str(bad),
+                         "--save", str(saved), limit=200)
+        self.assertEqual(done.code, FOUND, done)
+        states = {state for *_, state in json.loads(saved.read_text())["pairs"]}
+        self.assertEqual(states, {"measured"}, done)
+        return [line for line in done.out.splitlines() if not line.startswith("  ")], bad.read_text()
+
+    def test_an_uplink_of_a_tenth_of_its_rate_hangs_nobody(self):
+        rate = ["root", "tbf", "burst", "256kb", "limit", "4mb", "rate"]
+        self.shape("change", "up1", *rate, "20mbit")
+        self.addCleanup(self.shape, "change", "up1", *rate, "200mbit")
+        found, bad = self.pairs()
+        self.assertEqual([line.split(":")[0] for line in found], ["uplink of domain core/r1"], found)
+        self.assertEqual(bad, "")
+
+    def test_a_host_that_receives_slowly_is_named_alone(self):
+        self.shape("add", "n3.0", "root", "tbf", "rate", "30mbit", "burst", "256kb", "limit", "1mb")
+        self.addCleanup(self.shape, "del", "n3.0", "root")
+        found, bad = self.pairs()
+        self.assertEqual([line.split(":")[0] for line in found], ["n3"], found)
+        self.assertEqual(bad, "n3\n")
+
+
 class Bisection(cluster.SlurmCase):
     """A collective that hangs because of one node, or of the way between two."""
 
@@ -140,7 +205,8 @@ class Bisection(cluster.SlurmCase):
     def bisect(self, *command):
         done = self.srun("-N8", *command, "--nproc-per-node", "1", "-b", "256K", "--bisect", "-T",
                          "2", limit=150)
-        self.assertEqual(done.code, 1, done)
+        self.assertEqual(done.code, FOUND, done)
+        self.assertNotIn("last lines", done.err)
         return done
 
     def shape_the_way(self, host, other):

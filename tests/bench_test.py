@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -26,6 +27,9 @@ PERF = """\
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
            8             2     float     sum      -1    12.90    0.00    0.00      0    12.87    0.00    0.00      0
     16777216       4194304     float     sum      -1   262.90   63.82   63.82      0   261.90   64.06   64.06      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 31.97
+#
 """
 NCCL_ROW = re.compile(r"^ +(\d+) +(\d+) +(\w+) +(\w+) +(-?\d+)"
                       + r" +(\S+) +(\S+) +(\S+) +(\S+)" * 2 + r"$", re.MULTILINE)
@@ -80,6 +84,7 @@ class Here(support.TestCase):
         self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB, order topology\n"
                                    r"  20\S+ +\S+ GB/s\n  20\S+ +\S+ GB/s +[+-]\d+\.\d %\n\Z")
         self.assertIn("days since 20", picture.read_text())
+        self.assertEqual(done.err, f"toprun: wrote {picture}\n")
 
     def test_no_history_yet(self):
         done = self.bench("history", env={"XDG_STATE_HOME": str(self.folder())})
@@ -90,6 +95,15 @@ class Here(support.TestCase):
         done = self.bench("all_reduce", "--backend", "gloo,nccl")
         self.assertEqual(done.code, 2)
         self.assertIn("toprun-bench-gloo and toprun-bench are different programs", done.err)
+
+    def test_a_program_that_is_missing_is_said_before_the_launch(self):
+        """As with the wheel, which has none for Gloo."""
+        alone = self.folder() / "toprun"
+        shutil.copy(TOPRUN, alone)
+        done = self.run_to_end(alone, "bench", "all_reduce", "--backend", "gloo", "--nproc-per-node", "2")
+        self.assertEqual(done.code, 2, done)
+        self.assert_one_line(done, r"there is no program \S+/toprun-bench-gloo on \S+: --backend gloo needs it.*; put .* "
+                                   r"measure with --backend tcp")
 
     def test_a_barrier_has_no_bytes(self):
         done = self.bench("barrier", "--nproc-per-node", "3", "-n", "2")
@@ -188,6 +202,17 @@ class Here(support.TestCase):
         self.assertEqual(result["ranks"], 2)
         self.assertGreater(result["out_of_place"]["samples"], 4)
 
+    def test_pairs_of_one_host_have_its_ranks_and_no_racks(self):
+        picture, saved = self.folder() / "pairs.svg", self.folder() / "pairs.json"
+        done = self.bench("pairs", "--nproc-per-node", "4", "-b", "64K", "--plot", picture, "--save", saved)
+        self.assertIn(done.code, (0, 3), done)  # any may be slow here
+        self.assertRegex(done.out, r"(?m)^  on one host  .* Gbps.* \(6 pairs, 2 at a time\)$")
+        self.assertNotIn("racks", done.err)
+        for file in (saved, picture):
+            self.assertIn(f"toprun: wrote {file}\n", done.err)
+        self.assertIn(" rank 3</text>", picture.read_text())
+        self.assertEqual(len(set(json.loads(saved.read_text())["hosts"])), 1)
+
     def test_pairs_that_do_not_fit_into_memory(self):
         done = self.bench("pairs", "--nproc-per-node", "2", "-b", "90000G")
         self.assertEqual(done.code, 2, done)
@@ -223,7 +248,7 @@ class Files(support.TestCase):
         slower = self.folder() / "slower.json"
         slower.write_text(json.dumps(report))
         done = self.toprun("bench", "compare", str(file), str(slower))
-        self.assertEqual(done.code, 1, done)
+        self.assertEqual(done.code, 3, done)
         self.assertEqual(len(re.findall("slower", done.out)), 2, done)
 
     def assert_valid(self, schema, file):
@@ -284,36 +309,68 @@ class Files(support.TestCase):
                 self.assertEqual((done.out, done.err), (plain.out, ""))
 
     def test_a_torn_row_is_passed_over_and_said(self):
-        done = self.imported(PERF + PERF.splitlines()[-1][:40] + "n1:77:77 [0] NCCL INFO x\n")
+        done = self.imported(PERF + PERF.splitlines()[-4][:40] + "n1:77:77 [0] NCCL INFO x\n")
         self.assert_ok(done)
         self.assertEqual(done.out, self.imported(PERF).out)
         self.assertRegex(done.err, r"^toprun: warning: \S+all_reduce_perf\.log: passed over what is not a whole row "
                                    rf"\(line {len(PERF.splitlines()) + 1}: .*\)\n\Z")
 
+    def test_both_placements_and_what_is_cut_off(self):
+        whole = self.imported(PERF)
+        self.assertRegex(whole.out, r"\n +out of place +in place\n +size +time +algbw +busbw +time +algbw +busbw +wrong\n")
+        self.assertRegex(whole.out, r"\n +16 MiB +262\.90 µs +63\.82 +63\.82 +261\.90 µs +64\.06 +64\.06 +0\n")
+        self.assertNotIn("wire", whole.out)
+        self.assertEqual(whole.err, "")
+        done = self.imported("".join(PERF.splitlines(keepends=True)[:8]))
+        self.assert_ok(done)
+        self.assertRegex(done.err, r"^toprun: warning: \S+: the table of line 6 may be cut off: what nccl-tests prints last "
+                                   r"is missing, and after 8 B it was to go on up to 16 MiB\n\Z")
+
+    def test_the_version_of_nccl_and_the_size_of_the_message(self):
+        self.assertTrue(self.imported(PERF, "--format", "nccl-tests").out.startswith("# nccl-tests\n"))
+        log = "NCCL version 2.21.5+cuda12.4\n" + PERF
+        self.assertTrue(self.imported(log, "--format", "nccl-tests").out.startswith("# nccl-tests, NCCL 2.21.5\n"))
+        self.assertEqual(json.loads(self.imported(log, "--format", "json").out)["nccl_version"], 22105)
+        table = self.imported(log, "--format", "markdown").out
+        self.assertTrue(table.startswith("all_reduce, Gbps\n"), table)
+        self.assertRegex(table, r"(?m)^\| .* \| 8 B \| .*\n\| .* \| 16 MiB \| ")
+
     def test_operations_can_be_told_apart_and_are_compared_one_by_one(self):
-        heading, rows = PERF.splitlines()[:-2], PERF.splitlines()[-2:]
+        heading, rows, end = PERF.splitlines()[:-5], PERF.splitlines()[-5:-3], PERF.splitlines()[-3:]
         blocks = {op: [row.replace("sum", op) for row in rows] for op in ("sum", "prod", "max", "min")}
         before, after = self.folder() / "before.log", self.folder() / "after.log"
-        before.write_text("\n".join(heading + [row for block in blocks.values() for row in block]) + "\n")
+        before.write_text("\n".join(heading + [row for block in blocks.values() for row in block] + end) + "\n")
         twice = [re.sub(r"262\.90|261\.90", "525.80", row) for row in blocks["max"]]
-        after.write_text("\n".join(heading + twice + blocks["min"] + blocks["sum"] + blocks["prod"]) + "\n")
+        after.write_text("\n".join(heading + twice + blocks["min"] + blocks["sum"] + blocks["prod"] + end) + "\n")
         table = self.imported(before.read_text())
         self.assertRegex(table.out, r"\n +size  redop +time ")
         self.assertEqual(len(re.findall(r"MiB  (sum|prod|max|min) ", table.out)), 4, table)
         done = self.toprun("bench", "compare", before, after)
-        self.assertEqual(done.code, 0, done)
+        self.assertEqual(done.code, 3, done)
         self.assertEqual(sorted(re.findall(r"MiB  (\S+) +\S+ +\S+ +(\S+)", done.out)),
                          [("max", "0.500"), ("min", "1.000"), ("prod", "1.000"), ("sum", "1.000")])
-        self.assertRegex(done.err, r"^toprun: warning: nothing could be judged: .*--fail-below")
-        for ratio, code in (("0.4", 0), ("0.5", 0), ("0.9", 1)):
+        self.assertRegex(done.err, r"^toprun: warning: 7 of 8 rows could not be judged: .*--fail-below")
+        self.assertRegex(done.err, r"\ntoprun: 16 MiB max of .* has 50\.0 % of its speed before: less than 75 % counts")
+        back = self.toprun("bench", "compare", after, before)
+        self.assertEqual((back.code, "2.000              -  faster" in back.out), (0, True), back)
+        for ratio, code in (("0.4", 0), ("0.5", 0), ("0.9", 3)):
             done = self.toprun("bench", "compare", before, after, "--fail-below", ratio)
             self.assertEqual(done.code, code, done)
             self.assertRegex(done.err, r"^toprun: 16 MiB max of all_reduce nccl, .* has 50\.0 % of its speed before")
         self.assertEqual(self.toprun("bench", "compare", before, after, "--fail-below", "-1").code, 2)
 
+    def test_files_without_a_common_row_are_not_compared_silently(self):
+        before, after = self.folder() / "before.log", self.folder() / "after.log"
+        before.write_text(PERF)
+        after.write_text(re.sub(r"(?m)^ +8  .*\n", "", PERF).replace("16777216", "33554432").replace("4194304", "8388608"))
+        done = self.toprun("bench", "compare", before, after)
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("only after: 32 MiB of all_reduce", done.out)
+        self.assertRegex(done.err, r"\Atoprun: .*before\.log and .*after\.log: no measurement is in both")
+
     def test_the_help_has_the_exit_codes_of_compare(self):
         done = self.toprun("help", "bench", "compare")
-        self.assertRegex(done.out, r"(?s)\n +1 +something became slower.*--fail-below")
+        self.assertRegex(done.out, r"(?s)\n +3 +something became slower.*--fail-below")
 
     def test_what_an_imported_file_does_not_tell_is_null(self):
         file = self.folder() / "superbench.json"
@@ -335,8 +392,9 @@ class Files(support.TestCase):
         words = ["bench", "all_reduce", "--nproc-per-node", "2", "-b", "1M", "-n", "3"]
         self.assert_ok(self.toprun(*words, "--expect-busbw", "0.000001"))
         done = self.toprun(*words, "--expect-busbw", "1e9", "--fail-below", "0.5")
-        self.assertEqual(done.code, 1, done)
-        self.assertIn("of the expected 1000000000.0 GB/s, below 50 %", done.err)
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("of the expected 1000000000.00 GB/s, below 50 %", done.err)
+        self.assertNotIn("last lines", done.err)
 
     def test_files_that_are_something_else(self):
         foreign = self.folder() / "x.json"

@@ -172,11 +172,12 @@ class TestCase(support.TestCase):
 
 class SlurmCase(TestCase):
     """Cases on the cluster's Slurm, commands given at its login host."""
+    jobs_vanish_s = JOBS_VANISH_S
 
     def tearDown(self):
         # A job that a failed case left would keep the next one waiting.
         self.login("scancel", "--user=root")
-        wait_for(lambda: not self.login("squeue", "--noheader").out, "jobs end", JOBS_VANISH_S)
+        wait_for(lambda: not self.login("squeue", "--noheader").out, "jobs end", self.jobs_vanish_s)
 
     def login(self, *command, **options):
         return self.begin(*self.cluster.on("ctl", *command), **options).wait(60)

@@ -242,13 +242,15 @@ class Local(support.TestCase):
         env = {"PATH": "/nowhere"}
         finished = self.call("config", "init", cwd=self.project, env=env)
         self.assert_ok(finished)
-        self.assertIn("the file is a form to fill in", finished.err)
+        self.assertRegex(finished.err, r"\Atoprun: warning: .*\ntoprun: wrote toprun\.toml, a form to fill in: "
+                                       r"no cluster answered; toprun config show submit .*\n\Z")
         self.assertEqual(self.options(), {})
         text = (self.project / "toprun.toml").read_text()
+        self.assertEqual(self.options("submit", "--profile", "debug")["nodes"][0], ["1"])
         again = self.call("config", "init", cwd=self.project, env=env)
         self.assertEqual(again.code, 2)
         self.assert_one_line(again, "toprun.toml: it is there already; --force replaces it, "
-                                    "--output - only prints")
+                                    "-o - only prints")
         printed = self.call("config", "init", "--output", "-", cwd=self.project, env=env)
         self.assertEqual(printed.out, text)
         (self.project / "toprun.toml").write_text("")

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import unittest
 
 import support
 

@@ -53,6 +53,18 @@ class Hosts(cluster.TestCase):
                 return pid
         raise AssertionError(f"no sshd on {host}")
 
+    def test_each_of_a_step_s_answers_names_its_host(self):
+        """As people type it first: four machines print to one terminal."""
+        finished = self.on("ctl", "srun", "-N4", support.binary(), "doctor", "--here")
+        ends = re.findall(r"(?m)^\d+ checks? found nothing on (n\d)$", finished.out)
+        self.assertEqual(len(set(ends)), 4, finished)
+        for line in re.findall(r"(?m)^(?:error|warning|note) .*", finished.out):
+            self.assertRegex(line, r"\A\w+ +[\w-]+ +n\d: ")
+        self.assertNotIn("without srun", finished.err)
+        unaware = self.on("ctl", "srun", "-N4", support.binary(), "doctor")
+        self.assertEqual(unaware.err.count("each of the 4 hosts speaks for itself"), 1, unaware)
+        self.assertIn("salloc -N 4 toprun doctor,", unaware.err)
+
     def test_healthy_hosts_by_slurm(self):
         for _ in range(HEALTHY_RUNS):
             self.assert_found(self.by_slurm())
@@ -131,6 +143,13 @@ class Hosts(cluster.TestCase):
         self.assertEqual([one[:3] for one in self.found(finished)], [("error", "no-answer", ["n4"])])
         self.assertRegex(finished.err, r"^toprun: no agent on n4: ")
 
+    def test_no_host_answers(self):
+        for hosts, said in (("n97", "0 of 1 host answered"), ("n9[7-8]", "0 of 2 hosts answered")):
+            finished = self.by_ssh(hosts)
+            self.assertEqual(finished.code, 4)
+            self.assertIn(f"toprun: {said}: the lines above say why\n", finished.err)
+            self.assertNotIn("job", finished.err)
+
     def test_a_host_that_hangs(self):
         """Its resolver's file is a pipe that nobody writes: the others' answers do not wait for it."""
         self.inside("n1", "cp /etc/hosts /run/hosts.was; mkfifo /run/pipe; mount --bind /run/pipe /etc/hosts")
@@ -175,9 +194,8 @@ class Hosts(cluster.TestCase):
             self.assertIn("checks found nothing", (folder / "n7.toprun-doctor").read_text())
             self.inside("n7", "mount -t tmpfs -o size=64k tmpfs /dev/shm")
             self.on("ctl", "srun", "--immediate=5", "-w", "n7", "true")
-            shown = cluster.wait_for(lambda: (text := self.on("ctl", "scontrol", "show", "node", "n7").out)
-                                     if "DRAIN" in (text := self.on("ctl", "scontrol", "show", "node", "n7").out) else None,
-                                     "n7 is drained")
+            node = lambda: self.on("ctl", "scontrol", "show", "node", "n7").out
+            shown = cluster.wait_for(lambda: text if "DRAIN" in (text := node()) else None, "n7 is drained")
             self.assertIn("toprun doctor: error", shown)
         finally:
             conf.write_text(before)

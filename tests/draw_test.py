@@ -3,6 +3,7 @@
 
 import os
 import re
+import stat
 import struct
 import subprocess
 import unittest
@@ -149,13 +150,31 @@ class Draw(support.TestCase):
         (folder / "racks").write_text(racks(8, 4))
         draw = ("topo", "draw", "--topology", folder / "racks", "-o")
         for name, start in (("a.svg", b"<?xml"), ("a.dot", b"digraph")):
-            self.assert_ok(self.toprun(*draw, folder / name))
+            done = self.toprun(*draw, folder / name)
+            self.assert_ok(done)
+            self.assertEqual(done.err, f"toprun: wrote {folder / name}\n")
             self.assertTrue((folder / name).read_bytes().startswith(start), name)
         for name in ("a.jpg", "a"):
             finished = self.toprun(*draw, folder / name)
             self.assertEqual(finished.code, 2)
             self.assertIn("there are svg, png, dot", finished.err)
             self.assertFalse((folder / name).exists())
+
+    def test_a_pipe_gets_the_picture_and_stays_a_pipe(self):
+        folder = self.folder()
+        (folder / "racks").write_text(racks(8, 4))
+        os.mkfifo(folder / "a.svg")
+        reader = os.open(folder / "a.svg", os.O_RDWR)
+        self.addCleanup(os.close, reader)
+        words = ("--topology", folder / "racks", "--format", "svg")
+        self.assert_ok(self.toprun("topo", "draw", *words, "-o", folder / "a.svg"))
+        self.assertTrue(stat.S_ISFIFO((folder / "a.svg").stat().st_mode))
+        drawn = self.toprun("topo", "draw", *words).out
+        self.assertEqual(os.read(reader, 1 << 16).decode(), drawn)
+        dashed = self.toprun("topo", "draw", *words[:2], "-o", "-", cwd=folder)
+        self.assertEqual((dashed.out, (folder / "-").exists()), (drawn, False))
+        lost = self.toprun("topo", "draw", *words, "-o", folder / "none/a.svg")
+        self.assertRegex(lost.err, rf"^toprun: cannot write {folder}/none/a\.svg: No such file")
 
     def test_a_png_is_the_same_picture(self):
         support.needs_program("rsvg-convert")

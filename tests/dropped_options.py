@@ -5,15 +5,21 @@ that stands for one, cases that give it run with a toprun that drops it, the qui
     dropped_options.py record [--no-cluster] [FILE…]   into build/dropped/record.json; FILE: local for local_test.py
     dropped_options.py drop [OPTION…]                  OPTION: --hosts, or TOPRUN_HOSTS
 
+Both keep what they find and, run again, do only what is left: `record` without a FILE those files that have
+changed or in which a case failed with another toprun, `drop` what was not tried with this toprun and these files.
 What no case notices is a failure, unless UNNOTICED says why.
 """
 
 import argparse
+import ast
 import collections
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
+import hashlib
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -26,9 +32,11 @@ import support
 
 FOLDER = support.REPOSITORY / "build/dropped"
 RECORD_LIMIT_S = 240  # for each case; with an option dropped many wait in vain
-DROP_LIMIT_S = 30
-MOST_CASES = 12  # tried for each option
+DROP_LIMIT_S = 15
+LINE_SHOWN = 200
+QUICK_CASES = 6  # tried for each option before the dearer ones of any
 DROPS_AT_ONCE = played.FILES_AT_ONCE
+NOTHING = "nothing"  # is dropped
 VARIABLES = r"^(PET|TOPRUN|TORCH|TORCHELASTIC|TORCH_ELASTIC|SBATCH|SALLOC)_"
 
 # Options without which every case ends as with them, and why that is right.
@@ -60,14 +68,60 @@ exec { "PROGRAM" } $0, @ARGV;
 """
 
 
+def digest(*paths):
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths)).hexdigest()
+
+
+@functools.cache
+def program_s_digest():
+    return digest(pathlib.Path(support.TOPRUN).resolve())
+
+
+@functools.cache
+def digest_of(file):
+    """Of a test file and all of tests/ that it imports."""
+    found, left = {}, [played.TESTS / f"{file}_test.py"]
+    while left:
+        path = left.pop()
+        if path in found or not path.exists():
+            continue
+        found[path] = True
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            left += [played.TESTS / f"{name}.py" for name in names]
+    return digest(*sorted(found))
+
+
+def write(path, content):
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(content))
+    os.replace(new, path)
+
+
+def read(path):
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
 @dataclasses.dataclass
 class Used:
-    """A case that passes, its calls and the variables that it gives."""
+    """A case, its calls and the variables that it gives."""
     file: str
     case: str
     seconds: float
+    passed: bool
     lines: list
     variables: set
+
+    @property
+    def name(self):
+        return f"{self.file}: {self.case}"
+
+    @property
+    def cost(self):
+        """Comes first if it is less."""
+        return not self.passed, self.seconds
 
 
 @dataclasses.dataclass
@@ -80,11 +134,12 @@ class Job:
 
 
 class Place:
-    """A folder for the programs that stand in front, and for the record."""
+    """A folder for the programs that stand in front, for the record and for what was found."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.record = folder / "record.json"
+        self.record, self.found = folder / "record.json", folder / "found.json"
+        folder.mkdir(parents=True, exist_ok=True)
 
     def in_front(self, name, text, **more):
         """A folder with this program in toprun's place, and one for what it writes."""
@@ -107,7 +162,20 @@ class Place:
         return command_lines.table_of(folder / "toprun")
 
 
+def is_left(file, known):
+    """Whether a file has to be recorded: what a case gives does not depend on the program, whether it passes does."""
+    if not known or known["digest"] != digest_of(file):
+        return True
+    return known["program"] != program_s_digest() and any(case["became"] in ("failed", "overran") for case in known["cases"])
+
+
+def last_line(text):
+    return (text.strip().splitlines() or [""])[-1][:LINE_SHOWN]
+
+
 def record(place, files):
+    known = read(place.record)
+
     def work(file):
         folder = place.in_front(f"record-{pathlib.Path(file).name}", KEEPS_RECORD)
         outcomes = played.play(file, folder / "toprun", RECORD_LIMIT_S, folder=folder) or []
@@ -116,17 +184,40 @@ def record(place, files):
             count, *words = path.read_bytes().decode(errors="surrogateescape").split("\0")[:-1] or "0"
             calls[path.name.rsplit(".", 3)[0]].append([words[:int(count)], words[int(count):]])
         shutil.rmtree(folder)
-        return [{"file": file, "case": outcome.case, "seconds": outcome.seconds, "became": outcome.became,
+        return [{"case": outcome.case, "seconds": outcome.seconds, "became": outcome.became,
                  "why": outcome.why, "calls": calls.get(outcome.case, [])} for outcome in outcomes]
 
-    old = json.loads(place.record.read_text()) if place.record.exists() else []
-    for file, found in played.for_each(files, work):
-        old = [case for case in old if case["file"] != file] + found
-        place.record.write_text(json.dumps(old))
-        for case in found:
+    for count, (file, cases) in enumerate(played.for_each(files, work), 1):
+        known[file] = {"digest": digest_of(file), "program": program_s_digest(), "cases": cases}
+        write(place.record, known)
+        for case in cases:
             if case["became"] != "passed":
-                print(f"{case['became']}: {file}: {case['case']}: {case['why'].strip().splitlines()[-1:]}", flush=True)
-        print(f"recorded {file}: {len(found)} cases", flush=True)
+                print(f"{case['became']}: {file}: {case['case']}: {last_line(case['why'])}", flush=True)
+        print(f"{count}/{len(files)}: recorded {file}: {len(cases)} cases", flush=True)
+
+
+class Found:
+    """What became of the cases that were tried, for each option or variable, as long as nothing of it changes."""
+
+    def __init__(self, path):
+        self.path, self.known, self.alone = path, read(path), threading.Lock()
+
+    def key(self, case):
+        return f"{digest_of(case.file)} {program_s_digest()}"
+
+    def get(self, title, case):
+        """Whether it noticed; None if it was not tried."""
+        key, noticed = self.known.get(title, {}).get(case.name, (None, None))
+        return noticed if key == self.key(case) else None
+
+    def noticed_once(self, title, case):
+        """Also with another program."""
+        return self.known.get(title, {}).get(case.name, (None, False))[1]
+
+    def keep(self, title, case, noticed):
+        with self.alone:
+            self.known.setdefault(title, {})[case.name] = (self.key(case), noticed)
+            write(self.path, self.known)
 
 
 class Drops:
@@ -134,42 +225,56 @@ class Drops:
 
     def __init__(self, place):
         self.place, self.table, self.alone = place, place.table(), threading.Lock()
-        self.cases = sorted(self.recorded(), key=lambda case: case.seconds)
+        self.found = Found(place.found)
+        self.cases = sorted(self.recorded(), key=lambda case: case.cost)
         self.nothing = place.in_front("drop-nothing", DROPS_VARIABLE, NUMBER="NO_VARIABLE_OF_THIS_NAME")
 
     def recorded(self):
-        for case in json.loads(self.place.record.read_text()):
-            if case["became"] == "passed":
-                # Under `ulimit -f 0` no call could be written down.
-                lines = [command_lines.Line(self.table, words) for words, _ in case["calls"] if words]
-                yield Used(case["file"], case["case"], case["seconds"], lines,
-                           set().union(*(variables for _, variables in case["calls"])))
+        for file, known in read(self.place.record).items():
+            for case in known["cases"]:
+                if case["became"] != "skipped":  # one that failed, on a busy machine, may pass: it comes last
+                    # Under `ulimit -f 0` no call could be written down.
+                    lines = [command_lines.Line(self.table, words) for words, _ in case["calls"] if words]
+                    yield Used(file, case["case"], case["seconds"], case["became"] == "passed", lines,
+                               set().union(*(variables for _, variables in case["calls"])))
 
-    def notices(self, case, folder):
+    def fails(self, case, folder):
         with self.alone if "SERIAL" in played.needs(case.file) else contextlib.nullcontext():
-            outcomes = played.play(case.file, folder / "toprun", max(DROP_LIMIT_S, 3 * case.seconds), [case.case])
-        return outcomes is None or any(outcome.became in ("failed", "overran") for outcome in outcomes)
+            outcomes = played.play(case.file, folder / "toprun", max(DROP_LIMIT_S, 4 * case.seconds), [case.case])
+        became = {"failed"} if outcomes is None else {outcome.became for outcome in outcomes}
+        return next((word for word in ("overran", "failed") if word in became), None)
 
-    def tried(self, using):
-        """The quickest of each file first: the cases of one file tend to be alike."""
-        of_file = collections.Counter()
-        order = []
-        for case in using:
-            order.append((of_file[case.file], case.seconds, case))
-            of_file[case.file] += 1
-        return [case for _, _, case in sorted(order, key=lambda each: each[:2])][:MOST_CASES]
+    def fails_without_a_drop(self, case, anew):
+        """A case that also fails by itself, or on a busy machine, says nothing."""
+        if anew or (known := self.found.get(NOTHING, case)) is None:
+            known = bool(self.fails(case, self.nothing))
+            self.found.keep(NOTHING, case, known)
+        return known
 
-    def find(self, job):
+    def notices(self, title, case, folder):
+        known = self.found.get(title, case)
+        if known is None:
+            failed = self.fails(case, folder)
+            known = bool(failed) and not self.fails_without_a_drop(case, anew=failed == "overran")
+            self.found.keep(title, case, known)
+        return known
+
+    def in_turn(self, job):
+        """What noticed before, then the quickest of each file, since the cases of one file tend to be alike."""
+        before = [case for case in job.using if self.found.noticed_once(job.title, case)]
+        firsts = {case.file: case for case in reversed(job.using)}.values()
+        quick = sorted(firsts, key=lambda case: case.cost)[:QUICK_CASES]
+        return list({case.name: case for case in (*before, *quick, *job.using)}.values())
+
+    def find(self, job, most):
         """The case that notices, or None, and how many were tried."""
+        tried = self.in_turn(job)[:most]
+        if known := next((case for case in tried if self.found.get(job.title, case)), None):
+            return known, 0
         folder = self.place.in_front(f"drop-{job.number}", job.text, NUMBER=job.number)
         self.table.save(folder / "table")
         try:
-            tried = self.tried(job.using)
-            for count, case in enumerate(tried, 1):
-                # A case that also fails without a drop, on a busy machine, says nothing.
-                if self.notices(case, folder) and not self.notices(case, self.nothing):
-                    return case, count
-            return None, len(tried)
+            return next((case for case in tried if self.notices(job.title, case, folder)), None), len(tried)
         finally:
             shutil.rmtree(folder)
 
@@ -187,24 +292,33 @@ class Drops:
 
 def drop(place, wanted):
     drops = Drops(place)
-    noticed, wrong = 0, []
+    left = sorted(drops.jobs(wanted), key=lambda job: job.using[0].cost if job.using else (False, 0))
+    total, noticed, wrong = len(left), 0, []
     with concurrent.futures.ThreadPoolExecutor(DROPS_AT_ONCE) as pool:
-        jobs = sorted(drops.jobs(wanted), key=lambda job: job.using[0].seconds if job.using else 0)
-        begun = {pool.submit(drops.find, job): job for job in jobs}
-        for done in concurrent.futures.as_completed(begun):
-            job, (case, tried) = begun[done], done.result()
-            if case:
-                noticed += 1
-                print(f"noticed: {job.title}: by {case.file}: {case.case}", flush=True)
-                continue
-            why = UNNOTICED.get(job.title)
-            wrong += [] if why else [job.title]
-            print(f"not noticed: {job.title}: {len(job.using)} cases give it, {tried} were tried"
-                  f"{f'; {why}' if why else ''}", flush=True)
-    print(f"{noticed} noticed, {len(wrong)} not without a reason")
-    for title in sorted(wrong):
+        for most in (QUICK_CASES, None):
+            begun = {pool.submit(drops.find, job, most): job for job in left}
+            left = []
+            for done in concurrent.futures.as_completed(begun):
+                job, (case, tried) = begun[done], done.result()
+                if case:
+                    noticed += 1
+                    print(f"{noticed + len(wrong)}/{total}: noticed: {job.title}: by {case.name}", flush=True)
+                elif most and len(job.using) > most:
+                    left.append(job)
+                else:
+                    wrong.append(job.title)
+                    print(f"{noticed + len(wrong)}/{total}: not noticed: {job.title}: {len(job.using)} cases give it, {tried} were tried",
+                          flush=True)
+    unexplained = sorted(set(wrong) - UNNOTICED.keys())
+    for title in sorted(set(wrong) & UNNOTICED.keys()):
+        print(f"nothing has to notice {title}: {UNNOTICED[title]}")
+    needless = [] if wanted else sorted(UNNOTICED.keys() - set(wrong))
+    for title in needless:
+        print(f"{title} is noticed, or is not in the table: it needs no reason")
+    for title in unexplained:
         print(f"nothing notices {title}")
-    sys.exit(bool(wrong))
+    print(f"{noticed} noticed, {len(unexplained)} not without a reason")
+    sys.exit(bool(unexplained or needless))
 
 
 def main():
@@ -214,13 +328,14 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=FOLDER)
     parser.add_argument("names", nargs="*")
     asked, others = parser.parse_known_args()
-    place = Place(asked.folder.resolve())
+    place, names = Place(asked.folder.resolve()), asked.names + others
     with run.folders_in_memory():
         if asked.what == "drop":
-            drop(place, asked.names + others)
+            drop(place, names)
         else:
-            record(place, [file for file in asked.names + others or played.test_files()
-                           if not (asked.no_cluster and "cluster" in played.needs(file))])
+            known = read(place.record)
+            record(place, names or [file for file in played.test_files()
+                                    if not (asked.no_cluster and "cluster" in played.needs(file)) and is_left(file, known.get(file))])
 
 
 if __name__ == "__main__":

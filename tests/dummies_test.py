@@ -26,8 +26,9 @@ class Cases(support.TestCase):
     def test_waits_for_it(self):
         support.wait_until(lambda: self.toprun("--version").out, 600, "words")
     def test_of_which_one_part_notices(self):
-        for words in (["--version"], ["--help"]):
+        for words in (["--version"], ["--help"], ["--man"]):
             with self.subTest(words):
+                print(*words, file=open(__file__ + ".parts", "a"))
                 self.assertTrue("--version" in words or self.toprun(*words).out)
     def test_is_skipped(self):
         self.skipTest("not today")
@@ -40,6 +41,7 @@ USES = """\
 import support
 RANKS = ("--no-python", "sh", "-c", "echo $RANK $ROLE_NAME")
 class Cases(support.TestCase):
+    def setUp(self): print(self.id(), file=open(__file__ + ".ran", "a"))
     def test_counts(self):
         self.assertEqual(self.toprun("--nproc-per-node", 2, "--role", "x", *RANKS).out.count("\\n"), 2)
     def test_by_a_variable(self):
@@ -50,6 +52,7 @@ class Cases(support.TestCase):
 class Dummies(support.TestCase):
     def play(self, text):
         file = self.folder() / "cases_test.py"
+        self.file = str(file)
         file.write_text(text)
         finished = self.run_to_end("python3", "-B", TESTS / "dummies.py", "--limit", 3,
                                    str(file).removesuffix("_test.py"), limit=120)
@@ -66,6 +69,8 @@ class Dummies(support.TestCase):
         self.assertEqual([line for line in self.said if "overran" in line],
                          [f"overran with exit code {code}: cases: Cases.test_waits_for_it" for code in (0, 1)], finished)
         self.assertEqual(self.counts, "8 failed, 2 overran, 4 passed, 2 skipped: 4 wrong")
+        parts = pathlib.Path(self.file + ".parts").read_text()
+        self.assertEqual((parts.count("--help"), parts.count("--man")), (2, 0), "none is tried after one that fails")
 
     def test_nothing_is_wrong(self):
         finished = self.play(CASES.split("    def test_takes_success")[0])
@@ -85,16 +90,26 @@ class DroppedOptions(support.TestCase):
         def run(*words):
             return self.run_to_end("python3", "-B", TESTS / "dropped_options.py", *words, "--folder", place / "made", limit=120)
 
+        def ran():
+            return (place / "uses_test.py.ran").read_text().count("\n")
+
         self.assert_ok(run("record", place / "uses"))
-        cases = {case["case"]: case for case in json.loads((place / "made/record.json").read_text())}
+        recorded = json.loads((place / "made/record.json").read_text())[str(place / "uses")]["cases"]
+        cases = {case["case"]: case for case in recorded}
         self.assertEqual({case["became"] for case in cases.values()}, {"passed"}, cases)
         self.assertEqual(len(cases["Cases.test_counts"]["calls"]), 1)
-        finished = run("drop", "--nproc-per-node", "--role", "PET_ROLE", "TOPRUN_NO_PREFLIGHT")
-        self.assertEqual(finished.code, 1, finished)
-        self.assertRegex(finished.out, rf"(?m)^noticed: --nproc-per-node of run, .*: by {place}/uses: Cases.test_counts$")
-        self.assertRegex(finished.out, rf"(?m)^noticed: PET_ROLE: by {place}/uses: Cases.test_by_a_variable$")
-        self.assertRegex(finished.out, "(?m)^not noticed: TOPRUN_NO_PREFLIGHT: 1 cases give it, 1 were tried$")
-        self.assertRegex(finished.out, r"(?m)^not noticed: --role of run, .*: 1 cases give it, 1 were tried$")
+        options = ("--nproc-per-node", "--role", "PET_ROLE", "TOPRUN_NO_PREFLIGHT")
+        for _ in range(2):  # the second time it says what it knows
+            finished = run("drop", *options)
+            self.assertEqual(finished.code, 1, finished)
+            self.assertRegex(finished.out, rf"(?m)^\d/8: noticed: --nproc-per-node of run, .*: by {place}/uses: Cases.test_counts$")
+            self.assertRegex(finished.out, rf"(?m)^\d/8: noticed: PET_ROLE: by {place}/uses: Cases.test_by_a_variable$")
+            self.assertRegex(finished.out, r"(?m)^\d/8: not noticed: TOPRUN_NO_PREFLIGHT: 1 cases give it, 1 were tried$")
+            self.assertRegex(finished.out, r"(?m)^\d/8: not noticed: --role of run, .*: 1 cases give it, 1 were tried$")
+            self.assertEqual(ran(), 2 + 4 + 2)  # recorded, with a drop, and those that noticed without one
+        (place / "uses_test.py").write_text(USES + "# changed\n")
+        run("drop", *options)
+        self.assertEqual(ran(), 2 * (2 + 4 + 2) - 2)
 
 
 class Lines(support.TestCase):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 import unittest
@@ -39,13 +40,8 @@ class Elastic(support.TestCase):
     def root_agent(self, nnodes, *options, **more):
         """The first of several; the port is its own before another comes."""
         run = self.agent(nnodes, "--report", self.root / "report.json", *options, **more)
-        support.wait_until(lambda: self.listens(), 20, "the root listens")
+        support.wait_until(lambda: support.listens(self.port), 20, "the root listens")
         return run
-
-    def listens(self):
-        wanted = f":{self.port:04X} "
-        with open("/proc/net/tcp6") as six, open("/proc/net/tcp") as four:
-            return any(wanted in line and " 0A " in line for line in [*six, *four])
 
     def expect(self, attempt, world_size, restarts):
         """Until all ranks of the attempt run; fails if one says something else."""
@@ -56,17 +52,32 @@ class Elastic(support.TestCase):
         support.wait_until(lambda: len(of_attempt()) >= world_size, 30, f"{wanted} in {self.root}")
         self.assertEqual(of_attempt(), wanted)
 
+    def shows_status(self, pattern):
+        """Its root tells of a change in its own time."""
+        seen = ""
+
+        def is_shown():
+            nonlocal seen
+            seen = self.toprun("status", self.root / "report.json").out
+            return re.search(pattern, seen)
+        support.wait_until(is_shown, 20, pattern)
+        return seen
+
     def fail_rank(self, attempt, rank, code):
         path = self.root / f"fail.{attempt}.{rank}"
         path.with_suffix(".new").write_text(str(code))
         path.with_suffix(".new").rename(path)
 
     def end(self, *runs, code=0):
+        """The ends of all runs, in their order."""
         (self.root / "end").touch()
+        ends = []
         for run in runs:
             finished = run.wait(60)
             self.assert_nothing_left(run)
             self.assertEqual(finished.code, code, finished)
+            ends.append(finished)
+        return ends
 
     def report(self):
         return json.loads((self.root / "report.json").read_text())
@@ -164,7 +175,8 @@ class Nodes(Elastic):
         self.expect(0, world_size=3, restarts=0)
         self.kill_agent(runs.pop())
         self.expect(1, world_size=2, restarts=0)
-        self.end(*runs)
+        root, _ = self.end(*runs)
+        self.assertRegex(root.err, r"2 ranks on 2 nodes, all ended with 0 after 1 new attempt \(\S+ was lost\)\n\Z")
 
     def test_below_the_least_it_waits_for_a_new_one(self):
         runs = [self.root_agent("2:3"), self.agent("2:3")]
@@ -239,11 +251,14 @@ class Nodes(Elastic):
         self.expect(0, world_size=2, restarts=0)
         spare = self.agent("1:2")
         spare.says(SPARE)
+        self.shows_status(r"\n  1 spare +\S+ waits\n")
         spare.signal(signal.SIGTERM)
         finished = spare.wait(20)
         self.assertEqual(finished.code, 143, finished)
         self.assertRegex(finished.err, "waiting as a spare: the job at .* has all the nodes it can use now\n")
+        self.assertNotIn("1 spare", self.shows_status(r"\n  spare gone +\S+ at 20[-0-9]+ [0-9:]+: .*\n"))
         self.end(*runs)
+        self.shows_status(r"\n  spare gone ")
 
     def test_a_spare_is_told_when_it_will_come_in_and_that_it_was_not_needed(self):
         for grow, when in (("at-restart", r"at its next restart \(--grow at-restart\)"),

@@ -155,6 +155,22 @@ class Ends(SleepingJob):
                 self.assert_failed(run.wait(SOON_S), 1, words)
                 self.vanishes(run)
 
+    def test_a_pod_beyond_nnodes_takes_a_lost_one_s_turn(self):
+        self.sleeping(3)
+        folder = self.folder()
+        run = self.launching("--in", JOB, "--nnodes", "2", "--max-restarts", "1", *shows(
+            "ON_POD", then=f"touch {folder}/$TOPRUN_ATTEMPT.$RANK.$ON_POD; "
+                           f"until [ -e {folder}/end ]; do sleep 0.1; done"))
+        begun = cluster.wait_for(lambda: len(found := sorted(folder.glob("0.*"))) == 2 and found, "two workers", SOON_S)
+        lost, = [file.name[4:] for file in begun if "worker" in file.name]
+        os.kill(self.kubectl(run, lost), signal.SIGKILL)
+        again = cluster.wait_for(lambda: len(found := sorted(folder.glob("1.*"))) == 2 and found, "two workers", SOON_S)
+        self.assertEqual({file.name[4:] for file in again},
+                         {"job-master-0", "job-worker-0", "job-worker-1"} - {lost})
+        (folder / "end").touch()
+        self.assert_ok(run.wait(SOON_S))
+        self.vanishes(run)
+
     def test_the_terminal_goes_away(self):
         run = self.running()
         launcher = next(pid for pid, line in run.processes().items() if line.startswith(f"{support.TOPRUN} --in"))

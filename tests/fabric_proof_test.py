@@ -22,6 +22,8 @@ h:7:40 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0""",
 NO_PLUGIN = "h:7:40 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin.\n"
 LINES["IB without a plugin"] = NO_PLUGIN + LINES["IB"]
 LINES["Socket without a plugin"] = NO_PLUGIN + LINES["Socket"]
+LINES["Socket by a setting"] = NO_PLUGIN + LINES["Socket"].replace(
+    "NET/IB : No device found.", "NCCL_IB_DISABLE set by environment to 1.")
 LINES["old"] = LINES["IB"].replace("2.27.3", "2.21.5")
 WRITES = """test -z "$NCCL_DEBUG_FILE" || printf '%s\\n' "$(eval echo \\"\\$LINES_$GROUP_RANK\\")" >"$NCCL_DEBUG_FILE"
 sh -c "$THEN"
@@ -69,6 +71,11 @@ class Proof(support.TestCase):
         finished, _ = self.run_two("--fabric-proof", "on", lines=("IB without a plugin", "Socket without a plugin"))
         self.assertRegex(finished.err, r"warning: \S+: NCCL said: NET/IB : No device found\.")
         self.assertNotIn("NET/Plugin", finished.err)
+
+    def test_it_is_given_where_the_variables_are_left_alone(self):
+        finished, network = self.run_two("--fabric", "off", "--fabric-proof", "on")
+        self.assertIn("network: 4 ranks on 2 nodes communicated by IB with GPUDirect", finished.err)
+        self.assertEqual(len(network), 2)
 
     def test_a_users_own_debugging_stays(self):
         finished, network = self.run_two("--fabric-proof", "on", env={"NCCL_DEBUG": "WARN"})
@@ -175,10 +182,14 @@ class Required(support.TestCase):
                                        r"said: NET/IB : No device found\.")
 
     def test_it_quotes_the_line_that_explains(self):
-        """Where a plugin is the fast way, its absence explains the sockets; that it is missing elsewhere does not."""
-        finished = self.run_nodes("--fabric", "aws-efa", lines="Socket without a plugin", sleeps="100")
-        self.assertEqual(finished.code, 1)
-        self.assertRegex(finished.err, r"--require-rdma: .* it said: NET/Plugin: Could not find: libnccl-net\.so")
+        """NCCL says in every job first that there is no plugin. Where a plugin is the fast way, that explains the
+        sockets, unless a setting does."""
+        for lines, said in (("Socket without a plugin", r"NET/Plugin: Could not find: libnccl-net\.so"),
+                            ("Socket by a setting", r"NCCL_IB_DISABLE set by environment to 1\.")):
+            with self.subTest(lines):
+                finished = self.run_nodes("--fabric", "aws-efa", lines=lines, sleeps="100")
+                self.assertEqual(finished.code, 1)
+                self.assertRegex(finished.err, f"--require-rdma: .* it said: {said}")
 
 
 if __name__ == "__main__":

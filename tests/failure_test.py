@@ -80,6 +80,28 @@ class ExitCodes(support.TestCase):
         self.assertRegex(finished.err, r"others +2 were stopped")
 
 
+class WordByWord(support.TestCase):
+    """Python's -u writes the words of a line one by one; a traceback comes between them."""
+
+    PROGRAM = """
+import os, sys, time
+os.write(1, b"rank ")
+time.sleep(0.05)
+os.write(2, b"Traceback (most recent call last):\\n")
+time.sleep(0.05)
+os.write(1, b"0 loads /data/c4\\n")
+time.sleep(0.05)
+os.write(2, b"FileNotFoundError: /data/c4\\n")
+os._exit(1)
+"""
+
+    def test_the_report_keeps_lines_whole(self):
+        finished = self.toprun("--no-python", support.python(), "-c", self.PROGRAM, limit=30)
+        self.assertRegex(finished.err, r"(?m)^  it said     FileNotFoundError: /data/c4$")
+        self.assertRegex(finished.err, r"(?m)^  last lines  Traceback \(most recent call last\):\n"
+                                       r" +rank 0 loads /data/c4\n +FileNotFoundError: /data/c4$")
+
+
 class RootCause(support.TestCase):
     def run_slow_to_exit(self, record):
         folder = self.folder()
@@ -105,6 +127,38 @@ class RootCause(support.TestCase):
                          ["exit", 1, 1, "ValueError: the step went wrong"])
         with open(cause["error_file"]) as file:
             self.assertIn("the step went wrong", file.read())
+
+
+UNEVEN = """
+import os, sys, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+steps = 6 if dist.get_rank() == 1 else 10
+for _ in range(steps):
+    dist.all_reduce(torch.ones(4))
+if sys.argv[1] == "exit":
+    os._exit(0)
+dist.destroy_process_group()
+"""
+
+
+class EndedEarly(support.TestCase):
+    """Uneven shards: rank 1 ends with 0, and the others lose it."""
+
+    def test_the_rank_that_ended_with_0_is_named(self):
+        folder = self.folder()
+        (folder / "uneven.py").write_text(UNEVEN)
+        for how in ("exit", "well"):
+            with self.subTest(how):
+                finished = self.toprun("--nproc-per-node", 3, "--report", folder / "report.json", folder / "uneven.py", how,
+                                       limit=150, env={"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1",
+                                                       **support.WARM, **SHORT_GRACE})
+                self.assertEqual(finished.code, 1, finished)
+                self.assertRegex(finished.err, r"(?m)^toprun: rank 1 on \S+ had ended with 0 while [12] ranks? still "
+                                               r"(called all_reduce|ran)$")
+                self.assertRegex(finished.err, r"(?m)^  reason      rank [02] on \S+ failed as a consequence: RuntimeError")
+                self.assertRegex(finished.err, "(?m)^  next        uneven data?")
+                cause = json.loads((folder / "report.json").read_text())["attempts"][0]["cause"]
+                self.assertEqual((cause["kind"], cause["rank"], cause["exit_code"]), ("ended_early", 1, None))
 
 
 class Hang(support.TestCase):

@@ -59,7 +59,8 @@ class Hangs(cluster.TestCase):
         self.assert_named("loads", r"in __getitem__", mark="in the worker")
 
     def test_a_lock(self):
-        self.assert_named("locks", mark="locks")
+        self.assert_named("locks", r"rank 3 on n1 waits for a lock or another thread at train\.py:\d+ in locks, and 3 "
+                                   "ranks wait for it", mark="locks")
 
     def test_a_rank_that_spins(self):
         self.assert_named("spins", "rank 3 on n1 runs", mark="spins")
@@ -386,7 +387,38 @@ class InSlurm(cluster.SlurmCase):
         self.assertIn("2 ranks: 2 done", screen.wait(60).out)
         codes = [json.loads(line)["job"]["exit_code"] for line in pictures.wait(60).out.strip().split("\n")]
         self.assertEqual(codes, [None] * (len(codes) - 1) + [0])
-        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} stand: it does not run; .*")
+        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} stand: it does not run: .*; .*")
+
+    def test_a_task_of_an_array_and_what_cannot_be_asked(self):
+        folder = self.folder()
+        if "tmpfs" not in self.on("n0", "sh", "-c", "grep ' /run/user ' /proc/mounts || true").out:
+            self.assert_ok(self.on("n0", "sh", "-c", "mkdir -p /run/user && mount -t tmpfs none /run/user && "
+                                                     "mkdir -m 700 /run/user/0"))
+
+        def submitted(*words):
+            finished = self.login("sbatch", "--parsable", "-w", "n0", "-o", "/dev/null", *words, cwd=folder)
+            self.assert_ok(finished)
+            return finished.out.strip()
+
+        array = submitted("-a", "0-1", "--wrap", f"{TOPRUN} --nproc-per-node 1 --no-python sleep 100")
+        plain, ended = submitted("--wrap", "sleep 100"), submitted("--wrap", "exit 3")
+        cluster.wait_for(lambda: self.login(TOPRUN, "stacks", f"{array}_0").out == "rank 0 on n0: sleeps\n",
+                         "the task of the array can be asked", 30)
+        self.assertIn("1 rank: 1 runs", self.login(TOPRUN, "top", f"{array}_0").out)
+        says = rf"job {plain} does not run toprun, as far as n0 shows: no root agent of it is on that node"
+        self.assert_one_line(self.login(TOPRUN, "stacks", plain), rf".*cannot tell where .* job {plain} stand: {says}")
+        self.assertRegex(self.login(TOPRUN, "top", plain).err, says)
+        cluster.wait_for(lambda: "FAILED" in self.login(TOPRUN, "status", ended).out, "it has ended", 30)
+        for verb in "stacks", "top":
+            self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( stand)?: it does not run: failed, "
+                                                                  rf"exit code 3; toprun status {ended} says more")
+        forgotten = folder / "logs" / "999997"
+        forgotten.mkdir(parents=True)
+        (forgotten / "report.json").write_text(json.dumps({"schema": "toprun.report/1", "exit_code": 3, "attempts": []}))
+        for verb in "stacks", "top":
+            self.assert_one_line(self.login(TOPRUN, verb, "999997", cwd=folder),
+                                 r".*job 999997( stand)?: job 999997.*: failed, exit code 3 .*has forgotten it\)")
+        self.assert_ok(self.login("scancel", array, plain))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 what becomes of a verb that was mistyped."""
 
 import os
+import pty
 import re
+import select
 import shlex
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 
 import support
@@ -81,7 +84,7 @@ class Help(support.TestCase):
 
     def test_readme_has_the_table_of_exit_codes(self):
         lines = self.toprun("--help").out.partition("\nExit codes:\n")[2].splitlines()
-        told = {}
+        told, code = {}, None
         for line in lines:
             left, text = line[:30].strip(), line[30:].strip()
             code = left or code
@@ -145,18 +148,107 @@ class Manual(support.TestCase):
     def test_man_reads_it_without_a_warning(self):
         support.needs_program("man")
         support.needs_program("groff")
-        page = self.folder() / "toprun.1"
-        page.write_text(self.toprun("man").out)
-        shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True,
+        source = self.folder() / "toprun.1"
+        source.write_text(self.toprun("man").out, encoding="ascii")
+        shown = subprocess.run(["man", "--warnings", "-l", source], capture_output=True, text=True,
                                env={**os.environ, "MANWIDTH": str(WIDTH), "LC_ALL": "C.UTF-8"})
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        page = re.sub(r".\x08", "", shown.stdout)
+        titles = ("NAME", "SYNOPSIS", "DESCRIPTION", "VERBS")
+        self.assertEqual([line for line in page.splitlines() if line in titles], list(titles))
         for text in ("toprun topo order", "--gpus-per-node [TYPE:]N", "SBATCH_TIMELIMIT",
                      "the exit code of the rank that failed first"):
-            self.assertIn(text, re.sub(r".\x08", "", shown.stdout))
+            self.assertIn(text, page)
         if shutil.which("mandoc"):
-            checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True,
+            checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", source], capture_output=True,
                                      text=True)
             self.assertEqual(checked.stdout, "")
+
+
+def shown(text):
+    """Of what a terminal gets on one line: colours and bells left out, backspaces done."""
+    out = ""
+    for character in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x07", "", text):
+        out = out[:-1] if character == "\b" else out + character
+    return out
+
+
+class Typed(support.TestCase):
+    """What becomes of a line in a shell's own terminal. There is a folder logs/, which submit makes."""
+
+    LINES = {"lo\t17": "logs 17", "bench pa\t": "bench pairs", "help topo dr\t": "help topo draw", "lo\t1\t": "logs 17",
+             "subw\t": "subway.py"}
+
+    SHELLS = {"bash": (["bash", "--norc", "-i"], ""),
+              "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; ")}
+
+    def shell(self, name, folder):
+        argv, before = self.SHELLS[name]
+        script = folder / f"completion.{name}"
+        script.write_text(self.toprun("completion", name).out)
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        process = subprocess.Popen(
+            argv, stdin=slave, stdout=slave, stderr=slave, cwd=folder, start_new_session=True,
+            env={**os.environ, "TERM": "dumb", "HOME": str(folder),
+                 "PATH": f"{os.path.dirname(support.binary())}:{os.environ['PATH']}"})
+        os.close(slave)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        os.write(master, f"PS1='> '; {before}source {script}; echo re''ady\n".encode())
+        self.read_until(master, "ready")
+        return master
+
+    def read_until(self, master, text, limit=30):
+        seen, deadline = "", time.monotonic() + limit
+        while text not in seen:
+            ready, _, _ = select.select([master], [], [], max(0, deadline - time.monotonic()))
+            self.assertTrue(ready, f"not shown: {text}\n{seen}")
+            seen = shown(seen + os.read(master, 65536).decode(errors="replace"))
+        return seen
+
+    def test_the_line_that_a_tab_makes(self):
+        folder = self.folder()
+        (folder / "logs/17").mkdir(parents=True)
+        (folder / "logs/17/n0.out").touch()
+        (folder / "subway.py").touch()
+        for name in self.SHELLS:
+            support.needs_program(name)
+            master = self.shell(name, folder)
+            for typed, line in self.LINES.items():
+                with self.subTest(shell=name, typed=typed):
+                    os.write(master, f"toprun {typed}".encode())
+                    self.assertNotIn("logs/", self.read_until(master, line))
+                    os.write(master, b"\x15\n")  # the line is taken back
+
+    def test_what_fish_offers(self):
+        if not shutil.which("fish"):
+            self.skipTest("there is no fish here")
+        folder = self.folder()
+        (folder / "logs/17").mkdir(parents=True)
+        (folder / "logs/17/n0.out").touch()
+        (folder / "10.txt").touch()
+        script = self.toprun("completion", "fish").out
+        for line, expected, other in (("lo", "logs", "pairs"), ("bench pa", "pairs", "logs/"),
+                                      ("help topo dr", "draw", "logs/"), ("10", "10.txt", "17"),
+                                      ("status 1", "17", "10.txt"), ("status --js", "--json", "10.txt"),
+                                      ("report 10.tx", "10.txt", "17"), ("train.py 1", "10.txt", "17")):
+            told = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C 'toprun {line}'"], cwd=folder,
+                                  capture_output=True, text=True, timeout=60,
+                                  env={**os.environ, "HOME": str(folder),
+                                       "PATH": f"{os.path.dirname(support.binary())}:{os.environ['PATH']}"})
+            offers = [offer.split("\t")[0] for offer in told.stdout.splitlines()]
+            self.assertIn(expected, offers, told)
+            self.assertNotIn(other, offers, told)
+
+    def test_a_job_that_left_its_files_is_offered_with_how_it_ended(self):
+        folder = self.folder()
+        (folder / "logs/16").mkdir(parents=True)
+        (folder / "logs/17").mkdir()
+        self.toprun("--report", folder / "logs/17/report.json", "--no-python", "false", cwd=folder)
+        (folder / "logs" / "train.17.out").touch()
+        done = self.toprun("completion", "--words", "status", "1", cwd=folder)
+        self.assertRegex(done.out, r"\A17\ttrain, failed, exit code 1.*\n\Z")
 
 
 class Bash(support.TestCase):
@@ -220,6 +312,20 @@ class Bash(support.TestCase):
         folder = self.folder()
         (folder / "subway.py").write_text("")
         self.assertEqual(self.offered("toprun sub", cwd=folder), ["submit", "subway.py"])
+
+    def test_a_verb_with_verbs_offers_them(self):
+        self.assertEqual(self.offered("toprun bench pa"), ["pairs"])
+        self.assertEqual(self.offered("toprun help topo "), ["show", "order", "draw", "score", "convert"])
+        self.assertEqual(self.offered("toprun help bench co"), ["compare"])
+        self.assertIn("--minbytes", self.offered("toprun bench --min"))
+
+    def test_jobs_that_the_engine_has_forgotten(self):
+        folder = self.folder()
+        for name in ("17", "12_3", "notes"):
+            (folder / "logs" / name).mkdir(parents=True)
+            (folder / "logs" / name / "n0.out").touch()
+        (folder / "logs/18").mkdir()  # of which no verb knows anything
+        self.assertEqual(sorted(self.offered("toprun status 1", cwd=folder)), ["12_3", "17"])
 
     def test_profiles(self):
         folder = self.folder()

@@ -41,9 +41,10 @@ class Failures:
                 ("kill -9 $$", 137, "rank 2 on n1 was killed by SIGKILL (killed)\n")]:
             for options in self.OPTIONS:
                 with self.subTest((code, options)):
-                    temporary = self.folder()
+                    temporary, started = self.folder(), self.folder()
+                    all_run = f"touch {started}/$RANK; until [ $(ls {started} | wc -l) = 4 ]; do sleep 0.05; done"
                     finished = self.four(temporary, options, TOPRUN, *shows(
-                        "RANK", then=f"[ $RANK != 2 ] || {{ {then}; }}; {STAYS}"))
+                        "RANK", then=f"{all_run}; [ $RANK != 2 ] || {{ {then}; }}; {STAYS}"))
                     self.assert_stopped(finished, temporary, code, f"toprun: {words}")
                     if code == 7:
                         self.assertRegex(finished.err, r"last lines (.*\n)?.* loss is nan\n")

@@ -54,13 +54,20 @@ AFFINITY = record(
         requiredDuringSchedulingIgnoredDuringExecution=list_of(NEIGHBOURS),
         preferredDuringSchedulingIgnoredDuringExecution=list_of(
             record(["weight", "podAffinityTerm"], weight=number(1, 100), podAffinityTerm=NEIGHBOURS))))
+OF_A_SECRET = record(["name", "key"], name=text(), key=text(r"[-._a-zA-Z0-9]+"))
 VARIABLE = {**record(["name"], name=text(), value=ANY_TEXT,
-                     valueFrom=record(["fieldRef"], fieldRef=record(["fieldPath"], fieldPath=text()))),
+                     valueFrom={**record(fieldRef=record(["fieldPath"], fieldPath=text()), secretKeyRef=OF_A_SECRET),
+                                "oneOf": [{"required": ["fieldRef"]}, {"required": ["secretKeyRef"]}]}),
             "not": {"required": ["value", "valueFrom"]}}
+SECURITY = record(capabilities=record(add=list_of(text("[A-Z_]+")), drop=list_of(text("[A-Z_]+"))), runAsUser=number(0),
+                  runAsGroup=number(0), runAsNonRoot=TRUTH, allowPrivilegeEscalation=TRUTH,
+                  seccompProfile=record(["type"], type=one_of("RuntimeDefault", "Localhost", "Unconfined")))
+NAMED = record(["name"], name=text())
 CONTAINER = record(
     ["name", "image"], name=NAME, image=text(), command=list_of(ANY_TEXT), args=list_of(ANY_TEXT),
     workingDir=text("/.*"), env=list_of(VARIABLE), resources=record(limits=map_of(text(QUANTITY))),
-    securityContext=record(capabilities=record(add=list_of(text("[A-Z_]+")))),
+    envFrom=list_of(record(["secretRef"], secretRef=NAMED)), securityContext=SECURITY,
+    imagePullPolicy=one_of("Always", "IfNotPresent", "Never"),
     volumeMounts=list_of(record(["name", "mountPath"], name=NAME, mountPath=text("[^:]*"), readOnly=TRUTH)))
 VOLUME = {**record(["name"], name=NAME, emptyDir=record(medium=one_of("Memory"), sizeLimit=text(QUANTITY)),
                    persistentVolumeClaim=record(["claimName"], claimName=text(), readOnly=TRUTH)),
@@ -71,6 +78,7 @@ POD = record(
     ["containers", "restartPolicy"], containers=list_of(CONTAINER), initContainers=list_of(CONTAINER),
     restartPolicy=one_of("Never", "OnFailure"), volumes=list_of(VOLUME), nodeSelector=map_of(ANY_TEXT),
     tolerations=list_of(TOLERATION), affinity=AFFINITY, schedulerName=text(), priorityClassName=text(),
+    serviceAccountName=text(), imagePullSecrets=list_of(NAMED), runtimeClassName=text(),
     hostNetwork=TRUTH, dnsPolicy=one_of("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"))
 RULE = {**record(["action"], action=one_of("FailJob", "FailIndex", "Ignore", "Count"),
                  onExitCodes=record(["operator", "values"], containerName=NAME, operator=one_of("In", "NotIn"),
@@ -98,7 +106,7 @@ SPEC = record(
     failurePolicy=record(maxRestarts=number(0), restartStrategy=one_of("Recreate", "BlockingRecreate"),
                          rules=list_of(FAILURE_RULE)),
     startupPolicy=record(["startupPolicyOrder"], startupPolicyOrder=one_of("AnyOrder", "InOrder")),
-    suspend=TRUTH, ttlSecondsAfterFinished=number(0), managedBy=text(rf"[a-z0-9.-]+/\S+", maxLength=LONGEST_LABEL),
+    suspend=TRUTH, ttlSecondsAfterFinished=number(0), managedBy=text(r"[a-z0-9.-]+/\S+", maxLength=LONGEST_LABEL),
     coordinator=record(["replicatedJob"], replicatedJob=NAME, jobIndex=number(0), podIndex=number(0)))
 SCHEMA = record(
     ["apiVersion", "kind", "metadata", "spec"], apiVersion=one_of("jobset.x-k8s.io/v1alpha2"), kind=one_of("JobSet"),

@@ -18,6 +18,10 @@ import pathlib
 import subprocess
 import sys
 import threading
+import urllib.parse
+
+from api_lists import resource_in
+from api_objects import matches
 
 def give_up(line, code=1):
     print(line, file=sys.stderr)
@@ -96,24 +100,23 @@ def enter(pid, command, with_stdin):
 
 
 def get(cluster, words):
+    """get --raw PATH, as the API server answers it in one page."""
     parser = Parser(prog="get", add_help=False, allow_abbrev=False)
-    parser.add_argument("kind")
-    parser.add_argument("name", nargs="?")
-    parser.add_argument("-l")
-    parser.add_argument("-o", required=True, choices=["json"])
-    given = parser.parse_args(words)
-    if given.kind == "pods":
-        label, value = given.l.split("=")
-        items = [pod for pod in cluster["pods"] if pod["metadata"]["labels"].get(label) == value]
-        return print(json.dumps({"kind": "List", "items": items}))
-    if given.kind not in cluster["objects"]:
-        give_up(f'error: the server doesn\'t have a resource type "{given.kind.split(".")[0]}"')
-    objects = cluster["objects"][given.kind]
-    if not given.name:
-        return print(json.dumps({"kind": "List", "items": list(objects.values())}))
-    if given.name not in objects:
-        give_up(f'Error from server (NotFound): {given.kind} "{given.name}" not found')
-    print(json.dumps(objects[given.name]))
+    parser.add_argument("--raw", required=True)
+    url = urllib.parse.urlsplit(parser.parse_args(words).raw)
+    query = dict(urllib.parse.parse_qsl(url.query))
+    group, _, _, plural, name, _ = resource_in(url.path)
+    kind = f"{plural}.{group}" if group else plural
+    objects = {**cluster["objects"], "pods": {pod["metadata"]["name"]: pod for pod in cluster["pods"]}}
+    if kind not in objects:
+        give_up("Error from server (NotFound): the server could not find the requested resource")
+    if not name:
+        items = [one for one in objects[kind].values()
+                 if matches(query.get("labelSelector", ""), one["metadata"].get("labels", {}))]
+        return print(json.dumps({"kind": "List", "metadata": {}, "items": items}))
+    if name not in objects[kind]:
+        give_up(f'Error from server (NotFound): {kind} "{name}" not found')
+    print(json.dumps(objects[kind][name]))
 
 
 def main():
@@ -123,6 +126,8 @@ def main():
         execute(cluster, words[1:])
     elif words[:1] == ["get"]:
         get(cluster, words[1:])
+    elif words[:2] == ["config", "view"]:
+        give_up("error: current-context must exist in order to minify")
     else:
         give_up(f'error: unknown command "{" ".join(words[:1])}" for "kubectl"')
 

@@ -4,6 +4,7 @@ A pod is a process in namespaces of its own (pods.py). Its output is kept per co
 it, and its end is written into the pod's status.
 """
 
+import base64
 import os
 import pathlib
 import shutil
@@ -145,8 +146,27 @@ class Kubelet:
                 self.wait_for(pod, "ImagePullBackOff", f'Back-off pulling image "{image}"')
             else:
                 self.wait_for(pod, "ErrImagePull", f"rpc error: code = NotFound desc = failed to pull image {image}")
+        elif missing := self.missing_secret(pod):
+            self.wait_for(pod, "CreateContainerConfigError", f'secret "{missing}" not found')
         elif waited >= self.pull_s(pod["metadata"]["name"]) and not self.is_between_restarts(pod, waited):
             self.start(pod)
+
+    def missing_secret(self, pod):
+        """The name of a Secret that a variable refers to and that is not there."""
+        for one in pod["spec"]["containers"][0].get("env", []):
+            key = one.get("valueFrom", {}).get("secretKeyRef")
+            if key and not self.objects.find("secrets", pod["metadata"]["namespace"], key["name"]):
+                return key["name"]
+        return None
+
+    def value_of(self, pod, variable):
+        if "valueFrom" not in variable:
+            return variable["value"]
+        key = variable["valueFrom"].get("secretKeyRef")
+        if key:
+            data = self.objects.find("secrets", pod["metadata"]["namespace"], key["name"])["data"]
+            return base64.b64decode(data[key["key"]]).decode().replace("$", "$$")  # it is not expanded
+        return field_of(pod, variable["valueFrom"]["fieldRef"]["fieldPath"])
 
     def is_between_restarts(self, pod, waited):
         state = pod["status"]["containerStatuses"][0]["state"]
@@ -161,8 +181,7 @@ class Kubelet:
                                              and status["state"]["waiting"]["reason"] == "CrashLoopBackOff")
         variables = {**pods.SERVICE, "HOSTNAME": host.name}
         for one in container.get("env", []):
-            value = field_of(pod, one["valueFrom"]["fieldRef"]["fieldPath"]) if "valueFrom" in one else one["value"]
-            variables[one["name"]] = expanded(value, variables)
+            variables[one["name"]] = expanded(self.value_of(pod, one), variables)
         command = [expanded(word, variables) for word in container["command"] + container.get("args", [])]
         now = {"PATH": self.image_path, "HOME": "/root", "OMP_NUM_THREADS": "1", **variables,
                support.MARK: f"{uid}.{restarts}"}

@@ -14,7 +14,7 @@ import support
 from crd_check import objections
 from kubelet import expanded
 
-IMAGE = ("--container", "docker://python:3.12")
+IMAGE = ("--container", "docker://registry.example/python:3.12")
 CRDS = pathlib.Path(__file__).resolve().parents[2] / "shared/data/crds"
 OPERATORS = ("pytorchjob", "trainjob", "jobset")
 # Lines whose objects together have every field that we write.
@@ -31,6 +31,8 @@ EVERYWHERE = [
     ("-N", "2", "--preferred-topology-key", "rack", "--node-pool", "p0", "--node-pool", "p1", "--shm", "64G",
      "--ipc-lock", "--node-selector", "gpu=h100", "--toleration", "nvidia.com/gpu:NoSchedule", "--toleration", "a=b"),
     ("-N", "2", "--required-topology-key", "rack", "--toprun-image", "registry.io/toprun:1"),
+    ("-N", "2", "--secret-env", "A=tokens:a", "--service-account", "trainer", "--image-pull-secret", "registry",
+     "--restricted", "--run-as", "1000:100", "--gpus-per-node", "4", "--gpu-resource", "amd.com/gpu"),
 ]
 ELSEWHERE = [
     ("-N", "2", "--scheduler", "volcano", "--queue", "q", "--priority-class", "high"),

@@ -17,6 +17,7 @@ import support
 
 TOPRUN = support.TOPRUN
 PORT = "29541"
+VALIDATE = b"\x00\xce\xf7\x85\x3c"  # how a client of PyTorch's store begins
 # Rank 0 computes, rank 1 holds 200 MiB, rank 2 prints; rank 3 ends or fails when the others have begun.
 DIFFERENT = """\
 import os, pathlib, sys, time
@@ -34,6 +35,19 @@ while True:
     if rank == 2:
         print("a word", flush=True)
 """
+# Rank 0 says nothing, 1 a step, 2 draws a bar; 3 fails with a secret when the folder has a file "go".
+TALKS = """\
+import os, pathlib, sys, time
+rank = int(os.environ["RANK"])
+if rank == 1:
+    print("\\x1b[32mstep 230\\x1b[0m loss 0.5", flush=True)
+if rank == 2:
+    print("\\r 10%|#  |\\r 20%|## |", end="", flush=True)
+while not (pathlib.Path(__file__).parent / "go").exists() or rank != 3:
+    time.sleep(0.05)
+raise ValueError("no hf_abcdefghijklmnopqrstuvwxyz012345")
+"""
+
 
 
 class Picture(support.TestCase):
@@ -69,6 +83,41 @@ class Picture(support.TestCase):
         self.assertEqual([ranks[name][3] for name in ("cpu", "memory", "output_age")], [None] * 3)
         self.assertEqual(figures["nodes"]["cpus"], [os.cpu_count()])
         self.assertGreater(figures["nodes"]["cpu"][0], 0)
+        self.ends(run, 130)
+
+    def test_what_each_rank_said_last(self):
+        folder = self.folder()
+        (folder / "talks.py").write_text(TALKS)
+        env = {**support.without_torch(), "XDG_RUNTIME_DIR": str(folder)}
+        run = self.begin(TOPRUN, "--nproc-per-node", 4, folder / "talks.py", env=env)
+        support.wait_until((folder / "toprun").exists, 60, "the job's socket")
+        root, = (folder / "toprun").iterdir()
+        top = self.begin(TOPRUN, "top", "--json", root.stem, env=env)  # other tests' jobs run on this host too
+        lines = self.until(folder, lambda picture: (picture["figures"]["ranks"]["line"] + [None])[1:3] ==
+                           ["step 230 loss 0.5", " 20%|## |"], "two lines")["figures"]["ranks"]["line"]
+        self.assertEqual([lines[0], lines[3]], [None, None], "who says nothing has no line")
+        metrics = live_socket.ask(folder, "/metrics")[2]
+        self.assertIn("\ntoprun_step 230\n", metrics)
+        self.assertNotIn("loss", metrics, "metrics have no text of ranks")
+        top.prints("step 230 loss 0.5")
+        (folder / "go").touch()
+        run.wait(60)
+        last = json.loads(top.wait(60).out.splitlines()[-1])["figures"]["ranks"]
+        self.assertEqual((last["state"][3], last["line"][3]), ("f", "ValueError: no <secret>"))
+        self.assertEqual(last["line"][1], "step 230 loss 0.5", "of what has ended it stays")
+
+    def test_status_by_the_report_has_the_newest_line(self):
+        folder = self.folder()
+        (folder / "talks.py").write_text(TALKS)
+        env = {**support.without_torch(), "XDG_RUNTIME_DIR": str(folder)}
+        report = folder / "report.json"
+        run = self.begin(TOPRUN, "--nproc-per-node", 2, "--report", report, folder / "talks.py", env=env)
+
+        def told():
+            status = self.begin(TOPRUN, "status", report, env=env).wait(30)
+            return re.search(r"(?m)^  last line  step 230 loss 0\.5$", status.out)
+
+        support.wait_until(lambda: report.exists() and told(), 60, "the last line")
         self.ends(run, 130)
 
     def test_what_the_job_is(self):
@@ -196,6 +245,32 @@ class Socket(support.TestCase):
         asked = self.run_to_end(TOPRUN, "stacks", "first", env={"XDG_RUNTIME_DIR": str(folder)})
         self.assertNotEqual(asked.code, 0)
         self.assertEqual(names(), {own.replace(".sock", "-2.sock"): "second"}, "a killed job's socket is taken away")
+
+    def test_a_moment_without_descriptors(self):
+        """Clients of the store take them all while somebody asks; when they have gone, the job answers again."""
+        folder = self.folder()
+        folder.chmod(0o700)
+        port = support.free_port()
+        run = self.begin("prlimit", "--nofile=80:80", TOPRUN, "--master-port", port, "--no-python", "sh", "-c",
+                         f"touch {folder}/runs; exec sleep 600", env={"XDG_RUNTIME_DIR": str(folder)})
+        support.wait_until((folder / "runs").exists, 60, "the rank runs")
+        self.assertEqual(live_socket.ask(folder, "/job")[0], 200)
+        agent = run.agent()
+        clients = []
+        for _ in range(200):
+            clients.append(socket.create_connection(("127.0.0.1", port), timeout=30))
+            clients[-1].sendall(VALIDATE)
+        support.wait_until(lambda: len(os.listdir(f"/proc/{agent}/fd")) == 80, 60, "all are taken")
+        path, = (folder / "toprun").iterdir()
+        meanwhile = live_socket.Connection(path)
+        meanwhile.request("GET", "/job")
+        time.sleep(1)  # for the agent to try: nothing tells that it did
+        for client in clients:
+            client.close()
+        self.assertEqual(meanwhile.getresponse().status, 200)
+        self.assertEqual(live_socket.ask(folder, "/job")[0], 200)
+        run.signal(signal.SIGTERM)
+        run.wait(60)
 
     def test_a_job_that_closes_at_once_is_not_asked_all_the_time(self):
         folder = self.folder()

@@ -91,16 +91,15 @@ class Environment(support.TestCase):
                 self.assertNotRegex(name, r"^PET_|^TOPRUN_(?!ATTEMPT|NODE_NAME|LOCATION)")
 
     def test_omp_num_threads(self):
-        for nproc, given, got, noticed in ((2, "", "1", True), (2, "6", "6", False),
-                                           (1, "", "unset", False)):
-            with self.subTest(nproc=nproc, given=given):
-                environment = ["env", *([f"OMP_NUM_THREADS={given}"] if given
-                                        else ["-u", "OMP_NUM_THREADS"])]
-                finished = self.run_to_end(*environment, support.binary(), "--nproc-per-node", nproc,
-                                           *SH, "echo ${OMP_NUM_THREADS-unset}")
-                self.assert_ok(finished)
-                self.assertEqual(finished.out.split(), [got] * nproc)
-                self.assertEqual(finished.err.count(OMP_NOTICE), noticed)
+        for nproc, given, got, told in ((2, "", "1", 1), (2, "6", "6", 0), (1, "", "unset", 0)):
+            for verbose in (["-v"], []):
+                with self.subTest(nproc=nproc, given=given, verbose=verbose):
+                    environment = ["env", *([f"OMP_NUM_THREADS={given}"] if given else ["-u", "OMP_NUM_THREADS"])]
+                    finished = self.run_to_end(*environment, support.binary(), *verbose, "--nproc-per-node", nproc,
+                                               *SH, "echo ${OMP_NUM_THREADS-unset}")
+                    self.assert_ok(finished)
+                    self.assertEqual(finished.out.split(), [got] * nproc)
+                    self.assertEqual(finished.err.count(OMP_NOTICE), told if verbose else 0)
 
     def test_arguments_after_the_script_are_the_script_s(self):
         arguments = ["-np", "8", "-n", "2", "--help", "--nnodes", "", "a b", "--", "-v"]

@@ -2,13 +2,13 @@
 """toprun inside a real Open MPI on four virtual hosts in two racks, over a real sshd; mpirun is on a
 fifth, ctl, unless a case says otherwise."""
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 
-import cluster
 import support
 from cluster import column, shown, shows
 from ssh_cases import SshCase
@@ -63,6 +63,22 @@ class InsideMpirun(MpiCase):
                 self.assert_ok(finished)
                 self.assertEqual(column(shown(finished.out), "RANK"), list("012"))
                 self.assertEqual(finished.err.count("of each host's own"), 1, finished.err)
+
+    def test_an_endpoint_of_no_node_and_one_of_another_node(self):
+        """mpirun's own host, as $(hostname -i) of a script names it; its owner is the root only where it takes part."""
+        said = "no node of the job has become its root"
+        for address, mapping, lines in (("10.77.2.1", AGENTS, 1), ("10.77.2.1", ["--bind-to", "none"], 1),
+                                        ("10.77.0.2", AGENTS, 0), ("10.77.0.2", ["--bind-to", "none"], 0)):
+            with self.subTest((address, mapping)):
+                finished = self.mpirun("--host", counts(n0=2, n1=2, n2=2), *mapping, TOPRUN, "--rdzv-backend", "c10d",
+                                       "--rdzv-endpoint", f"{address}:29500", "--rdzv-conf", "join_timeout=40",
+                                       "--nproc-per-node", 1, *shows("RANK", "WORLD_SIZE", then=CONNECTS))
+                self.assert_ok(finished)
+                ranks = column(shown(finished.out), "RANK")
+                self.assertEqual(ranks, [str(rank) for rank in range(len(ranks))])
+                self.assertIn(len(ranks), (3, 6))
+                self.assertEqual(finished.out.count("connected"), len(ranks), finished)
+                self.assertEqual(finished.err.count(said), lines, finished.err)
 
     def test_one_process_per_node_is_an_agent(self):
         finished = self.mpirun("--host", counts(n0=2, n1=2), *AGENTS, TOPRUN, "--nproc-per-node", "2", *shows(
@@ -241,6 +257,65 @@ class ViaMpirun(MpiCase):
                           if "err" in line and line != "err" and not line.startswith("[")], [],
                          "mpirun's own lines begin with its host in brackets")
 
+    def failed_ranks(self, script, *words, **options):
+        """What is said of ranks whose script fails, and the cause in the report."""
+        folder = self.folder()
+        (folder / "train.py").write_text(script)
+        report = folder / "report.json"
+        finished = self.launch("--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n0,n1", "--report", report,
+                               *words, folder / "train.py", **options)
+        self.assertEqual(finished.code, 1, finished)
+        return finished, json.loads(report.read_text())["attempts"][-1]["cause"]
+
+    def test_the_report_has_the_exception_of_ranks_that_mpirun_starts(self):
+        finished, cause = self.failed_ranks(
+            "import os, sys, time\nif os.environ['OMPI_COMM_WORLD_RANK'] != '2': time.sleep(30)\n"
+            f"raise RuntimeError('no login with HF_TOKEN=hf_{'Ab3' * 12}')\n")
+        self.assertIsNotNone(cause, finished)
+        self.assertEqual((cause["kind"], cause["exit_code"], cause["message"]),
+                         ("exit", 1, "RuntimeError: no login with HF_TOKEN=<secret>"))
+        self.assertEqual(cause["rank"], 2 if "Process name:" in finished.err else None, finished)
+        finished, cause = self.failed_ranks("import sys\nprint('Error: no data', file=sys.stderr)\nsys.exit(1)\n")
+        if "Process name:" not in finished.err:  # Open MPI 4.1.4 does not always name it
+            return self.assertIsNone(cause, finished)
+        self.assertRegex(cause["what"], r"^rank [0-3] on n[01] ended with exit code 1$")
+        self.assertEqual(cause["message"], "")
+
+    def test_what_ranks_say_that_are_asked_to_end_is_not_the_cause(self):
+        folder = self.folder()
+        script, report = folder / "train.py", folder / "report.json"
+        script.write_text("import os, pathlib, signal, time\ndef end(*_):\n    raise RuntimeError('asked to end')\n"
+                          "signal.signal(signal.SIGTERM, end)\n"
+                          f"pathlib.Path('{folder}/ready', os.environ['OMPI_COMM_WORLD_RANK']).touch()\n"
+                          "time.sleep(60)\n")
+        (folder / "ready").mkdir()
+        run = self.start("ctl", TOPRUN, "--launcher", "mpirun", "--ranks-per-node", "1", "--hosts", "n0,n1", "--report",
+                         report, script, env=self.environment(TOPRUN_MPIRUN=MPIRUN))
+        self.wait_for_files(folder / "ready", 2)
+        os.kill(next(pid for pid, line in run.processes().items() if line.startswith(f"{TOPRUN} --launcher")),
+                signal.SIGTERM)
+        finished = run.wait(40)
+        self.assertNotEqual(finished.code, 0, finished)
+        self.assertIn("RuntimeError: asked to end", finished.err)
+        self.assertIsNone(json.loads(report.read_text())["attempts"][-1]["cause"], finished)
+        self.assert_nothing_left(run)
+
+    def test_a_script_that_needs_torchrun_s_variables_is_told_what_sets_them(self):
+        advice = ("--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave it out, "
+                  "or use --via mpirun")
+        python = support.python()
+        scripts = [("import os\nos.environ['LOCAL_RANK']\n", "KeyError: 'LOCAL_RANK'")]
+        if support.has_module(python, "torch"):
+            scripts.append(("import torch.distributed as d\nd.init_process_group('gloo')\n",
+                            "ValueError: Error initializing torch.distributed using env:// rendezvous: "
+                            "environment variable RANK expected, but not set"))
+        for script, exception in scripts:
+            with self.subTest(exception):
+                finished, cause = self.failed_ranks(script, env={"PYTHON_EXEC": python}, limit=120)
+                self.assertIsNotNone(cause, finished)
+                self.assertEqual(cause["message"], f"{exception}; {advice}")
+                self.assertIn(f"toprun: {advice}\n", finished.err)
+
     def test_what_mpirun_says_when_it_fails_is_explained(self):
         for words, code, expected in [
                 (["--hosts", "n0,nowhere"], None, "a host's name is unknown"),
@@ -284,6 +359,10 @@ class ViaMpirun(MpiCase):
         self.assert_ok(finished)
         self.assertRegex(finished.out, r"--host n0:1,n1:1 --map-by ppr:1:node --bind-to none .* <<< 'secret <secret>'")
         self.assertIn("-x TOPRUN_SECRET", finished.out)
+        self.assertRegex(finished.out, r"(?m)^root +n0, at a port that follows from mpirun's job$")
+        finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--master-port", "4321", "--dry-run",
+                               "--no-python", "true")
+        self.assertRegex(finished.out, r"(?m)^root +n0:4321$")
         finished = self.launch("--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n1,n0", "--dry-run",
                                "--no-python", "true")
         self.assert_ok(finished)

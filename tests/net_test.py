@@ -8,7 +8,7 @@ import unittest
 
 import machines
 import support
-from machines import ACTIVE, DOWN, HDR, INIT, NDR, SDR, V1, V2, XDR100, roce, usual
+from machines import ACTIVE, DOWN, HDR, INIT, V1, V2, XDR100, roce, usual
 
 # The recipe by which people find the index today (it takes the device for mlx5_bond_0).
 ONE_LINER = r"""grep 'RoCE v2' $(grep '0000:0000:0000:0000:0000:ffff' {root}/sys/class/infiniband/{device}/ports/1/gids/* |
@@ -445,12 +445,26 @@ class Machines(support.TestCase):
                 line = ONE_LINER.format(root=self.tree(build), device=device)
                 self.assertEqual(self.printed(line), expected)
 
+    def test_every_interface_has_a_reason(self):
+        for build in (ethernet_only, bond, infiniband_and_roce):
+            with self.subTest(machine=build.__name__):
+                root = self.tree(build)
+                shown = json.loads(self.net(root, "show", "--json"))
+                self.assertTrue(all(one["why"] for one in shown["interfaces"]), shown["interfaces"])
+                self.assertIn(True, [one["used"] for one in shown["interfaces"]])
+                table = self.net(root, "show").split("\nINTERFACE")[1].splitlines()[1:]
+                self.assertEqual(len(table), len(shown["interfaces"]))
+                for line, one in zip(table, shown["interfaces"]):
+                    self.assertTrue(line.endswith(one["why"]), line)
+
     def test_mistakes_are_said(self):
         for build, options, env, said in (
                 (empty, ["--fabric", "slingshot"], {}, "HPE Slingshot (cxi): /sys/class/cxi is not there"),
                 (empty, ["--fabric", "aws-efa"], {}, "there is no RDMA device of PCI vendor 0x1d0f"),
                 (empty, ["--fabric", "oci"], {}, "/sys/class/dmi/id does not say chassis_asset_tag=OracleCloud.com"),
                 (slingshot, ["--fabric", "slingshot"], {}, ""),
+                (empty, [], {"NCCL_IB_HCA": "mlx5_0"}, "NCCL_IB_HCA=mlx5_0 (set by you): this machine has no RDMA device\n"),
+                (empty, [], {"NCCL_IB_GID_INDEX": "3"}, "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device\n"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),
                 (storage, [], {"NCCL_IB_HCA": "mlx5"}, "selects mlx5_10:1 too: 100 Gb/s beside 400"),

@@ -78,6 +78,15 @@ class OwnNameIsLoopback(Agents):
 
     UP = ("--hosts", "2", "--own-name", "127.0.1.1")
 
+    def test_the_way_to_itself_names_no_interface(self):
+        finished = self.on("n0", support.binary(), "net", "env", "--to", "n0", "--shell")
+        self.assert_ok(finished)
+        self.assertNotIn("SOCKET_IFNAME", finished.out)
+        self.assertRegex(finished.err, r"(?m)^toprun: --to n0: the name leads to this host's loopback, ")
+        other = self.on("n0", support.binary(), "net", "env", "--to", "n1", "--shell")
+        self.assertIn("GLOO_SOCKET_IFNAME=", other.out)
+        self.assertNotIn("loopback", other.err)
+
     def test_gloo_between_two_hosts(self):
         self.assert_gloo_works("eth0", by_rank=False)
 

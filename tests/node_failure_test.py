@@ -78,6 +78,28 @@ class NodeFailure(SubmitCase):
         self.assertEqual(report["exit_code"], 0)
         self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [3, 2])
 
+    def test_a_spare_takes_the_place_of_a_lost_node(self):
+        folder = self.folder()
+        id = self.submitted("--nodes", "3", "--nnodes", "2", "--max-restarts", "1", *shows("RANK", then=(
+            "touch up.$TOPRUN_ATTEMPT.$RANK.$TOPRUN_NODE_NAME; until test $TOPRUN_ATTEMPT = 1 -a -e end; do "
+            "sleep 0.1; done")), cwd=folder)
+        self.wait_for_ranks(id, folder, "up.0.*", 2)
+        taken = {path.suffix[1:] for path in folder.glob("up.0.*")}
+        first = self.job(id)["BatchHost"]
+        self.assertIn(first, taken)
+        lost, = taken - {first}
+        spare, = {"n0", "n1", "n2"} - taken
+        self.power_off(lost)
+        self.wait_for_ranks(id, folder, "up.1.*", 2)
+        self.assertEqual({path.suffix[1:] for path in folder.glob("up.1.*")}, {first, spare})
+        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
+                 "Slurm knows that the node is lost", self.LIMIT_S)
+        (folder / "end").touch()
+        self.wait_for_state(id, "COMPLETED", "FAILED", "NODE_FAIL", "PENDING", limit=self.LIMIT_S)
+        report = json.loads((folder / f"logs/{id}/report.json").read_text())
+        self.assertEqual(report["exit_code"], 0)
+        self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [2, 2])
+
     def test_an_elastic_job_without_its_first_node_begins_again(self):
         """Slurm runs no batch script any more and would keep the job: a node that is left tells it."""
         folder = self.folder()

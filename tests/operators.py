@@ -11,6 +11,7 @@ import copy
 import threading
 import time
 
+import pod_security
 import pods
 from api_objects import holds, random_letters
 from api_server import ApiServer
@@ -48,8 +49,9 @@ def make_pod(objects, job, kind, template, name, labels, env, policy, **spec):
         if one.get("valueFrom") == INDEX:
             del one["valueFrom"]
             one["value"] = labels["batch.kubernetes.io/job-completion-index"]
-    if objects.no_pods:
-        warn(objects, job, kind, f"Error creating: {objects.no_pods}")
+    refused = objects.no_pods or pod_security.refusal(objects, job["metadata"]["namespace"], pod)
+    if refused:
+        warn(objects, job, kind, f"Error creating: {refused}")
         return
     objects.create("pods", job["metadata"]["namespace"], pod)
 
@@ -84,6 +86,13 @@ class PyTorchJobs:
             self.objects.update(self.plural, job, startTime=self.objects.now(), replicaStatuses={})
         some = self.objects.list("pods", job["metadata"]["namespace"], owner=job)
         policy = job["spec"].get("runPolicy", {})
+        if policy.get("suspend"):
+            self.suspend(job, some)
+            return
+        if holds(job, "Suspended"):
+            self.objects.set_condition(self.plural, job, "Suspended", "PyTorchJobResumed",
+                                       f"PyTorchJob {name} is resumed.", status="False")
+            self.objects.update(self.plural, job, startTime=self.objects.now())
         if exceeded := self.exceeded(job, some, policy):
             # The condition is not set yet, so cleanPodPolicy is not looked at: all pods go.
             for pod in some:
@@ -93,6 +102,13 @@ class PyTorchJobs:
         for role, spec in job["spec"]["pytorchReplicaSpecs"].items():
             self.reconcile(job, role, spec, some)
         self.set_status(job)
+
+    def suspend(self, job, some):
+        for pod in some:
+            self.kubelet.delete(pod)
+        self.objects.set_condition(self.plural, job, "Suspended", "PyTorchJobSuspended",
+                                   f"PyTorchJob {job['metadata']['name']} is suspended.", off=("Running",))
+        self.objects.update(self.plural, job, startTime=None)
 
     def exceeded(self, job, some, policy):
         limit = policy.get("backoffLimit")
@@ -152,7 +168,10 @@ class PyTorchJobs:
             pod = pods.pytorchjob_1_7(total, i if role == "Master" else i + 1, name,
                                       job["spec"].get("nprocPerNode", "auto"))
         policy = spec.get("restartPolicy", "OnFailure")
-        make_pod(self.objects, job, self.kind, spec["template"], pod.name, labels, pod.env,
+        template = copy.deepcopy(spec["template"])
+        if role == "Worker" and "Master" in replicas:  # initcontainer.go; the kubelet here runs none
+            template["spec"].setdefault("initContainers", []).append({"name": "init-pytorch", "image": "alpine:3.10"})
+        make_pod(self.objects, job, self.kind, template, pod.name, labels, pod.env,
                  "Never" if policy == "ExitCode" else policy)
 
     def set_status(self, job):
@@ -273,6 +292,12 @@ class JobSets:
         if holds(jobset, *FINAL):
             return
         uid, restarts = jobset["metadata"]["uid"], jobset.get("status", {}).get("restarts", 0)
+        if jobset["spec"].get("suspend"):
+            self.suspend(jobset)
+            return
+        if holds(jobset, "Suspended"):
+            self.objects.set_condition(self.plural, jobset, "Suspended", "ResumeJobs", "jobset is resumed",
+                                       status="False")
         if uid not in self.jobs:
             self.objects.update(self.plural, jobset, restarts=restarts)
             self.jobs[uid] = IndexedJob(self.objects, self.kubelet, jobset, jobset["spec"]["replicatedJobs"][0],
@@ -284,6 +309,12 @@ class JobSets:
                                        "jobset completed successfully")
         elif job.ended == "Failed":
             self.fail(jobset, job, restarts)
+
+    def suspend(self, jobset):
+        if job := self.jobs.pop(jobset["metadata"]["uid"], None):
+            for pod in job.pods():
+                self.kubelet.delete(pod)
+        self.objects.set_condition(self.plural, jobset, "Suspended", "SuspendedJobs", "jobset is suspended")
 
     def fail(self, jobset, job, restarts):
         policy = jobset["spec"].get("failurePolicy")
@@ -310,11 +341,15 @@ class TrainJobs:
         if holds(job, *FINAL):
             return
         namespace, name = job["metadata"]["namespace"], job["metadata"]["name"]
-        jobset = self.objects.find("jobsets", namespace, name)
+        jobset, suspended = self.objects.find("jobsets", namespace, name), job["spec"].get("suspend", False)
+        reason, words = ("Suspended", "suspended") if suspended else ("Resumed", "resumed")
+        self.objects.set_condition(self.plural, job, "Suspended", reason, f"TrainJob is {words}", str(suspended))
         if jobset is None:
-            self.objects.set_condition(self.plural, job, "Suspended", "Resumed", "TrainJob is resumed", status="False")
             self.objects.create("jobsets", namespace, self.jobset(job))
             return
+        if jobset["spec"].get("suspend", False) != suspended:
+            jobset["spec"]["suspend"] = suspended
+            self.objects.touch("jobsets", jobset)
         deadline = job["spec"].get("activeDeadlineSeconds")
         if deadline and seconds_since(self.objects, job["metadata"]["creationTimestamp"]) >= deadline:
             self.objects.remove("jobsets", namespace, name)
@@ -324,6 +359,15 @@ class TrainJobs:
             if one["status"] == "True" and one["type"] in ("Completed", "Failed"):
                 self.objects.set_condition(self.plural, job, {"Completed": "Complete"}.get(one["type"], one["type"]),
                                            one["reason"], one["message"])
+
+    def changes(self, spec):
+        """{metadata, spec} of the pods, by the field of the trainer's release: 2.2, 2.1 or 2.0."""
+        for patch in spec.get("runtimePatches", []):
+            for one in patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]:
+                yield one["template"]["spec"]["template"]
+        yield from spec.get("podTemplateOverrides", [])
+        for one in spec.get("podSpecOverrides", []):
+            yield {"spec": {key: value for key, value in one.items() if key != "targetJobs"}}
 
     def jobset(self, job):
         """The runtime torch-distributed with what the TrainJob says: its trainer, then its patches."""
@@ -335,15 +379,19 @@ class TrainJobs:
         container = {"name": "node", "image": trainer["image"], "command": trainer["command"],
                      "env": copy.deepcopy(trainer.get("env", [])) + own,
                      "resources": trainer.get("resourcesPerNode", {})}
-        metadata = {}
-        for patch in job["spec"].get("runtimePatches", []):
-            for one in patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]:
-                metadata = one["template"]["spec"]["template"].get("metadata", metadata)
-        spec = {"completions": nodes, "parallelism": nodes, "completionMode": "Indexed",
-                "template": {"metadata": metadata, "spec": {"containers": [container]}}}
+        pod = {"metadata": {}, "spec": {"containers": [container]}}
+        for change in self.changes(job["spec"]):
+            pod["metadata"].update(change.get("metadata", {}))
+            for key, value in change.get("spec", {}).items():
+                if key == "containers":
+                    container.update({field: kept for one in value for field, kept in one.items() if field != "name"})
+                else:
+                    pod["spec"][key] = value
+        spec = {"completions": nodes, "parallelism": nodes, "completionMode": "Indexed", "template": copy.deepcopy(pod)}
         return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
                 "metadata": {"name": name, "ownerReferences": [owner(self.kind, job)]},
-                "spec": {"replicatedJobs": [{"name": "node", "replicas": 1, "template": {"spec": spec}}]}}
+                "spec": {"suspend": job["spec"].get("suspend", False),
+                         "replicatedJobs": [{"name": "node", "replicas": 1, "template": {"spec": spec}}]}}
 
 
 class ControlPlane:
@@ -356,6 +404,7 @@ class ControlPlane:
         self.operators = [kind(self.objects, self.kubelet) for kind in (TrainJobs, JobSets, PyTorchJobs)]
         self.api.log_of = self.kubelet.log_of
         self.api.delete = self.delete
+        self.kueue = None  # a kueue.Kueue
         self.trouble = None
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -377,6 +426,8 @@ class ControlPlane:
             raise
 
     def step(self):
+        if self.kueue:
+            self.kueue.step()
         for operator in self.operators:
             for item in self.objects.list(operator.plural):
                 operator.step(item)

@@ -11,12 +11,16 @@ from store_test import old_python
 
 TOPRUN = support.TOPRUN
 
-# The last rank imports torch only after all others have: it is the slowest whatever the machine does.
+# The last rank imports torch only after all others have, by more than is_slow() in src/view/phases.cc
+# asks for: it is named as the slowest whatever the machine does.
 MEETS = """\
 import os, pathlib, time
 folder, rank, last = pathlib.Path(__file__).parent, os.environ["RANK"], int(os.environ["WORLD_SIZE"]) - 1
+began = time.monotonic()
 while int(rank) == last and len(list(folder.glob("*.imported"))) < last:
     time.sleep(0.02)
+if int(rank) == last:
+    time.sleep(max(1.2, time.monotonic() - began))
 import torch, torch.distributed as dist
 (folder / f"{rank}.imported").touch()
 dist.init_process_group("gloo")
@@ -76,12 +80,10 @@ class OnTwoHosts(Phases, cluster.TestCase):
         self.assert_slowest_to_import(attempt, 4, "n1")
         for phase in ("join", "spawn"):
             self.assertEqual(attempt["slowest"][phase]["counted"], 2)
-        self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks were started after .*; n[01] took .* to "
-                                          r"start its ranks \(median .*\)$")
+        self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks were started after \d")
         slowest = r"rank 3 on n1 took .* to import \(median .*\)$"
         self.assertRegex(finished[0].err, rf"(?m)^toprun: all ranks have come to the store after .*; {slowest}")
-        self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks have come to their first collective after "
-                                          r".*; rank [0-3] on n[01] took .*$")
+        self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks have come to their first collective after \d")
 
 
     def test_a_rank_that_does_not_come_is_named(self):

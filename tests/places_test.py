@@ -113,7 +113,7 @@ class Kubectl(support.TestCase):
         self.api.broken = "forbidden"
         finished = self.order("--topology", "k8s", "--hosts", "n[0-3]")
         self.assertEqual(finished.code, 1)
-        self.assert_one_line(finished, r"`kubectl get nodes -o json` failed: .*forbidden.*")
+        self.assert_one_line(finished, r"`kubectl get --raw /api/v1/nodes\?limit=500` failed: .*forbidden.*")
 
     def test_auto_says_nothing_of_what_is_usual_in_pods(self):
         """A service account that may not list nodes, and a kubectl without a server."""
@@ -126,7 +126,7 @@ class Kubectl(support.TestCase):
                 self.assert_ok(finished)
                 self.assertEqual((json.loads(finished.out)["warnings"], finished.err), ([], ""))
                 explained = self.toprun("topo", "order", "--explain=n0", "--hosts", "n[0-3]", env={**self.env, **env})
-                told = re.findall(r"`kubectl get nodes -o json` failed: (.*)", explained.out)
+                told = re.findall(r"`kubectl get --raw /api/v1/nodes\?limit=500` failed: (.*)", explained.out)
                 self.assertEqual(len(told), 1, explained)
                 self.assertRegex(told[0], rf"\A{said}\Z")
 
@@ -136,7 +136,7 @@ class Kubectl(support.TestCase):
         self.assert_ok(finished)
         self.assertLess(finished.seconds, BUDGET_S + SLACK_S)
         self.assertRegex(json.loads(finished.out)["warnings"][0],
-                         "`kubectl get nodes -o json` failed: no answer within 1")
+                         r"`kubectl get --raw /api/v1/nodes\?limit=500` failed: no answer within 1")
 
     def test_what_kubectl_printed_is_a_file_too(self):
         for form in ("json", "yaml"):

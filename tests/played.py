@@ -48,10 +48,9 @@ class Overran(BaseException):
 
 
 class Result(unittest.TestResult):
-    failfast = True  # ends a case with its first subtest that fails
-
     def __init__(self, module, outcomes, limit):
         super().__init__()
+        self.failfast = True  # ends a case with its first subtest that fails
         self.module, self.outcomes, self.limit = module, outcomes, limit
         self.now = pathlib.Path(f"{outcomes.name}.now")
 
@@ -121,12 +120,13 @@ def main(file, outcomes, limit, *names):
 
 
 def play(file, program, limit_s, names=(), folder=None):
-    """What became of a file's cases with this program in toprun's place; None where the file did not end."""
+    """What became of a file's cases with this program in toprun's place; None where the file did not end. They run in a
+    folder of their own: without the option that names a file, toprun may write one there that others would read."""
     with tempfile.TemporaryDirectory(prefix="played-") as own:
         outcomes = pathlib.Path(folder or own, "outcomes")
         process = subprocess.Popen(
             [sys.executable, "-B", __file__, str(TESTS / f"{file}_test.py"), outcomes, str(limit_s), *names],
-            env={**os.environ, "TOPRUN": str(program)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            env={**os.environ, "TOPRUN": str(program)}, cwd=own, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, start_new_session=True)
         try:
             said, _ = process.communicate(timeout=FILE_LIMIT_S)

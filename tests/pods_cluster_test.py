@@ -1,30 +1,23 @@
-"""`toprun cluster`, `config init`, `status` and `eta` on Kubernetes, by a kubectl that prints what a cluster would."""
+"""`toprun cluster`, `config init`, `status` and `eta` on Kubernetes: a real kubectl and the tests' API server."""
 
 import copy
 import json
 import os
 import re
+import shutil
 import unittest
 
 import support
-from api_objects import RESOURCES, Refusal
+from api_lists import Rights
+from api_objects import RESOURCES
 from api_server import ApiServer
 
-# Prints the file named by the words before the first option, or refuses in kubectl's words.
-KUBECTL = r"""#!/bin/sh
-echo "$*" >>"$0.calls"
-[ "$1" = -n ] && shift 2
-words=
-for word; do case $word in -*) break ;; esac; words="$words${words:+_}$word"; done
-file=$(dirname "$0")/$words
-[ -e "$file.refused" ] && { cat "$file.refused" >&2; exit 1; }
-[ -e "$file" ] && exec cat "$file"
-echo "error: the server doesn't have a resource type \"$2\"" >&2
-exit 1
-"""
 KLOG = 'E1124 22:53:22.909201   25386 memcache.go:265] "Unhandled Error" err="the server is late"\n'
-FORBIDDEN = ('Error from server (Forbidden): {0} is forbidden: User "ada" cannot list resource "{0}" in API group "" '
-             'at the cluster scope\n')
+# A real one but for `logs`, of which it says what is in a file.
+KUBECTL = """#!/bin/sh
+case " $* " in *" logs "*) cat "$0.said" >&2; exit 1 ;; esac
+exec %s "$@"
+"""
 
 
 def node(name, gpus=0, ready="True", spec=None, **labels):
@@ -49,35 +42,42 @@ TRAINJOB = {"metadata": {"name": "train", "creationTimestamp": "2026-11-24T17:00
             "status": {"trainerStatus": {"progressPercentage": 42, "estimatedRemainingSeconds": 3780,
                                          "metrics": [{"name": "loss", "value": "0.31"}],
                                          "lastUpdatedTime": "2026-11-24T17:30:00Z"}}}
-RUNNING = {"metadata": {"name": "train-node-0-0"}, "spec": {"nodeName": "g0"}, "status": {"phase": "Running"}}
-NOT_FOUND = 'Error from server (NotFound): pytorchjobs.kubeflow.org "train" not found\n'
+RUNNING = {"metadata": {"name": "train-node-0-0", "labels": {"jobset.sigs.k8s.io/jobset-name": "train"}}, "spec": {"nodeName": "g0"}, "status": {"phase": "Running"}}
+# Who may not see others' pods, as most.
+ONE_NAMESPACE = {"*": ("get", "list")}
 
 
 class Stand(support.TestCase):
+    """A real kubectl and the tests' API server."""
+
     def setUp(self):
+        support.needs_program("kubectl")
         self.place = self.folder()
-        self.kubectl = self.place / "bin/kubectl"
-        self.kubectl.parent.mkdir()
-        self.kubectl.write_text(KUBECTL)
-        self.kubectl.chmod(0o755)
+        self.api = ApiServer(self.place)
+        self.addCleanup(self.api.close)
+        self.env = {"KUBECONFIG": str(self.api.kubeconfig), "HOME": str(self.place), "TOPRUN_ON": "kubernetes"}
 
-    def prints(self, words, *items):
-        (self.kubectl.parent / words).write_text(json.dumps({"kind": "List", "items": items}))
+    def add(self, plural, space, item):
+        kind, version = next((row[3], f"{row[1]}/{row[2]}".strip("/")) for row in RESOURCES if row[0] == plural)
+        self.api.objects.create(plural, space, copy.deepcopy({"kind": kind, "apiVersion": version, **item}))
 
-    def refuses(self, words, text):
-        (self.kubectl.parent / f"{words}.refused").write_text(text)
+    def may_not_list(self, *plurals):
+        self.api.rights = Rights("ada", {**ONE_NAMESPACE, **{one: () for one in plurals}})
 
-    def call(self, *words, **options):
-        path = f"{self.kubectl.parent}:{os.environ['PATH']}"
-        return self.toprun(*words, env={"PATH": path, "TOPRUN_ON": "kubernetes", "HOME": str(self.place)}, **options)
+    def call(self, *words, env=None, **options):
+        return self.toprun(*words, env={**self.env, **(env or {})}, **options)
 
     def whole_cluster(self):
-        self.prints("get_nodes", *NODES)
-        self.prints("get_pods", pod("g0", 3), pod("c0", 0))
-        self.prints("get_localqueues.kueue.x-k8s.io", QUEUE)
-        self.prints("get_persistentvolumeclaims", CLAIM)
-        (self.kubectl.parent / "config_view").write_text("ml")
-        (self.kubectl.parent / "api-resources").write_text("pods\ntrainjobs.trainer.kubeflow.org\n")
+        for item in NODES:
+            self.add("nodes", None, item)
+        self.add("pods", "default", pod("g0", 3))
+        self.add("pods", "other", pod("c0", 0))
+        ended = pod("g1", 8)
+        ended["metadata"]["name"] = "ended"
+        ended["status"]["phase"] = "Succeeded"
+        self.add("pods", "ml", ended)
+        self.add("localqueues", "default", QUEUE)
+        self.add("persistentvolumeclaims", "default", CLAIM)
 
 
 class Cluster(Stand):
@@ -97,14 +97,15 @@ class Cluster(Stand):
 
     def test_what_a_user_may_not_read_is_said(self):
         self.whole_cluster()
-        self.refuses("get_pods", FORBIDDEN.format("pods"))
+        self.may_not_list("pods")
         finished = self.call("cluster")
         self.assert_ok(finished)
-        self.assertIn("kubectl get pods: (Forbidden): pods is forbidden", finished.err)
+        self.assert_one_line(finished, r"kubectl get pods: \(Forbidden\): pods is forbidden: User \"ada\" cannot list "
+                                       ".*rights")
         self.assertRegex(finished.out, r"(?m)^a3 +none +3 +\? +\?/24 H100")
         told = json.loads(self.call("cluster", "--json").out)["partitions"][1]
         self.assertEqual((told["idle_nodes"], told["gpus"][0]["free"]), (None, None))
-        self.refuses("get_nodes", FORBIDDEN.format("nodes"))
+        self.may_not_list("nodes")
         finished = self.call("cluster")
         self.assert_ok(finished)
         self.assertIn("nodes is forbidden", finished.err)
@@ -112,19 +113,30 @@ class Cluster(Stand):
         self.assertRegex(finished.out, r"(?m)^ml +gpus +3 +2$")
 
     def test_a_cluster_that_does_not_answer(self):
-        self.refuses("get_nodes", "The connection to the server 10.0.0.1:6443 was refused - did you specify the right "
-                                  "host or port?\n")
+        self.api.close()
         finished = self.call("cluster")
         self.assertEqual(finished.code, 1)
         self.assertRegex(finished.err, r"kubectl get nodes: The connection .* was refused .*; check the cluster's addr")
+
+    def test_kinds_that_are_not_there(self):
+        self.whole_cluster()
+        self.api.absent.add("localqueues")
+        finished = self.call("cluster")
+        self.assert_ok(finished)
+        self.assertEqual(finished.err, "")
+        self.assertIn("13/24 H100", finished.out)
+        self.assertNotIn("QUEUE", finished.out)
 
 
 class ConfigInit(Stand):
     def test_the_file_submits_to_kubernetes(self):
         self.whole_cluster()
+        self.api.absent |= {"pytorchjobs", "jobsets"}
+        self.api.kubeconfig.write_text(
+            self.api.kubeconfig.read_text().replace("user: test}}]", "user: test, namespace: default}}]"))
         self.assert_ok(self.call("config", "init", cwd=self.place))
         text = (self.place / "toprun.toml").read_text()
-        for line in ('on = "kubernetes"', '# namespace = "ml"', "gpus-per-node = 8",
+        for line in ('on = "kubernetes"', '# namespace = "default"', "gpus-per-node = 8",
                      'operator = "trainjob"  # installed: trainjob',
                      '# queue = "ml"  # Kueue\'s here: ml',
                      '# pvc = ["scratch:/scratch"]  # claims here: scratch of 1Ti',
@@ -133,18 +145,15 @@ class ConfigInit(Stand):
         opened = re.sub(r'(?m)^# (namespace|pvc) =', r"\1 =", text).replace(
             '# container = "docker://IMAGE"', 'container = "docker://python:3.12"')
         (self.place / "toprun.toml").write_text(opened)
-        path = f"{self.kubectl.parent}:{os.environ['PATH']}"
-        dry = self.toprun("submit", "--dry-run=json", "-N", "2", "train.py", cwd=self.place,
-                          env={"PATH": path, "HOME": str(self.place), "TOPRUN_ON": ""})
+        dry = self.call("submit", "--dry-run=json", "-N", "2", "train.py", cwd=self.place, env={"TOPRUN_ON": ""})
         self.assert_ok(dry)
         job = json.loads(dry.out)
-        self.assertEqual((job["kind"], job["metadata"]["namespace"]), ("TrainJob", "ml"))
+        self.assertEqual((job["kind"], job["metadata"]["namespace"]), ("TrainJob", "default"))
         self.assertEqual(job["spec"]["trainer"]["resourcesPerNode"]["limits"]["nvidia.com/gpu"], "8")
         self.assertIn('"claimName": "scratch"', json.dumps(job))
 
     def test_what_is_refused_is_left_out_and_said(self):
-        self.refuses("get_nodes", FORBIDDEN.format("nodes"))
-        self.refuses("get_persistentvolumeclaims", FORBIDDEN.format("persistentvolumeclaims"))
+        self.may_not_list("nodes", "persistentvolumeclaims")
         finished = self.call("config", "init", "--output", "-")
         self.assert_ok(finished)
         self.assertIn("nodes is forbidden", finished.err)
@@ -156,10 +165,8 @@ class ConfigInit(Stand):
 class Progress(Stand):
     def setUp(self):
         super().setUp()
-        self.refuses("get_pytorchjobs.kubeflow.org_train", NOT_FOUND)
-        (self.kubectl.parent / "get_trainjobs.trainer.kubeflow.org_train").write_text(json.dumps(TRAINJOB))
-        self.prints("get_trainjobs.trainer.kubeflow.org", TRAINJOB)
-        self.prints("get_pods", RUNNING)
+        self.add("trainjobs", "default", TRAINJOB)
+        self.add("pods", "default", RUNNING)
 
     def test_status_and_eta_tell_what_the_training_has_told(self):
         for verb in ("status", "eta"):
@@ -172,75 +179,29 @@ class Progress(Stand):
 
 
 class Logs(Stand):
+    def setUp(self):
+        super().setUp()
+        self.add("trainjobs", "default", TRAINJOB)
+        self.add("pods", "default", RUNNING)
+        self.kubectl = self.place / "bin/kubectl"
+        self.kubectl.parent.mkdir()
+        self.kubectl.write_text(KUBECTL % shutil.which("kubectl"))
+        self.kubectl.chmod(0o755)
+        self.env["PATH"] = f"{self.kubectl.parent}:{os.environ['PATH']}"
+
     def test_what_kubectl_says_is_cleaned(self):
-        self.refuses("get_pytorchjobs.kubeflow.org_train", NOT_FOUND)
-        (self.kubectl.parent / "get_trainjobs.trainer.kubeflow.org_train").write_text(json.dumps(TRAINJOB))
-        self.prints("get_pods", RUNNING)
         finished = self.call("logs", "train")
         self.assertEqual((finished.code, finished.out), (1, ""), finished)
-        self.assert_one_line(finished, "job train has printed nothing yet: it waits: 0 of 2 pods run; train-node-0-0: .*")
-        begun = copy.deepcopy(RUNNING)
-        begun["status"]["containerStatuses"] = [{"state": {"running": {"startedAt": "2026-11-24T17:00:00Z"}}}]
-        self.prints("get_pods", begun)
+        self.assert_one_line(finished, "job train has printed nothing yet: it waits: Starting: 0 of 2 pods run; "
+                                       "is being made: train-node-0-0")
+        self.api.objects.find("pods", "default", "train-node-0-0")["status"]["containerStatuses"] = [
+            {"state": {"running": {"startedAt": "2026-11-24T17:00:00Z"}}}]
         for said in (f"{KLOG}{KLOG}Error from server (NotFound): pods \"train-node-0-0\" not found\n", KLOG):
             with self.subTest(lines=said.count("\n")):
-                self.refuses("logs_train-node-0-0", said)
+                self.kubectl.with_suffix(".said").write_text(said)
                 finished = self.call("logs", "train")
                 self.assertEqual(finished.code, 1, finished)
                 self.assert_one_line(finished, "the output of job train: (\\(NotFound\\): pods .* not found|the server is late)")
-
-
-class RealKubectl(support.TestCase):
-    """The same by a real kubectl, whose words are not ours, and the tests' API server."""
-
-    def setUp(self):
-        support.needs_program("kubectl")
-        self.api = ApiServer(self.folder())
-        self.addCleanup(self.api.close)
-        for item in NODES:
-            self.add("nodes", None, item)
-        self.add("pods", "default", pod("g0", 3))
-        ended = pod("g1", 8)
-        ended["metadata"]["name"] = "ended"
-        ended["status"]["phase"] = "Succeeded"
-        self.add("pods", "ml", ended)
-        self.add("localqueues", "default", QUEUE)
-        self.add("persistentvolumeclaims", "default", CLAIM)
-
-    def add(self, plural, space, item):
-        kind, version = next((row[3], f"{row[1]}/{row[2]}".strip("/")) for row in RESOURCES if row[0] == plural)
-        self.api.objects.create(plural, space, copy.deepcopy({"kind": kind, "apiVersion": version, **item}))
-
-    def call(self, *words):
-        return self.toprun(*words, env={"KUBECONFIG": str(self.api.kubeconfig), "HOME": str(self.folder()),
-                                        "TOPRUN_ON": "kubernetes"})
-
-    def test_cluster(self):
-        finished = self.call("cluster")
-        self.assert_ok(finished)
-        self.assertEqual(finished.err, "")
-        self.assertRegex(finished.out, r"(?m)^a3 +none +3 +1 +13/24 H100 +1 node not ready$")
-        self.assertRegex(finished.out, r"(?m)^ml +gpus +3 +2$")
-
-    def test_kinds_that_are_not_there_and_that_are_refused(self):
-        self.api.absent.add("localqueues")
-        self.api.refuse = lambda verb, plural, item: Refusal(
-            403, "Forbidden", 'pods is forbidden: User "ada" cannot list resource "pods"') if plural == "pods" else None
-        finished = self.call("cluster")
-        self.assert_ok(finished)
-        self.assert_one_line(finished, r"kubectl get pods: .*pods is forbidden: User \"ada\" cannot list .*rights")
-        self.assertRegex(finished.out, r"(?m)^a3 +none +3 +\? +\?/24 H100")
-        self.assertNotIn("QUEUE", finished.out)
-
-    def test_config_init(self):
-        finished = self.call("config", "init", "--output", "-")
-        self.assert_ok(finished)
-        self.assertEqual(finished.err, "")
-        for line in ('# namespace = "default"',
-                     '# operator = "pytorchjob"  # installed: pytorchjob, trainjob, jobset',
-                     '# queue = "ml"  # Kueue\'s here: ml',
-                     '# pvc = ["scratch:/scratch"]  # claims here: scratch of 1Ti'):
-            self.assertIn(f"\n{line}\n", finished.out)
 
 
 if __name__ == "__main__":

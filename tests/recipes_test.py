@@ -8,7 +8,7 @@ import unittest
 
 import recipes
 import support
-from cluster import column, shown, wait_for
+from cluster import column, wait_for
 from recipes import LIMIT_S, here
 from wheels import NO_INDEX, make_wheel
 

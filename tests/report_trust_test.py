@@ -120,6 +120,7 @@ class OfAnotherUser(OneReport):
         os.lchown(link, MALLORY, MALLORY)
         finished = self.ask("stacks", link)
         self.assertEqual(finished.code, 1)
+        self.assert_one_line(finished, f"cannot read {link}: Too many levels of symbolic links")
         self.assertFalse(self.asked.exists())
 
     def test_root_s_report_that_names_a_process_of_another_user(self):

@@ -1,13 +1,10 @@
 """Runs what runai_stand_in.py has been told to submit, in pods on virtual hosts (pods.py)."""
 
-import contextlib
 import json
 import pathlib
-import re
 import signal
 import sys
 import threading
-import time
 
 import support
 from kubelet import expanded

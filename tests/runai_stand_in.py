@@ -1,7 +1,8 @@
-"""Run:AI's command line in the tests: runai_stand_in.py v1|v2 FOLDER WORD...
+"""Run:AI's command line in the tests: runai_stand_in.py v1|v2|v3 FOLDER WORD...
 
 Takes the words that the documents of that version have (run-ai/docs, docs/Researcher/cli-reference: v1
-runai-submit-dist-pytorch.md, runai-logs.md, runai-exec.md …; v2 new-cli/runai_training_pytorch_*.md) and
+runai-submit-dist-pytorch.md, runai-logs.md, runai-exec.md …; v2 new-cli/runai_training_pytorch_*.md of 2.18 and
+2.19; v3, which toprun calls v2 too, docs.nvidia.com/run-ai, reference/cli of 3.0) and
 refuses all others, as the real programs do. FOLDER is the cluster: runai_cluster.py runs the pods of what
 is submitted there and writes what became of them.
 """
@@ -55,6 +56,13 @@ SUBMIT = {
            "--run-as-user": SWITCH, "--s3": STRING, "--seccomp-profile": STRING, "--stdin": SWITCH,
            "--supplemental-groups": STRING, "--toleration": STRING, "--tty": SWITCH, "--user-group-source": STRING,
            "--wait-for-submit": STRING, "--workers": STRING, "--working-dir": STRING}}
+# 3.0 has these besides; --environment is an asset there, and -e the variable.
+SUBMIT["v3"] = {**SUBMIT["v2"], **dict.fromkeys((
+    "--clean-pod-policy", "--restart-policy", "--master-restart-policy", "--master-cpu-core-request",
+    "--master-cpu-core-limit", "--master-cpu-memory-request", "--master-cpu-memory-limit", "--env-secret",
+    "--env-pod-field-ref", "--environment-variable", "--master-environment-variable", "--priority", "--template",
+    "--secret-volume", "--exclude-node"), STRING), "--run-as-non-root": SWITCH, "--privileged": SWITCH}
+POSITIVE = ("--gpu-devices-request", "--master-gpu-devices-request", "--cpu-core-request", "--master-cpu-core-request")
 LOGS = {"v1": {"--follow": SWITCH, "--pod": STRING, "--since": STRING, "--since-time": STRING, "--tail": STRING,
                "--timestamps": SWITCH},
         "v2": {"--container": STRING, "--follow": SWITCH, "--limit-bytes": STRING, "--name": STRING, "--pod": STRING,
@@ -86,7 +94,8 @@ class Line:
     """Words behind a command: options, other words, and what follows `--`."""
 
     def __init__(self, version, known, words):
-        known = {**known, **GLOBAL[version]}
+        known = {**known, **GLOBAL[version], "--help": SWITCH}
+        self.known = known
         self.options, self.words, self.rest = {}, [], None
         while words:
             word = words.pop(0)
@@ -111,11 +120,34 @@ class Line:
 
 
 class Runai:
-    def __init__(self, version, cluster):
+    def __init__(self, version, cluster, release):
         self.version = version
+        self.release = release
         self.cluster = cluster
 
+    def help(self, line):
+        print("submit a pytorch training workload\n\nOptions:")
+        for name, kind in sorted(line.known.items()):
+            print(f"      {name} string" if kind is STRING else f"      {name}")
+
+    def check(self, line):
+        """What 3.0 refuses; a master with options of its own has nothing of its workers'."""
+        for name in POSITIVE:
+            if line.one(name, "1") in ("0", "") or line.one(name, "1").startswith("-"):
+                fail(f'invalid argument "{line.one(name)}" for "{name}" flag: must be a positive number')
+        of_master = [name for name in line.options if name.startswith("--master-") and name != "--master-restart-policy"]
+        if of_master and line.one("--gpu-devices-request") and not line.one("--master-gpu-devices-request"):
+            fail("the master of this job would get no GPUs")
+        for name in ("--restart-policy", "--master-restart-policy"):
+            if line.one(name, "Never") not in ("Always", "OnFailure", "Never"):
+                fail(f"invalid {name}")
+
     def submit(self, line):
+        if "--help" in line.options:
+            self.help(line)
+            return
+        if self.release == "v3":
+            self.check(line)
         if not line.one("--image"):
             fail("image is required")
         name = line.one("--name") if self.version == "v1" else (line.words or [None])[0]
@@ -257,7 +289,8 @@ class Runai:
 
 
 def main():
-    version, cluster, *words = sys.argv[1:]
+    release, cluster, *words = sys.argv[1:]
+    version = "v2" if release == "v3" else release
     trouble = os.environ.get("RUNAI_TROUBLE")
     if trouble == "hangs":
         time.sleep(60)
@@ -281,7 +314,8 @@ def main():
                     ("exec", EXEC)]}}[version]
     for prefix, (verb, known) in commands.items():
         if tuple(words[:len(prefix)]) == prefix:
-            getattr(Runai(version, pathlib.Path(cluster)), verb)(Line(version, known[version], words[len(prefix):]))
+            of_release = known.get(release, known[version])
+            getattr(Runai(version, pathlib.Path(cluster), release), verb)(Line(version, of_release, words[len(prefix):]))
             return
     fail(f'unknown command "{shlex.join(words[:3])}" for "runai"')
 

@@ -16,6 +16,7 @@ from runai_cluster import UUID, RunaiCase
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 VERSIONS = ("v1", "v2")
+RELEASES = (*VERSIONS, "v3")  # the newest has v2's commands and more flags
 ARGUMENTS = "import json, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(json.dumps(sys.argv[2:]))"
 # Lines that together have each option that becomes one of runai's.
 LINES = [
@@ -41,7 +42,8 @@ class Runs(RunaiCase):
                                        "--follow",
                                        claim / "sums.py", limit=90)
                 self.assert_ok(finished)
-                self.assertTrue(finished.out.startswith(f"sums-{version}\n"), finished)
+                self.assertNotIn(f"sums-{version}\n", finished.out)  # stdout is the job's
+                self.assertIn(f"toprun: job sums-{version}: ", finished.err)
                 self.assertEqual(finished.out.count("sum=6"), 2, finished)  # of the master's pod
                 kept = self.kept(claim)
                 self.assertEqual(sorted(kept), [f"sums-{version}-master-0.out", f"sums-{version}-worker-0.out"])
@@ -172,7 +174,7 @@ class Cluster(RunaiCase):
 
 class Commands(RunaiCase):
     def test_every_option_is_one_of_runais(self):
-        for version in VERSIONS:
+        for version in RELEASES:
             for i, line in enumerate(LINES):
                 with self.subTest(version, line=line):
                     self.use(version)
@@ -183,15 +185,74 @@ class Commands(RunaiCase):
                     request = json.loads((self.jobs_folder / name / "request.json").read_text())
                     self.assertEqual(request["image"], "docker.io/registry/absent:1")
 
+    def options_of(self, version, *words):
+        self.use(version)
+        name = f"job-{len(list(self.jobs_folder.iterdir()))}"
+        finished = self.runai("submit", "--container", "docker://registry/absent:1", "--job-name", name, *words, "train.py")
+        self.assert_ok(finished)
+        return json.loads((self.jobs_folder / name / "request.json").read_text())["options"]
+
+    def test_a_master_has_what_its_workers_have(self):
+        words = ("--nodes", "2", "--gpus-per-node", "8", "-c", "16", "--mem", "64G", "--extended-resource", "rdma/rdma=1")
+        newest = self.options_of("v3", *words)
+        for name in ("gpu-devices-request", "cpu-core-request", "cpu-memory-request", "extended-resource"):
+            self.assertEqual(newest[f"--master-{name}"], newest[f"--{name}"])
+        older = self.options_of("v2", *words)
+        self.assertEqual(older["--master-gpu-devices-request"], ["8"])
+        self.assertNotIn("--master-cpu-core-request", older)
+        without = self.options_of("v3", *words[:-2])
+        self.assertEqual([name for name in without if name.startswith("--master-")], ["--master-restart-policy"])
+
+    def test_policies_are_said_where_they_can_be(self):
+        newest = self.options_of("v3")
+        self.assertEqual([newest[name] for name in ("--restart-policy", "--master-restart-policy", "--clean-pod-policy",
+                                                    "--backoff-limit")], [["Never"], ["Never"], ["None"], ["0"]])
+        self.assertNotIn("--gpu-devices-request", newest)
+        self.assertEqual(self.options_of("v1")["--clean-pod-policy"], ["None"])
+        self.assertNotIn("--clean-pod-policy", self.options_of("v2"))
+        self.assertNotIn("--restart-policy", self.options_of("v3", "--max-restarts", "2"))
+
+    def test_secrets(self):
+        words = ("--secret-env", "HF_TOKEN=tokens:hf")
+        self.assertEqual(self.options_of("v3", *words)["--env-secret"], ["HF_TOKEN=tokens,key=hf"])
+        shown = self.runai("submit", "--dry-run", "--container", "docker://registry/absent:1", *words, "train.py").out
+        self.assertIn(" --env-secret HF_TOKEN=tokens,key=hf ", shown)
+        for version, more, said in [
+                ("v1", words, "--secret-env HF_TOKEN: this runai has no flag for a Secret's key .*"),
+                ("v2", words, "--secret-env HF_TOKEN: this runai has no flag for a Secret's key .*"),
+                ("v3", ("--secret-env", "HF_TOKEN"), "--secret-env HF_TOKEN: Run:AI has no command that makes a Secret .*"),
+                ("v3", ("-e", "HF_TOKEN"), "-e HF_TOKEN: everybody .*--secret-env HF_TOKEN=SECRET:KEY")]:
+            with self.subTest(version, more=more):
+                self.use(version)
+                finished = self.runai("submit", "--container", "docker://registry/absent:1", *more, "train.py", HF_TOKEN="hush")
+                self.assertEqual(finished.code, 2, finished)
+                self.assert_one_line(finished, said)
+
+    def test_who_the_processes_are(self):
+        options = self.options_of("v3", "--run-as", "1000:100", "--restricted")
+        self.assertEqual([options[name] for name in ("--run-as-uid", "--run-as-gid", "--run-as-non-root", "--seccomp-profile")],
+                         [["1000"], ["100"], [""], ["RuntimeDefault"]])
+
+    def test_a_binary_on_a_claim(self):
+        self.use("v3")
+        finished = self.runai("submit", "--dry-run", "--container", "docker://nvcr.io/nvidia/pytorch:1", "--pvc", "s:/scratch",
+                              "--toprun", "/scratch/bin/toprun", "--job-name", "a", "/scratch/train.py")
+        self.assert_ok(finished)
+        self.assertIn(" --command -- /scratch/bin/toprun ", finished.out)
+        self.assertNotIn("has no toprun", finished.err)
+        finished = self.runai("submit", "--dry-run", "--container", "docker://nvcr.io/nvidia/pytorch:1", "train.py")
+        self.assertIn("toprun: image nvcr.io/nvidia/pytorch:1 has no toprun unless you have put it there: --toprun PATH names one "
+                      "on a claim\n", finished.err)
+
     def test_a_dry_run_prints_the_command(self):
         for version, words in [("v1", "runai submit-dist pytorch --name a "), ("v2", "runai training pytorch submit a ")]:
             self.use(version)
             finished = self.submit("--dry-run", "--job-name", "a", "train.py", "a b")
             self.assert_ok(finished)
             self.assertTrue(finished.out.startswith(words), finished)
-            self.assertEqual(finished.err, "toprun: in the pods: toprun --no-config train.py 'a b'\n")
+            self.assertEqual(finished.err, "toprun: in the pods: toprun --nproc-per-node=1 --no-config train.py 'a b'\n")
         self.assertEqual(list(self.jobs_folder.iterdir()), [])
-        without = self.toprun("submit", "--on", "runai", "--dry-run", "--container", "docker://a", "train.py",
+        without = self.toprun("submit", "--on", "runai", "--dry-run", "--container", "docker://r.example/a", "train.py",
                               env={"PATH": "/usr/bin:/bin"})
         self.assert_one_line(without, "there is no runai in PATH: this is the command of v2; --runai-cli v1 .*")
 
@@ -231,8 +292,8 @@ class Refusals(RunaiCase):
                      r"runai submit: job twice-v. already exists, .*; choose another --job-name.*"),
                     (("submit", "--container", "docker://registry/image:1", "--project", "forbidden", "a.py"),
                      "runai submit: project forbidden does not exist, .*; runai list projects tells yours.*"),
-                    (("submit", "--container", "docker://i", "--time", "10", "a.py"), "--time: Run:AI has no limit .*"),
-                    (("submit", "--container", "docker://i", "--queue", "q", "a.py"), "--queue: runai has no option .*"),
+                    (("submit", "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI has no limit .*"),
+                    (("submit", "--container", "docker://r.example/i", "--queue", "q", "a.py"), "--queue: runai has no option .*"),
                     (("logs", "nobody"), "job nobody is unknown: Run:AI has no PyTorch job nobody .*")]:
                 with self.subTest(version, words=words):
                     finished = self.runai(*words)
@@ -253,7 +314,7 @@ class Refusals(RunaiCase):
                         self.assert_one_line(finished, said)
 
     def test_without_runai(self):
-        finished = self.toprun("submit", "--on", "runai", "--container", "docker://i", "a.py", env={"PATH": "/nowhere"})
+        finished = self.toprun("submit", "--on", "runai", "--container", "docker://r.example/i", "a.py", env={"PATH": "/nowhere"})
         self.assertEqual(finished.code, 1)
         self.assert_one_line(finished, "--on runai: there is no runai in PATH; install it, or print the command .*")
 

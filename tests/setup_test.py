@@ -289,6 +289,13 @@ class Local(support.TestCase):
                                        "demo\n")
         self.assertFalse((self.work / "env").exists())
 
+    def test_dry_run_names_the_python_that_would_be_run(self):
+        chosen = str(quick_python() / "python3")
+        for words, env in ((["-e", f"PYTHON_EXEC={chosen}"], {}), ([], {"PYTHON_EXEC": chosen})):
+            finished = self.setup("--dry-run", "--venv", "env", *words, "demo", env=env)
+            self.assert_ok(finished)
+            self.assertEqual(finished.out.splitlines()[0], f"{chosen} -m venv {self.work}/env")
+
     def test_the_project_file_says_what_to_build(self):
         (self.work / "toprun.toml").write_text('venv = "env"\nrequirement = ["r.txt"]\n'
                                                'import = ["demo"]\nnodes = 4\non = "local"\n')

@@ -3,6 +3,7 @@
 preemptions, whose grace is 5 s there."""
 
 import json
+import re
 import unittest
 
 import support
@@ -141,7 +142,7 @@ class Notices(SignalCase):
         folder = self.program(HANDLES)
         finished = self.submit("--follow", "--nodes", "2", "--time", "1", "train.py", "1", "alone",
                                cwd=folder, limit=180)
-        id = finished.out.split()[0]
+        id = re.search(r"toprun: job (\d+):", finished.err)[1]
         self.assertEqual(finished.code, 124, finished)
         self.assertEqual(self.told(folder), {"told.1": ["SIGUSR2"]})
         self.assertEqual(self.job(id)["JobState"], "TIMEOUT")

@@ -335,6 +335,26 @@ class Slurm(cluster.SlurmCase):
                 self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"),
                                  ["n0", "n2", "n3"])
 
+    def test_the_nodes_that_are_not_needed_are_spares_of_a_job_with_restarts(self):
+        """However the step was started: those that sit apart wait, and take the place of an agent that dies."""
+        path = self.folder() / "racks"
+        path.write_text("n[0,2-3] /c/a/x\nn1 /c/b/x\n")
+        for words in (["salloc", "-N4"], ["srun", "-N4", "--kill-on-bad-exit=0"]):
+            with self.subTest(words[0]):
+                folder = self.folder()
+                run = self.start("ctl", *words, TOPRUN, "--nnodes", "3", "--max-restarts", "1", "--topology", path,
+                                 *shows("RANK", "TOPRUN_ATTEMPT", "TOPRUN_NODE_NAME", then=(
+                                     f"touch {folder}/$TOPRUN_ATTEMPT.$TOPRUN_NODE_NAME; "
+                                     "test $TOPRUN_ATTEMPT = 1 || { echo $PPID >" f"{folder}/pid.$TOPRUN_NODE_NAME; "
+                                     "exec sleep 60; }")))
+                self.wait_for_files(folder, 6)
+                self.assertEqual({each.name for each in folder.glob("0.*")}, {"0.n0", "0.n2", "0.n3"})
+                os.kill(int((folder / "pid.n2").read_text()), signal.SIGKILL)
+                finished = run.wait(60)
+                self.assertEqual({each.name for each in folder.glob("1.*")}, {"1.n0", "1.n1", "1.n3"}, finished.err)
+                self.assertIn("n1 waits as a spare", finished.err)
+                self.assertRegex(finished.err, "starting again without it")
+
     def test_the_order_as_v_shows_it(self):
         finished = self.srun("-N4", TOPRUN, "-v", "--segment", "2", *shows("RANK"))
         self.assert_ok(finished)
@@ -588,8 +608,8 @@ class Slurm(cluster.SlurmCase):
                                       "/dev/null", "--wrap", "sleep 1"))
         def requeue(job):
             self.assert_ok(self.login("scontrol", "requeue", job))
-        for take_away, words in [(urgent_job, "Slurm preempted the job at 20"),
-                                 (requeue, "Slurm requeued the job")]:
+        for take_away, kind, words in [(urgent_job, "preempted", "Slurm preempted the job at 20"),
+                                       (requeue, "requeued", "Slurm requeued the job")]:
             with self.subTest(words):
                 folder = self.folder()
                 script, report = folder / "job.sh", folder / "report.json"
@@ -609,7 +629,7 @@ class Slurm(cluster.SlurmCase):
                 written = json.loads(report.read_text())
                 self.assertEqual(written["exit_code"], 75, written)
                 cause = written["attempts"][-1]["cause"]
-                self.assertEqual(cause["kind"], "preempted")
+                self.assertEqual(cause["kind"], kind)
                 self.assertIn(words, cause["message"])
                 self.login("scancel", submitted.out.strip())
 

@@ -361,6 +361,22 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         self.assertIn("2 ranks on 2 nodes, all ended with 0", finished.err)
         self.assert_nothing_left(run)
 
+    def test_a_host_beyond_nnodes_takes_a_lost_one_s_turn(self):
+        folder = self.folder()
+        run = self.launching("--hosts", "n[0-2]", "--nnodes", "2", "--max-restarts", "1", *shows(
+            "TOPRUN_NODE_NAME", then=f"touch {folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE-on-$TOPRUN_NODE_NAME; "
+                                     f"until [ -e {folder}/end ]; do sleep 0.1; done"))
+        self.wait_for_files(folder, 2)
+        for session in self.daemons.sessions("n1"):
+            os.kill(session, signal.SIGKILL)
+        second = cluster.wait_for(lambda: len(found := sorted(folder.glob("1.*-of-2-*"))) == 2 and found, "two workers", 20)
+        self.assertEqual([file.name for file in second], ["1.0-of-2-on-n0", "1.1-of-2-on-n2"])
+        (folder / "end").touch()
+        finished = run.wait(40)
+        self.assert_ok(finished)
+        self.assertIn("2 ranks on 2 nodes, all ended with 0 after 1 new attempt (n1 was lost)", finished.err)
+        self.assert_nothing_left(run)
+
     def test_a_host_is_cut_off_the_network(self):
         run = self.running(self.folder(), 3, "--hosts", "n[0-2]")
         self.cluster.cut("n2")

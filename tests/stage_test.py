@@ -4,7 +4,6 @@
 import contextlib
 import json
 import os
-import pathlib
 import random
 import re
 import signal
@@ -354,6 +353,12 @@ class OnOneHost(support.TestCase):
 
     def test_one_node_needs_no_copy(self):
         finished = self.toprun("--stage", "/no/such/environment", "--no-python", "true")
+        self.assert_ok(finished)
+        said = finished.err.splitlines()
+        self.assertEqual(said[0], "toprun: --stage /no/such/environment has no effect: one node needs no copy, and there is "
+                                  "no such path here")
+        self.assertRegex("\n".join(said[1:]), r"\A.*: 1 rank on 1 node, all ended with 0\Z")
+        finished = self.toprun("--stage", "/usr", "--no-python", "true")
         self.assert_ok(finished)
         self.assert_one_line(finished, ".*: 1 rank on 1 node, all ended with 0")
 

@@ -1,7 +1,6 @@
 # ctest: TIMEOUT 240
 """Clients that misuse a store, or a store that is busy: the job goes on and ends as it should."""
 
-import concurrent.futures
 import ctypes
 import os
 import pathlib
@@ -80,7 +79,7 @@ class BeginsThreads:
 
     def run_to_the_first_thread(self):
         os.kill(self.pid, signal.SIGCONT)
-        while (status := os.waitpid(self.pid, WAIT_FOR_THREADS)[1]) >> 16 != PTRACE_EVENT_CLONE:
+        while os.waitpid(self.pid, WAIT_FOR_THREADS)[1] >> 16 != PTRACE_EVENT_CLONE:
             ptrace(PTRACE_CONT, self.pid)
         self.thread = os.waitpid(-1, WAIT_FOR_THREADS)[0]
         ptrace(PTRACE_CONT, self.thread)

@@ -36,6 +36,25 @@ def key_of(secret, root_line, member_line, direction):
     return hashlib.blake2b(text, digest_size=32).digest()
 
 
+def receive(connection, count):
+    """So many bytes; EOFError where fewer come."""
+    data = b""
+    while len(data) < count:
+        part = connection.recv(count - len(data))
+        if not part:
+            raise EOFError
+        data += part
+    return data
+
+
+def receive_line(connection):
+    """With its end, and no byte after it."""
+    line = b""
+    while not line.endswith(b"\n"):
+        line += receive(connection, 1)
+    return line
+
+
 class Stranger:
     """A member of a job whose name it knows, or with its secret."""
 
@@ -57,7 +76,7 @@ class Stranger:
     def begin(self, first):
         """Sends the first frame, which is a join or whatever else the case wants."""
         self.say_line()
-        self.root_line = self.read_line()
+        self.root_line = receive_line(self.socket)
         tx_key = key_of(self.secret, self.root_line, self.line, b"member to root")
         self.rx_key = key_of(self.secret, self.root_line, self.line, b"root to member")
         header = ctypes.create_string_buffer(HEADER_BYTES)
@@ -75,31 +94,16 @@ class Stranger:
     def send(self, message):
         self.socket.sendall(self.sealed(message))
 
-    def read(self, count):
-        data = b""
-        while len(data) < count:
-            part = self.socket.recv(count - len(data))
-            if not part:
-                raise EOFError
-            data += part
-        return data
-
-    def read_line(self):
-        line = b""
-        while not line.endswith(b"\n"):
-            line += self.read(1)
-        return line
-
     def hear(self):
         """The next message; the first one with the line before it."""
         if self.rx is None:
-            self.agreed = self.read_line()
+            self.agreed = receive_line(self.socket)
             if self.agreed != b"toprun/1 agreed\n":
                 raise EOFError(self.agreed)
             self.rx = ctypes.create_string_buffer(STATE_BYTES)
-            self.lib.crypto_secretstream_xchacha20poly1305_init_pull(self.rx, self.read(HEADER_BYTES), self.rx_key)
-        length, = struct.unpack("<I", self.read(4))
-        sealed = self.read(length)
+            self.lib.crypto_secretstream_xchacha20poly1305_init_pull(self.rx, receive(self.socket, HEADER_BYTES), self.rx_key)
+        length, = struct.unpack("<I", receive(self.socket, 4))
+        sealed = receive(self.socket, length)
         out = ctypes.create_string_buffer(max(1, length - OVERHEAD))
         tag = ctypes.c_ubyte()
         failed = self.lib.crypto_secretstream_xchacha20poly1305_pull(

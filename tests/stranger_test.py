@@ -1,10 +1,10 @@
 # ctest: TIMEOUT 300
 """Who knows a job's name, and joins it without a secret: what it says is bounded, and shown harmless."""
 
-import json
 import pathlib
 import random
 import re
+import time
 import unittest
 
 import stranger
@@ -103,24 +103,64 @@ class Bounded(Case):
         self.assertLess(high_water_mib(agent) - before, 150)
         root.kill_all()
 
-    def test_joins_that_are_refused_do_not_fill_the_log(self):
-        """Hundreds of them, of a name as long as it may be; and as many spares of an elastic job."""
+    def joins(self, **changes):
+        """How many of two hundred strangers, each of which goes when it is answered, and how long they took."""
+        answers, began = 0, time.monotonic()
+        for _ in range(200):
+            other = self.stranger()
+            try:
+                other.begin(other.join(**changes)).hear()
+                answers += 1
+            except (EOFError, ConnectionError):
+                pass
+            other.close()
+        return answers, time.monotonic() - began
+
+    def ends(self, root):
+        root.signal(2)
+        end = root.wait(60)
+        self.assertNotIn(end.code, (134, 139))
+        return end
+
+    def test_names_of_any_length_do_not_fill_the_log(self):
         for nnodes in ("2", "1:2"):
             with self.subTest(nnodes):
                 root = self.root(nnodes=nnodes)
-                answers = 0
-                for _ in range(400):
-                    other = self.stranger()
-                    try:
-                        other.begin(other.join(nnodes=9, host="h" * 60_000)).hear()
-                        answers += 1
-                    except (EOFError, ConnectionError):
-                        pass
-                    other.close()
-                root.signal(2)
-                end = root.wait(60)
-                self.assertNotIn(end.code, (134, 139))
-                self.assertLess(len(end.err), 1 << 20, f"{answers} were answered")
+                answers, _ = self.joins(nnodes=9, host="h" * 60_000)
+                self.assertLess(len(self.ends(root).err), 1 << 20, f"{answers} were answered")
+
+    def test_lines_about_joins_have_a_rate(self):
+        """Of refused ones, and of spares of an elastic job; so many lines that an hour of it can be read."""
+        for nnodes, what in (("2", "refused an agent"), ("1:2", "waits as a spare")):
+            with self.subTest(nnodes):
+                root = self.root(nnodes=nnodes)
+                answers = seconds = 0
+                while answers <= self.lines_within(seconds):  # on a machine so slow the rate is no matter
+                    more, took = self.joins(nnodes=9 if nnodes == "2" else 0)
+                    self.assertEqual(more, 200)
+                    answers, seconds = answers + more, seconds + took
+                end = self.ends(root)
+                self.assertIn(what, end.err)
+                self.assertLessEqual(end.err.count("stranger"), self.lines_within(seconds), f"of {answers}")
+
+    def lines_within(self, seconds):
+        """64 in each 10 s (run/settings.h), which may have begun and ended in the middle."""
+        return 64 * (2 + seconds // 10)
+
+    def test_a_first_frame_that_is_too_long_is_said(self):
+        """By whom it came: it has no answer, and what sent it may not know why its connection ends."""
+        root = self.root()
+        began = time.monotonic()
+        for _ in range(20):
+            other = self.stranger()
+            with self.assertRaises((EOFError, ConnectionError)):
+                other.begin(b"x" * 70_000).hear()
+            other.close()
+        most = 1 + (time.monotonic() - began) // 10
+        end = self.ends(root)
+        said = re.findall(r"turned an agent at 127\.0\.0\.1 away: its first message has 70017 bytes, at most 65536 are "
+                          "taken", end.err)
+        self.assertTrue(1 <= len(said) <= most, end.err)
 
     def test_whatever_it_says_the_root_goes_on(self):
         """Joins of which a member has another type or value; seeded."""

@@ -34,7 +34,7 @@ class Examples(SubmitCase):
         finished = self.submit("--after", first, "--nodes", "4", "--follow",
                                EXAMPLES / "topology.py", "--title", "Sorted by topology")
         self.assert_ok(finished)
-        id = finished.out.split("\n", 1)[0]
+        id = re.search(r"toprun: job (\d+): ", finished.err)[1]
         self.assertRegex(finished.err, rf"job {id} waits: Dependency: ")
         title, header, *rows = self.lines_of_host(finished.out, "n0")[:6]
         self.assertEqual((title, header.split()),
@@ -43,7 +43,7 @@ class Examples(SubmitCase):
                          [[str(rank), host, f"/core/{rack}/{host}"] for rank, (rack, host) in
                           enumerate([("r0", "n0"), ("r0", "n2"), ("r1", "n1"), ("r1", "n3")])])
         self.assertEqual(sorted(path.name for path in (self.here / "logs" / id).iterdir()),
-                         ["job.sbatch", "n0.out", "n1.out", "n2.out", "n3.out", "report.json"])
+                         ["job.sbatch", "n0.out", "n1.out", "n2.out", "n3.out", "report.json", "story.jsonl"])
 
     def test_pi_and_its_exit_codes(self):
         for steps, code, pattern in [

@@ -186,6 +186,8 @@ class Submit(SubmitCase):
             "touch up.$RANK; until test -e up.0 && test -e up.1; do sleep 0.1; done; exit 3")),
             cwd=self.folder(), limit=60)
         self.assertEqual(finished.code, 3, finished)
+        self.assertRegex(finished.err, r"toprun: job \d+: toprun status \d+")
+        self.assertFalse(re.findall(r"(?m)^\d+$", finished.out), finished)
         rows = re.findall(r"(?m)^(n\d: )?shown RANK=(\d)", finished.out)
         self.assertEqual(sorted(rank for _, rank in rows), ["0", "1"], finished)
         self.assertTrue(all(host for host, _ in rows), finished)
@@ -269,8 +271,9 @@ class Submit(SubmitCase):
             (["-N2", "--hosts", "n0,n1"], 2, r"--hosts n0,n1: it names hosts for ssh, .*--nodelist .*"),
             (["--contiguous"], 2, r"--contiguous: does nothing here: topology/tree .*"),
             (["--constraint", "h100"], 1, r"Slurm refuses the job: Invalid feature specification.*"),
-            (["--time", "soon"], 1, r"Slurm refuses the job: Invalid --time specification; .*main up "
-                                    r"to infinite.*"),
+            (["--time", "soon"], 2, r"--time soon: must be a time, as 90 \(minutes\), 1:30:00 or 2-12:00:00"),
+            (["--time", "1:2:3:4"], 1, r"Slurm refuses the job: Invalid --time specification; .*main up "
+                                       r"to infinite.*"),
             (["--chdir", "nowhere"], 2, r"--chdir nowhere: No such file or directory; .*"),
         ]:
             with self.subTest(words):

@@ -140,6 +140,13 @@ def connections(pid, port, side="local"):
     return sum(words[column].endswith(f":{int(port):04X}") and words[3] == "01" for words in lines)
 
 
+def listens(port):
+    """Whether a program of this host listens on this TCP port (proc(5))."""
+    lines = [line.split() for name in ("tcp", "tcp6")
+             for line in pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    return any(words[1].endswith(f":{int(port):04X}") and words[3] == "0A" for words in lines)
+
+
 def state_of(pid):
     """As in /proc/PID/stat: R, S, D, T, Z."""
     with open(f"/proc/{pid}/stat") as file:

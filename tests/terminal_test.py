@@ -8,7 +8,6 @@ import re
 import select
 import signal
 import struct
-import sys
 import termios
 import time
 import unittest

@@ -82,15 +82,18 @@ class Top(support.TestCase):
         self.assertIn("3 ranks: 3 run", shown)
         self.assertNotIn("before", shown)
         self.assertTrue(shown.rstrip().endswith("? help"), shown)
-        screen.expect("runs                   0.0")  # its figures have come
+        screen.expect(" 0.0 ")  # its figures have come
         screen.press("s")
         screen.expect("sort: CPU")
         screen.press("?")
         screen.expect("any key goes back")
         screen.press("x")
         screen.press("/", "2", "Enter")
+        self.assertIn("sort: CPU", screen.expect("Enter more"))
+        screen.press("Enter")
+        screen.expect("its local rank 2: runs")
         screen.press("l")
-        screen.expect("no log is kept")
+        screen.expect("no log of it is kept")
         screen.press("q")
         shown = screen.expect("code 0")
         self.assertIn("before", shown, "the terminal is as it was")
@@ -102,7 +105,7 @@ class Top(support.TestCase):
         screen.expect("rank 0")
         screen.press("Enter")
         screen.expect("3 run ")
-        self.assertNotIn("rank 0", screen.expect("+ "))
+        self.assertNotIn("    rank 0", screen.expect("+ "))
 
     def test_sizes_and_colours(self):
         self.job()
@@ -124,8 +127,20 @@ class Top(support.TestCase):
         (self.here / "end").touch()
         shown = screen.expect("code 0")
         self.assertIn("3 ranks: 3 done", shown)
-        self.assertRegex(shown, r"toprun: .*3 ranks on 1 node, all ended wi")
+        self.assertRegex(shown, r"toprun: .*3 ranks on 1 node, all ended\s+with 0")
+        self.assertRegex(shown, "  RANKS +STATE[^?]*\n    rank 2 +done ", "its last state stays")
         self.assertEqual(run.wait(LIMIT_S).code, 0)
+
+    def test_ranks_that_a_cancel_ended_have_not_failed(self):
+        run = self.job()
+        screen = self.top()
+        screen.expect("rank 2")
+        run.signal(signal.SIGTERM)
+        shown = screen.expect("code 0")
+        self.assertIn("ended with 143", shown)
+        self.assertIn("3 ranks: 3 stopped", shown)
+        self.assertRegex(shown, "\n    rank 2 +stopped ")
+        self.assertEqual(run.wait(LIMIT_S).code, 143)
 
     def test_signals_give_the_terminal_back(self):
         self.job()
@@ -134,9 +149,8 @@ class Top(support.TestCase):
         screen.press("C-c")
         self.assertIn("before", screen.expect("code 130"))
 
-    def test_a_log(self):
-        run = self.job("--log-dir", self.here / "logs", "--tee", "3")
-        del run
+    def assert_log_is_shown(self, *options):
+        self.job(*options)
         screen = self.top(env={"PAGER": "cat"})
         screen.expect("rank 1")
         screen.press("/", "1", "Enter")
@@ -146,6 +160,25 @@ class Top(support.TestCase):
         screen.expect("code 0")
         self.assertIn("rank 1 is here", "\n".join(screen.lines("-S", "-100")))
 
+    def test_a_log(self):
+        self.assert_log_is_shown("--log-dir", self.here / "logs", "--tee", "3")
+
+    def test_the_log_of_a_submitted_job_is_its_nodes(self):
+        self.assert_log_is_shown("--node-log", self.here / "logs")
+
+    def test_the_last_lines(self):
+        self.job()
+        wide = self.top(120, 40)
+        wide.expect("LAST LINE")
+        wide.expect("  rank 2 is here")
+
+    def test_a_narrow_screen_shows_the_last_line_of_what_is_selected(self):
+        self.job()
+        screen = self.top(60, 24)
+        screen.expect("    rank 2")
+        screen.press("/", "2", "Enter")
+        screen.expect("rank 2: rank 2 is here")
+
     def test_without_a_terminal(self):
         self.job()
         finished = self.run_to_end(support.binary(), "top", self.here / "report.json", env=self.env)
@@ -153,6 +186,7 @@ class Top(support.TestCase):
         self.assertIn("3 ranks: 3 run", finished.out)
         self.assertIn("rank 2", finished.out)
         self.assertNotIn("\x1b", finished.out)
+        self.assertRegex(finished.out, r"rank 2 +runs +\d+\.\d ", "what its CPU does needs two looks")
 
     def test_pictures_for_programs(self):
         run = self.job()

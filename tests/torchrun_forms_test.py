@@ -7,7 +7,6 @@ import contextlib
 import functools
 import json
 import os
-import pathlib
 import re
 import shlex
 import socket

@@ -88,6 +88,52 @@ class Topology(support.TestCase):
         self.topo("show", "--no-config", "--topology", "f")
 
 
+class Submit(support.TestCase):
+    def setUp(self):
+        self.here = self.folder()
+        (self.here / "toprun.toml").write_text("partition = 'here'\n")
+        (self.here / "other.toml").write_text("partition = 'other'\n")
+        (self.here / "train.py").touch()
+
+    def submit(self, *words, **env):
+        done = self.toprun("submit", "--on", "slurm", "--dry-run", *words, cwd=self.here,
+                           env={"XDG_CONFIG_HOME": str(self.here), **env})
+        self.assert_ok(done)
+        return done.out
+
+    def test_which_files_are_read(self):
+        for words, env, partition in (
+                ([], {}, "here"), (["--config-file", "other.toml"], {}, "other"), (["--no-config"], {}, None),
+                ([], {"TOPRUN_CONFIG_FILE": "other.toml"}, "other"), ([], {"TOPRUN_NO_CONFIG": "1"}, None)):
+            with self.subTest(words, env=env):
+                found = re.findall(r"(?m)^#SBATCH --partition=(.*)$", self.submit(*words, "train.py", **env))
+                self.assertEqual(found, [partition] if partition else [])
+
+    def test_module(self):
+        self.assertRegex(self.submit("--module", "package.train"), r"(?m)^exec .* --module package\.train$")
+        self.assertNotIn("--module", self.submit("train.py"))
+
+
+class Setup(support.TestCase):
+    def test_on(self):
+        for engine, begins in (("local", r"\S*python3? -m venv \S+\n"), ("slurm", "#!/bin/bash\n")):
+            with self.subTest(engine):
+                done = self.toprun("setup", "--on", engine, "--dry-run", "--venv", "v", "numpy", cwd=self.folder())
+                self.assert_ok(done)
+                self.assertRegex(done.out, f"^{begins}")
+
+
+class Doctor(support.TestCase):
+    def test_hostfile(self):
+        here = self.folder()
+        (here / "hosts").write_text("h1\nh2\n")
+        (here / "ssh").write_text("#!/bin/sh\necho no route to that host >&2\nexit 255\n")
+        (here / "ssh").chmod(0o755)
+        done = self.toprun("doctor", "--hostfile", here / "hosts", env={"TOPRUN_SSH": str(here / "ssh")})
+        self.assertEqual(done.code, 4, done)
+        self.assertIn("no agent on h[1-2]: no route to that host", done.err)
+
+
 class Words(support.TestCase):
     def test_version(self):
         plain, verbose, bill = (self.toprun("version", *words).out for words in ([], ["-v"], ["--sbom"]))
@@ -99,7 +145,9 @@ class Words(support.TestCase):
         """… has nothing but what a shell may read."""
         for words in ([], ["--shell"]):
             with self.subTest(words):
-                done = self.toprun("net", "env", "--root", self.folder(), *words)
+                root = self.folder()
+                (root / "sys").mkdir()
+                done = self.toprun("net", "env", "--root", root, *words)
                 self.assert_ok(done)
                 others = [line for line in done.out.splitlines() if not re.match(r"export [A-Z_]+=", line)]
                 self.assertEqual(bool(others), not words, done)
@@ -114,6 +162,11 @@ HELLO = struct.pack("<BI", 0, 0x3C85F7CE)  # the protocol of PyTorch's TCPStore
 
 def setting(key, value):
     return b"\1" + text(key) + text(value)
+
+
+def asking_for(count):
+    """Whether these keys are there."""
+    return b"\5" + struct.pack("<Q", count) + b"".join(text(bytes([65 + i])) for i in range(count))
 
 
 class Store(support.TestCase):
@@ -143,6 +196,7 @@ class Store(support.TestCase):
                 (["--max-key", 10], setting(b"k" * 100, b"v"), 1),
                 (["--max-value", 10], setting(b"k", b"v" * 100), 1),
                 (["--max-request", 50], setting(b"k", b"v" * 100), 1),
+                (["--max-keys-per-request", 2], asking_for(3), 1),
                 (["--max-connections", 1], b"", 2)):
             with self.subTest(options):
                 self.assertTrue(self.serves(request=request, clients=clients))

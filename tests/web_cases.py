@@ -7,7 +7,8 @@ import browser
 import support
 import web_pictures
 
-SHOWN = "typeof model !== 'undefined' && model.ranks > 0 && model.figures.ranks.state && picture.drawMs > 0"
+SHOWN = ("typeof model !== 'undefined' && model.ranks > 0 && model.figures.ranks.state && picture.drawMs > 0"
+         " && !picture.isAsked")
 
 
 class Case(support.TestCase):

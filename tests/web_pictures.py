@@ -20,6 +20,8 @@ def player_program():
         raise AssertionError(f"{path} is not built: cmake --build {path.parent.parent} --target web_player")
     return str(path)
 
+MOST_RANKS_WITH_LINES = 4_096
+
 
 class Picture:
     """A job of so many nodes with eight ranks each, whose figures follow a seed."""
@@ -29,6 +31,7 @@ class Picture:
         self.dice = random.Random(seed)
         self.state = ["r"] * self.ranks
         self.tick = 0
+        self.lines = None  # the last ones by rank, or as a training prints them
         self.job = {
             "name": name, "id": "4711", "root": self.name(0), "pid": 77, "stage": "running",
             "started": "2026-11-25T08:00:00.000Z", "now": "2026-11-25T08:12:34.000Z",
@@ -60,6 +63,14 @@ class Picture:
                 "nproc": [RANKS_PER_NODE] * self.nodes,
                 "logs": [f"/scratch/logs/4711/{self.name(i)}" for i in range(self.nodes)]}
 
+    def last_lines(self):
+        """Of many ranks the newest one of each node, as agents tell it."""
+        if self.lines is not None:
+            return [self.lines.get(i) for i in range(self.ranks)]
+        speaks = RANKS_PER_NODE if self.ranks > MOST_RANKS_WITH_LINES else 1
+        return [None if i % speaks else f"step {self.tick * 10} loss {2.5 / (self.tick + 1):.4f} lr 0.0003 rank {i}"
+                for i in range(self.ranks)]
+
     def figures(self):
         self.tick += 1
         wave = [0.5 + 0.5 * math.sin(self.tick / 3 + i / NODES_PER_RACK) for i in range(self.nodes)]
@@ -78,6 +89,7 @@ class Picture:
                 "ranks": {"state": "".join(self.state),
                           "cpu": [round(1.5 * at(i), 2) if on else None for i, on in enumerate(live)],
                           "memory": [int(8_000 + 3_000 * at(i)) if on else None for i, on in enumerate(live)],
+                          "line": self.last_lines(),
                           "output_age": [round(30 * at(i) ** 3, 1) for i in range(self.ranks)],
                           "gpu": [int(60 + 40 * wave[i // RANKS_PER_NODE] * at(i)) if on else None
                                   for i, on in enumerate(live)],

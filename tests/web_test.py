@@ -106,6 +106,54 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("name"), "pretrain.py")
         self.assertTrue(page.run("document.title").startswith("pretrain.py: running"))
 
+    def test_an_engines_name_is_not_the_title(self):
+        picture = web_pictures.Picture(8, name="slurm.day.36.0")
+        picture.job["program"] = "/home/me/pretrain.py"
+        self.assertEqual(self.opened(self.player(picture)).text("name"), "pretrain.py")
+
+    def test_the_name_that_its_user_chose_and_the_time_left(self):
+        picture = web_pictures.Picture(8, name="slurm.day.36.0")
+        picture.job.update(title="bigrun", program="/home/me/pretrain.py", limit="2026-11-25T08:14:34.000Z")
+        page = self.opened(self.player(picture))
+        self.assertEqual(page.text("name"), "bigrun")
+        self.assertRegex(page.text("facts"), r"· (2 min 0|1 min \d+) s left ·")
+
+    def test_the_last_line_of_every_rank(self):
+        picture = web_pictures.Picture(8)
+        picture.lines = {5: "step 229 <b>loss</b> 0.5", 9: "step 230 loss 0.4"}
+        player = self.player(picture)
+        page = self.opened(player)
+        ages = page.run("[model.figureOf('output_age', 5), model.figureOf('output_age', 9)]")
+        newest = 5 if ages[0] < ages[1] else 9
+        self.assertEqual(page.text("said"), f"rank {newest}: {picture.lines[newest]}")
+        page.run("choose(9)")
+        self.assertIn("Last line" + "step 230 loss 0.4", page.text("details-list"))
+        page.run("document.getElementById('table').open = true")
+        page.until("document.getElementById('table-body').textContent.includes('rank 5: step 229')")
+        self.assert_clean(page, player)
+
+    def test_a_state_is_found_by_any_form_of_its_word(self):
+        picture = web_pictures.Picture(8)
+        picture.hang([13])
+        picture.state[60] = "f"
+        page = self.opened(self.player(picture))
+        for words, found in (("hang", "1 node"), ("hangs", "1 node"), ("in a hang", "1 node"), ("failure", "1 node"),
+                             ("run", "8 nodes"), ("lost", "nothing found")):
+            page.run(f"document.getElementById('search').value = '{words}'; search()")
+            self.assertEqual(page.text("found"), found, words)
+
+    def test_nothing_black_before_the_first_drawing(self):
+        page = self.opened(self.player(web_pictures.Picture(1)))
+        pixel = page.run("(() => { picture.canvas.width = 99; "
+                         "return Array.from(picture.context.getImageData(9, 9, 1, 1).data).join(); })()")
+        self.assertEqual(pixel, "0,0,0,0", "what is behind it shows")
+
+    def test_a_small_job_fills_the_picture(self):
+        page = self.opened(self.player(web_pictures.Picture(1)))
+        share = page.run("Math.max(picture.layout.width * picture.scale / picture.canvas.width, "
+                         "picture.layout.height * picture.scale / picture.canvas.height)")
+        self.assertGreater(share, 0.6)
+
     def test_a_hang_and_a_launch(self):
         picture = web_pictures.Picture(8)
         picture.hang([13])
@@ -276,7 +324,7 @@ class Chromium(web_cases.Windows):
         job.update(id=texts[3], root=texts[4], stage=texts[5], missing=texts, missing_count=len(texts))
         job["hang"].update(what=texts[6], groups=[{"ranks": text, "count": 1, "place": text, "doing": text} for text in texts])
         job["awaited"] = {"phase": texts[7], "came": 1, "of": 3, "rank": 1, "node": texts[8]}
-        job["slowest"] = {"import": {"node": texts[9], "rank": 3, "ms": 10, "median_ms": 5, "counted": 9}}
+        job["slowest"] = {"import": {"node": texts[9], "rank": 3, "ms": 10_000, "median_ms": 5, "counted": 9}}
         nodes["name"] = texts
         nodes["location"] = [f"/{text}/rack/{text}" for text in texts]
         nodes["logs"] = texts
@@ -358,7 +406,9 @@ class Report(web_cases.Windows):
         finished = self.toprun("--nproc-per-node", 2, "--report", folder / "report.json", *options, folder / "job.py",
                                env=support.without_torch())
         page = folder / "page.html"
-        self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", page))
+        written = self.toprun("report", folder / "report.json", "--html", "-o", page)
+        self.assert_ok(written)
+        self.assertEqual(written.err, f"toprun: wrote {page}\n")
         return finished, page
 
     def shown(self, page_file):
@@ -378,14 +428,68 @@ class Report(web_cases.Windows):
         self.assertIn("the disk is full", page.text("alert-text") + page.text("alert-output"))
         self.assertIn("1 failed", page.text("legend"))
         self.assertIn("2 ranks on 1 node", page.text("facts"))
+        self.assertEqual(page.text("name"), "job.py", "toprun made its id up")
         self.assertEqual(page.complaints(), [])
         self.assertEqual([url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))], [])
 
+    def test_a_rank_that_ended_early_has_not_failed(self):
+        folder = self.folder()
+        node = {"name": "n0", "group_rank": 0, "first_rank": 0, "nproc": 3, "location": "", "logs": ""}
+        cause = {"kind": "ended_early", "what": "rank 1 on n0 had ended with 0", "rank": 1, "node": "n0", "message": ""}
+        order = {"name": "topology", "why": "known", "ring": [
+            {"level": "spine", "ordered": 0, "given": 0, "minimum": 0},
+            {"level": "leaf", "ordered": 2, "given": 4, "minimum": 2}]}
+        attempt = {"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {},
+                   "nodes": [node], "hang": None, "cause": cause, "order": order}
+        (folder / "report.json").write_text(json.dumps(
+            {"schema": "toprun.report/1", "job": "uneven", "root": {"host": "n0", "pid": 1}, "exit_code": 1,
+             "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 0,
+             "attempts": [attempt]}))
+        self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", folder / "page.html"))
+        page = self.shown(folder / "page.html")
+        self.assertEqual(page.text("legend"), "2 stopped" + "1 ended early")
+        self.assertEqual(page.run("model.troubled()"), [1])
+        self.assertNotIn("spine", page.text("order-list"), "a level with nothing to say")
+        self.assertIn("2 neighbours in another leaf", page.text("order-list"))
+
+    def test_a_job_that_somebody_ended_has_not_failed(self):
+        """The page has the words of `status`, which the job's story and not its report has."""
+        folder, no_engine = self.folder(), {"PATH": "/nowhere"}
+        node = {"name": "n0", "group_rank": 0, "first_rank": 0, "nproc": 1, "location": "", "logs": ""}
+        for id, cancelled, cause, title in (
+                ("999991", True, "interrupted", r"cancelled by alice at (\S+ )?\d\d:38:50"),
+                ("999992", True, "signal", r"cancelled by alice at (\S+ )?\d\d:38:50"),
+                ("999993", False, "interrupted", "interrupted by SIGTERM, exit code 143")):
+            attempt = {"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {},
+                       "nodes": [node], "hang": None,
+                       "cause": {"kind": cause, "what": cause, "rank": None, "node": None, "message": "ended by signal 15"}}
+            (folder / "logs" / id).mkdir(parents=True)
+            (folder / "logs" / id / "report.json").write_text(json.dumps(
+                {"schema": "toprun.report/1", "job": "train", "root": {"host": "n0", "pid": 1}, "exit_code": 143,
+                 "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": "2026-11-28T05:39:00Z",
+                 "restarts": 0, "attempts": [attempt]}))
+            if cancelled:
+                (folder / "logs" / id / "story.jsonl").write_text(
+                    '{"act":"cancelled","by":"alice","at":"2026-11-28T05:38:50Z"}\n')
+            told = self.toprun("report", id, cwd=folder, env=no_engine)
+            self.assert_ok(told)
+            self.assertRegex(json.loads(told.out)["told"], rf"\A{title}\Z")
+            self.assertEqual(json.loads(told.out)["state"], "cancelled" if cancelled else None)
+            self.assert_ok(self.toprun("report", id, "--html", "-o", folder / f"{id}.html", cwd=folder, env=no_engine))
+            page = self.shown(folder / f"{id}.html")
+            self.assertRegex(page.text("alert-title"), rf"\A{title}\Z")
+            self.assertEqual(page.text("stage"), "ended with exit code 143")
+            self.assertEqual(page.run("[document.getElementById('alert').hidden, "
+                                      "document.getElementById('alert').dataset.kind, "
+                                      "document.getElementById('stage').dataset.kind]"), [False, "stopped", "stopped"])
+            self.assertEqual(page.complaints(), [])
+
     def test_a_success(self):
-        finished, file = self.report("")
+        finished, file = self.report("", "--rdzv-id", "bigrun")
         self.assert_ok(finished)
         page = self.shown(file)
         self.assertEqual(page.text("stage"), "ended, all well")
+        self.assertEqual(page.text("name"), "bigrun")
         self.assertTrue(page.run("document.getElementById('alert').hidden"))
         self.assertEqual(page.text("legend"), "2 done")
         self.assertEqual(page.complaints(), [])
@@ -413,10 +517,34 @@ class Report(web_cases.Windows):
             self.assertEqual(page.complaints(), [], text)
             page.close()
 
+    def test_of_a_job_that_hangs_it_says_so_as_of_its_time(self):
+        hang = {"noticed": "2026-11-28T05:39:30Z", "over": None, "after_ms": 15000, "alarm": None,
+                "what": "rank 2 on n2 sleeps at hang.py:16", "suspects": [], "groups": [], "evidence": None, "unseen": None}
+        attempt = {"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": None, "phases_ms": {}, "nodes": [],
+                   "hang": hang, "cause": None}
+        report = {"schema": "toprun.report/1", "job": "hang", "root": {"host": "n0", "pid": 1}, "exit_code": None,
+                  "started": "2026-11-28T05:38:00Z", "ended": None, "updated": "2026-11-28T05:39:40Z", "restarts": 0,
+                  "attempts": [attempt]}
+        folder = self.folder()
+        for over, begins, stage in ((None, "No rank has made progress for 15 s: rank 2", "running, hangs"),
+                                    ("2026-11-28T05:39:35Z", "The ranks go on. For 15 s none had made", "running")):
+            hang["over"] = over
+            (folder / "report.json").write_text(json.dumps(report))
+            self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", folder / "page.html"))
+            page = self.browser.page()
+            page.open((folder / "page.html").as_uri())
+            page.until("document.getElementById('link')?.textContent === 'report of the job'")
+            self.assertTrue(page.text("hang-what").startswith(begins), page.text("hang-what"))
+            self.assertEqual(page.text("stage"), stage)
+            self.assertRegex(page.text("facts"), r"for 1 min 40 s .* as of \d\d:39:40")
+
     def test_what_is_no_report(self):
         folder = self.folder()
-        (folder / "x.json").write_text("{}")
+        for name, text in (("x", "{}"), ("empty", ""), ("cut", '{"schema": "toprun.rep')):
+            (folder / f"{name}.json").write_text(text)
         for name, code, why in (("x.json", 1, f"cannot read the report {folder}/x.json: its schema is not toprun.report/1"),
+                                ("empty.json", 1, f"cannot read the report {folder}/empty.json: it is empty"),
+                                ("cut.json", 1, f"cannot read the report {folder}/cut.json: it is not JSON, or not all .*"),
                                 ("none.json", 2, f"job id {folder}/none.json: there is no such file, .*")):
             with self.subTest(name):
                 finished = self.toprun("report", folder / name, "--html")

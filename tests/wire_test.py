@@ -8,10 +8,10 @@ import threading
 import unittest
 
 import support
+from stranger import HEADER_BYTES, receive, receive_line
 
 TOPRUN = support.TOPRUN
 SECRET = {"TOPRUN_SECRET": "0123456789abcdef0123456789abcdef"}
-HEADER_BYTES = 24  # of libsodium's secretstream
 HIDDEN = "confidential-argument-of-the-ranks"
 
 
@@ -24,28 +24,19 @@ class Direction(threading.Thread):
         self.source, self.sink, self.lines, self.meddle, self.seen = source, sink, lines, meddle, seen
         self.start()
 
-    def read(self, count):
-        data = b""
-        while len(data) < count:
-            part = self.source.recv(count - len(data))
-            if not part:
-                raise EOFError
-            data += part
+    def received(self, data):
         self.seen.extend(data)
         return data
 
     def run(self):
         try:
             for _ in range(self.lines):
-                line = b""
-                while not line.endswith(b"\n"):
-                    line += self.read(1)
-                self.sink.sendall(line)
-            self.sink.sendall(self.read(HEADER_BYTES))
+                self.sink.sendall(self.received(receive_line(self.source)))
+            self.sink.sendall(self.received(receive(self.source, HEADER_BYTES)))
             number = 0
             while True:
-                length = self.read(4)
-                frame = length + self.read(struct.unpack("<I", length)[0])
+                length = receive(self.source, 4)
+                frame = self.received(length + receive(self.source, struct.unpack("<I", length)[0]))
                 for one in self.meddle(number, frame):
                     self.sink.sendall(one)
                 number += 1

@@ -3,7 +3,7 @@
 //
 // FAKE_NCCL_VERSION (22703), FAKE_NCCL_INIT_ERROR and FAKE_NCCL_ASYNC_ERROR (codes) and
 // FAKE_NCCL_WRONG change what it does; FAKE_NCCL_OTHER_RANK (a RANK) limits them to one rank. Its
-// files are in FAKE_NCCL_DIR.
+// files are in FAKE_NCCL_DIR; rank 0 adds a byte to `all_reduces` there for each that it is given.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -46,6 +46,13 @@ struct Board {
   std::atomic<int> arrived[2];
   std::atomic<int> turn;
 };
+
+void count_all_reduce() {
+  const std::string path = std::string(std::getenv("FAKE_NCCL_DIR")) + "/all_reduces";
+  std::FILE* const file = std::fopen(path.c_str(), "a");
+  std::fputc('.', file);
+  std::fclose(file);
+}
 
 struct Message {
   bool is_sent;
@@ -249,6 +256,7 @@ const char* ncclGetLastError(Comm* /*comm*/) {
 
 int ncclAllReduce(const void* send, void* receive, std::size_t count, int type, int op, Comm* comm,
                   void* /*stream*/) {
+  if (comm->rank == 0) count_all_reduce();
   const int code = exchange(comm, send, count * bytes_of(type),
                             [&] { return reduce_any(*comm, receive, 0, count, type, op); });
   if (comm->is_slow) usleep(5000);

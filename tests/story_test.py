@@ -1,0 +1,258 @@
+# ctest: TIMEOUT 300 LABELS cluster
+"""A job's story on a real Slurm: who cancelled it, that it hung, its requeues and each run's end, in the
+same words by every verb, while Slurm knows the job and when it has forgotten it."""
+
+import getpass
+import json
+import os
+import re
+import shutil
+import unittest
+
+import submitting
+import support
+
+TOPRUN = support.TOPRUN
+FORGOTTEN = "999999"  # an id that this Slurm never gave
+CLOCK = r"\d\d:\d\d:\d\d"
+UNTIL_GO = "until test -e go; do sleep 0.1; done"
+
+
+class Story(submitting.SubmitCase):
+    UP = ("--hosts", "2", "--slurm")
+
+    def toprun(self, *words, **options):
+        return self.login(TOPRUN, *words, **options)
+
+    def told(self, *words, **options):
+        finished = self.toprun(*words, **options)
+        self.assert_ok(finished)
+        return finished.out + finished.err
+
+    def report(self, folder, id):
+        path = folder / "logs" / id / "report.json"
+        return json.loads(path.read_text()) if path.exists() else {"attempts": [], "exit_code": None}
+
+    def wait_for_ranks(self, folder, id):
+        self.wait_for_job(id, lambda: (attempts := self.report(folder, id)["attempts"]) and
+                          attempts[-1]["phases_ms"]["spawn"] is not None, "its ranks run", 30)
+
+    def forget(self, folder, id):
+        """The files of a job that Slurm does not know."""
+        logs = folder / "logs"
+        shutil.copytree(logs / id, logs / FORGOTTEN)
+        for path in logs.glob(f"*.{id}.out"):
+            shutil.copy(path, logs / path.name.replace(f".{id}.", f".{FORGOTTEN}."))
+
+    def recent(self, folder, id):
+        """CODE and HOW of a row of jobs --recent, and its name."""
+        table = self.told("jobs", "--recent", cwd=folder)
+        row = re.search(rf"(?m)^ *{id}  +(\S+)  +\S+(?: {CLOCK})? +(\S+)  (.*)$", table)
+        self.assertTrue(row, table)
+        return row.groups()
+
+    def assert_same_story(self, folder, id, name, code, how):
+        """What every verb says, now and when Slurm has forgotten it."""
+        self.forget(folder, id)
+        for known in (id, FORGOTTEN):
+            with self.subTest(id=known):
+                row = self.recent(folder, known)
+                self.assertEqual(row[:2], (name, str(code)))
+                self.assertRegex(row[2], rf"^{how}$")
+                followed = self.toprun("logs", "-f", known, cwd=folder)
+                self.assertEqual(followed.code, code, followed)
+                self.assertRegex(followed.err, rf"(?m)^toprun: job {known}( \({name}\))?: {how}"
+                                               r"($|, 20\d\d-.* \(from its files; Slurm has forgotten it\)$)")
+        self.assertRegex(self.told("eta", id, cwd=folder), rf"\Ajob {id} \({name}\): {how}")
+        self.assertRegex(self.told("eta", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \({name}\): {how}")
+        refused = self.toprun("cancel", FORGOTTEN, cwd=folder)
+        self.assertEqual(refused.code, 1, refused)
+        self.assertRegex(refused.err, rf"\Atoprun: job {FORGOTTEN} \({name}\): {how}")
+        state = self.told("status", id, cwd=folder)
+        self.assertRegex(state.replace("CANCELLED", "cancelled").replace("FAILED", "failed"), rf"(?m)^  state      ([A-Z]+: )?{how}$")
+        self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
+                         rf"\Ajob {FORGOTTEN} \({name}\): {how}, 20\d\d-.* → .* "
+                         r"\(from its files; Slurm has forgotten it\)\n")
+
+    def test_who_cancelled_a_job_that_hung(self):
+        folder = self.folder()
+        script = folder / "hang.py"
+        script.write_text("import os, socket, time\n"
+                          "def rests():\n    time.sleep(1000)\n"
+                          "import torch.distributed as d\nd.init_process_group('gloo')\n"
+                          "d.barrier() if d.get_rank() else rests()\n")
+        id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "look", "--hang-timeout", "3", script,
+                            cwd=folder, env={"PYTHON_EXEC": support.python()})
+        self.wait_for_job(id, lambda: (attempts := self.report(folder, id)["attempts"]) and attempts[-1]["hang"],
+                          "it hangs", 60)
+        hang = r"since " + CLOCK + r": rank 0 on n0 sleeps at hang\.py:3 in rests, and 1 rank waits for it"
+        self.assertRegex(self.told("status", id, cwd=folder), rf"(?m)^  state      RUNNING: hangs {hang}$")
+        self.told("cancel", id, cwd=folder)
+        self.wait_for_job(id, lambda: self.report(folder, id)["exit_code"], "the end of its run", 30)
+        self.wait_for_state(id, "CANCELLED")
+        self.assert_same_story(folder, id, "look", 143,
+                               rf"cancelled by {getpass.getuser()} at {CLOCK}, it had hung {hang}")
+
+    def test_cancelled_by_slurms_own_command(self):
+        """Slurm knows that, but not who; when it has forgotten it, the run's signal is all that is known."""
+        folder = self.folder()
+        id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "other", "--no-python", "sleep", "100",
+                            cwd=folder)
+        self.wait_for_ranks(folder, id)
+        self.assert_ok(self.login("scancel", id))
+        self.wait_for_job(id, lambda: self.report(folder, id)["exit_code"], "the end of its run", 30)
+        self.wait_for_state(id, "CANCELLED")
+        self.forget(folder, id)
+        name, code, how = self.recent(folder, id)
+        self.assertEqual((name, code), ("other", "143"))
+        self.assertRegex(how, "^cancelled by a user or an administrator")
+        self.assertNotIn("interrupted", how)
+        # scancel signals the ranks as well: one that ends before toprun has its own signal is the cause.
+        end = (r"(interrupted by SIGTERM, exit code 143|"
+               r"failed, exit code 143: rank 0 on n\d was killed by SIGTERM \(terminated\))")
+        name, code, how = self.recent(folder, FORGOTTEN)
+        self.assertEqual((name, code), ("other", "143"))
+        self.assertRegex(how, rf"\A{end}\Z")
+        self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\): {end}, 20\d\d-")
+        self.assertRegex(self.toprun("logs", "-f", FORGOTTEN, cwd=folder).err, end)
+
+    def test_what_failed_by_itself(self):
+        folder = self.folder()
+        id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "bad", "--no-python", "sh", "-c", "exit 3",
+                            cwd=folder)
+        self.wait_for_state(id, "FAILED")
+        refused = self.toprun("cancel", id, cwd=folder)
+        self.assertEqual(refused.code, 1, refused)
+        self.assertIn("has already ended: failed, exit code 3: rank 0", refused.err)
+        self.assert_same_story(folder, id, "bad", 3,
+                               r"failed, exit code 3: rank 0 on n\d ended with exit code 3")
+
+    def test_cancelled_while_it_waited(self):
+        folder = self.folder()
+        id = self.submitted("-N", "1", "-J", "never", "--slurm-arg=--hold", "--no-python", "true", cwd=folder)
+        self.assertRegex(self.told("logs", id, cwd=folder),
+                         rf"job {id} has printed nothing yet: waiting; it will be in .*/logs/never\.{id}\.out")
+        self.told("cancel", id, cwd=folder)
+        self.forget(folder, id)
+        how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"
+        for known in (id, FORGOTTEN):
+            name, code, said = self.recent(folder, known)
+            self.assertEqual((name, code), ("never", "143"))
+            self.assertRegex(said, rf"^{how}$")
+            self.assertRegex(self.told("logs", known, cwd=folder),
+                             rf"job {known} has printed nothing: {how}; its folder is .*/logs/{known}\n")
+
+    def test_a_requeue_is_told_from_a_preemption_and_each_run_keeps_its_end(self):
+        folder = self.folder()
+        id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "again", "--no-python", "sh", "-c", UNTIL_GO,
+                            cwd=folder)
+        self.wait_for_ranks(folder, id)
+        self.assert_ok(self.login("scontrol", "requeue", id))
+        self.wait_for_job(id, lambda: self.report(folder, id)["exit_code"] == 75, "the end of its first run", 30)
+        self.wait_for_state(id, "PENDING")
+        self.assertRegex(self.told("status", id, cwd=folder),
+                         rf"(?m)^  state      PENDING: waiting, requeued at {CLOCK}$")
+        self.assertNotIn("again", self.told("jobs", "--recent", cwd=folder))
+        (folder / "go").touch()
+        self.start_again(id)
+        self.wait_for_state(id, "COMPLETED", limit=60)
+        told = self.told("status", id, cwd=folder)
+        self.assertRegex(told, rf"(?m)^  ran before 20\d\d-\S+ {CLOCK} → {CLOCK}, exit code 75: requeued: "
+                               "Slurm requeued the job$")
+        self.assert_same_story(folder, id, "again", 0, "ended with exit code 0")
+
+
+class List(submitting.SubmitCase):
+    UP = ("--hosts", "2", "--slurm")
+
+    def row(self, folder, id, **options):
+        """STATUS of the job."""
+        table = self.login(TOPRUN, "jobs", cwd=folder, **options).out
+        found = re.search(rf"(?m)^ *{id} .*  n\S+ +(.*?) *$", table)
+        return found[1] if found else table
+
+    def test_what_a_job_says_and_that_it_starts_again(self):
+        folder = self.folder()
+        id = self.submitted("-N", "2", "--nproc-per-node", "1", "--max-restarts", "2", "-J", "train", "--no-python",
+                            "sh", "-c", "[ $RANK = 0 ] && printf 'step 1\\nstep 230 loss \\033[1m0.0043\\n'; "
+                            f"{UNTIL_GO}; [ $TOPRUN_ATTEMPT = 1 ] || exit 1; "
+                            "until test -e end; do sleep 0.1; done", cwd=folder)
+        self.wait_for_job(id, lambda: self.row(folder, id) == "step 230 loss 0.0043", "its last line", 30)
+        job = json.loads(self.login(TOPRUN, "jobs", "--json", cwd="/").out)["jobs"][0]
+        self.assertEqual((job["id"], job["told"], job["last_line"]), (id, "running", "step 230 loss 0.0043"))
+        self.assertRegex(self.login(TOPRUN, "status", id).out, r"(?m)^  last line  step 230 loss 0\.0043$")
+        (folder / "go").touch()
+        self.wait_for_job(id, lambda: self.row(folder, id) == "running, restart 1 of 2: step 230 loss 0.0043",
+                          "it starts again", 30)
+        (folder / "end").touch()
+        self.wait_for_state(id, "COMPLETED")
+
+    def test_without_an_id_the_latest_of_this_folder(self):
+        folder, other = self.folder(), self.folder()
+        ids = [self.submitted("-N", "1", "--nproc-per-node", "1", "--no-python", "echo", f"I am {where.name}", cwd=where)
+               for where in (folder, folder, other)]
+        for id in ids:
+            self.wait_for_state(id, "COMPLETED")
+        for where, id in (folder, ids[1]), (other, ids[2]):
+            for words in ["status"], ["logs"], ["logs", "-f"]:
+                with self.subTest(words=words, id=id):
+                    finished = self.login(TOPRUN, *words, cwd=where)
+                    self.assert_ok(finished)
+                    self.assertIn(f"toprun: job {id}, your latest in this folder\n", finished.err)
+                    self.assertIn(f"job {id} " if words == ["status"] else f"I am {where.name}\n", finished.out)
+        with self.subTest("an earlier job of another cluster, whose numbers are higher"):
+            (folder / f"logs/{ids[1]}").rename(folder / "logs/99999")
+            finished = self.login(TOPRUN, "status", cwd=folder)
+            self.assertIn("toprun: job 99999, your latest in this folder\n", finished.err)
+            last = self.submitted("-N", "1", "--nproc-per-node", "1", "--no-python", "true", cwd=folder)
+            self.wait_for_state(last, "COMPLETED")
+            finished = self.login(TOPRUN, "status", cwd=folder)
+            self.assertIn(f"toprun: job {last}, your latest in this folder\n", finished.err)
+        nothing = self.login(TOPRUN, "status", cwd=self.folder())
+        self.assertEqual(nothing.code, 1, nothing)
+        self.assert_one_line(nothing, "no job of yours was submitted from this folder.*; give the job's id.*")
+
+
+class OfMpi(submitting.SubmitCase):
+    UP = ("--hosts", "2", "--slurm")
+
+    @classmethod
+    def setUpClass(cls):
+        support.needs_program("mpirun")
+        super().setUpClass()
+
+    def test_a_job_of_mpirun_tells_its_end(self):
+        folder = self.folder()
+        id = self.submitted("-N", "2", "-J", "mpi", "--launcher", "mpirun", "--ranks-per-node", "1", "--no-python",
+                            "sh", "-c", f"{UNTIL_GO}; exit 4", cwd=folder)
+        path = folder / "logs" / id / "report.json"
+        self.wait_for_job(id, path.exists, "its report", 30)
+        told = self.login(TOPRUN, "status", id, cwd=folder).out
+        self.assertRegex(told, r"(?m)^  toprun     attempt 0: its ranks run; 2 ranks on 2 nodes$")
+        self.assertNotIn("phases", told)
+        (folder / "go").touch()
+        self.wait_for_job(id, lambda: json.loads(path.read_text())["exit_code"], "its end", 40)
+        self.wait_for_state(id, "FAILED")
+        how = "failed, exit code 4(: rank [01] on n[01] ended with exit code 4)?"  # Open MPI 4.1.4 names it at times
+        os.rename(path.parent, folder / "logs" / FORGOTTEN)
+        self.assertRegex(self.login(TOPRUN, "jobs", "--recent", cwd=folder).out,
+                         rf"(?m)^ *{FORGOTTEN}  mpi  .* 4  {how}$")
+        self.assertRegex(self.login(TOPRUN, "status", FORGOTTEN, cwd=folder).out,
+                         rf"\Ajob {FORGOTTEN} \(mpi\): {how}, 20\d\d-.* → ")
+
+    def test_a_job_of_mpirun_tells_the_exception_that_it_ended_with(self):
+        folder = self.folder()
+        (folder / "train.py").write_text("import os\nprint(os.environ['RANK'])\n")
+        id = self.submitted("-N", "2", "-J", "mpi", "--launcher", "mpirun", "--ranks-per-node", "1", "train.py",
+                            cwd=folder)
+        self.wait_for_state(id, "FAILED")
+        how = ("exit code 1: (rank [01] on n[01]|the job) ended with exit code 1: KeyError: 'RANK'; --launcher "
+               "mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave it out, or use --via mpirun")
+        log = (folder / "logs" / f"mpi.{id}.out").read_text()
+        self.assertRegex(self.login(TOPRUN, "jobs", "--recent", cwd=folder).out,
+                         rf"(?m)^ *{id}  mpi  .* 1  failed, {how}$", log)
+        self.assertRegex(self.login(TOPRUN, "status", id, cwd=folder).out, rf"(?m)^  state +FAILED, {how}$")
+
+
+if __name__ == "__main__":
+    unittest.main()
