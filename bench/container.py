@@ -9,7 +9,6 @@ runc and a built toprun (TOPRUN, else build/release/toprun). See README.md.
 
 import argparse
 import json
-import os
 import pathlib
 import shlex
 import statistics

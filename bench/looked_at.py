@@ -3,7 +3,7 @@
 
     make bench-looked-at      or: python3 bench/looked_at.py [--seconds 60] [--ranks 8,64]
 
-TOPRUN names the binary (build/release/toprun). Jobs of Pythons that sleep, with and without --hang-timeout; nobody looks,
+TOPRUN names the binary (build/release/toprun). Jobs of Pythons that print a line a second, with and without --hang-timeout; nobody looks,
 or somebody asks for the picture once a second, follows the pictures as top does, asks for the metrics every 15 s, or
 follows the page's events. The agent is the root's, so it measures its ranks and writes the picture too. CPU is that of
 the agent and its keeper over so many seconds by /proc/PID/stat, without the GPUs' driver, whose stand-in answers at
@@ -30,13 +30,15 @@ RANKS_OF_A_NODE = 8
 MOST_GROWTH_MIB = 2
 MOST_LATE_GROWTH_MIB = 0.25
 START_LIMIT_S = 60
-HANG_TIMEOUT_S = 600       # the ranks sleep: a shorter one would end in a hang
+HANG_TIMEOUT_S = 600       # the ranks do nothing else: a shorter one would end in a hang
 TOKEN = "looked-at-looked-at-looked-at"
 SCRAPE_INTERVAL_S = 15
 RANK = """\
 import os, pathlib, time
 (pathlib.Path(__file__).parent / f"ready{os.environ['RANK']}").touch()
-time.sleep(100_000)
+for step in range(100_000):
+    print(f"step {step} loss {2.5 / (step + 1):.4f} lr 0.0003 tokens/s 18231", flush=True)
+    time.sleep(1)
 """
 DRIVER = "#!/bin/sh\ni=0; while [ $i -lt 8 ]; do echo \"GPU-$i, 5$i, 70000, 81559\"; i=$((i+1)); done\n"
 
