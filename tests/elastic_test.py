@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import time
 import unittest
 
@@ -186,6 +187,23 @@ class Nodes(Elastic):
         runs.append(self.agent("2:3"))
         self.expect(1, world_size=2, restarts=0)
         self.end(*runs)
+
+    def test_status_says_who_is_here_while_nodes_are_gathered(self):
+        root = self.root_agent("3:4")
+        host = socket.gethostname()
+        one = self.shows_status(r"\n  here       1 of 3 to 4 nodes: ")
+        self.assertRegex(one, rf"\n  here       1 of 3 to 4 nodes: {host}\n"
+                              r"  waits for  2 more, until [-0-9]+ [:0-9]+; then it ends\n")
+        second = self.agent("3:4")
+        self.shows_status(rf"\n  here       2 of 3 to 4 nodes: {host}\n  waits for  1 more, until ")
+        gathering = self.report()["gathering"]
+        self.assertEqual((gathering["here"], gathering["least"], gathering["most"], gathering["missing"]),
+                         ([host, host], 3, 4, []))
+        third = self.agent("3:4")
+        self.expect(0, world_size=3, restarts=0)
+        self.assertNotIn("of 3 to 4", self.shows_status("its ranks run"))
+        self.assertIsNone(self.report()["gathering"])
+        self.end(root, second, third)
 
     def test_a_frozen_node_is_lost_and_fenced(self):
         runs = [self.root_agent("1:2"), self.agent("1:2")]

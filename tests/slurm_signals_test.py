@@ -3,7 +3,9 @@
 preemptions, whose grace is 5 s there."""
 
 import json
+import os
 import re
+import signal
 import unittest
 
 import support
@@ -57,6 +59,45 @@ with open(f"begun.{restart}.{rank}", "a") as file:
 while restart == "0":
     time.sleep(0.05)
 """
+
+# Does not end by SIGTERM, and so outlives Slurm's KillWait (5 s here).
+STAYS = """\
+import os, pathlib, signal, time
+rank = os.environ["RANK"]
+signal.signal(signal.SIGTERM, lambda number, frame: pathlib.Path(f"told.{rank}").touch())
+pathlib.Path(f"up.{rank}").touch()
+while True:
+    time.sleep(0.05)
+"""
+
+
+# An scontrol that takes its time, and knows no reason.
+SLOW_ANSWER = """\
+#!/bin/sh
+touch "$(dirname "$0")/asked"
+sleep 2
+echo "JobId=7 JobState=RUNNING Restarts=0"
+"""
+
+
+class OnOneHost(support.TestCase):
+    def test_the_engine_s_signal_may_come_long_after_its_ranks_died_of_it(self):
+        """A busy machine holds up what signals a step's processes one by one."""
+        tools, report = self.folder(), self.folder() / "report.json"
+        (tools / "scontrol").write_text(SLOW_ANSWER)
+        (tools / "scontrol").chmod(0o755)
+        environment = {"SLURM_JOB_ID": "7", "PATH": f"{tools}:{os.environ['PATH']}"}
+        for sent, code, kind in (signal.SIGTERM, 143, "interrupted"), (None, 143, "signal"):
+            with self.subTest(sent):
+                run = self.begin(support.TOPRUN, "--standalone", "--nproc-per-node", 2, "--report", report, "--no-python",
+                                 "sh", "-c", "kill -TERM $$", env=environment)
+                support.wait_until(lambda: (tools / "asked").exists(), 20, "Slurm is asked")
+                if sent:
+                    os.kill(run.process.pid, sent)
+                finished = run.wait(30)
+                written = json.loads(report.read_text())
+                self.assertEqual((finished.code, written["attempts"][-1]["cause"]["kind"]), (code, kind), finished)
+                (tools / "asked").unlink()
 
 
 class SignalCase(SubmitCase):
@@ -152,6 +193,24 @@ class Notices(SignalCase):
         self.assertRegex(finished.err.splitlines()[-1],
                          rf"toprun: job {id}: ended by Slurm at its time limit.*: the job reached its "
                          r"time limit of 00:01:00 \(--time\)")
+
+    def test_a_run_that_slurm_kills_within_its_grace_has_told_of_the_signal(self):
+        """Slurm's SIGKILL comes to toprun itself: the report was written before."""
+        folder = self.program(STAYS)
+        id = self.submitted("--nodes", "2", "train.py", cwd=folder)
+        self.wait_for_ranks(folder, 2)
+        self.assert_ok(self.login("scancel", id))
+        self.wait_for_state(id, "CANCELLED")
+        wait_for(lambda: id not in self.login("squeue", "--noheader", "--format", "%i").out.split(), "all are killed")
+        written = self.report(folder, id)
+        interrupted = written["attempts"][-1]["interrupted"]
+        self.assertEqual((interrupted["signal"], interrupted["grace_ms"]), (15, 25_000))
+        # A root agent that slurmstepd kills last, after the ranks, may still have written its end.
+        how = (r"ended with exit code 143" if written["exit_code"] is not None else
+               r"interrupted by SIGTERM at [-0-9]+ [:0-9]+, and its ranks got 25.0 s to end; how they ended cannot be "
+               r"told, because toprun has not written it")
+        self.assertRegex(self.login(TOPRUN, "status", id).out,
+                         rf"\n  toprun     attempt 0: {how}; 2 ranks on 2 nodes\n")
 
 
 class Preemption(SignalCase):

@@ -34,6 +34,15 @@ std::optional<int> number_at(const json& object, const char* key) {
   return static_cast<int>(number);
 }
 
+std::vector<std::string> texts_at(const json& object, const char* key) {
+  std::vector<std::string> texts;
+  const json& list = member(object, key);
+  for (const json& one : list.is_array() ? list : json::array()) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
 JobReport::Node node_of(const json& node) {
   return {text_at(node, "name"), number_at(node, "first_rank").value_or(0),
           number_at(node, "nproc").value_or(0), text_at(node, "location"), text_at(node, "logs")};
@@ -101,11 +110,33 @@ std::optional<JobReport::Hang> hang_of(const json& hang) {
   return out;
 }
 
+std::optional<view::Interruption> interruption_of(const json& interrupted) {
+  const auto signal = number_at(interrupted, "signal");
+  const auto at = time_in(text_at(interrupted, "at"));
+  if (!signal || !at) return std::nullopt;
+  const int grace_ms = number_at(interrupted, "grace_ms").value_or(0);
+  return view::Interruption{*signal, *at, std::chrono::milliseconds(grace_ms)};
+}
+
+std::optional<view::Gathering> gathering_of(const json& gathering) {
+  const auto least = number_at(gathering, "least");
+  const auto most = number_at(gathering, "most");
+  const auto ends_at = time_in(text_at(gathering, "ends_at"));
+  if (!least || !most || !ends_at) return std::nullopt;
+  view::Gathering out;
+  out.least = static_cast<std::size_t>(*least);
+  out.most = static_cast<std::size_t>(*most);
+  out.begins_at = time_in(text_at(gathering, "begins_at"));
+  out.ends_at = *ends_at;
+  const auto names = texts_at(gathering, "here");
+  out.here.assign(names.begin(), names.end());
+  out.missing = texts_at(gathering, "missing");
+  return out;
+}
+
 void read_spares(JobReport& report) {
-  const json& spares = member(report.document, "spares");
-  for (const json& name : spares.is_array() ? spares : json::array()) {
-    if (name.is_string()) report.spares.push_back(name.get<std::string>());
-  }
+  const auto spares = texts_at(report.document, "spares");
+  report.spares.assign(spares.begin(), spares.end());
   const json& lost = member(report.document, "lost_spares");
   for (const json& spare : lost.is_array() ? lost : json::array()) {
     report.lost_spares.push_back(
@@ -133,6 +164,7 @@ JobReport::Attempt attempt_of(const json& attempt) {
   const auto slowest = view::slowest_lines(view::spreads_in(member(attempt, "slowest")));
   out.slowest.assign(slowest.begin(), slowest.end());
   out.hang = hang_of(member(attempt, "hang"));
+  out.interrupted = interruption_of(member(attempt, "interrupted"));
   const json& nodes = member(attempt, "nodes");
   if (!nodes.is_array()) return out;
   for (const json& node : nodes) out.nodes.push_back(node_of(node));
@@ -168,6 +200,7 @@ Result<JobReport> parse_report(std::string_view text) {
   report.restarts = number_at(report.document, "restarts");
   report.max_restarts = number_at(report.document, "max_restarts");
   read_spares(report);
+  report.gathering = gathering_of(member(report.document, "gathering"));
   const json& earlier = member(report.document, "earlier");
   if (earlier.is_array()) {
     for (const json& run : earlier) report.earlier.push_back(earlier_of(run));

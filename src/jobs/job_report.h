@@ -45,6 +45,7 @@ struct JobReport {
     Outside awaited;    // which ranks have not come where others have; empty: none
     std::vector<Outside> slowest = {};  // who took longest, in words, phase by phase
     std::optional<Hang> hang = {};
+    std::optional<view::Interruption> interrupted = {};
   };
   // A run before a requeue of the same job.
   struct Earlier {
@@ -67,6 +68,7 @@ struct JobReport {
   std::optional<Outside> grow;
   std::optional<int> restarts, max_restarts;
   std::vector<Outside> spares;  // nodes that waited when it was written
+  std::optional<view::Gathering> gathering;
   std::vector<LostSpare> lost_spares;
   std::vector<Attempt> attempts;
   std::vector<Earlier> earlier;

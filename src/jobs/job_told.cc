@@ -137,6 +137,10 @@ std::string words_of_ended(const KnownJob& known, WallTime beside) {
     text += fmt::format("; {} at {}", known.report->exit_code ? "requeued" : "last heard of",
                         moment_text(*known.report->updated, beside));
   }
+  const JobReport::Attempt* const last = last_attempt(known);
+  if (last != nullptr && last->interrupted && !known.report->exit_code) {
+    text += ", interrupted by " + signal_name(last->interrupted->signal);
+  }
   if (const JobReport::Hang* const hang = hang_at_end(known)) {
     text += ", " + hang_words(*hang, "when it had hung", beside);
   }

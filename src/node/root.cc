@@ -292,6 +292,7 @@ void Root::act(const run::KeepRecord&) {
   view::RunRecord record = show::record_of(session_.job, coordinator_.course());
   record.running_at = std::chrono::system_clock::now();
   record.spares = coordinator_.spares();
+  record.gathering = coordinator_.gathering();
   report_.keep(std::move(record));
 }
 

@@ -546,6 +546,9 @@ void Coordinator::carry_out_orders() {
       interruption_ = {now_.steady + order.grace, now_.steady + ctrl_c_reminder_delay};
     }
     if (interrupt) {
+      // Here, because the engine may kill this process before the grace is over.
+      course_now().interrupted = {order.signal, now_.wall, order.grace};
+      actions_.emplace_back(KeepRecord{});
       send_members(rendezvous::Interrupt{order.signal, order.grace});
     } else {
       send_members(rendezvous::Stop{order.grace});

@@ -31,6 +31,23 @@ bool engine_may_have_ended(const Verdict& verdict) {
          (verdict.exit && verdict.exit->signal == SIGTERM);
 }
 
+// Whether the signal that killed the ranks has now come to an agent too: it was sent to all.
+bool explains(const ToRoot& message, const Verdict& verdict) {
+  const auto* const signalled = std::get_if<Signalled>(&message.what);
+  return signalled != nullptr && verdict.kind == CauseKind::signal && verdict.exit &&
+         verdict.exit->signal == signalled->signal;
+}
+
+void interrupt(Verdict& verdict) {
+  const int signal = verdict.exit->signal;
+  verdict.exit_code = 128 + signal;
+  verdict.kind = CauseKind::interrupted;
+  verdict.message = fmt::format("ended by signal {}", signal);
+  verdict.node.clear();
+  verdict.exit.reset();
+  verdict.told_to_end = true;
+}
+
 }  // namespace
 
 Verdict early(CauseKind kind, const Error& error) {
@@ -166,8 +183,9 @@ void Coordinator::advance() {
 std::optional<SteadyTime> Coordinator::wake_at() const {
   switch (stage_) {
     case Stage::gathering:
-      return std::min(
-          {last_call_.value_or(deadline_), next_report_, choice_due_.value_or(SteadyTime::max())});
+      return std::min({last_call_.value_or(deadline_), next_report_,
+                       choice_due_.value_or(SteadyTime::max()),
+                       gathering_due_.value_or(SteadyTime::max())});
     case Stage::running:
       return wake_while_running();
     case Stage::arranging:
@@ -207,6 +225,7 @@ void Coordinator::happened(const Came& came) {
   if (!came.our_address.empty()) root_address_ = came.our_address;  // the root learns a better one
   roster_.arrived(node, came.address);
   node.linked_at = now_.steady;
+  gathering_changed();
   if (stage_ == Stage::parting) {
     dismiss(node, finish_message_);
     late_agents_ = std::max(0, late_agents_ - 1);
@@ -240,6 +259,11 @@ void Coordinator::happened(Said& said) {
     case Stage::running:
       return on_report_while_running(*node, said.message);
     case Stage::asking:
+      if (explains(said.message, course_now().verdict)) {
+        interrupt(course_now().verdict);
+        copy_verdict();
+      }
+      break;
     case Stage::telling:
     case Stage::parting:
     case Stage::over:
@@ -266,6 +290,7 @@ void Coordinator::happened(const Left& left) {
   if (stage_ == Stage::gathering || stage_ == Stage::pausing) {
     same_members_ = false;
     tell_of_visitor(fmt::format("{} left before the job was complete: {}", host, loss.words));
+    gathering_changed();
     return roster_.forget(left.agent);
   }
   roster_.unseat(*node, NodeState::lost);
@@ -325,6 +350,7 @@ void Coordinator::begin_attempt() {
   roster_.open();
   last_call_.reset();
   choice_due_.reset();
+  gathering_due_.reset();
   deadline_ = now_.steady + settings_.join_timeout;
   next_report_ = now_.steady + report_missing_every;
   stage_ = Stage::gathering;
@@ -352,6 +378,10 @@ void Coordinator::gather() {
                         (last_call_ && now_.steady >= *last_call_);
   if (complete) return arrange();
   if (!last_call_ && now_.steady >= deadline_) return end_early(too_few_joined());
+  if (gathering_due_ && now_.steady >= *gathering_due_) {
+    gathering_due_.reset();
+    actions_.emplace_back(KeepRecord{});
+  }
   if (now_.steady < next_report_) return;
   report_missing();
   next_report_ = now_.steady + report_missing_every;
@@ -374,6 +404,29 @@ void Coordinator::tell_spares() {
   tell_of_visitor(hosts.size() == 1 ? hosts.front() + " waits as a spare"
                                     : fmt::format("{} nodes wait as spares: {}", hosts.size(),
                                                   hosts::short_list(hosts)));
+}
+
+void Coordinator::gathering_changed() {
+  if (stage_ != Stage::gathering || gathering_due_) return;
+  gathering_due_ = now_.steady + gathering_record_after;
+}
+
+std::optional<view::Gathering> Coordinator::gathering() const {
+  if (stage_ != Stage::gathering) return std::nullopt;
+  const auto wall = [this](SteadyTime at) {
+    return now_.wall + std::chrono::duration_cast<WallTime::duration>(at - now_.steady);
+  };
+  view::Gathering gathering;
+  for (const std::string& agent : roster_.members()) {
+    const Node& node = *roster_.find(agent);
+    if (node.is_linked()) gathering.here.push_back(node.join.host);
+  }
+  gathering.missing = roster_.missing(settings_.node_names);
+  gathering.least = static_cast<std::size_t>(roster_.size().least);
+  gathering.most = static_cast<std::size_t>(roster_.size().most);
+  if (last_call_) gathering.begins_at = wall(*last_call_);
+  gathering.ends_at = wall(deadline_);
+  return gathering;
 }
 
 std::vector<Outside> Coordinator::spares() const {

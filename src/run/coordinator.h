@@ -68,6 +68,9 @@ class Coordinator {
   // … that have not joined; empty if it knows no names.
   std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
   const Settings& settings() const { return settings_; }
+  // The nodes that have joined and those that are awaited; unset: an attempt has begun, or none
+  // will.
+  std::optional<view::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
   // An agent's part of the current attempt; null: it has none.
@@ -140,6 +143,7 @@ class Coordinator {
   void on_report_between_attempts(Node& node, const rendezvous::ToRoot& message);
   void end_early(Verdict verdict);
   Verdict too_few_joined() const;
+  void gathering_changed();
   void report_missing();
   std::string who_is_missing() const;
   std::optional<SteadyTime> report_due() const;
@@ -240,6 +244,7 @@ class Coordinator {
   SteadyTime visitors_told_since_{};
   int visitors_told_ = 0;  // lines since then, with those left out
   int late_agents_ = 0;    // agents that may still join, to learn that the run is over
+  std::optional<SteadyTime> gathering_due_;  // a record of the nodes that have come meanwhile
   std::vector<Action> actions_;
 };
 

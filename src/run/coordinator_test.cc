@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 
 #include "run/testing.h"
@@ -36,6 +37,44 @@ TEST(Coordinator, SaysWhenAnElasticJobBegins) {
   elastic.after(10s);
   EXPECT_EQ(elastic.said.back(),
             "2 of 2:3 nodes are here: they begin unless another joins within 20.0 s");
+}
+
+TEST(Coordinator, TheRecordSaysWhoIsHereWhileNodesAreAwaited) {
+  Settings settings = Simple::elastic(3, 4);
+  settings.node_names = {"n0", "n1", "n2", "n3"};
+  Simple run(settings);
+  for (int node : {0, 1}) run.come(node);
+  const int before = run.records;
+  run.after(500ms);
+  EXPECT_EQ(run.records, before) << "more may come at once";
+  run.after(500ms);
+  EXPECT_EQ(run.records, before + 1);
+  const auto gathering = run.coordinator.gathering().value();
+  EXPECT_EQ(gathering.here, (std::vector<Outside>{"n0", "n1"}));
+  EXPECT_EQ(gathering.missing, (std::vector<std::string>{"n2", "n3"}));
+  EXPECT_EQ(gathering.least, 3u);
+  EXPECT_EQ(gathering.most, 4u);
+  EXPECT_FALSE(gathering.begins_at);
+  run.come(2);
+  EXPECT_TRUE(run.coordinator.gathering()->begins_at);
+  run.after(5s);
+  EXPECT_FALSE(run.coordinator.gathering());
+}
+
+// Slurm may kill the root within the grace: its KillWait can be shorter.
+TEST(Coordinator, AnInterruptIsInTheRecordBeforeItsGraceIsOver) {
+  Settings settings = Simple::elastic(2, 2);
+  settings.grace.stop = 28s;
+  Simple run(settings);
+  for (int node : {0, 1}) run.come(node);
+  run.all_start(2);
+  const int before = run.records;
+  run.say(1, rendezvous::Signalled{15});
+  EXPECT_EQ(run.records, before + 1);
+  const auto& interrupted = run.coordinator.course().attempts.back().interrupted;
+  ASSERT_TRUE(interrupted);
+  EXPECT_EQ(interrupted->signal, 15);
+  EXPECT_EQ(interrupted->grace, 28s);
 }
 
 TEST(Coordinator, APodThatIsStartedAgainTakesItsPlace) {
@@ -413,6 +452,27 @@ TEST(Coordinator, RanksOfAnEarlierAttemptDoNotCome) {
   EXPECT_FALSE(course.spreads.join) << "nobody had to join";
   run.say(0, two_ranks(0s));
   EXPECT_TRUE(course.phases.met);
+}
+
+// An engine's signal may come to the agents long after the ranks have died of it.
+TEST(Coordinator, ASignalThatComesWhileTheEngineIsAskedIsTheCauseOfRanksThatItKilled) {
+  for (const auto& [later, kind] :
+       {std::pair(SIGTERM, view::CauseKind::interrupted), {SIGINT, view::CauseKind::signal}}) {
+    Settings settings;
+    settings.size = {1, 1};
+    Simple run(settings);
+    run.come(0);
+    run.all_start(1);
+    agent::WorkerExit exit;
+    exit.signal = SIGTERM;
+    run.say(0, Shared<agent::WorkerExit>(exit));
+    run.say(0, Gone{});
+    ASSERT_EQ(run.coordinator.stage(), Stage::asking);
+    run.say(0, rendezvous::Signalled{later});
+    run.on(EngineTold{});
+    EXPECT_EQ(run.verdict().kind, kind) << later;
+    EXPECT_EQ(run.verdict().exit_code, 143) << later;
+  }
 }
 
 TEST(Coordinator, StrangersAndTheGoneChangeNothing) {

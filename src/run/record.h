@@ -28,6 +28,7 @@ struct AttemptCourse {
   std::vector<view::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<view::OrderRecord> order;
   std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed
+  std::optional<view::Interruption> interrupted;
   Verdict verdict;
 };
 

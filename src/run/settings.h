@@ -24,6 +24,9 @@ inline constexpr std::chrono::seconds report_missing_every{10};
 // reason says it after report_missing_every. Then both say it again and again.
 inline constexpr std::chrono::seconds order_patience{5};
 inline constexpr std::chrono::seconds report_again_every{60};
+// While nodes are gathered the record tells so long after one has come or left which are here: of a
+// launch that is faster, and of thousands that come at once, it needs no other record.
+inline constexpr std::chrono::seconds gathering_record_after{1};
 // How long a run whose seats are all taken waits for the engine's other nodes, to choose among all.
 inline constexpr std::chrono::seconds spares_limit{1};
 // So many lines about agents that come, wait as spares, are refused and leave are said in a while.

@@ -70,6 +70,7 @@ struct Simple {
     for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
       for (const Action& action : actions) {
         if (const auto* send = std::get_if<Send>(&action)) sent.push_back(*send);
+        if (std::holds_alternative<KeepRecord>(action)) ++records;
         if (const auto* say = std::get_if<Say>(&action)) said.push_back(say->text);
         if (const auto* tell = std::get_if<TellPlaces>(&action)) places.push_back(*tell);
         if (const auto* show = std::get_if<Show>(&action)) shown.push_back(*show);
@@ -121,6 +122,7 @@ struct Simple {
   std::vector<Send> sent;
   std::vector<Arrange> arranges;
   std::vector<std::string> said;
+  int records = 0;  // KeepRecord
   std::vector<TellPlaces> places;
   std::vector<Show> shown;
   std::vector<std::string> closed;  // agents

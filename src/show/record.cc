@@ -49,6 +49,7 @@ view::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.nodes = course.nodes;
   attempt.order = course.order;
   attempt.networks = course.networks;
+  attempt.interrupted = course.interrupted;
   attempt.cause = cause_in(course.verdict);
   return attempt;
 }

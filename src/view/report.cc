@@ -101,6 +101,24 @@ json networks_json(const std::vector<fabric::NetworkByHost>& networks) {
   return all;
 }
 
+json interrupted_json(const std::optional<Interruption>& interrupted) {
+  if (!interrupted) return nullptr;
+  return {{"signal", interrupted->signal},
+          {"at", rfc3339(interrupted->at)},
+          {"grace_ms", interrupted->grace.count()}};
+}
+
+json gathering_json(const std::optional<Gathering>& gathering) {
+  if (!gathering) return nullptr;
+  const auto& begins_at = gathering->begins_at;
+  return {{"here", gathering->here},
+          {"missing", gathering->missing},
+          {"least", gathering->least},
+          {"most", gathering->most},
+          {"begins_at", begins_at ? json(rfc3339(*begins_at)) : json(nullptr)},
+          {"ends_at", rfc3339(gathering->ends_at)}};
+}
+
 json attempt_json(const AttemptRecord& attempt) {
   json nodes = json::array();
   for (const NodeRecord& node : attempt.nodes) {
@@ -121,6 +139,7 @@ json attempt_json(const AttemptRecord& attempt) {
           {"nodes", std::move(nodes)},
           {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
           {"network", networks_json(attempt.networks)},
+          {"interrupted", interrupted_json(attempt.interrupted)},
           {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
 }
 
@@ -535,6 +554,7 @@ json report_json(const RunRecord& run) {
           {"max_restarts", run.max_restarts},
           {"spares", spares_json(run)},
           {"lost_spares", lost_spares_json(run)},
+          {"gathering", gathering_json(run.gathering)},
           {"attempts", std::move(attempts)}};
 }
 

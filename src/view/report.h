@@ -91,6 +91,13 @@ struct OrderRecord {
   bool verified = false;  // every node's workers have the ranks that the plan assigns to it
 };
 
+// A signal that told the ranks to end; the last of an attempt.
+struct Interruption {
+  int signal = 0;
+  WallTime at{};
+  std::chrono::milliseconds grace{0};  // from then until SIGKILL
+};
+
 struct AttemptRecord {
   int attempt = 0;
   WallTime started{};
@@ -104,6 +111,16 @@ struct AttemptRecord {
   std::vector<fabric::NetworkByHost> networks =
       {};                      // of the nodes whose workers' NCCL was observed
   std::optional<Cause> cause;  // unset on success
+  std::optional<Interruption> interrupted = {};
+};
+
+// The nodes of an attempt that has not begun, because more have to come or may.
+struct Gathering {
+  std::vector<Outside> here;          // in the order of joining
+  std::vector<std::string> missing;   // of the engine's list; empty: unknown, or none
+  std::size_t least = 0, most = 0;    // so many begin
+  std::optional<WallTime> begins_at;  // without the others; unset: there are too few
+  WallTime ends_at{};                 // the run, if there are too few until then
 };
 
 // A node that waited as a spare, or was to, and is gone.
@@ -130,6 +147,7 @@ struct RunRecord {
   std::string program = {};  // the script, module or program
   int max_restarts = 0;
   std::vector<Outside> spares = {};         // nodes that wait now
+  std::optional<Gathering> gathering = {};  // while nodes are awaited
   std::vector<LostSpare> lost_spares = {};  // the last ones, most_lost_spares at most
 };
 nlohmann::json spares_json(const RunRecord& run);

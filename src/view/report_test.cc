@@ -419,7 +419,7 @@ TEST(Report, Json) {
   EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
     "schema": "toprun.report/1", "job": "job1", "title": null, "program": null,
     "root": {"host": "n1", "pid": 4711},
-    "grow": null, "exit_code": 0, "restarts": 0, "max_restarts": 0, "spares": [], "lost_spares": [],
+    "grow": null, "exit_code": 0, "restarts": 0, "max_restarts": 0, "spares": [], "lost_spares": [], "gathering": null,
     "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
     "updated": "2026-11-21T10:03:20.000Z",
     "attempts": [{
@@ -437,7 +437,7 @@ TEST(Report, Json) {
       "order": {"name": "topology", "why": "evidence from t", "source": "t",
                 "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
                 "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
-      "network": [],
+      "network": [], "interrupted": null,
       "cause": null}]})"));
 
   run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}};

@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "base/look.h"
 #include "base/print.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "cli/jobs/running_jobs.h"
 #include "cli/jobs/top_feed.h"
@@ -126,6 +127,15 @@ std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
   return out;
 }
 
+// "interrupted by SIGTERM at …, …": the run has not told of its end.
+std::string interrupted_text(const view::Interruption& interrupted, bool job_has_ended) {
+  return fmt::format(
+      "interrupted by {} at {}, and its ranks {} {} to end{}", signal_name(interrupted.signal),
+      jobs::time_text(interrupted.at), job_has_ended ? "got" : "have",
+      duration_text(interrupted.grace),
+      job_has_ended ? "; how they ended cannot be told, because toprun has not written it" : "");
+}
+
 // The state from the run's own report, and its reliability.
 std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
   const jobs::JobReport::Attempt& last = report.attempts.back();
@@ -136,6 +146,8 @@ std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
   std::string text = fmt::format("attempt {}: ", last.attempt);
   if (report.exit_code) {
     text += fmt::format("ended with exit code {}", *report.exit_code);
+  } else if (last.interrupted && !last.ended) {
+    text += interrupted_text(*last.interrupted, job_has_ended);
   } else if (job_has_ended) {
     text += last.phase + " when it was last heard of";
     if (report.updated) text += ", at " + jobs::time_text(*report.updated);
@@ -145,6 +157,27 @@ std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
   return last.nodes.empty() ? text
                             : fmt::format("{}; {} on {}", text, counted(ranks, "rank"),
                                           counted(last.nodes.size(), "node"));
+}
+
+// "2 of 3 to 4 nodes: n[0-1]" and "1 more of n[2-3], until …".
+std::string gathering_rows(const view::Gathering& gathering) {
+  const std::size_t here = gathering.here.size();
+  std::vector<std::string> names;
+  for (const Outside& name : gathering.here) names.push_back(name.shown());
+  const bool is_fixed = gathering.least == gathering.most;
+  const std::string size = is_fixed ? fmt::to_string(gathering.most)
+                                    : fmt::format("{} to {}", gathering.least, gathering.most);
+  std::string awaited;
+  if (here < gathering.least) awaited = fmt::format("{} more", gathering.least - here);
+  if (gathering.begins_at) awaited = fmt::format("up to {} more", gathering.most - here);
+  if (!gathering.missing.empty()) awaited += " of " + hosts::short_list(gathering.missing);
+  awaited += gathering.begins_at
+                 ? fmt::format(", until {}; then it begins without the others",
+                               jobs::time_text(*gathering.begins_at))
+                 : fmt::format(", until {}; then it ends", jobs::time_text(gathering.ends_at));
+  return row("here", fmt::format("{} of {} nodes{}{}", here, size, names.empty() ? "" : ": ",
+                                 hosts::short_list(names))) +
+         row("waits for", awaited);
 }
 
 std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
@@ -195,6 +228,9 @@ std::string report_rows(const jobs::JobReport& report, bool job_has_ended, std::
   if (report.attempts.empty()) return {};
   std::string out = row("toprun", run_text(report, job_has_ended));
   out += row("restarts", restarts_text(report));
+  if (report.gathering && !job_has_ended && !report.exit_code) {
+    out += gathering_rows(*report.gathering);
+  }
   out += phases_rows(report.attempts.back());
   if (const auto& hang = report.attempts.back().hang) {
     const bool runs = !job_has_ended && !report.exit_code && !report.attempts.back().ended;
