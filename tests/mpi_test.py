@@ -281,6 +281,30 @@ class ViaMpirun(MpiCase):
         self.assertRegex(cause["what"], r"^rank [0-3] on n[01] ended with exit code 1$")
         self.assertEqual(cause["message"], "")
 
+    def test_the_report_has_the_signal_that_killed_a_rank_of_mpirun_s(self):
+        folder = self.folder()
+        script, report = folder / "train.py", folder / "report.json"
+        script.write_text("import os, signal, time\nif os.environ['OMPI_COMM_WORLD_RANK'] == '2':\n"
+                          "    os.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(30)\n")
+        finished = self.launch("--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n0,n1", "--report", report,
+                               script)
+        self.assertNotEqual(finished.code, 0, finished)
+        cause = json.loads(report.read_text())["attempts"][-1]["cause"]
+        self.assertIsNotNone(cause, finished)
+        self.assertEqual((cause["kind"], cause["rank"], cause["signal"], cause["exit_code"]), ("signal", 2, 9, None))
+        self.assertRegex(self.launch("status", report).out,
+                         r"\n  attempt 0  rank 2 on n[01] was killed by SIGKILL \(killed\)\n")
+
+    def test_the_report_says_why_mpirun_failed_itself(self):
+        report = self.folder() / "report.json"
+        finished = self.launch("--launcher", "mpirun", "--ranks-per-node", "1", "--hosts", "n0,nowhere", "--report", report,
+                               "--no-python", "true")
+        self.assertNotEqual(finished.code, 0, finished)
+        cause = json.loads(report.read_text())["attempts"][-1]["cause"]
+        self.assertIsNotNone(cause, finished)
+        self.assertEqual((cause["kind"], cause["what"]), ("launcher", "toprun failed"))
+        self.assertIn("a host's name is unknown", cause["message"])
+
     def test_what_ranks_say_that_are_asked_to_end_is_not_the_cause(self):
         folder = self.folder()
         script, report = folder / "train.py", folder / "report.json"

@@ -51,7 +51,7 @@ std::string last_error(std::string_view said) {
 }
 
 MpiFailure failure_of(std::optional<int> rank, const std::string& error) {
-  return {rank, output::last_state(error, longest_exception_bytes),
+  return {rank, std::nullopt, output::last_state(error, longest_exception_bytes),
           std::string(misses_a_variable(error) ? advice_for_variables : "")};
 }
 
@@ -59,13 +59,17 @@ MpiFailure failure_of(std::optional<int> rank, const std::string& error) {
 
 MpiFailure mpi_failure(std::string_view said) {
   const auto texts = scheduler::texts_by_rank(said);
-  const auto of_mpirun = texts.find(scheduler::by_mpirun);
-  const auto first =
-      of_mpirun == texts.end() ? std::nullopt : scheduler::first_to_fail(of_mpirun->second);
-  if (first) {
-    const auto found = texts.find(*first);
-    return failure_of(first, found == texts.end() ? "" : last_error(found->second));
+  const auto text_of = [&](int rank) {
+    const auto found = texts.find(rank);
+    return found == texts.end() ? std::string_view() : std::string_view(found->second);
+  };
+  if (const auto killed = scheduler::killed_rank(text_of(scheduler::by_mpirun))) {
+    MpiFailure failure = failure_of(killed->rank, last_error(text_of(killed->rank)));
+    failure.signal = killed->signal;
+    return failure;
   }
+  const auto first = scheduler::first_to_fail(text_of(scheduler::by_mpirun));
+  if (first) return failure_of(first, last_error(text_of(*first)));
   for (const auto& [rank, text] : texts) {
     if (const std::string error = last_error(text); !error.empty()) {
       return failure_of(std::nullopt, error);

@@ -8,9 +8,10 @@ namespace toprun::start {
 
 // Why ranks that mpirun starts by itself have failed.
 struct MpiFailure {
-  std::optional<int> rank;  // that failed first, where mpirun names it
-  std::string exception;    // its first line, without secrets; empty: none is to be seen
-  std::string advice;       // empty: the exception says enough
+  std::optional<int> rank;    // that failed first, where mpirun names it
+  std::optional<int> signal;  // that killed it
+  std::string exception;      // its first line, without secrets; empty: none is to be seen
+  std::string advice;         // empty: the exception says enough
 
   bool is_known() const { return rank || !exception.empty(); }
 };

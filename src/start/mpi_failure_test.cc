@@ -54,6 +54,15 @@ TEST(MpiFailure, IsThatOfTheRankThatMpirunNames) {
   EXPECT_FALSE(mpi_failure("------\n").is_known());
 }
 
+TEST(MpiFailure, IsASignalWhereMpirunSaysSo) {
+  const MpiFailure failure = mpi_failure(
+      "[1,0]<stderr>:" + traceback_with("OSError: lost") +
+      "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed).\n");
+  EXPECT_EQ(failure.rank, 1);
+  EXPECT_EQ(failure.signal, 9);
+  EXPECT_EQ(failure.exception, "") << "that is rank 0's";
+}
+
 TEST(MpiFailure, AdviceForVariablesThatOnlyToprunSets) {
   const struct {
     std::string exception;

@@ -140,14 +140,23 @@ std::optional<view::Cause> cause_of(const MpiFailure& failure, int exit_code,
                                     const std::vector<std::string>& hosts) {
   if (!failure.is_known()) return std::nullopt;
   view::Cause cause;
-  cause.kind = view::CauseKind::exit;
-  cause.exit_code = exit_code;
+  cause.kind = failure.signal ? view::CauseKind::signal : view::CauseKind::exit;
+  cause.signal = failure.signal;
+  if (!failure.signal) cause.exit_code = exit_code;
   if (failure.rank && *failure.rank < std::ssize(hosts)) {
     cause.rank = failure.rank;
     cause.node = hosts[static_cast<std::size_t>(*failure.rank)];
   }
   cause.message = failure.advice.empty() ? failure.exception
                                          : fmt::format("{}; {}", failure.exception, failure.advice);
+  return cause;
+}
+
+// Of a run that mpirun itself could not start or end.
+view::Cause cause_of(const Error& trouble) {
+  view::Cause cause;
+  cause.kind = view::CauseKind::launcher;
+  cause.message = trouble.line();
   return cause;
 }
 
@@ -240,7 +249,10 @@ int run_mpi_ranks(const plan::Job& job) {
   const bool failed = end.exit_code != 0 && !end.was_to_end;
   const MpiFailure failure = failed ? mpi_failure(end.said) : MpiFailure{};
   if (!failure.advice.empty()) say(failure.advice);
-  report.finish(end.exit_code, cause_of(failure, end.exit_code, ranks->hosts));
+  auto cause = cause_of(failure, end.exit_code, ranks->hosts);
+  const auto trouble = failed ? scheduler::mpirun_trouble(end.said) : std::nullopt;
+  if (!cause && trouble) cause = cause_of(*trouble);
+  report.finish(end.exit_code, std::move(cause));
   return end.exit_code;
 }
 

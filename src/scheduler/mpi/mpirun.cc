@@ -1,6 +1,7 @@
 #include "scheduler/mpi/mpirun.h"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "base/text.h"
@@ -179,6 +180,24 @@ std::optional<int> first_to_fail(std::string_view said) {
   const auto rank = parse_int(said.substr(0, said.find(']')));
   if (!rank || *rank < 0 || !std::in_range<int>(*rank)) return std::nullopt;
   return static_cast<int>(*rank);
+}
+
+std::optional<KilledRank> killed_rank(std::string_view said) {
+  // "mpirun noticed that process rank 1 with PID 4711 on node n1 exited on signal 9 (Killed)."
+  const std::string text = on_one_line(said);
+  std::string_view rest = text;
+  const auto number_behind = [&](std::string_view mark) -> std::optional<int> {
+    const std::size_t at = rest.find(mark);
+    if (at == rest.npos) return std::nullopt;
+    rest.remove_prefix(at + mark.size());
+    const auto number = parse_int(rest.substr(0, rest.find_first_not_of("0123456789")));
+    if (!number || !std::in_range<int>(*number)) return std::nullopt;
+    return static_cast<int>(*number);
+  };
+  const auto rank = number_behind(" noticed that process rank ");
+  const auto signal = rank ? number_behind(" exited on signal ") : std::nullopt;
+  if (!signal || *signal <= 0 || *signal >= NSIG) return std::nullopt;
+  return KilledRank{*rank, *signal};
 }
 
 Result<MpirunCommand> find_mpirun(const Environment& environment) {

@@ -55,6 +55,14 @@ bool mpirun_is_ending(std::string_view said);
 // The rank that ended first with another code than 0, where mpirun names it: Open MPI 4 at times.
 std::optional<int> first_to_fail(std::string_view said);
 
+// A rank that a signal killed, which ended the run.
+struct KilledRank {
+  int rank = 0;
+  int signal = 0;
+};
+// That of which mpirun says it: Open MPI 3 and newer.
+std::optional<KilledRank> killed_rank(std::string_view said);
+
 // The user's mpirun: the words, and what kind it says it is. Runs it with --version.
 Result<MpirunCommand> find_mpirun(const Environment& environment);
 

@@ -114,6 +114,30 @@ TEST(Mpirun, NamesTheRankThatFailedFirst) {
   for (const auto& [said, rank] : rows) EXPECT_EQ(first_to_fail(said), rank) << said;
 }
 
+TEST(Mpirun, NamesTheRankThatASignalKilled) {
+  const struct {
+    std::string_view said;
+    std::optional<std::pair<int, int>> killed;
+  } rows[] = {
+      {"---\nmpirun noticed that process rank 12 with PID 0 on node n1 exited on signal 9 "
+       "(Killed).\n",
+       std::pair(12, 9)},
+      {"prterun noticed that process rank 0 with PID 17 on node n0 exited on\nsignal 11 "
+       "(Segmentation fault).\n",
+       std::pair(0, 11)},
+      {"mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 99999 (?).\n",
+       {}},
+      {"mpirun noticed that process rank x with PID 0 on node n1 exited on signal 9\n", {}},
+      {"mpirun noticed that process rank 1 with PID 0", {}},
+      {"", {}},
+  };
+  for (const auto& [said, killed] : rows) {
+    const auto found = killed_rank(said);
+    ASSERT_EQ(found.has_value(), killed.has_value()) << said;
+    if (found) EXPECT_EQ(std::pair(found->rank, found->signal), *killed) << said;
+  }
+}
+
 TEST(Mpirun, SaysThatItEnds) {
   EXPECT_TRUE(
       mpirun_is_ending("---\nPrimary job  terminated normally, but 1 process returned\na "
