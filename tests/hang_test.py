@@ -407,7 +407,7 @@ class InSlurm(cluster.SlurmCase):
         self.assertIn("1 rank: 1 runs", self.login(TOPRUN, "top", f"{array}_0").out)
         says = rf"job {plain} does not run toprun, as far as n0 shows: no root agent of it is on that node"
         self.assert_one_line(self.login(TOPRUN, "stacks", plain), rf".*cannot tell where .* job {plain} stand: {says}")
-        self.assertRegex(self.login(TOPRUN, "top", plain).err, says)
+        self.assert_one_line(self.login(TOPRUN, "top", plain), f".*{says}")
         cluster.wait_for(lambda: "FAILED" in self.login(TOPRUN, "status", ended).out, "it has ended", 30)
         for verb in "stacks", "top":
             self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( stand)?: it does not run: failed, "

@@ -262,7 +262,7 @@ Result<int> look_from_afar(const std::string& id, const options::Call& call, boo
   if (call.has(FlagId::json) || on_terminal) words.emplace_back("--json");
   const auto command = command_beside_root(id, call.environment, asking_for(id), words);
   if (!command) return std::unexpected(command.error());
-  if (!on_terminal) return run_in_front(*command, call.environment);
+  if (!on_terminal) return run_beside_root(*command, call.environment);
   auto watched = signals();
   if (!watched) return std::unexpected(watched.error());
   return look(PictureFeed::from(*command, call.environment), *std::move(watched), call.environment);

@@ -18,6 +18,7 @@
 #include "base/json_text.h"
 #include "base/quiet_thread.h"
 #include "base/text.h"
+#include "base/write_all.h"
 #include "live/client.h"
 #include "process/child.h"
 #include "process/program.h"
@@ -73,6 +74,11 @@ bool read_more(int fd, std::string& text, std::size_t most) {
   text.append(chunk.data(), static_cast<std::size_t>(n));
   if (text.size() > most) text.erase(0, text.size() - most);
   return true;
+}
+
+// "srun: error: n0: task 0: Exited with exit code 1"
+bool repeats_the_exit_code(std::string_view line) {
+  return line.starts_with("srun: error: ") && line.contains(": Exited with exit code ");
 }
 
 // Tells of the newest whole line. False: it shows the job's end. The first `seen` bytes hold no
@@ -220,6 +226,28 @@ Result<Picture> picture_of(const std::string& text) {
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment) {
   const auto pid = start(command, environment, {.signals = process::Start::Signals::all_default});
   if (!pid) return std::unexpected(pid.error());
+  return process::exit_code(process::await_end(*pid));
+}
+
+Result<int> run_beside_root(const std::vector<std::string>& command,
+                            const Environment& environment) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  const Fd reading(ends[0]);
+  Fd writing(ends[1]);
+  const auto pid = start(command, environment,
+                         {.err = writing.get(), .signals = process::Start::Signals::all_default});
+  writing.reset();
+  if (!pid) return std::unexpected(pid.error());
+  std::string text;
+  while (read_more(reading.get(), text, longest_complaint)) {
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos;
+         text.erase(0, end + 1)) {
+      const std::string_view line = std::string_view(text).substr(0, end + 1);
+      if (!repeats_the_exit_code(line)) write_all(STDERR_FILENO, line);
+    }
+  }
+  write_all(STDERR_FILENO, text);
   return process::exit_code(process::await_end(*pid));
 }
 

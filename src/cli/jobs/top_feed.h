@@ -59,5 +59,8 @@ Result<watch::Picture> picture_of(const std::string& text);
 // Runs the command, which shares this process's stdin, stdout and stderr, to its end; its exit
 // code.
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment);
+// The same for a command_beside_root(), without the line in which the engine repeats its exit code.
+Result<int> run_beside_root(const std::vector<std::string>& command,
+                            const Environment& environment);
 
 }  // namespace toprun::cli
