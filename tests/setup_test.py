@@ -99,8 +99,8 @@ class Local(support.TestCase):
         mark = self.work / "env/mark"
         mark.touch()
         self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it is there already, "
-                          r"built on \S+ at \S+, of other contents: these are without demo==1.2; --force "
-                          "builds it anew of these", code=2)
+                          r"built on \S+ at \S+ with demo==1.2, which this call does not name; --force "
+                          "builds it again as this call says", code=2)
         (self.work / "requirements.txt").write_text("# the same\n\ndemo==1.2  # and no more\n")
         again = self.setup("--venv", "env", "-r", "requirements.txt")
         self.assert_ok(again)
@@ -108,7 +108,8 @@ class Local(support.TestCase):
                              r"is built \(--force does\)")
         (self.work / "requirements.txt").write_text("demo==1.3\n")
         self.assert_fails(self.setup("--venv", "env", "-r", "requirements.txt"),
-                          ".*these are without demo==1.2, demo==1.3 besides; .*", code=2)
+                          ".* with demo==1.2, which this call does not name, and without demo==1.3, which this "
+                          "call names; .*", code=2)
         self.assertTrue(mark.exists())
         self.assert_ok(self.setup("--force", "--venv", "env"))
         self.assertFalse(mark.exists())

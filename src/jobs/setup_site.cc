@@ -46,8 +46,8 @@ Result<Site> compare(const std::string& built, const Record& known,
   if (known.asked.empty()) return taken(built, why, "--force builds it anew");
   const std::string others = setup::contents_differences(known.asked, asked);
   if (others.empty()) return Site::finished;
-  return taken(built, fmt::format("{}, of other contents: these are {}", why, others),
-               "--force builds it anew of these");
+  return taken(built, fmt::format("{} {}", why, others),
+               "--force builds it again as this call says");
 }
 
 std::string os_release() {

@@ -172,14 +172,23 @@ std::string contents_differences(const std::vector<std::string>& built,
   const auto lacks = [](const std::vector<std::string>& list, const std::string& word) {
     return std::ranges::find(list, word) == list.end();
   };
-  std::vector<std::string> differences;
+  std::vector<std::string> unnamed;
+  std::vector<std::string> absent;
   for (const std::string& word : built) {
-    if (lacks(wanted, word)) differences.push_back("without " + word);
+    if (lacks(wanted, word)) unnamed.push_back(word);
   }
   for (const std::string& word : wanted) {
-    if (lacks(built, word)) differences.push_back(word + " besides");
+    if (lacks(built, word)) absent.push_back(word);
   }
-  return join(differences, ", ");
+  std::vector<std::string> differences;
+  if (!unnamed.empty()) {
+    differences.push_back(
+        fmt::format("with {}, which this call does not name", join(unnamed, ", ")));
+  }
+  if (!absent.empty()) {
+    differences.push_back(fmt::format("without {}, which this call names", join(absent, ", ")));
+  }
+  return join(differences, ", and ");
 }
 
 std::string state_words(const Record& record) {

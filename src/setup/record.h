@@ -66,8 +66,9 @@ std::vector<std::string> loaded_modules(std::string_view variable);
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
 
-// Describes the differences between two lists of requested contents: "without numpy, torch==2.7.0
-// besides". Their order does not matter. Empty: no difference.
+// Describes how what was built differs from what a call requests: "with numpy, which this call does
+// not name, and without torch==2.7, which this call names". Their order does not matter. Empty: no
+// difference.
 std::string contents_differences(const std::vector<std::string>& built,
                                  const std::vector<std::string>& wanted);
 

@@ -111,10 +111,11 @@ TEST(Record, TellsWhatWishesDifferBy) {
     std::string differences;
   } rows[] = {
       {{"torch", "numpy"}, {"numpy", "torch"}, ""},
-      {{"torch", "numpy"}, {"torch"}, "without numpy"},
+      {{"torch", "numpy"}, {"torch"}, "with numpy, which this call does not name"},
       {{"torch==2.6"},
        {"torch==2.7", "--modules=cuda"},
-       "without torch==2.6, torch==2.7 besides, --modules=cuda besides"},
+       "with torch==2.6, which this call does not name, and without torch==2.7, --modules=cuda, "
+       "which this call names"},
   };
   for (const auto& [built, wanted, differences] : rows) {
     EXPECT_EQ(contents_differences(built, wanted), differences);
