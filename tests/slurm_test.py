@@ -355,6 +355,22 @@ class Slurm(cluster.SlurmCase):
                 self.assertIn("n1 waits as a spare", finished.err)
                 self.assertRegex(finished.err, "starting again without it")
 
+    def test_the_loss_of_a_node_names_those_that_could_have_taken_its_place(self):
+        folder = self.folder()
+        for options, advised in ([], True), (["--nnodes", "4"], False):
+            with self.subTest(advised):
+                run = self.start("ctl", "salloc", "-N4", TOPRUN, *(options or ["--nnodes", "3"]),
+                                 *shows("RANK", then=f"echo $PPID > {folder}/pid.$RANK; exec sleep 60"))
+                self.wait_for_files(folder, 4 - advised)
+                os.kill(int((folder / "pid.2").read_text()), signal.SIGKILL)
+                finished = run.wait(60)
+                self.assertEqual(finished.code, 1, finished)
+                advice = (r"\n  next        n\d of the Slurm job has no part: with --max-restarts N such nodes wait as "
+                          r"spares, and take the place of a lost one\n")
+                (self.assertRegex if advised else self.assertNotRegex)(finished.err, advice)
+                for path in folder.iterdir():
+                    path.unlink()
+
     def test_the_order_as_v_shows_it(self):
         finished = self.srun("-N4", TOPRUN, "-v", "--segment", "2", *shows("RANK"))
         self.assert_ok(finished)

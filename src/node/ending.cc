@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/console.h"
+#include "hosts/hostlist.h"
 #include "node/node_log.h"
 #include "node/streams.h"
 #include "scheduler/engine.h"
 #include "scheduler/exit_codes.h"
+#include "scheduler/slurm/own_job.h"
 #include "show/record.h"
 
 namespace toprun::node {
@@ -32,6 +34,22 @@ std::string kept_log(const plan::Options& options, const run::AttemptCourse& att
   if (folder.empty()) return *options.log_dir;
   return fmt::format("{}/attempt_{}/{}/{}.log", folder, attempt.number, local_rank,
                      (kept & stderr_stream) != 0 ? "stderr" : "stdout");
+}
+
+// The row that view::failure_report() has no advice for: a node of the job could have taken the
+// lost one's place. Empty: none, or the job had restarts left for it.
+std::string advice_on_spares(const plan::Job& job, const view::Cause& cause) {
+  const bool is_loss =
+      cause.kind == view::CauseKind::node_lost || cause.kind == view::CauseKind::agent_lost;
+  if (!is_loss || job.replaces_nodes() || job.is_elastic()) return {};
+  std::vector<std::string> nodes;
+  for (const scheduler::Node& node : job.place.nodes) nodes.push_back(node.name);
+  const auto others = scheduler::slurm::other_nodes_of_own_job(job.environment, nodes);
+  if (nodes.empty() || others.empty()) return {};
+  return fmt::format(
+      "  next        {} of the Slurm job {} no part: with --max-restarts N such nodes wait as "
+      "spares, and take the place of a lost one\n",
+      hosts::short_list(others), others.size() == 1 ? "has" : "have");
 }
 
 std::pair<view::CauseKind, int> end_of(scheduler::Stop::Reason reason) {
@@ -71,9 +89,11 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
     if (cause->rank == one.rank) exit = &one;
   }
   if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
-  say_block(view::failure_report(
-      *cause, view::count_others(verdict.exits, exit), kept_log(job.options, attempt, *cause),
-      look_of_stderr(job.environment), node_log_path(job.options, cause->node.raw()).value_or("")));
+  say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
+                                 kept_log(job.options, attempt, *cause),
+                                 look_of_stderr(job.environment),
+                                 node_log_path(job.options, cause->node.raw()).value_or("")) +
+            advice_on_spares(job, *cause));
 }
 
 }  // namespace toprun::node

@@ -8,6 +8,7 @@
 #include "process/command.h"
 #include "scheduler/engine.h"
 #include "scheduler/slurm/record.h"
+#include "scheduler/slurm/variables.h"
 
 namespace toprun::scheduler::slurm {
 namespace {
@@ -22,6 +23,17 @@ std::optional<std::string> own_job_name(const Environment& environment) {
   auto name = environment.non_empty("SLURM_JOB_NAME");
   if (name && std::ranges::find(unchosen, *name) != unchosen.end()) return std::nullopt;
   return name;
+}
+
+std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
+                                                const std::vector<std::string>& nodes) {
+  if (!environment.has("SLURM_JOB_ID")) return {};
+  auto others = job_nodes(environment);
+  if (!others) return {};
+  std::erase_if(*others, [&](const std::string& node) {
+    return std::ranges::find(nodes, node) != nodes.end();
+  });
+  return *std::move(others);
 }
 
 std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment) {

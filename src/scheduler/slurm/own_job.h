@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -14,6 +15,11 @@ namespace toprun::scheduler::slurm {
 // The name that its user has chosen; nullopt: none, or it is only what srun and salloc call jobs
 // without one.
 std::optional<std::string> own_job_name(const Environment& environment);
+
+// The nodes of the job that are not among these, as of a step with fewer nodes; none outside of a
+// job.
+std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
+                                                const std::vector<std::string>& nodes);
 
 // When it reaches its time limit, by what `scontrol show job -o` printed, or else as far as was
 // known when it began (23.02 and newer).

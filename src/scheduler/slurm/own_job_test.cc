@@ -16,6 +16,16 @@ TEST(OwnJob, HasTheNameThatItsUserChose) {
   EXPECT_EQ(own_job_name({{"SLURM_JOB_NAME", "left over"}}), std::nullopt);
 }
 
+TEST(OwnJob, HasNodesThatAStepDoesWithout) {
+  const Environment job{{"SLURM_JOB_ID", "36"}, {"SLURM_JOB_NODELIST", "n[0-3]"}};
+  EXPECT_EQ(other_nodes_of_own_job(job, {"n0", "n2"}), (std::vector<std::string>{"n1", "n3"}));
+  EXPECT_TRUE(other_nodes_of_own_job(job, {"n0", "n1", "n2", "n3"}).empty());
+  EXPECT_TRUE(other_nodes_of_own_job({{"SLURM_JOB_NODELIST", "n[0-3]"}}, {"n0"}).empty());
+  EXPECT_TRUE(
+      other_nodes_of_own_job({{"SLURM_JOB_ID", "36"}, {"SLURM_JOB_NODELIST", "n[0-"}}, {"n0"})
+          .empty());
+}
+
 TEST(OwnJob, HasAnEnd) {
   const auto end = [](std::string time) {
     return job_end_in("", {{"SLURM_JOB_END_TIME", std::move(time)}});
