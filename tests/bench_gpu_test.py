@@ -33,6 +33,14 @@ class Nccl(support.TestCase):
             (folder / names[name]).symlink_to(FAKES / names[source])
         return folder
 
+    def test_a_library_that_is_missing_is_said_once(self):
+        absent = r"libnccl\.so\.2 was not found: looked for in .*; name its folder in LD_LIBRARY_PATH, .*"
+        done = self.bench("all_reduce", ranks=3, libraries=self.folder(), VIRTUAL_ENV="", CONDA_PREFIX="", PATH="/bin")
+        self.assert_failed(done, rf"(?m)^toprun: {absent}$")
+        told = re.split(r"\ntoprun: rank \d on ", done.err)[0]
+        self.assertEqual(told.count("was not found"), 1, done)
+        self.assertNotIn("as a consequence", done.err)
+
     def test_every_collective_is_right(self):
         for name in COLLECTIVES:
             with self.subTest(name):

@@ -218,6 +218,19 @@ class Here(support.TestCase):
         self.assertEqual(done.code, 2, done)
         self.assertIn("measure smaller sizes", done.err)
 
+    def test_a_picture_that_would_have_no_figure(self):
+        picture = self.folder() / "one.svg"
+        for words, said in ((["all_reduce"], r"one rank alone has no busbw to draw; start more, as with --nproc-per-node 2"),
+                            (["barrier", "--nproc-per-node", "2"], r"a barrier moves no bytes, so it has no busbw to draw")):
+            with self.subTest(words):
+                done = self.bench(*words, "-b", "1M", "-n", "2", "--plot", picture)
+                self.assertEqual(done.code, 2, done)
+                self.assertRegex(done.err, rf"(?m)^toprun: --plot {picture}: {said}")
+                self.assertNotIn("MiB ", done.out, "nothing is measured")
+        done = self.bench("all_reduce", "-b", "1M", "-n", "2", "--nproc-per-node", "2", "--ranks", "1,2", "--plot", picture)
+        self.assert_ok(done)
+        self.assertTrue(picture.exists())
+
     def test_one_rank(self):
         done = self.bench("all_reduce", "-b", "1M", "-n", "2")
         self.assert_ok(done)
@@ -291,6 +304,19 @@ class Files(support.TestCase):
         file = self.folder() / "all_reduce_perf.log"
         file.write_text(text)
         return self.toprun("bench", "import", str(file), *words)
+
+    def test_what_import_saves(self):
+        saved = self.folder() / "imported.json"
+        done = self.imported(PERF, "--save", saved)
+        self.assert_ok(done)
+        self.assertIn("all_reduce over nccl, 2 ranks on 2 nodes\n", done.out)
+        self.assertEqual(done.err, f"toprun: wrote {saved}\n")
+        self.assert_valid("bench.json", saved)
+        self.assertEqual(json.loads(saved.read_text()), json.loads(self.imported(PERF, "--format", "json").out))
+        self.assertEqual(self.toprun("bench", "import", saved).out, done.out)
+        refused = self.imported(PERF, "-J", saved.parent / "no/such/folder.json")
+        self.assertEqual(refused.code, 1, refused)
+        self.assert_one_line(refused, r"cannot write \S+/no/such/folder\.json: .*")
 
     def test_a_log_as_a_launcher_marks_it(self):
         """pdsh, mpirun, kubectl logs --prefix --timestamps, docker compose; a terminal's colours and line ends."""

@@ -5,6 +5,7 @@
 #include "agent/finding.h"
 #include "base/console.h"
 #include "base/files.h"
+#include "base/named_file.h"
 #include "base/print.h"
 #include "bench/compare.h"
 #include "bench/import.h"
@@ -104,6 +105,10 @@ Result<int> run_bench_import(const Call& call) {
   if (!format) return std::unexpected(format.error());
   const auto report = read_report(call, 0);
   if (!report) return std::unexpected(report.error());
+  if (const auto save = call.text(FlagId::save)) {
+    const auto saved = write_and_say(*save, bench::report_json(*report));
+    if (!saved) return std::unexpected(saved.error());
+  }
   if (const auto plot = call.text(FlagId::plot)) {
     const auto svg = drawn(*report);
     if (!svg) return std::unexpected(svg.error());

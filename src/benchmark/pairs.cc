@@ -169,17 +169,11 @@ struct Said {
   std::size_t not_compared = 0;  // nodes
 };
 
-Said said_by(const pairs::Cluster& cluster, const pairs::Verdict& verdict,
-             const pairs::Confirmed& confirmed) {
-  Said said;
-  said.not_compared = verdict.not_compared.size();
-  for (const pairs::Finding& finding : confirmed.bad) {
-    said.findings.push_back(finding);
-    said.lines.push_back(pairs::finding_line(cluster, pairs::Figure::rate, finding));
-  }
-  for (const pairs::Finding& finding : confirmed.open) {
-    const std::string line = pairs::finding_line(cluster, pairs::Figure::rate, finding) +
-                             ", not confirmed: there is nothing to compare it with";
+void add_unconfirmed(const pairs::Cluster& cluster, std::span<const pairs::Finding> findings,
+                     std::string_view why, Said& said) {
+  for (const pairs::Finding& finding : findings) {
+    const std::string line = fmt::format(
+        "{}, not confirmed: {}", pairs::finding_line(cluster, pairs::Figure::rate, finding), why);
     // One pair may be slow by chance.
     if (finding.kind == pairs::Kind::pair) {
       say(line);
@@ -188,6 +182,18 @@ Said said_by(const pairs::Cluster& cluster, const pairs::Verdict& verdict,
       said.lines.push_back(line);
     }
   }
+}
+
+Said said_by(const pairs::Cluster& cluster, const pairs::Verdict& verdict,
+             const pairs::Confirmed& confirmed) {
+  Said said;
+  said.not_compared = verdict.not_compared.size();
+  for (const pairs::Finding& finding : confirmed.bad) {
+    said.findings.push_back(finding);
+    said.lines.push_back(pairs::finding_line(cluster, pairs::Figure::rate, finding));
+  }
+  add_unconfirmed(cluster, confirmed.open, "there is nothing to compare it with", said);
+  add_unconfirmed(cluster, confirmed.left, "there was no time left to measure it again", said);
   said.bad_hosts = pairs::excluded(cluster, confirmed.bad);
   return said;
 }
@@ -249,16 +255,26 @@ constexpr Pass all_pairs{"all pairs", std::chrono::milliseconds(20)};
 constexpr Pass suspects{"suspects", std::chrono::milliseconds(200)};
 constexpr Pass still_suspected{"what is still suspected", suspects.lasts};
 
+// What is suspected is measured again for at most so many times --stall-timeout: 300 s by default.
+constexpr int second_look_stalls = 30;
+
+struct Played {
+  std::vector<Measured> measured;
+  std::size_t rounds = 0;  // fewer than were named, where the time was over
+};
+
 // Plays rounds that rank 0 names; the results come back there.
-Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs::Round> own,
-                                     bool is_root, const Pass& pass) {
+Result<Played> played(measure::PairPlay& play, std::vector<pairs::Round> own, bool is_root,
+                      const Pass& pass) {
   const auto rounds = play.agree(std::move(own));
   if (!rounds) return std::unexpected(rounds.error());
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   std::vector<Measured> all;
-  for (std::size_t i = 0; i < rounds->size(); ++i) {
+  std::size_t i = 0;
+  for (bool is_over = rounds->empty(); !is_over; ++i) {
     auto measured = play.play((*rounds)[i], pass.lasts, i + 1 == rounds->size());
     if (!measured) return std::unexpected(measured.error());
+    is_over = play.is_over();
     for (Measured& one : *measured) one.round = i;
     all.insert(all.end(), measured->begin(), measured->end());
     const measure::Progress progress{
@@ -267,19 +283,34 @@ Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs:
     if (!is_root) continue;
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
   }
-  return play.settled(std::move(all));
+  return Played{play.settled(std::move(all)), i};
 }
 
 // Where nothing is suspected, as on all ranks but 0, the ranks play rank 0's rounds.
 Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
                                         const pairs::Cluster& cluster,
-                                        const pairs::Verdict& verdict) {
+                                        const pairs::Verdict& verdict,
+                                        std::chrono::milliseconds stall_limit) {
+  const auto most = second_look_stalls * stall_limit;
+  const auto until = std::chrono::steady_clock::now() + most;
+  play.end_passes_at(until);
   pairs::SecondLook look(cluster, verdict);
+  std::size_t left = 0;  // rounds
   for (std::size_t pass = 0; pass < pairs::SecondLook::most_passes; ++pass) {
-    const auto measured =
-        played(play, look.next(), is_root, pass == 0 ? suspects : still_suspected);
-    if (!measured) return std::unexpected(measured.error());
-    if (!look.next().empty()) look.tell(*measured);
+    const bool has_time = std::chrono::steady_clock::now() < until;
+    const auto done = played(play, has_time ? look.next() : std::vector<pairs::Round>(), is_root,
+                             pass == 0 ? suspects : still_suspected);
+    if (!done) return std::unexpected(done.error());
+    if (look.next().empty()) continue;
+    left += look.next().size() - done->rounds;
+    look.tell(done->measured, done->rounds);
+  }
+  if (left > 0) {
+    say(
+        fmt::format("measuring again what looks slow took longer than {} s ({} times "
+                    "--stall-timeout): {} not measured",
+                    std::chrono::duration_cast<std::chrono::seconds>(most).count(),
+                    second_look_stalls, counted(left, "round") + (left == 1 ? " was" : " were")));
   }
   return look.found();
 }
@@ -304,13 +335,14 @@ Result<int> run_pairs(const Call& call, Group& group) {
       played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
              is_root, all_pairs);
   if (!first) return std::unexpected(first.error());
-  if (is_root) take_speed_for_places(cluster, *first);
-  const auto verdict = pairs::judge(cluster, *first);
+  if (is_root) take_speed_for_places(cluster, first->measured);
+  const auto verdict = pairs::judge(cluster, first->measured);
   if (!verdict) return std::unexpected(verdict.error());
-  const auto confirmed = measured_again(play, is_root, cluster, *verdict);
+  const auto confirmed = measured_again(play, is_root, cluster, *verdict, wanted->terms.limit);
   if (!confirmed) return std::unexpected(confirmed.error());
   if (!is_root) return 0;
-  return tell(*wanted, cluster, said_by(cluster, *verdict, *confirmed), *first, call.environment);
+  return tell(*wanted, cluster, said_by(cluster, *verdict, *confirmed), first->measured,
+              call.environment);
 }
 
 }  // namespace toprun::benchmark

@@ -41,12 +41,27 @@ Result<options::Call> call_of(const std::vector<std::string>& argv,
   return options::Call{command, *std::move(split), environment, own};
 }
 
+// A picture shows busbw, which one rank alone does not have.
+Result<void> check_plot(const BenchRequest& request, std::span<const Cell> cells) {
+  const std::string what = "--plot " + *request.plot;
+  if (request.measured.collective == bench::Collective::barrier) {
+    return usage(what, "a barrier moves no bytes, so it has no busbw to draw", "leave it out");
+  }
+  const auto is_alone = [](const Cell& cell) { return cell.ranks.size() < 2; };
+  if (!std::ranges::all_of(cells, is_alone)) return {};
+  return usage(what, "one rank alone has no busbw to draw",
+               "start more, as with --nproc-per-node 2, or leave it out");
+}
+
 // Before anything is measured: what only the started job tells.
 Result<void> check(const BenchRequest& request, const measure::Group& group,
                    std::span<const Cell> cells) {
   if (request.measured.root >= group.self.size) {
     return usage(fmt::format("--root {}", request.measured.root),
                  fmt::format("the job has ranks 0 to {}", group.self.size - 1));
+  }
+  if (request.plot) {
+    if (auto figures = check_plot(request, cells); !figures) return figures;
   }
   for (const Cell& cell : cells) {
     if (!cell.position_of(request.measured.root)) {
@@ -55,6 +70,14 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
     }
   }
   return {};
+}
+
+// Several ranks may lack the same library: the first says so, the others end without a word. True:
+// this rank is the first, or it cannot tell.
+bool is_first_to_say(measure::Group& group, const Error& error) {
+  const auto said = group.store.add(
+      fmt::format("toprun.bench/{}/refused/{}", group.self.attempt, error.line()), 1);
+  return !said || *said == 1;
 }
 
 // In the order in which the request names them.
@@ -91,6 +114,7 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
                           std::span<const measure::NamedBackend> backends,
                           const std::vector<std::string>& argv, const Environment& environment) {
   const auto opened = open_backends(request, backends, group, environment);
+  if (!opened && !is_first_to_say(group, opened.error())) return 0;
   if (!opened) return std::unexpected(opened.error());
   const auto compared = measure::compared(request.measured, group.peers);
   if (!compared) return std::unexpected(compared.error());

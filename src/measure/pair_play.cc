@@ -18,6 +18,8 @@ using pairs::State;
 using std::chrono::steady_clock;
 
 constexpr std::size_t pings = 20;
+// Before the ranks that are away: there are no more rounds.
+constexpr std::string_view end_word = "end";
 // After so long one more ping has to do: queues of a slow uplink hold each for seconds.
 constexpr std::chrono::milliseconds pings_last{200};
 
@@ -270,8 +272,9 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
 Result<void> PairPlay::close_round(bool is_last) {
   const std::string where = key("away", 0);
   if (group_.self.rank != 0) return hear_who_is_away(where);
+  is_over_ = is_last || steady_clock::now() >= until_;
   const auto is_waited_for = [&](std::size_t rank) {
-    return is_last ? !is_lost(rank) : !is_away(rank);
+    return is_over_ ? !is_lost(rank) : !is_away(rank);
   };
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
@@ -290,8 +293,9 @@ Result<void> PairPlay::close_round(bool is_last) {
     if (!*there) away.push_back(rank);
   }
   away_ = std::move(away);
-  if (is_last) lost_ = away_;
-  return group_.store.set(where, fmt::format("{}", fmt::join(away_, " ")));
+  if (is_over_) lost_ = away_;
+  return group_.store.set(where,
+                          fmt::format("{} {}", is_over_ ? end_word : "", fmt::join(away_, " ")));
 }
 
 Result<void> PairPlay::hear_who_is_away(const std::string& where) {
@@ -302,7 +306,12 @@ Result<void> PairPlay::hear_who_is_away(const std::string& where) {
   const auto text = group_.store.get(where);
   if (!text) return std::unexpected(text.error());
   away_.clear();
+  is_over_ = false;
   for (const std::string_view rank : words(*text)) {
+    if (rank == end_word) {
+      is_over_ = true;
+      continue;
+    }
     away_.push_back(static_cast<std::size_t>(parse_int(rank).value_or(0)));
   }
   return {};

@@ -26,9 +26,14 @@ class PairPlay {
 
   // All ranks play the same rounds. Each pair is measured for about as long as `lasts`, so that a
   // turn of another process on the host is a small part of it. The last round of a pass waits for
-  // late ranks too. Error: rank 0 or the store is gone.
+  // late ranks too, as does the one during which the time of end_passes_at() comes. Error: rank 0
+  // or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
+  // On all ranks, after play(): that was the pass's last round.
+  bool is_over() const { return is_over_; }
+  // Rank 0's clock decides, for all ranks.
+  void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
   // On rank 0, after a last round: the results with those of ranks that did not come out as hung.
   std::vector<pairs::Measured> settled(std::vector<pairs::Measured> pass) const;
   // Rank 0's rounds, told to all others.
@@ -55,6 +60,8 @@ class PairPlay {
   Group& group_;
   const PairTerms& terms_;
   std::chrono::milliseconds lasts_{0};
+  std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::time_point::max();
+  bool is_over_ = false;
   std::size_t round_ = 0;
   std::vector<std::size_t> away_;  // ranks that are late or lost
   std::vector<std::size_t> lost_;  // on rank 0

@@ -13,10 +13,12 @@ constexpr Flag own(FlagId id, std::string_view name, char letter, std::string_vi
 
 // Names, letters and defaults are those of nccl-tests where it has such an option.
 constexpr std::array bench_flags = {
-    own(FlagId::min_bytes, "--minbytes", 'b', "SIZE", "The smallest size, as in 8, 64K or 1G",
+    own(FlagId::min_bytes, "--minbytes", 'b', "SIZE",
+        "Bytes of a message, as in 8, 64K or 1G; with a larger --maxbytes, of the smallest one",
         "32M"),
-    own(FlagId::max_bytes, "--maxbytes", 'e', "SIZE", "The largest size", "as --minbytes, or 32M"),
-    own(FlagId::step_bytes, "--stepbytes", 'i', "SIZE", "From one size to the next", "1M"),
+    own(FlagId::max_bytes, "--maxbytes", 'e', "SIZE",
+        "Bytes of the largest message; more sizes than one are measured in steps", "as --minbytes"),
+    own(FlagId::step_bytes, "--stepbytes", 'i', "SIZE", "Bytes from one size to the next", "1M"),
     own(FlagId::step_factor, "--stepfactor", 'f', "FACTOR",
         "Each size is so many times the one before; goes before --stepbytes"),
     own(FlagId::iterations, "--iters", 'n', "N", "Iterations of each size that are timed", "20"),
@@ -103,8 +105,9 @@ constexpr std::array bench_flags = {
              "scatter|"
              "barrier",
              "What was measured, where a file does not say it")),
-    own(FlagId::save, "--save", 'J', "FILE",
-        "Keep all figures in this file too: JSON with nccl-tests' fields and ours"),
+    also(of(Command::bench_import),
+         own(FlagId::save, "--save", 'J', "FILE",
+             "Keep all figures in this file too: JSON with nccl-tests' fields and ours")),
 };
 
 }  // namespace

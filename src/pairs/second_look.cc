@@ -22,6 +22,12 @@ std::vector<const Measured*> results_of(const Results& results, const Nodes& rou
   return out;
 }
 
+bool is_whole(const Check& check, std::size_t played) {
+  const auto was_played = [&](std::size_t round) { return round < played; };
+  return std::ranges::all_of(check.suspect, was_played) &&
+         std::ranges::all_of(check.control, was_played);
+}
+
 // The node from which a subject's directions are seen; a domain has none.
 std::optional<std::size_t> seen_from(const Finding& finding, Subject subject) {
   if (finding.nodes.empty()) return std::nullopt;
@@ -114,7 +120,7 @@ bool is_cleared(const SecondLook::Answers& answers) {
 
 // A pair's nodes come before the pair, because a slow node makes the pair slow. Where there was
 // nothing to compare a node with, the pair is all that can be told.
-void settle(const Finding& finding, const SecondLook::Answers& answers, Figure figure,
+void settle(const Finding& finding, const SecondLook::Answers& answers, Figure figure, bool is_left,
             Confirmed& out) {
   if (is_cleared(answers)) {
     out.cleared.push_back(finding);
@@ -138,7 +144,7 @@ void settle(const Finding& finding, const SecondLook::Answers& answers, Figure f
     out.bad.back().way = itself.way;
     return;
   }
-  (itself.known ? out.bad : out.open).push_back(finding);
+  (itself.known ? out.bad : is_left ? out.left : out.open).push_back(finding);
 }
 
 }  // namespace
@@ -151,12 +157,13 @@ SecondLook::SecondLook(const Cluster& cluster, const Verdict& verdict, const Thr
   for (const Finding& finding : verdict.findings) suspects_.push_back({finding, true});
   for (const Finding& pair : verdict.doubted) suspects_.push_back({pair, false});
   answers_.resize(suspects_.size());
+  is_left_.resize(suspects_.size());
   std::vector<Question> all(suspects_.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i].suspect = i;
   plan_ = second_plan(domains_, suspects_, all);
 }
 
-void SecondLook::tell(std::span<const Measured> measured) {
+void SecondLook::tell(std::span<const Measured> measured, std::size_t played) {
   Results results(plan_.rounds.size());
   for (const Measured& pair : measured) {
     if (pair.state == State::not_measured) continue;
@@ -164,6 +171,10 @@ void SecondLook::tell(std::span<const Measured> measured) {
   }
   for (const Check& check : plan_.checks) {
     const auto& [suspect, subject] = check.question;
+    if (!is_whole(check, played)) {
+      is_left_[suspect] = true;
+      continue;
+    }
     answers_[suspect][static_cast<std::size_t>(subject)] =
         answer(check, results, suspects_[suspect].finding, figure_, thresholds_);
   }
@@ -198,10 +209,10 @@ std::vector<Question> SecondLook::unanswered(bool others_are_cleared) const {
 Confirmed SecondLook::found() const {
   Confirmed out;
   for (std::size_t i = 0; i < findings_; ++i) {
-    settle(suspects_[i].finding, answers_[i], figure_, out);
+    settle(suspects_[i].finding, answers_[i], figure_, is_left_[i], out);
   }
   // Of doubts that were not confirmed there is nothing to say.
-  Confirmed doubts{out.bad, {}, {}};
+  Confirmed doubts{out.bad, {}, {}, {}};
   for (std::size_t i = findings_; i < suspects_.size(); ++i) {
     Finding pair = suspects_[i].finding;
     const auto is_bad = [&](std::size_t node) { return names_node(doubts.bad, node); };
@@ -209,7 +220,7 @@ Confirmed SecondLook::found() const {
     const Answer& alone = about(answers_[i], Subject::itself);
     pair.reached = in_unit(alone.reached, figure_);
     pair.usual = in_unit(alone.usual, figure_);
-    settle(pair, answers_[i], figure_, doubts);
+    settle(pair, answers_[i], figure_, is_left_[i], doubts);
   }
   out.bad = std::move(doubts.bad);
   return out;

@@ -13,6 +13,7 @@ struct Confirmed {
   std::vector<Finding> bad;  // a pair may have become a node; each node stands once
   std::vector<Finding> cleared;
   std::vector<Finding> open;  // nothing to compare with
+  std::vector<Finding> left;  // there was no time to measure them again
 };
 
 // What a pass told about one question.
@@ -43,9 +44,9 @@ class SecondLook {
 
   // The same until tell() is called; empty once there is nothing left to ask.
   const std::vector<Round>& next() const { return plan_.rounds; }
-  // `measured`: of next()'s rounds, `round` an index there; pairs that are missing count as
-  // nothing.
-  void tell(std::span<const Measured> measured);
+  // `measured`: of next()'s first `played` rounds, `round` an index there; pairs that are missing
+  // count as nothing. A question whose rounds were not all played has no answer.
+  void tell(std::span<const Measured> measured, std::size_t played);
 
   // What is known so far of the verdict's findings, and which doubted pairs are bad. A finding that
   // stays bad keeps the first pass's figures, but a node or a pair has the direction of the second;
@@ -63,6 +64,7 @@ class SecondLook {
   std::vector<Suspect> suspects_;  // the verdict's findings, then those doubted
   std::size_t findings_;
   std::vector<Answers> answers_;  // by suspect
+  std::vector<bool> is_left_;     // by suspect: rounds of it were not played
   std::size_t passes_ = 0;
   SecondPlan plan_;
 };

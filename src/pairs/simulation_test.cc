@@ -89,7 +89,7 @@ Confirmed look_again(
     std::vector<Measured> measured = cluster.measure(look.next());
     disturb(first, measured);
     first += look.next().size();
-    look.tell(measured);
+    look.tell(measured, look.next().size());
   }
   return look.found();
 }
@@ -140,6 +140,25 @@ TEST(SecondLook, TellsApartWhatTheFirstCannot) {
     expect_confirmed(cluster, *verdict, expected);
   }
   EXPECT_GT(ambiguous, 0);
+}
+
+TEST(SecondLook, CallsNothingBadThatThereWasNoTimeFor) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Simulation cluster(4, 8, 1, 0.05, seed);
+    plant(cluster, Planted::host);
+    const auto verdict = judge(cluster.cluster, cluster.first_pass());
+    ASSERT_TRUE(verdict) << verdict.error().line();
+    const std::string suspected = short_words(cluster.cluster, verdict->findings);
+    for (const std::size_t played : {0uz, 1uz}) {
+      SecondLook look(cluster.cluster, *verdict);
+      std::vector<Measured> measured = cluster.measure(look.next());
+      std::erase_if(measured, [&](const Measured& pair) { return pair.round >= played; });
+      look.tell(measured, played);
+      const Confirmed confirmed = look.found();
+      EXPECT_EQ(short_words(cluster.cluster, confirmed.left), suspected);
+      EXPECT_EQ(confirmed.bad.size() + confirmed.cleared.size() + confirmed.open.size(), 0u);
+    }
+  }
 }
 
 // Two pairs share an uplink, so that a link of a third of its rate looks two thirds as fast.
@@ -260,7 +279,7 @@ TEST(SecondLook, SuspectedUplinksDoNotMatterWithinRacks) {
                         {Kind::uplink, Way::both, {}, {{"r2"}}, 0},
                         {Kind::uplink, Way::both, {}, {{"r3"}}, 0}};
     SecondLook look(cluster.cluster, verdict);
-    look.tell(cluster.measure(look.next()));
+    look.tell(cluster.measure(look.next()), look.next().size());
     const Confirmed confirmed = look.found();
     EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), is_slow ? "node out n1" : "");
     EXPECT_EQ(confirmed.cleared.empty(), is_slow);
@@ -352,7 +371,9 @@ TEST(SecondLook, ClearsWhatIsHealthy) {
   EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "");
   EXPECT_EQ(confirmed.cleared.size() + confirmed.open.size(), 4u);
   SecondLook unmeasured(cluster.cluster, verdict);
-  for (std::size_t pass = 0; pass < SecondLook::most_passes; ++pass) unmeasured.tell({});
+  for (std::size_t pass = 0; pass < SecondLook::most_passes; ++pass) {
+    unmeasured.tell({}, unmeasured.next().size());
+  }
   EXPECT_TRUE(unmeasured.next().empty());
   EXPECT_EQ(unmeasured.found().open.size(), 4u);
 }
