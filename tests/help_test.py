@@ -82,6 +82,17 @@ class Help(support.TestCase):
         self.assertEqual(refused.code, 2)
         self.assertIn("did you mean submit?", refused.err)
 
+    def test_help_takes_no_more_words_than_a_verbs_name(self):
+        for words, extra, fix in (("submit nosuch", "nosuch", "toprun help submit tells of submit"),
+                                  ("run train.py", "train.py", "toprun help run tells of run"),
+                                  ("topo order nosuch", "nosuch", "toprun help topo order tells of topo order"),
+                                  ("bench nosuch", "nosuch", "there are pairs, compare, import, history"),
+                                  ("bench pair", "pair", "did you mean pairs\\?")):
+            with self.subTest(words):
+                done = self.toprun("help", *words.split())
+                self.assertEqual((done.code, done.out), (2, ""))
+                self.assert_one_line(done, rf"help {words}: there is no verb {extra} .*; {fix}")
+
     def test_readme_has_the_table_of_exit_codes(self):
         lines = self.toprun("--help").out.partition("\nExit codes:\n")[2].splitlines()
         told, code = {}, None
@@ -154,11 +165,20 @@ class Manual(support.TestCase):
                                env={**os.environ, "MANWIDTH": str(WIDTH), "LC_ALL": "C.UTF-8"})
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         page = re.sub(r".\x08", "", shown.stdout)
-        titles = ("NAME", "SYNOPSIS", "DESCRIPTION", "VERBS")
+        titles = ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT", "FILES", "VERBS")
         self.assertEqual([line for line in page.splitlines() if line in titles], list(titles))
         for text in ("toprun topo order", "--gpus-per-node [TYPE:]N", "SBATCH_TIMELIMIT",
                      "the exit code of the rank that failed first"):
             self.assertIn(text, page)
+        parts = dict(zip(titles, re.split(rf"(?m)^(?:{'|'.join(titles)})\n", page)[1:]))
+        self.assertEqual(page.count("exit code of the rank that failed first"), 1)
+        for part, rows in (("EXIT STATUS", (r"128\+N\s+signal N ended that rank", r"75\s+Slurm preempted")),
+                           ("ENVIRONMENT", (r"PET_NNODES\s+--nnodes", r"TOPRUN_ORDER\s+--order", r"SALLOC_TIMELIMIT\s+--time", r"PYTHON_EXEC",
+                                            r"TOPRUN_ENGINE_TIMEOUT", r"TOPRUN_SECRET")),
+                           ("FILES", (r"toprun\.toml", r"/etc/toprun\.toml", r"~/\.config/toprun/toprun\.toml",
+                                      r"logs/JOB/", r"~/\.local/state/toprun/bench\.jsonl"))):
+            for row in rows:
+                self.assertRegex(parts[part], rf"(?m)^ +{row}", part)
         if shutil.which("mandoc"):
             checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", source], capture_output=True,
                                      text=True)
@@ -221,6 +241,38 @@ class Typed(support.TestCase):
                     self.assertNotIn("logs/", self.read_until(master, line))
                     os.write(master, b"\x15\n")  # the line is taken back
 
+    def test_zsh_puts_no_dashes_behind_a_word_without_a_description(self):
+        support.needs_program("zsh")
+        master = self.shell("zsh", self.folder())
+        for typed, last in (("--rdzv-backend ", "static"), ("completion ", "zsh")):
+            os.write(master, f"toprun {typed}\t".encode())
+            self.assertNotIn("--", self.read_until(master, last).replace("--rdzv-backend", ""))
+            os.write(master, b"\x15\n")
+        os.write(master, b"toprun s\t")
+        self.assertRegex(self.read_until(master, "submit  -- "), r"shell  -- \w+")
+
+    def test_what_fish_offers_behind_a_launcher(self):
+        if not shutil.which("fish"):
+            self.skipTest("there is no fish here")
+        folder = self.folder()
+        for line, expected in (("srun -N 2 toprun lo", "logs"), ("srun --label /opt/bin/toprun bench pa", "pairs"),
+                               ("mpirun -n 2 toprun --rdzv-b", "--rdzv-backend"), ("srun toprun top", "topo"),
+                               ("srun lo", None), ("srun toprun train.py lo", None), ("srun toprun2 lo", None)):
+            with self.subTest(line):
+                offers = self.fish_offers(line, folder)
+                if expected is None:
+                    self.assertNotIn("logs", offers)
+                else:
+                    self.assertIn(expected, offers)
+
+    def fish_offers(self, line, folder):
+        script = self.toprun("completion", "fish").out
+        told = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"], cwd=folder,
+                              capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "HOME": str(folder),
+                                   "PATH": f"{os.path.dirname(support.binary())}:{os.environ['PATH']}"})
+        return [offer.split("\t")[0] for offer in told.stdout.splitlines()]
+
     def test_what_fish_offers(self):
         if not shutil.which("fish"):
             self.skipTest("there is no fish here")
@@ -228,18 +280,13 @@ class Typed(support.TestCase):
         (folder / "logs/17").mkdir(parents=True)
         (folder / "logs/17/n0.out").touch()
         (folder / "10.txt").touch()
-        script = self.toprun("completion", "fish").out
         for line, expected, other in (("lo", "logs", "pairs"), ("bench pa", "pairs", "logs/"),
                                       ("help topo dr", "draw", "logs/"), ("10", "10.txt", "17"),
                                       ("status 1", "17", "10.txt"), ("status --js", "--json", "10.txt"),
                                       ("report 10.tx", "10.txt", "17"), ("train.py 1", "10.txt", "17")):
-            told = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C 'toprun {line}'"], cwd=folder,
-                                  capture_output=True, text=True, timeout=60,
-                                  env={**os.environ, "HOME": str(folder),
-                                       "PATH": f"{os.path.dirname(support.binary())}:{os.environ['PATH']}"})
-            offers = [offer.split("\t")[0] for offer in told.stdout.splitlines()]
-            self.assertIn(expected, offers, told)
-            self.assertNotIn(other, offers, told)
+            offers = self.fish_offers(f"toprun {line}", folder)
+            self.assertIn(expected, offers)
+            self.assertNotIn(other, offers)
 
     def test_a_job_that_left_its_files_is_offered_with_how_it_ended(self):
         folder = self.folder()

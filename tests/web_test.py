@@ -542,9 +542,9 @@ class Report(web_cases.Windows):
         folder = self.folder()
         for name, text in (("x", "{}"), ("empty", ""), ("cut", '{"schema": "toprun.rep')):
             (folder / f"{name}.json").write_text(text)
-        for name, code, why in (("x.json", 1, f"cannot read the report {folder}/x.json: its schema is not toprun.report/1"),
-                                ("empty.json", 1, f"cannot read the report {folder}/empty.json: it is empty"),
-                                ("cut.json", 1, f"cannot read the report {folder}/cut.json: it is not JSON, or not all .*"),
+        for name, code, why in (("x.json", 2, f"cannot read the report {folder}/x.json: its schema is not toprun.report/1"),
+                                ("empty.json", 2, f"cannot read the report {folder}/empty.json: it is empty"),
+                                ("cut.json", 2, f"cannot read the report {folder}/cut.json: it is not JSON, or not all .*"),
                                 ("none.json", 2, f"job id {folder}/none.json: there is no such file, .*")):
             with self.subTest(name):
                 finished = self.toprun("report", folder / name, "--html")

@@ -224,7 +224,7 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
   const auto text = read_open_file(file, path, max_report_bytes);
   if (!text) return std::unexpected(text.error());
   auto report = parse_report(*text);
-  if (!report) return fail("cannot read the report " + path, report.error().why);
+  if (!report) return usage("cannot read the report " + path, report.error().why);
   if (report->root_pid == 0 || report->root_host.empty() || !report->started) {
     return fail(what, "the report does not say where the job's root agent is, and since when",
                 "give the file that --report names");

@@ -108,10 +108,7 @@ std::string roff(std::string_view text) {
 }
 
 std::string roff_rows(std::string_view title, std::span<const Row> rows) {
-  std::string out = fmt::format(".PP\n.I {}\n", roff(title));
-  for (const Row& row : rows)
-    out += fmt::format(".TP\n.B {}\n{}\n", roff(row.left), roff(row.text));
-  return out;
+  return fmt::format(".PP\n.I {}\n{}", roff(title), manual_rows(rows));
 }
 
 }  // namespace
@@ -166,11 +163,22 @@ std::string manual_synopsis(const CommandText& command) {
   return command.words.empty() ? out : out + roff(command.words) + '\n';
 }
 
+std::string manual_paragraph(std::string_view text) {
+  return fmt::format(".PP\n{}\n", roff(text));
+}
+
+std::string manual_rows(std::span<const Row> rows) {
+  std::string out;
+  for (const Row& row : rows)
+    out += fmt::format(".TP\n.B {}\n{}\n", roff(row.left), roff(row.text));
+  return out;
+}
+
 std::string manual_text(const CommandText& command) {
   std::string out;
-  if (!command.summary.empty()) out += fmt::format(".PP\n{}\n", roff(command.summary));
+  if (!command.summary.empty()) out += manual_paragraph(command.summary);
   if (!command.examples.empty()) out += roff_rows("Examples", command.examples);
-  for (const std::string& note : command.notes) out += fmt::format(".PP\n{}\n", roff(note));
+  for (const std::string& note : command.notes) out += manual_paragraph(note);
   for (const auto& each : command.before) out += roff_rows(each.title, each.rows);
   for (const auto& section : command.options) out += roff_rows(section.title, rows_of(section));
   for (const auto& each : command.after) out += roff_rows(each.title, each.rows);

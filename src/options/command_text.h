@@ -52,6 +52,8 @@ std::string plain_text(const CommandText& command);
 // Parts of a manual page in the macros of man(7): how a command is called, and all else about it.
 std::string manual_synopsis(const CommandText& command);
 std::string manual_text(const CommandText& command);
+std::string manual_paragraph(std::string_view text);
+std::string manual_rows(std::span<const CommandText::Row> rows);
 
 // Parts of such texts:
 std::string usage_line(const CommandText& command);

@@ -226,7 +226,9 @@ std::string candidate_lines(std::span<const Row> candidates, std::string_view st
   std::string out;
   for (const Row& row : candidates) {
     if (!row.left.starts_with(typed) || !is_printable(row.left)) continue;
-    out += fmt::format("{}{}\t{}\n", stem, row.left, printable(row.text));
+    out += fmt::format("{}{}", stem, row.left);
+    if (!row.text.empty()) out += '\t' + printable(row.text);
+    out += '\n';
   }
   return out;
 }

@@ -31,8 +31,9 @@ struct Wanted {
 // makes a word of its own of each = in --tee=3. Pure.
 Wanted wanted(const options::CommandText& command, std::span<const std::string> words);
 
-// Prints the candidates for the last word, one per line, "WORD\tDESCRIPTION". Prints nothing for a
-// file, or if there are none. Asks the engine for jobs and partitions, with a short time limit.
+// Prints the candidates for the last word, one per line, "WORD\tDESCRIPTION" or "WORD". Prints
+// nothing for a file, or if there are none. Asks the engine for jobs and partitions, with a short
+// time limit.
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
 // The candidates that begin with `typed`, in the format of print_candidates().

@@ -65,6 +65,8 @@ TEST(Candidates, AreOnlyThoseThatBeginSo) {
   const std::vector<options::CommandText::Row> rows = {
       {"gpu", "the default"}, {"debug", ""}, {"g\n2", "a name that no terminal shows"}};
   EXPECT_EQ(candidate_lines(rows, "--partition=", "g"), "--partition=gpu\tthe default\n");
+  const options::CommandText::Row plain[] = {{"static", ""}, {"c10d", ""}};
+  EXPECT_EQ(candidate_lines(plain, "", ""), "static\nc10d\n");
 }
 
 }  // namespace

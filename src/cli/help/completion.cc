@@ -68,16 +68,28 @@ compdef _{0} {0}
                      command, ask);
 }
 
+// Also behind the launchers' words: fish asks what belongs to their names then.
 std::string fish_script(std::string_view command, const std::string& ask) {
-  return fmt::format(R"(function __{0}_offers
-  set -g __{0}_lines ({1} (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  return fmt::format(R"(function __{0}_words
+  set -l words (commandline -opc)
+  while set -q words[1]; and not string match -qr '(^|/){0}$' -- $words[1]
+    set -e words[1]
+  end
+  set -q words[1]; and printf '%s\n' $words
+end
+function __{0}_offers
+  set -l words (__{0}_words)
+  set -q words[1]; or return 1
+  set -g __{0}_lines ({1} $words[2..-1] (commandline -ct) 2>/dev/null)
   test (count $__{0}_lines) -gt 0
 end
 function __{0}_is_first
-  test (count (commandline -opc)) -eq 1
+  test (count (__{0}_words)) -eq 1
 end
-complete -c {0} -n '__{0}_is_first; and __{0}_offers' -a '$__{0}_lines'
-complete -c {0} -n 'not __{0}_is_first; and __{0}_offers' -f -a '$__{0}_lines'
+for launcher in {0} srun mpirun
+  complete -c $launcher -n '__{0}_is_first; and __{0}_offers' -a '$__{0}_lines'
+  complete -c $launcher -n 'not __{0}_is_first; and __{0}_offers' -f -a '$__{0}_lines'
+end
 )",
                      command, ask);
 }

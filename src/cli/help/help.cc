@@ -208,11 +208,7 @@ std::vector<Table> tables_after(options::Command command) {
     }
     tables.push_back(std::move(fabrics));
   }
-  Table codes{"Exit codes", {}};
-  for (const ExitCode& row : exit_codes(command)) {
-    codes.rows.push_back({row.code, std::string(row.meaning)});
-  }
-  tables.push_back(std::move(codes));
+  tables.push_back({std::string(exit_codes_title), exit_code_rows(command)});
   return tables;
 }
 
@@ -233,6 +229,14 @@ std::vector<std::string> forms_of(const options::CommandLine& line) {
 }
 
 }  // namespace
+
+std::vector<options::CommandText::Row> exit_code_rows(options::Command command) {
+  std::vector<Row> rows;
+  for (const ExitCode& row : exit_codes(command)) {
+    rows.push_back({row.code, std::string(row.meaning)});
+  }
+  return rows;
+}
 
 options::CommandText command_text(options::Command command) {
   const options::CommandLine& line = options::line_of(command);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "options/command_text.h"
 #include "options/flags.h"
@@ -12,6 +14,9 @@ namespace toprun::cli {
 std::string short_help(options::Command command);
 std::string full_help(options::Command command);
 std::string version_text();
+
+inline constexpr std::string_view exit_codes_title = "Exit codes";
+std::vector<options::CommandText::Row> exit_code_rows(options::Command command);
 
 // The whole description of the command.
 options::CommandText command_text(options::Command command);

@@ -19,9 +19,15 @@ namespace {
 using nlohmann::json;
 using options::FlagId;
 
+// Help: 2 says that the command line or a file that it names is wrong.
+Error of_a_named_file(Error error) {
+  error.exit_code = exit_usage;
+  return error;
+}
+
 Result<json> by_file(const std::string& path) {
   auto report = jobs::read_report(path);
-  if (!report) return std::unexpected(report.error());
+  if (!report) return std::unexpected(of_a_named_file(std::move(report.error())));
   if (!*report) return fail("there is no file " + path);
   return std::move((*report)->document);
 }

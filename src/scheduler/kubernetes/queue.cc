@@ -182,14 +182,13 @@ Result<Answer> KubernetesQueue::one(const Kind& kind, const std::string& name,
 
 // The name comes first: whoever typed it may have meant a job of Slurm's.
 Error not_found(const JobId& id, const Error& refusal) {
-  if (!kubernetes::is_without_cluster(refusal)) {
-    return {fmt::format("cannot tell whether there is a job {}", id.text), refusal.line(), "",
-            exit_failure};
-  }
-  return {
-      fmt::format("no job is called {}", id.text),
-      fmt::format("Slurm's jobs have numbers, and kubectl knows no cluster here ({})", refusal.why),
-      "toprun jobs lists yours", exit_failure};
+  const std::string what = fmt::format("cannot tell whether there is a job {}", id.text);
+  if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
+  return {what,
+          fmt::format("names are looked up in Kubernetes, and kubectl knows no cluster here ({})",
+                      refusal.why),
+          "log in to the cluster or set KUBECONFIG; Slurm's jobs are named by their numbers",
+          exit_failure};
 }
 
 Result<std::vector<Job>> KubernetesQueue::find(const JobId& id) const {
