@@ -276,6 +276,41 @@ std::string Reader::with_path(const options::Flag& flag, std::string value) cons
   return value.substr(0, start) + whole.lexically_normal().string();
 }
 
+std::size_t offset_of(std::string_view text, const toml::source_position& position) {
+  std::size_t start = 0;
+  for (toml::source_index line = 1; line < position.line; ++line) {
+    const std::size_t end = text.find('\n', start);
+    if (end == text.npos) return text.size();
+    start = end + 1;
+  }
+  return std::min(start + (position.column > 0 ? position.column - 1 : 0), text.size());
+}
+
+constexpr std::string_view blanks = " \t\r\n";
+
+// Whether a value goes on behind these characters: that of a key, or the next one of an array.
+bool expects_value(std::string_view before) {
+  const std::size_t last = before.find_last_not_of(blanks);
+  if (last == before.npos) return false;
+  if (before[last] == '=') return before.find('\n', last) == before.npos;
+  if (before[last] == ',') return true;
+  const std::size_t line = before.substr(0, last).find_last_of('\n') + 1;
+  const bool is_header = before.substr(line, last - line).find_first_not_of(" \t[") == before.npos;
+  return before[last] == '[' && !is_header;
+}
+
+// Whether the value in which the parser stopped is a text without quotes: `script = train.py`.
+bool has_bare_text(std::string_view text, const toml::source_position& stopped) {
+  const std::size_t at = offset_of(text, stopped);
+  const std::size_t end = text.substr(0, at).find_last_of("=,[\n\"'");
+  const std::size_t start = end == text.npos ? 0 : end + 1;
+  if (end != text.npos && (text[end] == '"' || text[end] == '\'')) return false;
+  const std::size_t first = text.find_first_not_of(" \t", start);
+  constexpr std::string_view other_values = "\"'[{#,]}=\r\n";
+  if (first == text.npos || other_values.contains(text[first])) return false;
+  return expects_value(text.substr(0, start));
+}
+
 }  // namespace
 
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known) {
@@ -289,7 +324,7 @@ Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place)
   } catch (const toml::parse_error& error) {
     const auto& begin = error.source().begin;
     return usage(at(place.label, {begin.line, begin.column}), std::string(error.description()),
-                 "texts stand in quotes; see https://toml.io");
+                 has_bare_text(text, begin) ? "write texts in quotes" : "see https://toml.io");
   }
 }
 

@@ -169,6 +169,38 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
   }
 }
 
+// Only a value can be a text whose quotes are missing.
+TEST(ConfigFile, QuotesAreNamedWhereTheyAreMissing) {
+  const std::string_view quotes = "; write texts in quotes", any = "; see https://toml.io";
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {"script = train.py", quotes},
+      {"time = 2:00:00", quotes},
+      {"venv = ~/env", quotes},
+      {"venv = /env # it", quotes},
+      {"modules = [a, 'b']", quotes},
+      {"modules = ['a', b]", quotes},
+      {"modules = [\n  'a',\n  b,\n]", quotes},
+      {"time = 2 hours", quotes},
+      {"venv =", any},
+      {"venv = \n", any},
+      {"[profile", any},
+      {"[[profile", any},
+      {"[profile.a b]", any},
+      {"venv = 'a", any},
+      {"venv = \"a\\qb\"", any},
+      {"venv = 'a' 'b'", any},
+      {"modules = ['a',", any},
+      {"= 1", any},
+      {"a b = 1", any},
+      {"venv 'a'", any},
+      {"fold = true\nvenv", any},
+      {"modules = ['a'\n'b']", any},
+  };
+  for (const auto& [text, hint] : rows) {
+    EXPECT_TRUE(error_of(text).ends_with(hint)) << text << '\n' << error_of(text);
+  }
+}
+
 // A key of 100,000 parts ended the program.
 TEST(ConfigFile, AKeyHasAFewParts) {
   const auto key = [](int parts, const std::string& part = "a") {
