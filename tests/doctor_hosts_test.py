@@ -91,7 +91,7 @@ class Hosts(cluster.TestCase):
     def test_another_mtu(self):
         self.inside("n3", "ip link set dev eth0 mtu 1400")
         try:
-            odd = ("warning", "mtu", ["n3"], "the MTU is 1400, and 1500 on 7 hosts")
+            odd = ("warning", "mtu", ["n3"], "the MTU of eth0 is 1400, and 1500 on 7 hosts")
             for run in (self.by_slurm, self.by_ssh):
                 finished = run()
                 self.assert_found(finished, odd)

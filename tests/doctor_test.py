@@ -1,6 +1,8 @@
 """toprun doctor on this machine, under limits, and on copies of other machines' files."""
 
 import json
+import os
+import shutil
 import unittest
 
 import machines
@@ -45,6 +47,22 @@ class Doctor(support.TestCase):
     def test_settings_that_contradict_the_machine(self):
         found = self.here(env={"NCCL_SOCKET_IFNAME": "eth77", "NCCL_SOCKET_NTREADS": "4"})["nccl-settings"]
         self.assertEqual(found["severity"], "warning")
+        self.assertEqual(found["fix"], "correct it or take it out where it is set: the shell's files, the job's script, "
+                                       "toprun.toml or nccl.conf; toprun net env shows what fits this machine, and why")
+
+    def test_few_processes_have_a_command(self):
+        """Root has no such limit: as another user, as far as the case may become one."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user here")
+        done = self.run_to_end("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
+                               "prlimit", "--nproc=40", self.copied(), "doctor", "--here", "--fix", cwd="/")
+        self.assertRegex(done.out, r"(?m)^# the limit on processes and threads is low \(40 processes\).*\nulimit -u 65536$")
+
+    def copied(self):
+        """The program where another user may start it."""
+        folder = self.folder()
+        folder.chmod(0o755)
+        return shutil.copy(support.TOPRUN, folder / "toprun")
 
     def test_the_exit_code_is_the_worst_findings(self):
         for build, code, line in (

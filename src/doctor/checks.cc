@@ -215,7 +215,9 @@ Findings own_settings(const Facts& facts) {
   Findings all;
   for (std::string& sentence : fabric::contradictions(facts.network)) {
     all.push_back(found(Severity::warning, std::move(sentence),
-                        "take it out, or toprun net env says why it is right"));
+                        "correct it or take it out where it is set: the shell's files, the job's "
+                        "script, toprun.toml or nccl.conf; toprun net env shows what fits this "
+                        "machine, and why"));
   }
   return all;
 }

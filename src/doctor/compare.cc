@@ -18,6 +18,12 @@ namespace {
 constexpr std::size_t most_of_a_check = 8;
 
 using Shared = std::vector<SharedFinding>;
+using PlaceOfHost = std::map<std::string, std::string>;
+
+struct ValuesOfTrait {
+  std::vector<ValueOfHost> values;
+  PlaceOfHost places;
+};
 
 std::string hosts_text(std::size_t count) {
   return fmt::format("{} host{}", count, count == 1 ? "" : "s");
@@ -59,10 +65,17 @@ Shared common_findings(std::span<const HostReport> reports) {
   return all;
 }
 
+// Where all of these hosts have the trait; empty: not at one place.
+std::string place_of(const std::vector<std::string>& hosts, const PlaceOfHost& places) {
+  const std::string& first = places.at(hosts.front());
+  const auto is_same = [&](const std::string& host) { return places.at(host) == first; };
+  return std::ranges::all_of(hosts, is_same) ? first : "";
+}
+
 // How the hosts of a trait disagree.
-void add_differences(const TraitRow& row, const std::string& subject,
-                     std::vector<ValueOfHost> values, Shared& all) {
-  const auto groups = groups_by_value(std::move(values));
+void add_differences(const TraitRow& row, const std::string& subject, ValuesOfTrait trait,
+                     Shared& all) {
+  const auto groups = groups_by_value(std::move(trait.values));
   if (groups.size() < 2) return;
   const std::string what = fmt::format(fmt::runtime(row.what), subject);
   const auto finding = [&](std::string evidence) {
@@ -84,19 +97,25 @@ void add_differences(const TraitRow& row, const std::string& subject,
     return;
   }
   for (const ValueGroup& odd : std::span(groups).subspan(1)) {
+    const std::string place = place_of(odd.hosts, trait.places);
     all.push_back(
         {odd.hosts,
-         finding(fmt::format("{} is {}, and {} on {}", what, odd.value, groups[0].value,
+         finding(fmt::format("{}{} is {}, and {} on {}", what, place.empty() ? "" : " of " + place,
+                             odd.value, groups[0].value,
                              groups[0].hosts.size() == 1 ? groups[0].hosts[0]
                                                          : hosts_text(groups[0].hosts.size())))});
+    if (place.empty() || row.command.empty() || groups[0].value.contains(' ')) continue;
+    all.back().finding.commands = {fmt::format(fmt::runtime(row.command), place, groups[0].value)};
   }
 }
 
 Shared odd_ones(std::span<const HostReport> reports) {
-  std::map<std::pair<std::string, std::string>, std::vector<ValueOfHost>> by_trait;
+  std::map<std::pair<std::string, std::string>, ValuesOfTrait> by_trait;
   for (const HostReport& report : reports) {
     for (const Trait& trait : report.traits) {
-      by_trait[{trait.id, trait.subject}].push_back({report.host, trait.value});
+      ValuesOfTrait& known = by_trait[{trait.id, trait.subject}];
+      known.values.push_back({report.host, trait.value});
+      known.places[report.host] = trait.place;
     }
   }
   Shared all;

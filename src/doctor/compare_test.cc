@@ -55,6 +55,30 @@ TEST(Compare, NamesTheOddOneOut) {
             "n6 note kernel: the kernel is 5.10, and 6.1 on 7 hosts\n");
 }
 
+TEST(Compare, SaysOfWhichInterfaceAndHowItIsMended) {
+  auto all = hosts(4);
+  for (HostReport& report : all) report.traits[0].place = "eth0";
+  all[3].traits[0].value = "1400";
+  const auto found = compare(all, names(4));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].finding.evidence, "the MTU of eth0 is 1400, and 1500 on 3 hosts");
+  EXPECT_EQ(found[0].finding.commands, std::vector<std::string>{"ip link set dev eth0 mtu 1500"});
+  // Elsewhere it has another name: what is seen on the odd host is said of that.
+  for (int i = 0; i < 3; ++i) all[static_cast<std::size_t>(i)].traits[0].place = "ens3";
+  EXPECT_EQ(told(all, 4), "n3 warning mtu: the MTU of eth0 is 1400, and 1500 on 3 hosts\n");
+}
+
+TEST(Compare, NamesNoInterfaceWhereHostsOfOneValueHaveSeveral) {
+  auto all = hosts(5);
+  for (HostReport& report : all) report.traits[0].place = "eth0";
+  all[2].traits[0] = {"mtu", "", "1400", "eth0"};
+  all[3].traits[0] = {"mtu", "", "1400", "ens3"};
+  const auto found = compare(all, names(5));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].finding.evidence, "the MTU is 1400, and 1500 on 3 hosts");
+  EXPECT_TRUE(found[0].finding.commands.empty());
+}
+
 TEST(Compare, BlamesNobodyWhereHalfDiffers) {
   auto all = hosts(4);
   all[2].traits[0].value = all[3].traits[0].value = "9000";

@@ -22,7 +22,9 @@ double seconds(WallTime time) {
 }
 
 Json json_of(const Trait& trait) {
-  return {{"id", trait.id}, {"subject", trait.subject}, {"value", trait.value}};
+  Json json = {{"id", trait.id}, {"subject", trait.subject}, {"value", trait.value}};
+  if (!trait.place.empty()) json["place"] = trait.place;
+  return json;
 }
 
 void shorten(Json& json, std::size_t most) {
@@ -67,7 +69,8 @@ std::variant<Finding, Trait, End> entry_in(const Json& json, WallTime arrived) {
   }
   if (json.contains("trait")) {
     const Json& trait = json.at("trait");
-    return Trait{trait.at("id"), trait.at("subject"), trait.at("value")};
+    return Trait{trait.at("id"), trait.at("subject"), trait.at("value"),
+                 trait.value("place", std::string())};
   }
   return finding_in(json.at("finding"));
 }

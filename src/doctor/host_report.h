@@ -25,7 +25,8 @@ struct HostReport {
 nlohmann::json json_of(const Finding& finding);
 
 // {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings": [{id, severity,
-// evidence, fix, commands}], "traits": [{id, subject, value}]} in one line.
+// evidence, fix, commands}], "traits": [{id, subject, value, place where there is one}]} in one
+// line.
 std::string json_of(const HostReport& report, WallTime now);
 
 // The same as several lines, each a JSON object: {"host", "finding"} for findings other than "ok",

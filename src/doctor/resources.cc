@@ -65,7 +65,8 @@ constexpr std::array all_needs = {
            return processes < processes_per_worker * demand.ranks;
          },
          "the limit on processes and threads is low", "processes",
-         "data loaders and NCCL start many", "raise ulimit -u before toprun", ""},
+         "data loaders and NCCL start many",
+         "ulimit -u 65536 before toprun, TasksMax= and LimitNPROC= for slurmd", "ulimit -u 65536"},
     Need{"ports", "enough ports are left", Severity::warning, &Resources::free_ports,
          [](std::int64_t ports, const Demand&) { return ports < few_ports; },
          "few ports are left for connections", "ports", "each connection takes one",

@@ -24,26 +24,42 @@ bool carries_traffic(const Interface& interface) {
   return is_own && interface.is_up && interface.mtu > 0;
 }
 
-// Of the interface with the default route and of those below RDMA ports; without such a route of
-// all that carry traffic.
-std::string mtu(const Facts& facts) {
-  std::set<int> mtus;
+// The interface with the default route and those below RDMA ports; without such a route all that
+// carry traffic.
+std::vector<const Interface*> interfaces_of_a_job(const Facts& facts) {
+  std::vector<const Interface*> all;
   const auto& interfaces = facts.network.interfaces;
   const auto* const route = fabric::find(interfaces, facts.network.route.interface);
+  const auto add = [&](const Interface* interface) {
+    if (interface != nullptr && interface->mtu > 0 &&
+        std::ranges::find(all, interface) == all.end()) {
+      all.push_back(interface);
+    }
+  };
   for (const Interface& interface : interfaces) {
-    const bool is_meant = route == nullptr ? carries_traffic(interface) : &interface == route;
-    if (is_meant && interface.mtu > 0) mtus.insert(interface.mtu);
+    if (route == nullptr ? carries_traffic(interface) : &interface == route) add(&interface);
   }
   for (const fabric::PortVerdict& verdict : facts.network.choice.ports) {
     if (!verdict.is_chosen()) continue;
     for (const std::string& name : facts.network.devices[verdict.device].interfaces) {
-      const auto* const interface = fabric::find(interfaces, name);
-      if (interface != nullptr && interface->mtu > 0) mtus.insert(interface->mtu);
+      add(fabric::find(interfaces, name));
     }
   }
+  return all;
+}
+
+std::string mtu(const Facts& facts) {
+  std::set<int> mtus;
+  for (const Interface* const interface : interfaces_of_a_job(facts)) mtus.insert(interface->mtu);
   std::vector<std::string> words;
   for (const int value : mtus) words.push_back(std::to_string(value));
   return join(words, " and ");
+}
+
+// Of several interfaces it cannot be said which one differs.
+std::string place_of_mtu(const Facts& facts) {
+  const auto all = interfaces_of_a_job(facts);
+  return all.size() == 1 ? all.front()->name : "";
 }
 
 std::string limit_text(const std::optional<std::int64_t>& limit) {
@@ -68,7 +84,8 @@ constexpr std::array rows = {
              [](const Facts& facts) { return facts.installed.torch; },
              "nodes have different versions of torch: {}; install the same one on all"},
     TraitRow{"mtu", "the MTU", Severity::warning,
-             "set the same one on all hosts and switches (ip link set dev IFNAME mtu …)", mtu},
+             "set the same one on all hosts and switches (ip link set dev IFNAME mtu …)", mtu, "",
+             place_of_mtu, "ip link set dev {} mtu {}"},
     TraitRow{"open-files-limit", "the limit on open files", Severity::warning,
              "set the same one on all hosts (LimitNOFILE= of slurmd or sshd, limits.conf)",
              [](const Facts& facts) { return limit_text(facts.resources.open_files); }},
@@ -106,7 +123,9 @@ std::vector<Trait> traits_of(const Facts& facts) {
   std::vector<Trait> traits;
   for (const TraitRow& row : rows) {
     std::string value = row.value(facts);
-    if (!value.empty()) traits.push_back({std::string(row.id), "", std::move(value)});
+    if (value.empty()) continue;
+    traits.push_back({std::string(row.id), "", std::move(value),
+                      row.place == nullptr ? std::string() : row.place(facts)});
   }
   for (const Peer& peer : facts.peers) {
     const bool is_known = !peer.addresses.empty();

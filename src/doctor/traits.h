@@ -12,9 +12,10 @@ namespace toprun::doctor {
 
 // A property of a host that is expected to be the same on all hosts of a job.
 struct Trait {
-  std::string id;       // "mtu": of the row below
-  std::string subject;  // which of several, as the name that was looked up; mostly empty
-  std::string value;    // "1500"
+  std::string id;          // "mtu": of the row below
+  std::string subject;     // which of several, as the name that was looked up; mostly empty
+  std::string value;       // "1500"
+  std::string place = {};  // where it was seen, which may differ: "eth0"; mostly empty
 };
 
 // What a difference in one trait means, to the doctor and to a launch.
@@ -27,6 +28,9 @@ struct TraitRow {
   // What a launch says of nodes that differ, whose values take the place of {}; empty: a launch
   // does not compare it.
   std::string_view in_launch = {};
+  std::string (*place)(const Facts&) = nullptr;  // Trait::place; null: empty
+  // For --fix: a command with the place and the value of most hosts for its two {}; empty: none.
+  std::string_view command = {};
 };
 std::span<const TraitRow> trait_rows();
 

@@ -116,7 +116,7 @@ TEST(PreflightWarnings, OneLineEach) {
            {{left(&Resources::open_files, 1024)}, ""},
            {{left(&Resources::processes, 100)},
             "warning: the limit on processes and threads is low on n0: data loaders and NCCL start "
-            "many; raise ulimit -u before toprun"},
+            "many; ulimit -u 65536 before toprun, TasksMax= and LimitNPROC= for slurmd"},
            {{left(&Resources::locked_bytes, 8 << 20)},
             "warning: the limit on locked memory is low on n0: RDMA registers all its buffers; "
             "ulimit "
