@@ -2,6 +2,7 @@
 """`toprun topo order` as other programs use it: a real srun and a real mpirun put their ranks where it
 says, on four hosts in two racks whose names interleave. The order of the network is n0 n2 n1 n3."""
 
+import re
 import shlex
 import unittest
 
@@ -18,6 +19,19 @@ RANK = "echo shown RANK=$OMPI_COMM_WORLD_RANK NODE=$(hostname)"
 
 def twice(nodes):
     return [node for node in nodes for _ in range(2)]
+
+
+class Readme(support.TestCase):
+    def test_its_lines_of_topo_work_with_the_file_that_it_describes(self):
+        readme = (support.REPOSITORY / "README.md").read_text()
+        self.assertIn("`racks.txt` has a line `n0 /cluster/rack0/n0`", readme)
+        lines = re.findall(r"(?m)^toprun (topo .*?)(?:  +#.*)?$", readme)
+        self.assertGreater(len(lines), 5)
+        folder = self.folder()
+        (folder / "racks.txt").write_text("".join(f"n{i} /cluster/rack{i % 4}/n{i}\n" for i in range(8)))
+        for line in lines:
+            with self.subTest(line):
+                self.assert_ok(self.toprun(*shlex.split(line), cwd=folder))
 
 
 class Order(cluster.SlurmCase):
