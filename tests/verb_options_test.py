@@ -41,6 +41,21 @@ class Topology(support.TestCase):
             with self.subTest(words):
                 self.assertEqual(" ".join(self.order(*words)[0]), expected)
 
+    def test_order_s_unknown_places(self):
+        """As a launch does, so the answer is the launch's."""
+        words = ["topo", "order", "--topology", "f", "--hosts", "a[1-8]"]
+        required = "TOPRUN_TOPOLOGY_REQUIRED"
+        for option, environment, fails in (([], {}, False), (["--topology-required"], {}, True),
+                                           ([], {required: "1"}, True), ([], {required: "0"}, False)):
+            with self.subTest(option, **environment):
+                finished = self.run_to_end(support.binary(), *words, *option, cwd=self.here, env=environment)
+                if not fails:
+                    self.assert_ok(finished)
+                    continue
+                self.assertEqual((finished.code, finished.out), (1, ""), finished)
+                self.assert_one_line(finished, r"(--topology-required|TOPRUN_TOPOLOGY_REQUIRED\S*): no evidence of where "
+                                     r"these nodes sit: a\[7-8\]; add them to a file and name it with --topology FILE")
+
     def test_order_s_model(self):
         self.assertIn(ASSUMED, self.order(*PARALLEL)[1])
         self.assertNotIn(ASSUMED, self.order(*PARALLEL, "--model", "7B")[1])

@@ -95,9 +95,10 @@ constexpr std::array launch_flags = {
          put<&Options::require_rdma, parse_switch>,
          "End the job at once if a node has no RDMA that can be used, or NCCL communicates over "
          "plain sockets"),
-    ours(FlagId::unasked, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
-         Group::placement, put<&Options::topology_required, parse_switch>,
-         "Fail unless the place of every node is known"),
+    also(of(Command::topo_order),
+         ours(FlagId::unasked, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
+              Group::placement, put<&Options::topology_required, parse_switch>,
+              "Fail unless the place of every node is known")),
     also(orders,
          ours(FlagId::segment, "--segment", 0, "N", "TOPRUN_SEGMENT", Group::placement,
               put<&Options::segment, number<1, max_nodes>>,

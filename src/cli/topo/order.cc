@@ -7,7 +7,10 @@
 #include "cli/topo/wishes.h"
 #include "config/config_file.h"
 #include "hosts/hostlist.h"
+#include "options/flags.h"
+#include "options/given.h"
 #include "options/plan_options.h"
+#include "options/values.h"
 #include "placement/groups.h"
 #include "topology/match.h"
 #include "view/explain.h"
@@ -84,6 +87,19 @@ int print_explanation(std::string_view format, const placement::Placement& place
   return 0;
 }
 
+// What a launch refuses too, with --topology-required.
+Result<void> check_places(const Call& call, const placement::Placement& placement) {
+  const options::Flag& flag = *options::find_flag("--topology-required", call.command);
+  const auto given = options::given_of(flag, call.split, call.environment);
+  if (!given || placement.unplaced.empty()) return {};
+  const auto required = options::parse_switch(*given);
+  if (!required) return std::unexpected(required.error());
+  if (!*required) return {};
+  return fail(given->source,
+              "no evidence of where these nodes sit: " + hosts::short_list(placement.unplaced),
+              "add them to a file and name it with --topology FILE");
+}
+
 // Links from a file or a variable are used only with --parallel.
 options::PlanOptions asked_plan(const Call& call) {
   options::PlanOptions plan = options::plan_options(call);
@@ -108,6 +124,7 @@ Result<int> run_topo_order(const options::Call& call) {
   if (!wishes) return std::unexpected(wishes.error());
   auto placed = placement::place(job->hosts, std::move(job->map), *wishes);
   if (!placed) return std::unexpected(placed.error());
+  if (auto known = check_places(call, *placed); !known) return std::unexpected(known.error());
   if (auto added = add_explanation(call, *job, wishes->segment, *placed); !added) {
     return std::unexpected(added.error());
   }
