@@ -215,7 +215,7 @@ class Strangers(PodCase):
         self.refused("no answer within the time")
 
     def test_nonsense_is_said_with_its_place(self):
-        for body, said in [(b"{", ":1:"), (b"[]", ".*"), (b'{"items":[{}]}', ".*a node without a name.*")]:
+        for body, said in [(b"{", ":1:"), (b"[]", ".*"), (b'{"items":[{}]}', ".*a node has no name.*")]:
             with self.subTest(body):
                 self.listen(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body), self.context())
                 done = self.order("--topology", "k8s", "--hosts", "n[0-3]")

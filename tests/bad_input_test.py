@@ -309,7 +309,7 @@ class Refused(support.TestCase):
             with self.subTest(secret):
                 self.port = support.free_port()
                 ends = [run.wait(60) for run in [self.node(rank, env=secret) for rank in range(3)]]
-                lines = [end.err.count(f"whoever reaches port {self.port} of this host may join the "
+                lines = [end.err.count(f"every process that reaches port {self.port} of this host may join the "
                                        "job; to keep others out, set TOPRUN_SECRET") for end in ends]
                 self.assertEqual(lines, [int(told), 0, 0])
 

@@ -125,7 +125,7 @@ class Local(support.TestCase):
         path = self.project_file("nproc-per-node = 2\n")
         for owner, mode, why in [
                 (SOMEBODY, 0o644, f"it belongs to user {SOMEBODY}, neither to you nor to root"),
-                (0, 0o666, "everybody may write to it"), (0, 0o664, None), (0, 0o600, None)]:
+                (0, 0o666, "every user may write to it"), (0, 0o664, None), (0, 0o600, None)]:
             with self.subTest(owner=owner, mode=oct(mode)):
                 os.chown(path, owner, -1)
                 path.chmod(mode)
@@ -142,7 +142,7 @@ class Local(support.TestCase):
         os.mkfifo(self.project / "toprun.toml")  # nobody may be kept waiting
         finished = self.call("--dry-run", "--no-python", "true")
         self.assert_ok(finished)
-        self.assertIn("is ignored: it is no plain file", finished.err)
+        self.assertIn("is ignored: it is not a regular file", finished.err)
 
     def test_what_cannot_be_read_stops_nobody(self):
         support.needs_root()
@@ -249,7 +249,7 @@ class Local(support.TestCase):
         self.assertEqual(self.options("submit", "--profile", "debug")["nodes"][0], ["1"])
         again = self.call("config", "init", cwd=self.project, env=env)
         self.assertEqual(again.code, 2)
-        self.assert_one_line(again, "toprun.toml: it is there already; --force replaces it, "
+        self.assert_one_line(again, "toprun.toml: it already exists; --force replaces it, "
                                     "-o - only prints")
         printed = self.call("config", "init", "--output", "-", cwd=self.project, env=env)
         self.assertEqual(printed.out, text)

@@ -110,7 +110,7 @@ class Doctor(support.TestCase):
     def test_fix_without_a_command_says_so(self):
         finished = self.there(net_test.empty, "--fix")
         self.assertEqual(finished.out, "")
-        self.assertIn("nothing was found that needs a command", finished.err)
+        self.assertIn("found no problem that a command could fix", finished.err)
 
     def test_all_shows_every_check(self):
         told = self.there(net_test.empty, "--all").out

@@ -157,7 +157,7 @@ class Draw(support.TestCase):
         for name in ("a.jpg", "a"):
             finished = self.toprun(*draw, folder / name)
             self.assertEqual(finished.code, 2)
-            self.assertIn("there are svg, png, dot", finished.err)
+            self.assertIn("choose one of: svg, png, dot", finished.err)
             self.assertFalse((folder / name).exists())
 
     def test_a_pipe_gets_the_picture_and_stays_a_pipe(self):

@@ -201,7 +201,7 @@ class Refused(SleepingJob):
                 (pending, "--in job: pod job-worker-0 does not run: Pending: Unschedulable: 0/3 nodes fit"),
                 (restarting, "pod job-worker-0 does not run: CrashLoopBackOff: back-off"),
                 (lambda: (running(), self.cluster_state["refusals"].update({"job-worker-0": FORBIDDEN})),
-                 "no agent on job-worker-0: nobody allows you to execute commands in pods; "),
+                 "no agent on job-worker-0: you have no right to execute commands in pods; "),
                 (lambda: self.cluster_state["refusals"].update({"job-worker-0": NO_SHELL}),
                  "no agent on job-worker-0: its image has no sh; "),
                 (lambda: (running(), gone()), "--in job: 1 of its 2 pods are there; wait for it: toprun status job")]:

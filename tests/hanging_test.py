@@ -160,7 +160,7 @@ class FileSystems(support.TestCase):
                 finished = run.wait(10)
                 self.assertNotIn(NO_LIFE, finished.err)
                 self.assertIn(f"cannot write {folder}/report.json: not done after 10 s", finished.err)
-                self.assertRegex(finished.err, r"toprun: left behind, for the kernel cannot end it "
+                self.assertRegex(finished.err, r"toprun: left behind, because the kernel cannot end it "
                                                r"\(a file system that does not answer\?\): \d+ \(toprun.*, state D.*\)\n")
                 for name in ("began.0", "end"):
                     (self.root / name).unlink()

@@ -152,7 +152,7 @@ class Mistyped(support.TestCase):
 
     def test_verbs_of_verbs(self):
         self.assertIn("did you mean order?", self.refused("topo", "oder"))
-        self.assertIn("there are show, init", self.refused("config"))
+        self.assertIn("choose one of: show, init", self.refused("config"))
 
 
 class Manual(support.TestCase):

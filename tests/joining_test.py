@@ -169,7 +169,7 @@ class ByHand(cluster.TestCase):
         first, second = self.both("--master-addr", "n0", "--master-port", "29500")
         finished = second.wait(SOON_S)
         self.assertEqual(finished.code, 1, finished)
-        self.assertIn("this node, n1, was told to be the job's root: the root is at n0 already; give each node a "
+        self.assertIn("this node, n1, was started as the job's root: the root is already at n0; give each node a "
                       "--node-rank of its own", finished.err)
         # The first goes on waiting, and works once the other is given its own number.
         other = self.start("n1", TOPRUN, "--nnodes", "2", "--node-rank", "1", "--master-addr", "n0",
@@ -188,7 +188,7 @@ class VariablesOfOthers(support.TestCase):
     def test_two_worlds_of_one_are_refused(self):
         finished = self.toprun("--no-python", "true", env=self.world(1))
         self.assertEqual(finished.code, 2, finished)
-        self.assert_one_line(finished, r"RANK=1 and WORLD_SIZE=2 are set: somebody has started 2 processes, .*"
+        self.assert_one_line(finished, r"RANK=1 and WORLD_SIZE=2 are set: another program has started 2 processes, .*"
                                        r"--nnodes 2 --node-rank 1 --master-addr 127\.0\.0\.1 .*--ranks-in-place.*")
 
     def test_one_node_by_wish(self):

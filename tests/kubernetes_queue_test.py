@@ -125,7 +125,7 @@ class RightsOfOneKind(ServerCase):
             with self.subTest(words):
                 done = self.call(*words)
                 self.assertEqual(done.code, 1, done)
-                self.assertRegex(done.err, r"is forbidden: User \"ku\" cannot (list|get) .*; ask who runs the cluster; ")
+                self.assertRegex(done.err, r"is forbidden: User \"ku\" cannot (list|get) .*; ask the cluster's administrator; ")
 
     def test_a_kind_that_is_not_installed_is_not_a_right_that_is_missing(self):
         """An authorizer refuses it all the same."""
@@ -297,7 +297,7 @@ class KueueByItsObjects(ServerCase):
 
     def test_workloads_that_may_not_be_read(self):
         self.api.rights = Rights("ku", {"pytorchjobs": EDIT, "pods": READ, "events": READ})
-        self.waits_for("Kueue: queue team-a has not admitted it; why is not told: .*workloads.kueue.x-k8s.io is forbidden")
+        self.waits_for("Kueue: queue team-a has not admitted it; the cluster does not say why: .*workloads.kueue.x-k8s.io is forbidden")
 
     def test_the_next_version_of_its_api(self):
         self.api.versions["kueue.x-k8s.io"] = "v1beta2"

@@ -170,7 +170,7 @@ class BadInput(Prefetch):
     def test_a_folder_of_somebody_else(self):
         path, _ = self.record()
         path.parent.chmod(0o777)
-        self.assert_runs(self.launch("--prefetch=odd", "plain.py"), r"is left out: .*everybody may write to it")
+        self.assert_runs(self.launch("--prefetch=odd", "plain.py"), r"is left out: .*every user may write to it")
         if os.geteuid() == 0:
             path.parent.chmod(0o700)
             os.chown(path.parent, 4711, 4711)

@@ -111,7 +111,7 @@ class OfAnotherUser(OneReport):
 
     def test_a_report_that_everybody_may_write(self):
         self.assert_asks_nobody("stacks", self.written(0, pid=self.pid, mode=0o666),
-                                "the report says where to ask, and everybody may write to it; .*")
+                                "the report says where to ask, and every user may write to it; .*")
 
     def test_a_link_to_ones_own(self):
         own = self.written(0, pid=self.pid).rename(self.place / "own.json")

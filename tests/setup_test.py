@@ -98,14 +98,14 @@ class Local(support.TestCase):
         # What is there is not overwritten, unless that is asked for.
         mark = self.work / "env/mark"
         mark.touch()
-        self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it is there already, "
+        self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it already exists, "
                           r"built on \S+ at \S+ with demo==1.2, which this call does not name; --force "
                           "builds it again as this call says", code=2)
         (self.work / "requirements.txt").write_text("# the same\n\ndemo==1.2  # and no more\n")
         again = self.setup("--venv", "env", "-r", "requirements.txt")
         self.assert_ok(again)
-        self.assert_one_line(again, rf"{self.work}/env is there already, of just these contents: nothing "
-                             r"is built \(--force does\)")
+        self.assert_one_line(again, rf"{self.work}/env is up to date: nothing "
+                             r"is built \(--force builds it again\)")
         (self.work / "requirements.txt").write_text("demo==1.3\n")
         self.assert_fails(self.setup("--venv", "env", "-r", "requirements.txt"),
                           ".* with demo==1.2, which this call does not name, and without demo==1.3, which this "
@@ -118,11 +118,11 @@ class Local(support.TestCase):
         (self.work / "mine").mkdir()
         (self.work / "mine/thesis.tex").touch()
         for words in (["--venv", "mine"], ["--force", "--venv", "mine/"]):
-            self.assert_fails(self.setup(*words), rf"--venv {self.work}/mine: it is there already, and "
+            self.assert_fails(self.setup(*words), rf"--venv {self.work}/mine: it already exists, and "
                               "toprun setup has not built it; name another, or remove it", code=2)
         self.assertTrue((self.work / "mine/thesis.tex").exists())
         (self.work / "file").touch()
-        self.assert_fails(self.setup("--venv", "file"), ".*it is no folder; name another", code=2)
+        self.assert_fails(self.setup("--venv", "file"), ".*it is not a folder; name another", code=2)
 
     def test_what_pip_refuses_is_said_in_its_words(self):
         wheel = self.work / "wheels/demo-1.2-py3-none-any.whl"
@@ -181,8 +181,8 @@ class Local(support.TestCase):
         used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
         self.assertEqual(used.code, 1)
         self.assertRegex(used.err, r"toprun: --venv env on host \S+: it is incomplete: its setup on \S+ "
-                                   r"since \S+ has not ended, or was ended in the middle; build it anew "
-                                   r"by toprun setup\n")
+                                   r"since \S+ has not ended, or was ended in the middle; build it again "
+                                   r"with toprun setup\n")
         self.assert_ok(self.setup("--venv", "env", "demo"))
 
     def test_one_whose_command_alone_was_told_to_end_is_incomplete_too(self):
@@ -199,8 +199,8 @@ class Local(support.TestCase):
         for words in (["setup", "--on", "local", "--venv", "env"], ["--venv", "env", "x.py"]):
             finished = self.run_to_end(support.binary(), *words, cwd=self.work)
             self.assertEqual(finished.code, 1)
-            self.assert_one_line(finished, rf"{self.work}/env/toprun-setup\.json: is no record of .*; "
-                                           "build it anew: toprun setup --force")
+            self.assert_one_line(finished, rf"{self.work}/env/toprun-setup\.json: is not a record of .*; "
+                                           "build it again: toprun setup --force")
 
     def test_pip_goes_through_the_proxy(self):
         asked = []
@@ -260,7 +260,7 @@ class Local(support.TestCase):
             (["--from", "docker://demo", "--container", "t.sif", "demo"], 2,
              "--from docker://demo: packages go into a virtual environment, not into an image; .*"),
             (["--from", "docker://demo", "--container", "there.sif"], 2,
-             rf"--container {self.work}/there.sif: it is there already, and toprun setup has not .*"),
+             rf"--container {self.work}/there.sif: it already exists, and toprun setup has not .*"),
             (["--from", "docker://demo", "--container", "t.sif"], 1,
              rf"--container {self.work}/t.sif: there is no apptainer and no singularity in PATH; .*"),
             (["--from", "docker://demo", "--container", "t.sqsh"], 1,
@@ -408,7 +408,7 @@ class AsJob(SubmitCase):
         other = self.use("--modules", "python/3.12.1,other")
         self.assertEqual(other.code, 2, other)
         self.assert_one_line(other, r"--venv env on host ctl: it was built with other modules: these are "
-                                    r"python/3\.12\.1 in place of python/3\.11\.2, other besides; .*")
+                                    r"python/3\.12\.1 instead of python/3\.11\.2, other besides; .*")
         shell = self.login(TOPRUN, "shell", "--modules", "other", "--venv", "env", cwd=self.work,
                            env=self.env)
         self.assertEqual(shell.code, 2, shell)

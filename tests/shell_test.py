@@ -134,7 +134,7 @@ class Shell(SubmitCase):
             (["--partition", "mai"], 2, r"--partition mai: this cluster has .*"),
             (["--constraint", "h100"], 1, r"Slurm refuses the job: .*[Ii]nvalid feature.*"),
             (["train.py"], 2, r"toprun shell train.py: a shell takes no script; .*"),
-            (["--attach", "x_"], 2, r"--attach x_: is no job's number; .*"),
+            (["--attach", "x_"], 2, r"--attach x_: is not a job's number; .*"),
         ]:
             with self.subTest(words):
                 finished = self.login(TOPRUN, "shell", *words)

@@ -234,7 +234,7 @@ class Dumps(support.TestCase):
                 return pathlib.Path.touch, (folder / "touched",)
 
         (folder / "rank_0").write_bytes(pickle.dumps(Evil(), protocol=2))
-        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder), ".*/rank_0 is no dump of .*")
+        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder), ".*/rank_0 is not a dump of .*")
         self.assertFalse((folder / "touched").exists())
 
 

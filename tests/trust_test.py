@@ -156,7 +156,7 @@ class Configuration(SharedFolder):
 class Secret(SharedFolder):
     def test_is_refused_where_others_could_know_it(self):
         for owner, mode, why in [(ADA, 0o600, None), (ADA, 0o400, None), (ADA, 0o640, "others may read it"),
-                                 (ADA, 0o602, "everybody may write to it"),
+                                 (ADA, 0o602, "every user may write to it"),
                                  (MALLORY, 0o644, f"it belongs to user {MALLORY}, neither to you nor to root")]:
             with self.subTest(owner=owner, mode=oct(mode)):
                 path = self.owned_file("secret", owner, "word\n", mode)

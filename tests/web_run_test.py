@@ -87,7 +87,7 @@ class Run(web_cases.Windows):
                                        "without it")
         finished = self.job("", "--web", TOPRUN_WEB_TOKEN="short")[0].wait(30)
         self.assert_ok(finished)
-        self.assertIn("TOPRUN_WEB_TOKEN is no token", finished.err)
+        self.assertIn("TOPRUN_WEB_TOKEN is not a token", finished.err)
         self.assertNotIn("short", finished.err)
 
 

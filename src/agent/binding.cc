@@ -214,7 +214,7 @@ Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
   const auto own = static_cast<std::size_t>(local_rank);
   if (own >= homes.size()) {
     return fail("--numa-binding",
-                fmt::format("local rank {} has no GPU: there are {}", local_rank, homes.size()),
+                fmt::format("local rank {} has no GPU: this node has {}", local_rank, homes.size()),
                 "lower --nproc-per-node, or leave out --numa-binding");
   }
   Position position;
@@ -225,10 +225,12 @@ Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
   std::ranges::copy_if(machine.cpus, std::back_inserter(position.cpus),
                        [&](const Cpu& cpu) { return cpu.node == position.node; });
   if (position.cpus.empty()) {
-    return fail("--numa-binding",
-                fmt::format("GPU {} is on NUMA node {}, and of its CPUs we may use none, only {}",
-                            local_rank, position.node, cpu_list(numbers(machine.cpus))),
-                "ask the scheduler for CPUs beside the GPUs, or leave out --numa-binding");
+    return fail(
+        "--numa-binding",
+        fmt::format(
+            "GPU {} is on NUMA node {}, but toprun may use none of that node's CPUs, only {}",
+            local_rank, position.node, cpu_list(numbers(machine.cpus))),
+        "ask the scheduler for CPUs beside the GPUs, or leave out --numa-binding");
   }
   auto cpus = cpus_for(machine, mode, position);
   if (!cpus) return std::unexpected(cpus.error());

@@ -119,7 +119,7 @@ TEST_F(TwoSockets, FewerWorkersThanGpusGetNoMore) {
 TEST_F(TwoSockets, MoreWorkersThanGpus) {
   EXPECT_EQ(
       bound(sys_.machine("0-63"), NumaBinding::node, 9).back(),
-      "--numa-binding: local rank 8 has no GPU: there are 8; lower --nproc-per-node, or leave "
+      "--numa-binding: local rank 8 has no GPU: this node has 8; lower --nproc-per-node, or leave "
       "out --numa-binding");
 }
 
@@ -130,10 +130,11 @@ TEST_F(TwoSockets, ARestrictedSetOfCpus) {
   EXPECT_EQ(bound(machine, NumaBinding::exclusive, 2), (Lists{"8-9,40-41", "10"}))
       << "the first GPU of a node gets the core that remains";
   EXPECT_EQ(bound(machine, NumaBinding::socket, 1), Lists{"8-10,40-41"});
-  EXPECT_EQ(bound(machine, NumaBinding::node, 3).back(),
-            "--numa-binding: GPU 2 is on NUMA node 0, and of its CPUs we may use none, only "
-            "8-10,16-31,40-41; ask the scheduler for CPUs beside the GPUs, or leave out "
-            "--numa-binding");
+  EXPECT_EQ(
+      bound(machine, NumaBinding::node, 3).back(),
+      "--numa-binding: GPU 2 is on NUMA node 0, but toprun may use none of that node's CPUs, only "
+      "8-10,16-31,40-41; ask the scheduler for CPUs beside the GPUs, or leave out "
+      "--numa-binding");
   EXPECT_EQ(bound(sys_.machine("8"), NumaBinding::exclusive, 1).front(),
             "--numa-binding exclusive: NUMA node 1 has 1 usable cores for 2 workers; use "
             "--numa-binding node");

@@ -230,8 +230,7 @@ class Keeper {
     death_text = fmt::format(
         "the agent (pid {}) was killed by signal {} ({}), so all its ranks were killed{}", agent_,
         signal, ::strsignal(signal),
-        signal == SIGKILL ? "; if nobody did that, look for the out-of-memory killer in dmesg"
-                          : "");
+        signal == SIGKILL ? "; if no one sent it, look for the out-of-memory killer in dmesg" : "");
     say(death_text);
     return exit_failure;
   }
@@ -239,7 +238,7 @@ class Keeper {
   int left_behind() {
     if (!clear(killing_limit)) {
       say(
-          fmt::format("left behind, for the kernel cannot end it (a file system that does not "
+          fmt::format("left behind, because the kernel cannot end it (a file system that does not "
                       "answer?): {}",
                       join(spawn::describe_descendants(), ", ")));
     }

@@ -38,10 +38,10 @@ Result<Fd> ShimDoor::admit(std::chrono::milliseconds limit) const {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return fail_errno("cannot tell who connected to " + path_);
+    return fail_errno("cannot tell which user connected to " + path_);
   }
   if (peer.uid != ::getuid() && peer.uid != 0) {
-    return fail("somebody else connected to " + path_, fmt::format("user id {}", peer.uid));
+    return fail("another user connected to " + path_, fmt::format("user id {}", peer.uid));
   }
   return connection;
 }

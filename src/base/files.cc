@@ -95,7 +95,7 @@ Result<std::string> read_plain_file(const std::filesystem::path& path, std::size
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (fd && ::fstat(fd.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    return fail("cannot read " + path.string(), "it is no plain file");
+    return fail("cannot read " + path.string(), "it is not a regular file");
   }
   return read_open_file(fd, path, limit_bytes);
 }

@@ -33,7 +33,7 @@ std::deque<fs::path> parts_of(const fs::path& path) {
 
 std::string distrust(const struct stat& status, uid_t me) {
   if (is_foreign(status, me)) return whose(status);
-  return (status.st_mode & S_IWOTH) != 0 ? "everybody may write to it" : "";
+  return (status.st_mode & S_IWOTH) != 0 ? "every user may write to it" : "";
 }
 
 std::string distrust_secret(const struct stat& status, uid_t me) {
@@ -84,7 +84,7 @@ Result<void> check_ours(const fs::path& base, const fs::path& path, uid_t me) {
   struct stat status {};
   for (fs::path folder = *above;; folder = folder.parent_path()) {
     if (::stat(folder.c_str(), &status) == 0 && is_open_to_all(status)) {
-      return fail(printable(folder.native()), "everybody may rename what lies in it");
+      return fail(printable(folder.native()), "every user may rename the files in it");
     }
     if (folder == folder.parent_path()) break;
   }

@@ -36,8 +36,8 @@ TEST(Trust, IsForWhatOnlyTheUserOrRootCanHaveWritten) {
       {0, 0644, ""},
       {bob, 0644, foreign},
       {bob, 0600, foreign},
-      {ada, 0646, "everybody may write to it"},
-      {0, 0666, "everybody may write to it"},
+      {ada, 0646, "every user may write to it"},
+      {0, 0666, "every user may write to it"},
   };
   for (const auto& one : cases) {
     EXPECT_EQ(distrust(status(one.owner, one.mode), ada), one.why) << one.owner << ' ' << one.mode;
@@ -55,10 +55,10 @@ TEST(Trust, OfASecretIsForWhatNobodyElseCanRead) {
       {ada, 0640, "others may read it"},
       {ada, 0620, "others may read it"},
       {ada, 0604, "others may read it"},
-      {ada, 0602, "everybody may write to it"},
+      {ada, 0602, "every user may write to it"},
       {bob, 0600, foreign},
       {0, 0644, ""},  // root gave it to the user by what way root likes
-      {0, 0646, "everybody may write to it"},
+      {0, 0646, "every user may write to it"},
   };
   for (const auto& one : cases) {
     EXPECT_EQ(distrust_secret(status(one.owner, one.mode), ada), one.why)
@@ -135,7 +135,7 @@ TEST_F(Ours, IsWhatNobodyElseCouldReplace) {
   folder("scratch/toprun/images/a.sif", bob, 0644);
   EXPECT_EQ(why_not("scratch", "scratch/toprun/images/a.sif"), std::string("a.sif: ") + foreign);
   folder("scratch/toprun/images/a.sif", ada, 0666);
-  EXPECT_EQ(why_not("scratch", "scratch/toprun/images/a.sif"), "a.sif: everybody may write to it");
+  EXPECT_EQ(why_not("scratch", "scratch/toprun/images/a.sif"), "a.sif: every user may write to it");
 }
 
 TEST_F(Ours, IsNothingBelowAFolderOfOthers) {
@@ -147,7 +147,7 @@ TEST_F(Ours, IsNothingBelowAFolderOfOthers) {
 
 TEST_F(Ours, IsNothingWhereEverybodyMayRename) {
   folder("scratch", 0, 0777);
-  EXPECT_EQ(why_not("scratch", "scratch/toprun"), "scratch: everybody may rename what lies in it");
+  EXPECT_EQ(why_not("scratch", "scratch/toprun"), "scratch: every user may rename the files in it");
 }
 
 TEST_F(Ours, LooksAtWhatALinkLeadsTo) {

@@ -19,7 +19,7 @@ namespace toprun {
 namespace {
 
 constexpr std::string_view no_memory =
-    "toprun: cannot go on: no memory is left; raise the limit (ulimit -v), or free some\n";
+    "toprun: out of memory; raise the limit (ulimit -v), or free some\n";
 
 std::string remedy(const std::error_code& code) {
   if (code == std::errc::too_many_files_open || code == std::errc::too_many_files_open_in_system) {

@@ -32,7 +32,7 @@ TEST(UncaughtException, EndsTheProcessWithALine) {
   EXPECT_EXIT(die_of(std::system_error(EAGAIN, std::generic_category())),
               ExitedWithCode(exit_failure), "^toprun: [^\n]*ulimit -u[^\n]*\n$");
   EXPECT_EXIT(die_of(std::bad_alloc()), ExitedWithCode(exit_failure),
-              "^toprun: cannot go on: no memory is left; [^\n]*\n$");
+              "^toprun: out of memory; [^\n]*\n$");
   EXPECT_EXIT(die_of(std::logic_error("odd")), ExitedWithCode(exit_failure),
               "^toprun: cannot go on: odd; [^\n]*\n$");
 }

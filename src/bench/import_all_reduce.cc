@@ -127,7 +127,7 @@ class AllReduceReader {
     if (start == std::string_view::npos) return {};
     const auto parts = words(line.substr(start + mark.size()));
     payload_ = parts.empty() ? std::nullopt : payload_of(parts[0]);
-    if (!payload_) return unreadable(terms_, number, "the payload is no number of GB");
+    if (!payload_) return unreadable(terms_, number, "the payload is not a number of GB");
     return {};
   }
 
@@ -163,7 +163,7 @@ class AllReduceReader {
     const bool is_algbw = line.starts_with("algbw:");
     if (!payload_ || (!is_algbw && !line.starts_with("busbw:"))) return {};
     const auto figure = bandwidth_of(line.substr(line.find(':') + 1));
-    if (!figure) return unreadable(terms_, number, "the bandwidth is no number of GBps");
+    if (!figure) return unreadable(terms_, number, "the bandwidth is not a number of GBps");
     if (is_algbw) {
       algbw_ = figure;
       return {};

@@ -211,7 +211,7 @@ std::expected<NcclRow, std::string> read_nccl_row(const NcclHeading& heading, co
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (reader.take(columns[i], words[i])) continue;
     return std::unexpected(
-        fmt::format("\"{}\" is no {}", printable(words[i]), printable(columns[i])));
+        fmt::format("\"{}\" is not a valid {}", printable(words[i]), printable(columns[i])));
   }
   return std::move(reader).row();
 }

@@ -310,7 +310,7 @@ class NcclTextReader {
       auto collective = writer.named ? writer.named : named_ ? named_ : terms_.collective;
       if (!collective) collective = evident_collective(read.row);
       if (!collective) {
-        return unreadable(terms_, number, "the table does not say of which collective it is",
+        return unreadable(terms_, number, "the table does not name its collective",
                           "name the collective");
       }
       series.collective = *collective;

@@ -189,7 +189,7 @@ TEST(Import, NcclTextWhoseCollectiveIsEvident) {
       continue;
     }
     EXPECT_EQ(error_of(log),
-              "a.log:4: the table does not say of which collective it is; name the collective");
+              "a.log:4: the table does not name its collective; name the collective");
     EXPECT_EQ(import_all(log, Collective::alltoall).series.at(0).collective, Collective::alltoall);
   }
 }
@@ -317,14 +317,17 @@ TEST(Import, SaysWhatItCannotRead) {
        "or SuperBench"},
       {text_heading + "\nsegmentation fault\n", "a.log:1: no row of figures follows this heading"},
       {text_heading + "8 2 float sum -1 1 1\n", "a.log:2: the row has 7 columns, its heading 13"},
-      {text_heading + "8 2 float sum -1 1 nan 1 0 1 1 1 0\n", "a.log:2: \"nan\" is no algbw"},
-      {text_heading + "8 2 float sum -1 1 1e-320 1 0 1 1 1 0\n", "a.log:2: \"1e-320\" is no algbw"},
-      {text_heading + "8 -2 float sum -1 1 1 1 0 1 1 1 0\n", "a.log:2: \"-2\" is no count"},
-      {text_heading + "8 2 float sum x 1 1 1 0 1 1 1 0\n", "a.log:2: \"x\" is no root"},
+      {text_heading + "8 2 float sum -1 1 nan 1 0 1 1 1 0\n",
+       "a.log:2: \"nan\" is not a valid algbw"},
+      {text_heading + "8 2 float sum -1 1 1e-320 1 0 1 1 1 0\n",
+       "a.log:2: \"1e-320\" is not a valid algbw"},
+      {text_heading + "8 -2 float sum -1 1 1 1 0 1 1 1 0\n",
+       "a.log:2: \"-2\" is not a valid count"},
+      {text_heading + "8 2 float sum x 1 1 1 0 1 1 1 0\n", "a.log:2: \"x\" is not a valid root"},
       {"| payload | busbw | algbw |\n| 1KiB | fast | 1GBps |\n",
        "a.log:2: the row is not a payload, a busbw and an algbw in GBps"},
       {"The average bandwidth of all_reduce with a large payload\n",
-       "a.log:1: the payload is no number of GB"},
+       "a.log:1: the payload is not a number of GB"},
       {"The average bandwidth of all_reduce with a 4GB payload (4 ranks)\nbusbw: 1 GBps\n",
        "a.log:2: busbw stands before algbw"},
       {"\nallreduce_8_busbw=\n", "a.log:2: the key has no number as its value"},

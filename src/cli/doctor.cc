@@ -84,8 +84,8 @@ Result<doctor::HostReport> examine_this_host(const options::Call& call) {
 
 int print_fixes(const std::string& commands, bool is_empty) {
   if (commands.empty()) {
-    say(is_empty ? "nothing was found that needs a command"
-                 : "no command mends what was found: toprun doctor says what to do");
+    say(is_empty ? "found no problem that a command could fix"
+                 : "found problems, but no command fixes them: toprun doctor says what to do");
   }
   return print_bytes(commands);
 }

@@ -83,8 +83,9 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
   if (const auto version = call.given(FlagId::nccl_version)) {
     node.nccl = fabric::parse_nccl_version(version->value);
     if (!node.nccl) {
-      return usage(fmt::format("{}: '{}' is no version of NCCL", version->source, version->value),
-                   "", "write it as 2.27.3");
+      return usage(
+          fmt::format("{}: '{}' is not a version of NCCL", version->source, version->value), "",
+          "write it as 2.27.3");
     }
   }
   return node;

@@ -143,7 +143,7 @@ Result<void> Reader::take_profiles(ConfigFile& file, const toml::node& node) {
   for (const auto& [name, content] : *profiles) {
     const toml::table* options = content.as_table();
     if (options == nullptr) {
-      return usage(where(name.source()), fmt::format("profile.{} is no table", name.str()),
+      return usage(where(name.source()), fmt::format("profile.{} is not a table", name.str()),
                    "write [profile.NAME], and below it the options of this profile");
     }
     ConfigTable& table = file.profiles[std::string(name.str())];
@@ -171,9 +171,8 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
   if (flag == nullptr) {
     const auto near = nearest_key(name);
     if (!near && node.is_table()) {
-      return usage(
-          where(key.source()), fmt::format("unknown section {}", name),
-          "there are no sections but [profile.NAME] and [env]: write its keys without one");
+      return usage(where(key.source()), fmt::format("unknown section {}", name),
+                   "the only sections are [profile.NAME] and [env]: write its keys without one");
     }
     return usage(where(key.source()), fmt::format("unknown key {}", name),
                  near
@@ -181,8 +180,8 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
                      : "keys are long options without dashes: toprun --help, toprun submit --help");
   }
   if (!is_key(*flag)) {
-    return usage(where(key.source()), fmt::format("{} is no key of a file", name),
-                 fmt::format("say {} on the command line", flag->name));
+    return usage(where(key.source()), fmt::format("{} cannot be set in a file", name),
+                 fmt::format("give {} on the command line", flag->name));
   }
   const bool is_twice =
       std::ranges::find(table, options::key_of(*flag), &ConfigEntry::key) != table.end();
@@ -209,7 +208,8 @@ Result<void> Reader::take_variables(ConfigTable& table, const toml::node& node) 
   for (const auto& [name, content] : *node.as_table()) {
     const std::string variable(name.str());
     if (variable.contains('=') || content.is_boolean()) {
-      return usage(where(content.source()), fmt::format("env.{} is no NAME = \"VALUE\"", variable),
+      return usage(where(content.source()),
+                   fmt::format("env.{} is not of the form NAME = \"VALUE\"", variable),
                    "write the value in quotes");
     }
     const auto value = text_of(flag, content);
@@ -315,7 +315,7 @@ bool has_bare_text(std::string_view text, const toml::source_position& stopped) 
 
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known) {
   if (const auto near = did_you_mean(word, known)) return fmt::format("did you mean {}?", *near);
-  return known.empty() ? "there is none" : "there are " + join(known, ", ");
+  return known.empty() ? "there is none" : "choose one of: " + join(known, ", ");
 }
 
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place) {

@@ -134,7 +134,7 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
       {"evn = {}", "toprun.toml:1:1: unknown key evn; did you mean env?"},
       {"\n  [links]\n", "toprun.toml:2:4: unknown key links; did you mean link?"},
       {"[submit]\nnodes = 2",
-       "toprun.toml:1:2: unknown section submit; there are no sections but [profile.NAME] and "
+       "toprun.toml:1:2: unknown section submit; the only sections are [profile.NAME] and "
        "[env]: write its keys without one"},
       {"[env]\nA = '1'\n[submit]", "toprun.toml:3:2: unknown section submit; "},
       {"zebra = 1", "toprun.toml:1:1: unknown key zebra; keys are long options"},
@@ -142,10 +142,10 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
       {"nnodes = 1\nn_nodes = 2", "toprun.toml:2:1: unknown key n_nodes"},
       {"log-dir = 'a'\nlog_dir = 'b'", "toprun.toml:2:1: log-dir is given twice"},
       {"dry-run = true",
-       "toprun.toml:1:1: dry-run is no key of a file; say --dry-run on the command line"},
-      {"node-rank = 1", "toprun.toml:1:1: node-rank is no key of a file"},
-      {"no-config = true", "toprun.toml:1:1: no-config is no key of a file"},
-      {"logs-specs = 'x'", "toprun.toml:1:1: logs-specs is no key of a file"},
+       "toprun.toml:1:1: dry-run cannot be set in a file; give --dry-run on the command line"},
+      {"node-rank = 1", "toprun.toml:1:1: node-rank cannot be set in a file"},
+      {"no-config = true", "toprun.toml:1:1: no-config cannot be set in a file"},
+      {"logs-specs = 'x'", "toprun.toml:1:1: logs-specs cannot be set in a file"},
       {"fold = 'yes'", "toprun.toml:1:8: fold cannot be a text; write true or false"},
       {"fold = 1", "toprun.toml:1:8: fold cannot be a number; write true or false"},
       {"nodes = true", "toprun.toml:1:9: nodes cannot be true or false; write a value: N|MIN-MAX"},
@@ -155,11 +155,12 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
        "toprun.toml:1:12: parallel cannot be a table; write a text: \"tp=N,pp=N,...\""},
       {"modules = ['a', ['b']]", "toprun.toml:1:17: modules cannot be an array; write a text"},
       {"env = 1", "no error"},  // as -e 1, whose name parse_variable() refuses
-      {"env = { A = true }", "toprun.toml:1:13: env.A is no NAME = \"VALUE\"; write the value in"},
+      {"env = { A = true }",
+       "toprun.toml:1:13: env.A is not of the form NAME = \"VALUE\"; write the value in"},
       {"env = { A = [1] }", "toprun.toml:1:13: env cannot be an array"},
       {"role = \"a\\u0000\"", "toprun.toml:1:8: role holds a zero byte"},
       {"profile = 'big'", "toprun.toml:1:11: profile is a table of tables"},
-      {"[profile]\nbig = 1", "toprun.toml:2:1: profile.big is no table"},
+      {"[profile]\nbig = 1", "toprun.toml:2:1: profile.big is not a table"},
       {"[profile.big]\nnods = 1", "toprun.toml:2:1: unknown key nods; did you mean nodes?"},
       {"default-profile = 1", "toprun.toml:1:19: default-profile is the name of a profile"},
   };
@@ -234,14 +235,14 @@ TEST(ConfigFile, EveryOptionIsAKeyOrIsRefusedByName) {
     if (flag.name.empty() || flag.group == options::Group::of_verb) continue;
     const std::string value = flag.is_switch() ? "true" : "'x'";
     const auto line = error_of(fmt::format("{} = {}", options::key_of(flag), value));
-    const bool fits = line == "no error" || line.contains("is no key of a file");
+    const bool fits = line == "no error" || line.contains("cannot be set in a file");
     EXPECT_TRUE(fits || flag.id == options::FlagId::profile) << line;
   }
 }
 
 TEST(ConfigFile, WhatOneVerbHasForItselfIsNoKey) {
   EXPECT_EQ(error_of("sbom = true"),
-            "toprun.toml:1:1: sbom is no key of a file; say --sbom on the command line");
+            "toprun.toml:1:1: sbom cannot be set in a file; give --sbom on the command line");
   EXPECT_EQ(error_of("stable = true"), "no error");  // a launch's, not the file of topo order
 }
 

@@ -38,7 +38,8 @@ Found open_found(const fs::path& path) {
   if (!found.file || ::fstat(found.file.get(), &status) != 0) {
     found.why = fmt::format("it cannot be read ({})", errno_text(errno));
   } else {
-    found.why = S_ISREG(status.st_mode) ? distrust(status, ::geteuid()) : "it is no plain file";
+    found.why =
+        S_ISREG(status.st_mode) ? distrust(status, ::geteuid()) : "it is not a regular file";
   }
   return found;
 }

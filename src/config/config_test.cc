@@ -100,7 +100,7 @@ TEST(Config, AProfileThatNoFileHas) {
   EXPECT_EQ(added(files, "--profile bgi s"),
             "--profile bgi: p and u have no profile bgi; did you mean big?");
   EXPECT_EQ(added(files, "s", {{"TOPRUN_PROFILE", "x"}}),
-            "TOPRUN_PROFILE=x: p and u have no profile x; there are big, debug");
+            "TOPRUN_PROFILE=x: p and u have no profile x; choose one of: big, debug");
   EXPECT_EQ(added({{"p", "tee = 1\ndefault-profile = 'x'"}}, "s"),
             "p:2: default-profile = x: p has no profile x; write one there: a line [profile.x], "
             "and below it "

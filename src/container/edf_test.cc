@@ -89,7 +89,7 @@ TEST(Edf, Errors) {
       {"mounts = ['/a:b']", "e.toml:1:11: the path inside must be absolute"},
       {"env = 1", "e.toml:1:7: env must be a table of texts"},
       {"[env]\nA = 1", "e.toml:2:5: env.A must be a text in quotes"},
-      {"[env]\nA = '${B-c}'", "e.toml:2:5: ${B-c}: is no ${NAME} and no ${NAME:-WORD}"},
+      {"[env]\nA = '${B-c}'", "e.toml:2:5: ${B-c}: is neither ${NAME} nor ${NAME:-WORD}"},
       {"annotations = 1", "e.toml:1:15: annotations must be a table of texts"},
       {"[annotations]\na.b = true", "e.toml:2:7: a.b must be a text in quotes"},
       {"base_environment = ['']", "e.toml:1:21: base_environment must be a name or a path"},

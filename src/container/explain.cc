@@ -130,7 +130,7 @@ Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line
               "the node reaches no registry: pull the image where there is a network (toprun "
               "setup), or set https_proxy"};
     case Trouble::unreadable:
-      return {image, line, "it is no image that this runtime knows, or was not copied whole"};
+      return {image, line, "it is not an image that this runtime knows, or was not copied whole"};
     case Trouble::no_target:
       return {name + " cannot show a folder inside", line,
               "its place is in a part of the image that is read-only: bind it to another, or say "

@@ -131,7 +131,7 @@ std::optional<std::string> wrong_with_digest(std::string_view digest) {
       std::ranges::all_of(digits, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
   const std::size_t wanted = digest.starts_with("sha256:") ? 64 : digits.size();
   if (hex && digits.size() >= least_digits && digits.size() == wanted) return std::nullopt;
-  return "what follows '@' is no digest, as sha256: and 64 hexadecimal digits";
+  return "what follows '@' is not a digest, such as sha256: and 64 hexadecimal digits";
 }
 
 std::optional<std::string> wrong_with_name(const Image& image) {

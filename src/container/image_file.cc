@@ -39,7 +39,7 @@ constexpr std::array machines{
 
 Result<std::string> beginning(const std::string& path, const std::string& what) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return fail_errno(what, "check who may read it: ls -l " + printable(path));
+  if (!file) return fail_errno(what, "check its permissions: ls -l " + printable(path));
   std::string bytes(header_bytes, '\0');
   const ssize_t n = ::read(file.get(), bytes.data(), bytes.size());
   if (n < 0) return fail_errno(what);
@@ -55,7 +55,7 @@ Result<void> check_sif(const std::string& header, const std::string& what,
     if (bytes.starts_with(squashfs_magic) || bytes.contains("\n" + std::string(squashfs_magic))) {
       return {};
     }
-    return fail(what, "is no SIF file", "it may not have been copied or built to its end");
+    return fail(what, "is not a SIF file", "it may not have been copied or built to its end");
   }
   const std::string_view code = bytes.substr(machine_at, 2);
   const auto built = std::ranges::find(machines, code, &Machine::code);
@@ -81,13 +81,13 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
                 "rename it to end in .sif, .sqsh or .tar");
   }
   const bool is_file = parsed->kind == ImageKind::sif || parsed->kind == ImageKind::squashfs;
-  if (is_file && !S_ISREG(status.st_mode)) return fail(what, "is no file");
+  if (is_file && !S_ISREG(status.st_mode)) return fail(what, "is not a file");
   if (!is_file) return {};
   const auto header = beginning(parsed->path, what);
   if (!header) return std::unexpected(header.error());
   if (parsed->kind == ImageKind::sif) return check_sif(*header, what, machine);
   if (header->starts_with(squashfs_magic)) return {};
-  return fail(what, "is no squashfs file", "it may not have been copied or built to its end");
+  return fail(what, "is not a squashfs file", "it may not have been copied or built to its end");
 }
 
 std::string this_machine() {

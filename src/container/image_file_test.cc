@@ -33,12 +33,12 @@ TEST(ImageFile, WhatIsLookedAt) {
       {"a.sif", sif("02"), ""},
       {"arm.sif", sif("04"), "is for arm64, and this machine is x86_64; build it on the target's"},
       {"new.sif", sif("99"), ""},
-      {"cut.sif", sif("02").substr(0, 40), "is no SIF file; it may not have been copied"},
+      {"cut.sif", sif("02").substr(0, 40), "is not a SIF file; it may not have been copied"},
       {"old.simg", "hsqs....", ""},
       {"older.simg", "#!/usr/bin/env run-singularity\nhsqs....", ""},
-      {"text.sif", "hello", "is no SIF file"},
+      {"text.sif", "hello", "is not a SIF file"},
       {"a.sqsh", "hsqs....", ""},
-      {"empty.sqsh", "", "is no squashfs file"},
+      {"empty.sqsh", "", "is not a squashfs file"},
       {"image", "x", "is a file whose name does not say of what kind; rename it"},
       {"a.tar", "", ""},
   };
@@ -65,7 +65,7 @@ TEST(ImageFile, NotThere) {
   EXPECT_TRUE(check_image_file((folder.path() / "a.sif").native(), "n1", "x86_64")
                   .error()
                   .line()
-                  .ends_with("is no file"));
+                  .ends_with("is not a file"));
 }
 
 TEST(ImageFile, NotReadable) {
@@ -80,7 +80,7 @@ TEST(ImageFile, NotReadable) {
   const auto fine = check_image_file(path, "n1", "x86_64");
   ASSERT_EQ(seteuid(self), 0);
   ASSERT_FALSE(fine);
-  EXPECT_TRUE(fine.error().line().contains("Permission denied; check who may read it: ls -l "))
+  EXPECT_TRUE(fine.error().line().contains("Permission denied; check its permissions: ls -l "))
       << fine.error().line();
 }
 

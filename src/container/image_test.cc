@@ -90,7 +90,7 @@ TEST(Image, Errors) {
       {std::string(256, 'a'), "a name has at most 255 bytes"},
       {"a//b", "a part between slashes is empty; for a folder say ./a//b"},
       {"a_-b", "a_-b must have letters or digits around each separator"},
-      {"a/b@sha256:12", "is no digest, as sha256: and 64 hexadecimal digits"},
+      {"a/b@sha256:12", "is not a digest, such as sha256: and 64 hexadecimal digits"},
       {"nvcr.io:x/a", "nvcr.io:x has no port between 1 and 65535"},
       {"~/a.d", "the shell has not replaced the '~'; write the path as $HOME/..."},
       {"py\nthon", "container image py\\nthon: control characters are not allowed"},

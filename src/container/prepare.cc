@@ -127,7 +127,7 @@ Error Preparation::failure(const Command& command, int code, std::string_view it
   const std::string said = last_words(its_words);
   return {what(),
           fmt::format("{} ended with code {}{}", command.argv.front(), code,
-                      said.empty() ? ", without a word" : ": " + said),
+                      said.empty() ? ", without a message" : ": " + said),
           "try it by hand: " + shown_command(command.argv)};
 }
 

@@ -20,9 +20,9 @@ std::unexpected<Error> refuse(std::string_view part, std::string why, std::strin
   return usage(fmt::format("--parallel {}", printable(part)), std::move(why), std::move(fix));
 }
 
-std::string there_are(std::string_view word, const std::vector<std::string>& words) {
+std::string meant_or_all(std::string_view word, const std::vector<std::string>& words) {
   const auto meant = did_you_mean(word, words);
-  return meant ? fmt::format("did you mean {}?", *meant) : "there are " + join(words, ", ");
+  return meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(words, ", ");
 }
 
 Result<std::vector<Kind>> parse_rank_order(std::string_view part, std::string_view text) {
@@ -30,7 +30,7 @@ Result<std::vector<Kind>> parse_rank_order(std::string_view part, std::string_vi
   for (const std::string_view word : split(text, '-')) {
     const auto kind = find_kind(lower(word));
     if (!kind || std::ranges::count(default_order, *kind) == 0) {
-      return refuse(part, fmt::format("\"{}\" is no part of an order", printable(word)),
+      return refuse(part, fmt::format("\"{}\" is not a part of an order", printable(word)),
                     "write it as in order=tp-cp-ep-dp-pp");
     }
     if (std::ranges::count(order, *kind) > 0) {
@@ -58,7 +58,7 @@ Result<void> parse_part(std::string_view part, Parallel& parallel) {
   const auto kind = find_kind(name);
   if (!kind || *kind == Kind::edp) {
     return refuse(part, "there is no such kind of parallelism",
-                  there_are(name, {"tp", "cp", "ep", "etp", "dp", "pp", "order"}));
+                  meant_or_all(name, {"tp", "cp", "ep", "etp", "dp", "pp", "order"}));
   }
   const auto size = parse_int(value);
   if (!size || *size < 1 || *size > std::numeric_limits<int>::max()) {

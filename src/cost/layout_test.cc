@@ -84,7 +84,8 @@ TEST(Layout, Refuses) {
            {"tp=8,", "--parallel : it gives no size; write KIND=SIZE, as in tp=8,pp=4"},
            {"tpp=8", "--parallel tpp=8: there is no such kind of parallelism; did you mean tp?"},
            {"fsdp2=8",
-            "--parallel fsdp2=8: there is no such kind of parallelism; there are tp, cp, ep, etp, "
+            "--parallel fsdp2=8: there is no such kind of parallelism; choose one of: tp, cp, ep, "
+            "etp, "
             "dp, pp, order"},
            {"tp=0", "--parallel tp=0: a size is a whole number from 1 to 2147483647"},
            {"tp=-1", "--parallel tp=-1: a size is a whole number from 1 to 2147483647"},
@@ -95,10 +96,10 @@ TEST(Layout, Refuses) {
            {"order=tp,order=tp", "--parallel order=tp: order is given twice; give it once"},
            {"order=tp-tp", "--parallel order=tp-tp: tp stands there twice; name it once"},
            {"order=",
-            "--parallel order=: \"\" is no part of an order; write it as in "
+            "--parallel order=: \"\" is not a part of an order; write it as in "
             "order=tp-cp-ep-dp-pp"},
            {"order=tp-etp",
-            "--parallel order=tp-etp: \"etp\" is no part of an order; write it as "
+            "--parallel order=tp-etp: \"etp\" is not a part of an order; write it as "
             "in order=tp-cp-ep-dp-pp"},
            {std::string(257, 't'), "--parallel tttttttttttttttt: 257 bytes, at most 256 are read"},
            {"tp=8,pp=3",

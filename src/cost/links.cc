@@ -49,7 +49,7 @@ Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links,
     std::vector<std::string> names = map.levels;
     names.emplace_back(topology::host_level);
     return usage(fmt::format("--link {}", level), "the network has no such level",
-                 fmt::format("there {} {}", names.size() == 1 ? "is" : "are", join(names, ", ")));
+                 fmt::format("choose one of: {}", join(names, ", ")));
   }
   Links links;
   for (const std::string& level : map.levels) {

@@ -226,7 +226,7 @@ Findings own_name(const Facts& facts) {
   if (!facts.network.own_name_leads_astray) return {};
   return {found(Severity::warning, "the host's name leads to none of its addresses",
                 "toprun sets GLOO_SOCKET_IFNAME because of it; other programs may bind where "
-                "nobody reaches them: mend /etc/hosts or DNS")};
+                "no other host reaches them: correct /etc/hosts or DNS")};
 }
 
 Findings temporary_folder(const Facts& facts) {

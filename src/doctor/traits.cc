@@ -108,9 +108,10 @@ constexpr std::array rows = {
              }},
     TraitRow{"kernel", "the kernel", Severity::note, "start the same one on all hosts",
              [](const Facts& facts) { return facts.kernel; }},
-    TraitRow{addresses, "the address of {}", Severity::warning,
-             "mend /etc/hosts or the resolver there, or ranks will look for each other elsewhere",
-             [](const Facts&) { return std::string(); }},
+    TraitRow{
+        addresses, "the address of {}", Severity::warning,
+        "correct /etc/hosts or the resolver there, or ranks will look for each other elsewhere",
+        [](const Facts&) { return std::string(); }},
 };
 
 }  // namespace

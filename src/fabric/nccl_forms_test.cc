@@ -198,28 +198,28 @@ constexpr Form forms[] = {
      "NET/IB : No device found.\nUsing network Socket\n"
      "Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0",
      "network: 1 rank on 1 node communicated by Socket / "
-     "warning: n0: NCCL used plain sockets in place of the plugin for Amazon EFA / warning: n0: "
+     "warning: n0: NCCL used plain sockets instead of the plugin for Amazon EFA / warning: n0: "
      "NCCL said: NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin."},
     {"EFA: the plugin does not start", "aws-efa",
      "h:7:40 [0] nccl_net_ofi_create_plugin:335 NCCL WARN NET/OFI aws-ofi-nccl initialization "
      "failed\nNET/IB : No device found.\nUsing network Socket\n"
      "Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0",
      "network: 1 rank on 1 node communicated by Socket / "
-     "warning: n0: NCCL used plain sockets in place of the plugin for Amazon EFA / warning: n0: "
+     "warning: n0: NCCL used plain sockets instead of the plugin for Amazon EFA / warning: n0: "
      "NCCL said: NET/OFI aws-ofi-nccl initialization failed"},
     {"EFA: the plugin needs a newer libc", "aws-efa",
      "NET/Plugin: libnccl-net.so: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found\n"
      "NET/IB : No device found.\nUsing network Socket\n"
      "Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0",
      "network: 1 rank on 1 node communicated by Socket / "
-     "warning: n0: NCCL used plain sockets in place of the plugin for Amazon EFA / warning: n0: "
+     "warning: n0: NCCL used plain sockets instead of the plugin for Amazon EFA / warning: n0: "
      "NCCL said: NET/Plugin: libnccl-net.so: /lib/x86_64-linux-gnu/libc.so.6: version "
      "`GLIBC_2.38' not found"},
     {"gIB: NCCL's own transport in its place", "gcp-gib",
      "NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin.\n"
      "Using network IB\nChannel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA",
      "network: 1 rank on 1 node communicated by IB with GPUDirect / warning: n0: NCCL used its own "
-     "InfiniBand transport in place of the plugin for Google A3 Ultra, A4 and A4X, gIB over RoCE / "
+     "InfiniBand transport instead of the plugin for Google A3 Ultra, A4 and A4X, gIB over RoCE / "
      "warning: "
      "n0: NCCL said: NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin."},
     {"no GPUDirect", "verbs",

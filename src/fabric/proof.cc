@@ -37,14 +37,14 @@ void add_other_ways(std::span<const NcclLog> logs, const NodeFabric& node, Netwo
   const bool by_sockets = std::ranges::any_of(logs, uses_plain_sockets);
   if (by_sockets && has_own_transport(node)) {
     use.troubles.push_back(
-        fmt::format("NCCL used plain sockets in place of the plugin for {}", node.profile->title));
+        fmt::format("NCCL used plain sockets instead of the plugin for {}", node.profile->title));
   } else if (by_sockets && node.choice.uses_rdma()) {
     use.troubles.push_back(fmt::format("NCCL used plain sockets beside {}", summary_of(node)));
   }
   if (std::ranges::any_of(logs,
                           [&](const NcclLog& log) { return left_the_plugin_out(log, node); })) {
     use.troubles.push_back(
-        fmt::format("NCCL used its own InfiniBand transport in place of the plugin for {}",
+        fmt::format("NCCL used its own InfiniBand transport instead of the plugin for {}",
                     node.profile->title));
   }
 }

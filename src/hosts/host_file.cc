@@ -107,7 +107,8 @@ class Collector {
     const std::string name = at == std::string::npos ? login : login.substr(at + 1);
     const bool user_is_good = at == std::string::npos || is_name(login.substr(0, at));
     if (!is_name(name) || !user_is_good) {
-      return usage(fmt::format("{}: \"{}\" is no host", place, login), {}, std::string(name_form));
+      return usage(fmt::format("{}: \"{}\" is not a host", place, login), {},
+                   std::string(name_form));
     }
     const auto [known, is_new] = place_of_.emplace(name, place);
     if (!is_new) {

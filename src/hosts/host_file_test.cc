@@ -52,9 +52,9 @@ TEST(HostFile, HostsOptionErrors) {
       {"a:ssh", "\"a:ssh\": no number of processes"},
       {"a:100001", "with N from 1 to 100000"},
       {"a,b[3-", "--hosts, item 2, column 2 of \"b[3-\": '[' is never closed"},
-      {"-oProxyCommand=x", "\"-oProxyCommand=x\" is no host"},
-      {"a;reboot", "\"a;reboot\" is no host"},
-      {"$(x)@a", "is no host"},
+      {"-oProxyCommand=x", "\"-oProxyCommand=x\" is not a host"},
+      {"a;reboot", "\"a;reboot\" is not a host"},
+      {"$(x)@a", "is not a host"},
       {"n[0-9999]", "too many hosts, at most 4096 fit here"},
       {"n[0-4095],m", "--hosts, item 2: too many hosts"},
   };
@@ -122,7 +122,7 @@ TEST(HostFile, FileErrors) {
       {"a slots=many\n", "f:1: slots=many"},
       {"a slots=8 max_slots=4\n", "f:1: slots=8 and max_slots=4"},
       {"a\nn[1-\n", "f:2, column"},
-      {"a\n-v\n", "f:2: \"-v\" is no host"},
+      {"a\n-v\n", "f:2: \"-v\" is not a host"},
       {long_line, "f:1: a line longer than 4096 bytes"},
       {long_file, "host file f: longer than"},
   };

@@ -112,8 +112,9 @@ Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& n
                 "kept");
   }
   const auto meant = did_you_mean(node, hosts);
-  return usage("--node " + node, "the job has no output of such a node",
-               meant ? fmt::format("did you mean {}?", *meant) : "there are " + join(hosts, ", "));
+  return usage(
+      "--node " + node, "the job has no output of such a node",
+      meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(hosts, ", "));
 }
 
 void add_rank_files(const fs::path& worker, const std::string& label, std::vector<LogFile>& found) {

@@ -101,7 +101,7 @@ std::string_view name_of_letter(char letter) {
 Result<void> check_raw(const std::string& word, const std::string& label,
                        options::Command command) {
   if (!word.starts_with('-') || word.size() < 2) {
-    return usage(label, "is no option of sbatch", "write it as --slurm-arg=--nice=100");
+    return usage(label, "is not an option of sbatch", "write it as --slurm-arg=--nice=100");
   }
   const std::string_view name = std::string_view(word).substr(0, word.find('='));
   if (std::ranges::find(not_for_scripts, name) != not_for_scripts.end()) {
@@ -419,7 +419,7 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
   if (const options::GivenOption* attach =
           last_of(split, options::flag_of(options::FlagId::attach))) {
     if (!is_job_id(attach->value)) {
-      return usage("--attach " + attach->value, "is no job's number", "squeue --me lists yours");
+      return usage("--attach " + attach->value, "is not a job's number", "squeue --me lists yours");
     }
     out->attach = attach->value;
   }

@@ -59,7 +59,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--after", "12:maybe", "a.py"}, "--after 12:maybe: must be a job's number"},
       {{"--after", "12", "--dependency", "afterok:3?afterok:4", "a.py"},
        "--after and --dependency: "},
-      {{"--slurm-arg", "nice", "a.py"}, "--slurm-arg=nice: is no option of sbatch"},
+      {{"--slurm-arg", "nice", "a.py"}, "--slurm-arg=nice: is not an option of sbatch"},
       {{"--slurm-arg=--nodes=2", "a.py"},
        "--slurm-arg=--nodes=2: toprun knows this one itself; say --nodes"},
       {{"--slurm-arg=-N2", "a.py"}, "--slurm-arg=-N2: toprun knows this one itself; say --nodes"},
@@ -156,7 +156,7 @@ TEST(JobOptions, AShellHasAllocationsOnly) {
   EXPECT_TRUE(shell({"--nodes", "2", "--segment", "2"}));
   EXPECT_EQ(shell({"--attach", "12_3"})->attach, "12_3");
   EXPECT_EQ(shell({"--attach", "x"}).error().line(),
-            "--attach x: is no job's number; squeue --me lists yours");
+            "--attach x: is not a job's number; squeue --me lists yours");
   EXPECT_EQ(shell({"--tee", "3"}).error().what, "unknown option --tee");
   EXPECT_EQ(shell({"train.py"}).error().what, "toprun shell train.py");
   EXPECT_FALSE(shell({"--dry-run=server"}));
@@ -193,7 +193,7 @@ TEST(JobOptions, ErrorsOfAJobNameTheFilesLine) {
   const std::pair<std::string, std::string_view> rows[] = {
       {"on = 'pbs'", "f:1: on = pbs: toprun submits to slurm"},
       {"partition = ''", "f:1: partition = '': must not be empty"},
-      {"slurm-arg = 'x'", "f:1: slurm-arg = x: is no option of sbatch"},
+      {"slurm-arg = 'x'", "f:1: slurm-arg = x: is not an option of sbatch"},
   };
   for (const auto& [text, error] : rows) {
     const auto options = submit_options(with_file(text, "s.py"), {"s.py"}, {},

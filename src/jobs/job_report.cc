@@ -216,7 +216,7 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
   if (!file) return fail_errno("cannot read " + path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno("cannot read " + path);
-  if (!S_ISREG(status.st_mode)) return fail(what, "the report is not a plain file");
+  if (!S_ISREG(status.st_mode)) return fail(what, "the report is not a regular file");
   if (const std::string why = distrust(status, ::geteuid()); !why.empty()) {
     return fail(what, "the report says where to ask, and " + why,
                 "ask as the user whose job it is");

@@ -33,17 +33,18 @@ Result<void> check_unknown(const std::string& built) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(built, error))) return {};
   const bool is_folder = fs::is_directory(built, error);
-  if (!setup::is_image(built) && !is_folder) return taken(built, "it is no folder", "name another");
+  if (!setup::is_image(built) && !is_folder)
+    return taken(built, "it is not a folder", "name another");
   if (is_folder && fs::is_empty(built, error)) return {};
-  return taken(built, "it is there already, and toprun setup has not built it",
+  return taken(built, "it already exists, and toprun setup has not built it",
                "name another, or remove it");
 }
 
 Result<Site> compare(const std::string& built, const Record& known,
                      const std::vector<std::string>& asked) {
   const std::string why =
-      fmt::format("it is there already, built on {} at {}", known.host, known.ended);
-  if (known.asked.empty()) return taken(built, why, "--force builds it anew");
+      fmt::format("it already exists, built on {} at {}", known.host, known.ended);
+  if (known.asked.empty()) return taken(built, why, "--force builds it again");
   const std::string others = setup::contents_differences(known.asked, asked);
   if (others.empty()) return Site::finished;
   return taken(built, fmt::format("{} {}", why, others),

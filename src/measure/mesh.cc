@@ -120,7 +120,7 @@ Result<Fd> Mesh::dial(const Peer& peer, std::size_t stripe, milliseconds limit) 
   const auto address = hosts::Address::parse(peer.address);
   const std::string what =
       fmt::format("connecting to {} at {} port {}", peer.text(), peer.address, peer.port);
-  if (!address) return fail(what, "that is no address");
+  if (!address) return fail(what, "that is not an address");
   const sockaddr_storage target = address->with_port(peer.port);
   Fd socket(::socket(target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno(what);

@@ -155,8 +155,8 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
     const bool rival = there && there->role == rendezvous::Role::root &&
                        there->job == session.identity.job && there->agent != session.identity.agent;
     if (rival && root.is_gathering()) {
-      say(fail(fmt::format("this node, {}, was told to be the job's root", job.place.node_name),
-               fmt::format("the root is at {} already", job.root_host),
+      say(fail(fmt::format("this node, {}, was started as the job's root", job.place.node_name),
+               fmt::format("the root is already at {}", job.root_host),
                "give each node a --node-rank of its own")
               .error()
               .line());
@@ -305,17 +305,17 @@ std::string words_for(Secret::Origin origin) {
     case Secret::Origin::derived:
       break;
   }
-  return "agents trust whoever knows the job's id";
+  return "agents trust every process that knows the job's id";
 }
 
 void tell_the_trust(const Session& session, const Secret& secret, bool root) {
   if (!session.job.several_processes()) return;
   if (session.job.options.verbose > 0) say(words_for(secret.origin()));
   if (!root || secret.origin() != Secret::Origin::derived) return;
-  say(
-      fmt::format("no secret: whoever reaches port {} of this host may join the job; to keep "
-                  "others out, set TOPRUN_SECRET to the same text on all nodes",
-                  session.port));
+  say(fmt::format(
+      "no secret: every process that reaches port {} of this host may join the job; to keep "
+      "others out, set TOPRUN_SECRET to the same text on all nodes",
+      session.port));
 }
 
 struct Place {

@@ -80,7 +80,7 @@ TEST(ContainerOptions, WithoutAnImageANote) {
 TEST(ContainerOptions, TheHelpNamesTheRuntimes) {
   const Flag& flag = flag_of(FlagId::container_runtime);
   std::vector<std::string> forms{"auto"};
-  const std::size_t marked = flag.help.find("Of ");
+  const std::size_t marked = flag.help.find("The commands for ");
   ASSERT_NE(marked, flag.help.npos);
   for (const container::Runtime* runtime : container::runtimes()) {
     forms.emplace_back(runtime->name());

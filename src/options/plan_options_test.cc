@@ -38,7 +38,7 @@ TEST(PlanOptions, Refuse) {
             "--link rack: it names no level; write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in "
             "rack=400 or rack=400:2"},
            {{"tp=8", "7", {}, {}},
-            "--model 7: it is no number of parameters; write it with M, B or T, as in 70B"},
+            "--model 7: it is not a number of parameters; write it with M, B or T, as in 70B"},
            {{"tp=8", {}, "dp", {}},
             "--traffic dp: it names no kind of parallelism and its bytes; " + form},
            {{"tp=8", {}, "xp=1G", {}},

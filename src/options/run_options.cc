@@ -146,7 +146,7 @@ Result<void> check_accelerate(const Options& options) {
 Result<void> check_pods(const Options& options) {
   if (!options.in_job.given()) {
     if (!options.detach) return {};
-    return usage("--detach", "without --in nobody would keep the run's output",
+    return usage("--detach", "without --in the run's output would be lost",
                  "give --in JOB, or use toprun submit");
   }
   const auto on_command_line = [](const std::string& source) { return source.starts_with('-'); };

@@ -442,8 +442,8 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
                    "--stage-to without effect: no --stage"}));
   EXPECT_EQ(parse("toprun --on-hang abort --hang-timeout 9 s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --use_env s")->notes,
-            Notes{"--use-env has no effect: LOCAL_RANK always goes to the workers by the "
-                  "environment"});
+            Notes{"--use-env has no effect: toprun always passes LOCAL_RANK to the workers "
+                  "in the environment"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
             Notes{"PET_START_METHOD=fork has no effect: toprun starts every worker as a program of "
                   "its own"});

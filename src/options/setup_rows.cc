@@ -8,26 +8,29 @@ namespace {
 constexpr std::array setup_flags = {
     only(of(Command::setup),
          ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::building,
-              "Build a virtual environment there, for --venv of the other verbs")),
+              "Build a virtual environment in DIR, for --venv of the other verbs")),
     repeatable(only(of(Command::setup),
                     ours(FlagId::requirement, "--requirement", 'r', "FILE", "", Group::building,
                          "Install what this file lists, as pip's option does"))),
-    repeatable(
-        only(of(Command::setup), ours(FlagId::import_test, "--import", 0, "NAME,...", "",
-                                      Group::building, "Modules that must be importable in the end",
-                                      "those of the packages that were asked for"))),
-    only(of(Command::setup), ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
-                                  "The Python to make it from", "as below, after --modules")),
-    only(of(Command::setup), ours(FlagId::system_site_packages, "--system-site-packages", 0, "", "",
-                                  Group::building, "It sees what that Python has installed")),
+    repeatable(only(of(Command::setup),
+                    ours(FlagId::import_test, "--import", 0, "NAME,...", "", Group::building,
+                         "Python modules that must be importable at the end",
+                         "those of the requested packages"))),
+    only(of(Command::setup),
+         ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
+              "Python to make the environment with", "see below, after --modules")),
+    only(of(Command::setup),
+         ours(FlagId::system_site_packages, "--system-site-packages", 0, "", "", Group::building,
+              "Let the environment see the packages that are installed for that Python")),
     only(of(Command::setup), ours(FlagId::upgrade_pip, "--upgrade-pip", 0, "", "", Group::building,
                                   "Upgrade pip, setuptools and wheel first")),
     only(of(Command::setup),
-         optional_value(ours(FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
-                             "Build Horovod last, for the torch that is there by then: with NCCL "
-                             "for GPUs, or Gloo or MPI alone"))),
+         optional_value(
+             ours(FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
+                  "Build Horovod last, for the torch that is installed by then: with NCCL "
+                  "for GPUs, or Gloo or MPI alone"))),
     only(of(Command::setup), ours(FlagId::nccl_home, "--nccl-home", 0, "DIR", "", Group::building,
-                                  "Where Horovod finds NCCL, if not where the compiler looks")),
+                                  "Folder of NCCL for Horovod, if the compiler does not find it")),
     only(
         of(Command::setup),
         ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
@@ -36,10 +39,10 @@ constexpr std::array setup_flags = {
     of_one_call(
         only(of(Command::setup),
              ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,
-                  "What the image is made of: docker://NAME:TAG, or a .tar file of docker save"))),
+                  "Source of the image: docker://NAME:TAG, or a .tar file of docker save"))),
     of_one_call(
         only(of(Command::setup), ours(FlagId::force, "--force", 0, "", "", Group::building,
-                                      "Build anew what toprun setup has built there before"))),
+                                      "Build again what toprun setup has already built there"))),
 
 };
 

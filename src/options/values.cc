@@ -206,7 +206,7 @@ Result<plan::Endpoint> parse_listening(const Given& given) {
   if (place->host == "localhost") place->host = hosts::loopback().text();
   if (!hosts::Address::parse(place->host)) {
     return refuse(given, "must be an address of this host, or only a port",
-                  "write 127.0.0.1:PORT, or 0.0.0.0:PORT for all who can reach this host");
+                  "write 127.0.0.1:PORT, or 0.0.0.0:PORT for everyone who can reach this host");
   }
   if (!place->port) place->port = 0;
   return place;

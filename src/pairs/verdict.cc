@@ -407,7 +407,7 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
   }
   for (const Measured& pair : measured) {
     if (pair.a >= nodes || pair.b >= nodes || pair.a == pair.b) {
-      return fail(fmt::format("nodes {} and {} of {} are no pair", pair.a, pair.b, nodes));
+      return fail(fmt::format("nodes {} and {} of {} are not a pair", pair.a, pair.b, nodes));
     }
     if (!is_figure(pair, figure)) {
       return fail(fmt::format("the pair {} – {} has no {}", cluster.names[pair.a],

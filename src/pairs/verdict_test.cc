@@ -234,8 +234,8 @@ TEST(Verdict, Refuses) {
     std::string_view line;
   } rows[] = {
       {half, {0, 1, 0, 1, 1}, Figure::rate, "places for 1 of 3 nodes"},
-      {cluster, {0, 3, 0, 1, 1}, Figure::rate, "nodes 0 and 3 of 3 are no pair"},
-      {cluster, {2, 2, 0, 1, 1}, Figure::rate, "nodes 2 and 2 of 3 are no pair"},
+      {cluster, {0, 3, 0, 1, 1}, Figure::rate, "nodes 0 and 3 of 3 are not a pair"},
+      {cluster, {2, 2, 0, 1, 1}, Figure::rate, "nodes 2 and 2 of 3 are not a pair"},
       {cluster,
        {0, 1, 0, 1, 0},
        Figure::rate,

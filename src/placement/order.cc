@@ -371,7 +371,8 @@ Result<Placement> place_for(const Plan& plan, Indexes sorted, const std::vector<
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const Wishes& wishes) {
   if (wishes.nodes > hosts.size()) {
     return usage(fmt::format("{} nodes are asked for", wishes.nodes),
-                 fmt::format("there are {}", hosts.size()), "ask for fewer, or name more hosts");
+                 fmt::format("only {} are available", hosts.size()),
+                 "ask for fewer, or name more hosts");
   }
   if (wishes.order == Order::topology && wishes.nodes > 0 && wishes.nodes < hosts.size()) {
     return place_needed(hosts, std::move(map), wishes);

@@ -297,7 +297,7 @@ Result<Activated> with_all_modules(const Activation& wanted, const Built& built,
   const std::string others = setup::module_differences(built->modules, loaded_in(out.environment));
   if (others.empty()) return out;
   return usage(label, fmt::format("it was built with other modules: these are {}", others),
-               "leave --modules out, or build it anew with these");
+               "leave --modules out, or build it again with these");
 }
 
 Result<Activated> with_python(const Activation& wanted, Environment environment,
@@ -316,7 +316,7 @@ Result<Environment> parse_environment(std::string_view text) {
     text.remove_prefix(std::min(entry.size() + 1, text.size()));
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return fail(fmt::format("\"{}\" is no variable of an environment", printable(entry)));
+      return fail(fmt::format("\"{}\" is not a variable of an environment", printable(entry)));
     }
     environment.set(std::string(entry.substr(0, equals)), std::string(entry.substr(equals + 1)));
   }

@@ -156,7 +156,7 @@ TEST_F(Activating, WhatSetupHasBuiltBringsItsModules) {
   EXPECT_EQ(
       other.error().line(),
       fmt::format("--venv {} on host n0: it was built with other modules: these are cuda/12.2 "
-                  "in place of cuda/12.4; leave --modules out, or build it anew with these",
+                  "instead of cuda/12.4; leave --modules out, or build it again with these",
                   at("env")));
   EXPECT_EQ(other.error().exit_code, exit_usage);
   before.unset("MODULESHOME");

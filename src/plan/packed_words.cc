@@ -34,7 +34,7 @@ Result<std::vector<std::string>> unpack_words(std::string_view packed) {
                         packed.size(), nullptr, &size, nullptr, variant);
   bytes.resize(failed == 0 ? size : 0);
   if (!bytes.ends_with('\0')) {
-    return usage(std::string(packed_word), "what follows is no packed command line",
+    return usage(std::string(packed_word), "what follows is not a packed command line",
                  "toprun submit writes them");
   }
   bytes.pop_back();

@@ -106,7 +106,7 @@ Result<scheduler::Allocation> needed_nodes(const Job& job) {
   const std::unordered_set<std::string> spare(placed->spare.begin(), placed->spare.end());
   std::erase_if(place.nodes, [&](const auto& node) { return spare.contains(node.name); });
   place.chosen = true;
-  say(fmt::format("{} of {} nodes are taken; not {}, which would spread the job further",
+  say(fmt::format("using {} of {} nodes, without {}, which would spread the job further",
                   place.node_count, job.place.nodes.size(),
                   hosts::compress_hostlist(placed->spare)));
   return place;

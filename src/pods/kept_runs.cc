@@ -139,7 +139,7 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text) {
   const bool good = !id.job.empty() && id.run.size() <= longest_run &&
                     id.run.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (good) return id;
-  return usage(fmt::format("run {}", printable(text)), "it is no JOB/RUN",
+  return usage(fmt::format("run {}", printable(text)), "it is not of the form JOB/RUN",
                "toprun run --in JOB --detach prints the id");
 }
 

@@ -102,7 +102,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
         {"--patch " + options.patch, "runai makes the object itself", "leave it out", exit_usage});
   }
   if (const auto word = word_with_secret(job.command)) {
-    return give_up({*word, "everybody on this host and in the project would see the secret",
+    return give_up({*word, "everyone on this host and in the project would see the secret",
                     "say --secret-env NAME=SECRET:KEY and have the program read that variable",
                     exit_usage});
   }

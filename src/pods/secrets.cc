@@ -45,7 +45,7 @@ Result<SecretVariable> parse_secret(const Given& given) {
 }
 
 std::unexpected<Error> refuse(std::string what) {
-  return usage(std::move(what), "everybody who may read the job's object would read a secret in it",
+  return usage(std::move(what), "everyone who may read the job's object would read a secret in it",
                "say --secret-env NAME and have the program read that variable");
 }
 

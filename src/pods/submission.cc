@@ -178,7 +178,8 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
   if (!job.restricted || !has_workers || found == operators.end()) return;
   if (operators.size() > 1) {
     operators.erase(found);
-    say("restricted pods: no PyTorchJob, whose workers get an init container that is none");
+    say("restricted pods: no PyTorchJob, because its workers get an init container that is not "
+        "restricted");
   } else {
     say("a PyTorchJob's workers get an init container of the training operator's, which is "
         "restricted only by its --pytorch-init-container-template-file; else --operator jobset");
@@ -297,7 +298,7 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
   if (!operators) return give_up(operators.error());
   kubernetes::Workload job = options.job;
   if (const auto word = word_with_secret(job.command)) {
-    return give_up({*word, "everybody who may read the job's object would read the secret",
+    return give_up({*word, "everyone who may read the job's object would read the secret",
                     "say --secret-env NAME and have the program read that variable", exit_usage});
   }
   if (kubernetes::needs_mark(job.placement) && job.name_is_beginning) {

@@ -24,7 +24,7 @@ Result<void> check_own_folder(const fs::path& folder) {
     if (errno == ENOENT) return {};
     return fail_errno("cannot look at " + folder.string());
   }
-  if (!S_ISDIR(status.st_mode)) return fail(folder.string(), "it is no folder");
+  if (!S_ISDIR(status.st_mode)) return fail(folder.string(), "it is not a folder");
   const std::string why = distrust(status, ::geteuid());
   if (!why.empty()) return fail(folder.string(), why);
   return {};

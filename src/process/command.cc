@@ -106,7 +106,7 @@ Result<Finished> run_for(Purpose purpose, const std::vector<std::string>& argv,
   if (!program) {
     return fail("cannot run " + quoted(argv), argv[0].find('/') == std::string::npos
                                                   ? fmt::format("no {} in PATH", argv[0])
-                                                  : argv[0] + " is no executable file");
+                                                  : argv[0] + " is not an executable file");
   }
   const auto in = memory_file(input);
   if (!in) return std::unexpected(in.error());

@@ -71,7 +71,7 @@ std::optional<Finding> mismatch_at(const GroupSummary& group, Calls calls) {
     }
     std::ranges::sort(out.ranks);
     out.blames = out.others.size() > out.ranks.size();
-    if (!out.blames) out.note = "who of them is right does not follow";
+    if (!out.blames) out.note = "it does not follow which of them is right";
     return out;
   }
   return std::nullopt;

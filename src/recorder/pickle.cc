@@ -165,7 +165,7 @@ class Machine {
       case long_bin_put:
         return put(number<std::uint32_t>());
       default:
-        error_ = fmt::format("opcode {:#04x} is no plain data", opcode);
+        error_ = fmt::format("opcode {:#04x} is not plain data", opcode);
     }
   }
 

@@ -200,7 +200,7 @@ class Judge {
     finding.ranks = roll.waiting;
     finding.others.clear();
     if (!all_are_known) {
-      finding.note = "the dumps do not tell who else belongs to the group";
+      finding.note = "the dumps do not tell which other ranks belong to the group";
     } else if (!roll.is_first) {
       finding.kind = Kind::held;
       finding.note = waits_in_.at(roll.waiting.front());
@@ -256,7 +256,7 @@ class Judge {
         finding.kind = Kind::unclear;
         finding.ranks = {one.rank};
         finding.others = {};
-        finding.note = "the dumps do not tell who else belongs to the group";
+        finding.note = "the dumps do not tell which other ranks belong to the group";
         add(std::move(finding));
       } else if (!gave_a_dump(one.peer)) {
         finding.kind = Kind::silent;
@@ -293,7 +293,7 @@ class Judge {
       const bool by_size = finding.difference == Finding::Difference::sizes;
       finding.got = by_size ? receive.elements + " elements" : receive.types;
       finding.expected = by_size ? send.elements + " elements" : send.types;
-      finding.note = "who of them is right does not follow";
+      finding.note = "it does not follow which of them is right";
     } else {
       finding.kind = send.is_first && receive.is_first ? Kind::not_finished : Kind::held;
       finding.ranks = sorted({receive.rank, send.rank});

@@ -142,8 +142,8 @@ TEST(Verdict, BlamesNoneOfTwo) {
   EXPECT_EQ(found[0].ranks, std::vector{1});
   EXPECT_FALSE(found[0].blames);
   EXPECT_EQ(text_of(found[0]),
-            "call 2 (nccl:all_reduce): rank 1 gave nccl:barrier, rank 0 nccl:all_reduce; who of "
-            "them is right does not follow");
+            "call 2 (nccl:all_reduce): rank 1 gave nccl:barrier, rank 0 nccl:all_reduce; it does "
+            "not follow which of them is right");
 }
 
 TEST(Verdict, KnowsThatSomeSizesMayDiffer) {

@@ -174,10 +174,10 @@ void Play::ask() {
                  [this, is_answered](const std::exception_ptr&, const live::Answer& answer) {
                    *is_answered = true;
                    if (script_.is_calm())
-                     expect(answer.status == ok, "who asks gets {}", answer.status);
+                     expect(answer.status == ok, "a process that asks gets {}", answer.status);
                  });
   timeline_.in(longest_answer, [this, &root, is_answered] {
-    expect(*is_answered || !root.lives, "who asks where the ranks stand is not answered");
+    expect(*is_answered || !root.lives, "a process that asks where the ranks stand gets no answer");
   });
 }
 

@@ -148,7 +148,7 @@ std::string_view name_of(FaultKind kind) {
     case FaultKind::fails_unread:
       return "a rank is killed while the terminal takes nothing";
     case FaultKind::places_asked:
-      return "somebody asks where the ranks stand";
+      return "a process asks where the ranks stand";
     case FaultKind::output_stands:
       return "the terminal takes nothing";
     case FaultKind::signalled:

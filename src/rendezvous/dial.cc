@@ -249,7 +249,7 @@ asio::awaitable<Round> Dialer::round() {
 asio::awaitable<Round> Dialer::round_at(const std::string& host) {
   const auto addresses = co_await hosts::resolve_beside(pool_, host, within(resolve_limit));
   if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}, {}};
-  Round most{Round::End::absent, "nobody listens there", {}, {}};
+  Round most{Round::End::absent, "no process listens there", {}, {}};
   for (const int port : root_.ports) {
     const auto why = std::make_shared<std::string>();  // shared with attempts that outlast the race
     const std::function<asio::awaitable<std::optional<Connection>>(std::size_t)> attempt =

@@ -56,7 +56,7 @@ Result<std::string> secret_in(const std::string& path) {
   struct stat status {};
   if (file && ::fstat(file.get(), &status) == 0) {
     if (auto why = distrust_secret(status, ::geteuid()); !why.empty()) {
-      return fail(what, std::move(why), "it has to be your own and nobody else's: chmod 600 it");
+      return fail(what, std::move(why), "make it yours and readable by you alone: chmod 600 it");
     }
   }
   const auto content = read_open_file(file, what, max_secret_bytes);

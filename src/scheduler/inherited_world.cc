@@ -39,11 +39,12 @@ Error contradiction(const Variables& set) {
 Error many_worlds(const Environment& environment, const Variables& set) {
   const bool launched = environment.has("TORCHELASTIC_RUN_ID");
   return {fmt::format("RANK={} and WORLD_SIZE={} are set", *set.rank, *set.size),
-          launched ? "this is a process of another torchrun or toprun, and each of them would "
-                     "train on its own"
-                   : fmt::format("somebody has started {} processes, and each toprun would train "
-                                 "on its own",
-                                 *set.size),
+          launched
+              ? "this is a process of another torchrun or toprun, and each of them would "
+                "train on its own"
+              : fmt::format("another program has started {} processes, and each toprun would train "
+                            "on its own",
+                            *set.size),
           fmt::format("one per node: --nnodes {} --node-rank {}{}; one per rank: --ranks-in-place; "
                       "if it is to be on its own: --standalone, or unset them",
                       *set.size, *set.rank, where_to_meet(environment)),
@@ -60,7 +61,7 @@ Result<int> number_of(const Environment& environment, const char* name) {
         "MASTER_ADDR for each process");
   }
   const auto value = count_in(text);
-  if (!value) return usage(fmt::format("{}={}", name, *text), "is no number", "correct it");
+  if (!value) return usage(fmt::format("{}={}", name, *text), "is not a number", "correct it");
   return static_cast<int>(*value);
 }
 

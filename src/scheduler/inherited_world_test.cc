@@ -38,7 +38,7 @@ TEST(InheritedWorld, WhoIsRefused) {
       {"a pod",
        pod,
        {},
-       "refused: RANK=1 and WORLD_SIZE=2 are set: somebody has started 2",
+       "refused: RANK=1 and WORLD_SIZE=2 are set: another program has started 2",
        "--nnodes 2 --node-rank 1 --master-addr job-master-0 --master-port 23456; one per rank: "
        "--ranks-in-place"},
       {"a pod that says how many", pod, told, "", ""},

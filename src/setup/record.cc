@@ -33,7 +33,7 @@ constexpr std::array text_fields = {
 };
 
 std::unexpected<Error> broken(const std::string& label, std::string why) {
-  return fail(label, std::move(why), "build it anew: toprun setup --force");
+  return fail(label, std::move(why), "build it again: toprun setup --force");
 }
 
 Result<std::vector<std::string>> texts_in(const json& object, const char* name,
@@ -41,9 +41,10 @@ Result<std::vector<std::string>> texts_in(const json& object, const char* name,
   std::vector<std::string> texts;
   const auto found = object.find(name);
   if (found == object.end()) return texts;
-  if (!found->is_array()) return broken(label, fmt::format("\"{}\" is no list", name));
+  if (!found->is_array()) return broken(label, fmt::format("\"{}\" is not a list", name));
   for (const json& text : *found) {
-    if (!text.is_string()) return broken(label, fmt::format("\"{}\" is no list of texts", name));
+    if (!text.is_string())
+      return broken(label, fmt::format("\"{}\" is not a list of strings", name));
     texts.push_back(text.get<std::string>());
   }
   return texts;
@@ -81,7 +82,7 @@ std::string text_of(const Record& record) {
 Result<Record> parse_record(std::string_view text, const std::string& label) {
   const json object = json_in(text);
   if (!object.is_object() || object.value("schema", json()) != schema) {
-    return broken(label, fmt::format("is no record of toprun's ({})", schema));
+    return broken(label, fmt::format("is not a record of toprun's ({})", schema));
   }
   Record record;
   const auto state = state_in(object, label);
@@ -90,7 +91,8 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
   for (const TextField& field : text_fields) {
     const auto found = object.find(field.name);
     if (found == object.end()) continue;
-    if (!found->is_string()) return broken(label, fmt::format("\"{}\" is no text", field.name));
+    if (!found->is_string())
+      return broken(label, fmt::format("\"{}\" is not a string", field.name));
     record.*field.member = found->get<std::string>();
   }
   auto modules = texts_in(object, "modules", label);
@@ -104,7 +106,7 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
   record.asked = *std::move(asked);
   const auto imports = object.find("imports");
   if (imports == object.end()) return record;
-  if (!imports->is_object()) return broken(label, "\"imports\" is no object");
+  if (!imports->is_object()) return broken(label, "\"imports\" is not an object");
   for (const auto& [name, version] : imports->items()) {
     if (!version.is_string()) return broken(label, "\"imports\" has no texts");
     record.imports[name] = version.get<std::string>();
@@ -157,7 +159,7 @@ std::string module_differences(const std::vector<std::string>& built,
     if (has(loaded, module)) continue;
     const auto other = has_name(loaded, module);
     differences.push_back(other == loaded.end() ? "without " + module
-                                                : fmt::format("{} in place of {}", *other, module));
+                                                : fmt::format("{} instead of {}", *other, module));
   }
   for (const std::string& module : loaded) {
     if (!has(built, module) && has_name(built, module) == built.end()) {
@@ -214,7 +216,7 @@ Result<void> check_usable(const Record& record, const std::string& what,
     return fail(
         what, "it is incomplete: " + state_words(record),
         record.job.empty() || record.state == State::failed
-            ? "build it anew by toprun setup"
+            ? "build it again with toprun setup"
             : fmt::format("toprun status {} tells; toprun submit --after setup waits for it",
                           record.job));
   }

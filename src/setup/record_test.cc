@@ -36,19 +36,20 @@ TEST(Record, IsReadBackAsItWasWritten) {
 
 TEST(Record, ABrokenOneIsAnErrorInOneLine) {
   const std::pair<std::string_view, std::string_view> cases[] = {
-      {"", "f: is no record of toprun's (toprun.setup/1)"},
-      {"[]", "f: is no record of toprun's (toprun.setup/1)"},
-      {"{\"schema\": 1}", "f: is no record of toprun's (toprun.setup/1)"},
-      {R"({"schema": "toprun.setup/2"})", "f: is no record of toprun's (toprun.setup/1)"},
+      {"", "f: is not a record of toprun's (toprun.setup/1)"},
+      {"[]", "f: is not a record of toprun's (toprun.setup/1)"},
+      {"{\"schema\": 1}", "f: is not a record of toprun's (toprun.setup/1)"},
+      {R"({"schema": "toprun.setup/2"})", "f: is not a record of toprun's (toprun.setup/1)"},
       {R"({"schema": "toprun.setup/1"})", "f: its \"state\" is none that toprun knows"},
       {R"({"schema": "toprun.setup/1", "state": "fine"})", "f: its \"state\" is none"},
-      {R"({"schema": "toprun.setup/1", "state": "complete", "job": 7})", "f: \"job\" is no text"},
+      {R"({"schema": "toprun.setup/1", "state": "complete", "job": 7})",
+       "f: \"job\" is not a string"},
       {R"({"schema": "toprun.setup/1", "state": "complete", "modules": "a"})",
-       "f: \"modules\" is no list"},
+       "f: \"modules\" is not a list"},
       {R"({"schema": "toprun.setup/1", "state": "complete", "modules": [1]})",
-       "f: \"modules\" is no list of texts"},
+       "f: \"modules\" is not a list of strings"},
       {R"({"schema": "toprun.setup/1", "state": "complete", "imports": []})",
-       "f: \"imports\" is no object"},
+       "f: \"imports\" is not an object"},
       {R"({"schema": "toprun.setup/1", "state": "complete", "imports": {"a": 1}})",
        "f: \"imports\" has no texts"},
   };
@@ -56,7 +57,7 @@ TEST(Record, ABrokenOneIsAnErrorInOneLine) {
     const auto record = parse_record(text, "f");
     ASSERT_FALSE(record) << text;
     EXPECT_TRUE(record.error().line().starts_with(line)) << record.error().line();
-    EXPECT_TRUE(record.error().line().ends_with("; build it anew: toprun setup --force"));
+    EXPECT_TRUE(record.error().line().ends_with("; build it again: toprun setup --force"));
   }
   EXPECT_TRUE(parse_record(R"({"schema": "toprun.setup/1", "state": "failed", "more": 1})", "f"));
 }
@@ -66,14 +67,14 @@ TEST(Modules, DifferencesAreNamed) {
   const std::tuple<List, List, std::string_view> cases[] = {
       {{}, {}, ""},
       {{"a/1", "b"}, {"b", "a/1"}, ""},
-      {{"cuda/12.4"}, {"cuda/12.2"}, "cuda/12.2 in place of cuda/12.4"},
-      {{"cuda/12.4"}, {"cuda"}, "cuda in place of cuda/12.4"},
+      {{"cuda/12.4"}, {"cuda/12.2"}, "cuda/12.2 instead of cuda/12.4"},
+      {{"cuda/12.4"}, {"cuda"}, "cuda instead of cuda/12.4"},
       {{"cuda/12.4", "nccl/2.20"}, {"cuda/12.4"}, "without nccl/2.20"},
       {{"cuda/12.4"}, {"cuda/12.4", "rocm/6"}, "rocm/6 besides"},
       {{}, {"rocm"}, "rocm besides"},
       {{"tools/gcc/12", "tools/cuda/12"},
        {"tools/gcc/13"},
-       "tools/gcc/13 in place of tools/gcc/12, without tools/cuda/12"},
+       "tools/gcc/13 instead of tools/gcc/12, without tools/cuda/12"},
   };
   for (const auto& [built, loaded, words] : cases) {
     EXPECT_EQ(module_differences(built, loaded), words);
@@ -92,8 +93,8 @@ TEST(Usable, SaysWhyNot) {
   record.state = State::failed;
   record.why = "no torch";
   EXPECT_EQ(check_usable(record, "--venv env", "x86_64").error().line(),
-            "--venv env: it is incomplete: its setup, job 17, failed: no torch; build it anew by "
-            "toprun setup");
+            "--venv env: it is incomplete: its setup, job 17, failed: no torch; build it again "
+            "with toprun setup");
   record.state = State::building;
   EXPECT_EQ(check_usable(record, "--venv env", "x86_64").error().line(),
             "--venv env: it is incomplete: its setup, job 17, on n0 since 2026-11-22T12:00:00.000Z "
@@ -101,8 +102,9 @@ TEST(Usable, SaysWhyNot) {
             "--after setup waits for it");
   record.state = State::submitted;
   record.job.clear();
-  EXPECT_EQ(check_usable(record, "--venv env", "x86_64").error().line(),
-            "--venv env: it is incomplete: its setup has not begun; build it anew by toprun setup");
+  EXPECT_EQ(
+      check_usable(record, "--venv env", "x86_64").error().line(),
+      "--venv env: it is incomplete: its setup has not begun; build it again with toprun setup");
 }
 
 TEST(Record, TellsWhatWishesDifferBy) {

@@ -24,7 +24,8 @@ Result<web::Place> place_of(const plan::Job& job) {
   place.token = job.environment.non_empty(token_variable).value_or("");
   if (!place.token.empty() && !web::is_good_token(place.token)) {
     return fail("cannot serve the job's page",
-                fmt::format("{} is no token: 22 to 256 letters, digits, - and _", token_variable),
+                fmt::format("{} is not a token: a token has 22 to 256 letters, digits, - and _",
+                            token_variable),
                 "openssl rand -hex 16 makes one; without it toprun does");
   }
   return place;

@@ -216,7 +216,7 @@ void Agent::act(const run::AwaitWorkplace& await) {
 void Agent::act(const run::StartWorkers& start) {
   const int attempt = part_->assignment().attempt;
   world_.expect(start.master_addr == address_of(start.assignment->store->agent),
-                "{}: ranks of attempt {} are told of another store", host_, attempt);
+                "{}: ranks of attempt {} get another store", host_, attempt);
   world_.expect(!world_.scenario().container || has_workplace_for_ == attempt,
                 "{}: ranks of attempt {} start before its container is up", host_, attempt);
   const bool is_full = has_full_pool();

@@ -18,16 +18,16 @@ void World::check_message(const run::Send& send) {
     ends_within = stop->grace;
   } else if (const auto* interrupt = std::get_if<rendezvous::Interrupt>(&what)) {
     expect(interrupt->grace == grace, "a grace of {} ms", interrupt->grace.count());
-    expect(interrupt->signal == SIGINT || interrupt->signal == SIGTERM, "nobody sent signal {}",
+    expect(interrupt->signal == SIGINT || interrupt->signal == SIGTERM, "no one sent signal {}",
            interrupt->signal);
     ends_within = interrupt->grace;
   } else if (const auto* finish = std::get_if<rendezvous::Finish>(&what)) {
     const bool run_is_over = coordinator_->stage() >= run::Stage::telling;
-    expect(finish->summary.empty() != run_is_over, "{} is told a wrong end", send.agent);
+    expect(finish->summary.empty() != run_is_over, "{} gets a wrong end", send.agent);
     expect(!run_is_over || finish->exit_code == coordinator_->course().verdict.exit_code,
-           "{} is told another exit code than the run's", send.agent);
+           "{} gets another exit code than the run's", send.agent);
   } else if (std::holds_alternative<rendezvous::Notice>(what)) {
-    expect(notice_is_due_, "{} gets a notice that nobody gave", send.agent);
+    expect(notice_is_due_, "{} gets a notice that no one gave", send.agent);
     expect(notified_.insert(send.agent).second, "{} gets a notice twice", send.agent);
   } else if (std::holds_alternative<rendezvous::WaitAsSpare>(what)) {
     expect(node != nullptr && !node->has_seat, "{} has a seat, but is to wait", send.agent);

@@ -18,9 +18,9 @@ void World::check_assignment(const std::string& to, const rendezvous::Assignment
   const run::Course& course = coordinator_->course();
   expect(
       assignment.attempt == course.attempts.back().number && assignment.restarts == course.restarts,
-      "{} is told of attempt {} after {} restarts", to, assignment.attempt, assignment.restarts);
+      "{} gets attempt {} after {} restarts", to, assignment.attempt, assignment.restarts);
   expect(std::ssize(assigned.given) == assignment.world_size,
-         "attempt {}: {} is told of another world size", assignment.attempt, to);
+         "attempt {}: {} gets another world size", assignment.attempt, to);
   for (int rank = assignment.first_rank; rank < assignment.first_rank + assignment.nproc; ++rank) {
     const bool is_one = rank >= 0 && rank < std::ssize(assigned.given);
     expect(is_one, "attempt {}: its world has no rank {}", assignment.attempt, rank);
@@ -165,7 +165,7 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
   const bool is_known = verdict.node.empty() || std::ranges::any_of(agents_, [&](const auto& one) {
                           return one->host() == verdict.node;
                         });
-  expect(is_known, "{}its cause is on {}, which is no node", which, verdict.node);
+  expect(is_known, "{}its cause is on {}, which is not a node", which, verdict.node);
   check_phases(attempt);
   const AssignedRanks& given = assigned_ranks_[attempt.number];
   expect(!attempt.phases.spawned || given.started == std::ssize(given.given),
@@ -203,7 +203,7 @@ void World::check_end() {
   const run::Course& course = coordinator_->course();
   const bool hang_ends = scenario_.settings.on_hang == run::OnHang::abort;
   expect(!course.verdict.told_to_end || root_may_end_ || hang_ends || !scenario_.settings.elastic,
-         "only members were told to end, but the job has ended: {}", course.verdict.message);
+         "only members got the order to end, but the job has ended: {}", course.verdict.message);
   const int code = course.verdict.exit_code;
   expect(
       failed_attempts_ - (is_of_a_rank(course.verdict) ? 1 : 0) <= scenario_.settings.max_restarts,

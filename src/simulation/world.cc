@@ -407,7 +407,7 @@ void World::act(const run::TellHang&) {
   expect(ranks.hangs || ranks.alarm || words_are_on_their_way, "attempt {} is said to hang",
          attempt.number);
   expect(attempt.hang->alarm == ranks.alarm || !attempt.hang->alarm,
-         "attempt {}: another alarm is told than was given", attempt.number);
+         "attempt {}: the record has another alarm than was given", attempt.number);
 }
 
 void World::inject(const Fault& fault) {

@@ -137,8 +137,8 @@ Search find_python(Memory& memory, std::span<const Mapping> mappings, std::strin
   }
   if (out.python) return {std::move(out.python), false, ""};
   if (out.foreign && out.why.empty()) {
-    out.why =
-        fmt::format("{} is no CPython 3.{} or newer that could be recognized", name, oldest_minor);
+    out.why = fmt::format("{} is not a CPython 3.{} or newer that could be recognized", name,
+                          oldest_minor);
   }
   return out;
 }

@@ -57,7 +57,7 @@ TEST(Find, TellsOtherPythonsFromOtherPrograms) {
   const Mapping pypy[] = {{0x10000, 0x11000, 0, false, "/opt/pypy3"}};
   EXPECT_TRUE(find_python(memory, pypy, "/opt/pypy3").foreign);
   EXPECT_EQ(find_python(memory, pypy, "/opt/pypy3").why,
-            "pypy3 is no CPython 3.8 or newer that could be recognized");
+            "pypy3 is not a CPython 3.8 or newer that could be recognized");
   const Mapping other[] = {{0x10000, 0x11000, 0, false, "/bin/sleep"}};
   EXPECT_FALSE(find_python(memory, other, "/bin/sleep").foreign);
   EXPECT_EQ(find_python(memory, other, "/bin/sleep").why, "");

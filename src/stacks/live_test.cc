@@ -557,7 +557,7 @@ TEST(Look, AsksPySpy) {
   const Environment without{{"PATH", folder.path().string()}};
   EXPECT_EQ(
       look_at(*started, without).no_python,
-      "pypy3 is no CPython 3.8 or newer that could be recognized; py-spy may know it: install "
+      "pypy3 is not a CPython 3.8 or newer that could be recognized; py-spy may know it: install "
       "it");
 
   const std::string spy = folder.path() / "py-spy";

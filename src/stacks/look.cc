@@ -173,7 +173,7 @@ struct Reader::Impl {
   Result<void> find() {
     auto search = find_python_of(pid, memory);
     if (!search.python) {
-      return fail(what(), search.why.empty() ? "it is no CPython" : search.why);
+      return fail(what(), search.why.empty() ? "it is not CPython" : search.why);
     }
     python = std::move(search.python);
     inner_id = stacks::inner_id(contents_of(fmt::format("/proc/{}/status", pid))).value_or(pid);

@@ -26,7 +26,7 @@ int number_in(const Json& object, const char* name) {
 
 Result<StacksByThread> parse_spy(std::string_view json) {
   const Json document = Json::parse(json, nullptr, false);
-  if (!document.is_array()) return fail("py-spy's answer is no list of threads");
+  if (!document.is_array()) return fail("py-spy's answer is not a list of threads");
   StacksByThread out;
   for (const Json& thread : document) {
     if (!thread.is_object() || out.size() == most_python_threads) continue;

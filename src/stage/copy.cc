@@ -208,7 +208,7 @@ Result<void> Copy::make_folders() {
     if (::mkdirat(place_.folder(), below.c_str(), owner_all) == 0) continue;
     if (errno != EEXIST) return fail_errno("cannot make " + place_.text(path));
     if (place_.open(path, O_RDONLY | O_DIRECTORY)) continue;
-    return fail("cannot use " + place_.text(path), "it is no folder",
+    return fail("cannot use " + place_.text(path), "it is not a folder",
                 "remove " + shelf_.path() + "/" + name_ + std::string(unfinished));
   }
   return {};

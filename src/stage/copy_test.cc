@@ -183,7 +183,7 @@ TEST_F(CopyTest, AFolderThatOthersCouldReplaceIsNotTrusted) {
   ASSERT_EQ(::chmod(base.c_str(), 0777), 0);
   const auto opened = Shelf::open(base);
   ASSERT_FALSE(opened);
-  EXPECT_NE(opened.error().line().find("everybody may write to it"), std::string::npos);
+  EXPECT_NE(opened.error().line().find("every user may write to it"), std::string::npos);
   ASSERT_EQ(::chmod(base.c_str(), 01777), 0);
   EXPECT_TRUE(Shelf::open(base));
 }

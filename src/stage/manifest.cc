@@ -35,7 +35,7 @@ Result<void> check(const Manifest& manifest, std::vector<std::uint16_t>& depths,
     depths.push_back(0);
     return {};
   }
-  if (!is_name(entry.name)) return malformed(i, "its name is none");
+  if (!is_name(entry.name)) return malformed(i, "it has an invalid name");
   if (entry.parent >= i || manifest.entries[entry.parent].kind != Entry::Kind::folder) {
     return malformed(i, "it is in no folder");
   }
@@ -52,7 +52,8 @@ Result<Entry> read_entry(Reader& reader, Manifest& manifest) {
   Entry entry;
   entry.first_chunk = static_cast<std::uint32_t>(manifest.hashes.size());
   const auto kind = reader.number<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(Entry::Kind::link)) return malformed(i, "its kind is none");
+  if (kind > static_cast<std::uint8_t>(Entry::Kind::link))
+    return malformed(i, "it has an invalid kind");
   entry.kind = static_cast<Entry::Kind>(kind);
   entry.mode = reader.number<std::uint16_t>();
   entry.parent = reader.number<std::uint32_t>();
@@ -61,7 +62,7 @@ Result<Entry> read_entry(Reader& reader, Manifest& manifest) {
     entry.target = reader.text(reader.number<std::uint16_t>());
     const bool is_path = !entry.target.empty() && entry.target.size() <= most_target_bytes &&
                          entry.target.find('\0') == std::string::npos;
-    if (!is_path) return malformed(i, "its target is none");
+    if (!is_path) return malformed(i, "it has an invalid target");
   } else if (entry.kind == Entry::Kind::file) {
     entry.size = reader.number<std::uint64_t>();
     entry.mtime_ns = reader.number<std::int64_t>();

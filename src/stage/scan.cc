@@ -195,7 +195,7 @@ Result<Stamped> walk(const Place& place) {
     out.stamps.push_back(stamp_of(status));
     return out;
   }
-  if (!S_ISDIR(status.st_mode)) return fail(place.text(""), "it is no folder and no file");
+  if (!S_ISDIR(status.st_mode)) return fail(place.text(""), "it is neither a folder nor a file");
   const auto folders = list_all(place);
   if (!folders) return std::unexpected(folders.error());
   out.manifest.entries.push_back(std::move(first));

@@ -58,8 +58,7 @@ Result<scheduler::Binary> own_binary() {
   if (::stat(own_program, &status) != 0) return fail_errno("cannot read toprun's program");
   scheduler::Binary binary{process::build_id(), static_cast<std::size_t>(status.st_size)};
   if (!binary.id.empty()) return binary;
-  return fail("toprun's program has no build id", "somebody has removed the note from it",
-              "build it again");
+  return fail("toprun's program has no build id", "the note was removed from it", "build it again");
 }
 
 std::string with_host(std::string text, const std::string& host) {

@@ -100,13 +100,13 @@ TEST(BadInput, ANodeUnderTwoSwitches) {
 
 TEST(BadInput, AFileOfAnotherKind) {
   expect_said({
-      {"t.json", "SwitchName=s0 Nodes=n0\n", "t.json:1:1: this is no JSON"},
+      {"t.json", "SwitchName=s0 Nodes=n0\n", "t.json:1:1: this is not JSON"},
       {"t.yaml", "{\"hosts\": ", "t.yaml:"},
       {"t.toml", "[.hosts]\nn0 = \"a\"\n", "t.toml:1:2: "},
       {"t.toml", "[hosts]\nzürich = \"a\"\n", "t.toml:2:2: "},
       {"t.json", "{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}", "neither a Node nor a HyperNode"},
       {"t", "<html><body>404</body></html>\n", "t:1:1: host <html><body>404</body></html> without"},
-      {"t", "PNG\r\n\x1a\n", "cannot read t: it is no text"},
+      {"t", "PNG\r\n\x1a\n", "cannot read t: it is not a text file"},
   });
 }
 

@@ -200,7 +200,7 @@ std::optional<std::string> HttpsConnection::Tls::begin(const Trust& trust) {
 #endif
   if (mbedtls_ssl_setup(&session, &config) != 0 ||
       mbedtls_ssl_set_hostname(&session, name.c_str()) != 0) {
-    return "no memory is left";
+    return "out of memory";
   }
   mbedtls_ssl_set_bio(&session, this, send, receive, nullptr);
   while (true) {

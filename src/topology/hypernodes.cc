@@ -111,10 +111,11 @@ class HyperNodeReader {
     }
     const DataNode* labels = value_at(&member, {"selector", "labelMatch", "matchLabels"});
     if (of_nodes && labels && !nodes_.empty()) return add_labelled(i, *labels);
-    unmatched_.push_back(fmt::format(
-        "{}: whom HyperNode {} has by labels is not known: add the nodes to the file: `kubectl "
-        "get nodes,hypernodes -o json`",
-        at_line(file_, member.where.line), hypernodes_[i].name));
+    unmatched_.push_back(
+        fmt::format("{}: which nodes HyperNode {} has by labels is not known: add the nodes to the "
+                    "file: `kubectl "
+                    "get nodes,hypernodes -o json`",
+                    at_line(file_, member.where.line), hypernodes_[i].name));
     return {};
   }
 
@@ -160,7 +161,7 @@ class HyperNodeReader {
 
   Result<void> add_node(Index i, const std::string& name) {
     if (name.empty() || name.size() > hosts::max_name_bytes) {
-      return refuse(hypernodes_[i].where, "a member whose name is no node's");
+      return refuse(hypernodes_[i].where, "a member has a name that a node cannot have");
     }
     parents_of_[name].insert(i);
     return {};

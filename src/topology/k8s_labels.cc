@@ -296,7 +296,7 @@ Result<Labels> parse_injected_labels(std::string_view text) {
     // The value of a label contains no character that needs an escape.
     if (equals == word.npos || !is_domain_name(key) || (!value.empty() && !is_domain_name(value)) ||
         value.find_first_of("\"\\") != value.npos) {
-      return fail(fmt::format("'{}' is no label", printable(word.substr(0, 100))), {},
+      return fail(fmt::format("'{}' is not a label", printable(word.substr(0, 100))), {},
                   "write KEY=VALUE,KEY=VALUE");
     }
     labels.insert_or_assign(std::string(key), std::string(value));

@@ -129,9 +129,9 @@ TEST(K8sLabels, AreInjectedInTwoForms) {
       {zone + "=z1,kubernetes.io/os=linux", "z1"},
       {zone + "=\"z1\"\r\npod-template-hash=\"5f\"\n", "z1"},
       {zone + "=", ""},
-      {zone, "error: '" + zone + "' is no label; write KEY=VALUE,KEY=VALUE"},
+      {zone, "error: '" + zone + "' is not a label; write KEY=VALUE,KEY=VALUE"},
       {zone + "=\"a\\\"b\"",
-       "error: '" + zone + "=\"a\\\"b\"' is no label; write KEY=VALUE,KEY=VALUE"},
+       "error: '" + zone + "=\"a\\\"b\"' is not a label; write KEY=VALUE,KEY=VALUE"},
   };
   for (const auto& [text, expected] : rows) {
     const auto labels = parse_injected_labels(text);

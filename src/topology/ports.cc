@@ -95,8 +95,9 @@ class PortTopologyReader {
     for (const std::string_view text : split(list->value, ',')) {
       const auto guid = parse_guid(text);
       if (!guid) {
-        return refuse(line, offset,
-                      fmt::format("'{}' is no port's GUID", text.substr(0, max_domain_name_bytes)));
+        return refuse(
+            line, offset,
+            fmt::format("'{}' is not a port's GUID", text.substr(0, max_domain_name_bytes)));
       }
       const auto [first, is_new] = seen_.emplace(*guid, leaf);
       if (!is_new) {
@@ -210,8 +211,9 @@ Result<std::vector<Port>> parse_ports(std::string_view text) {
     const auto guid = shaped ? parse_guid(line.substr(blank + 1)) : std::nullopt;
     constexpr std::int64_t most = 255;  // a port's number is one byte
     if (!number || *number < 1 || *number > most || !guid) {
-      return fail(fmt::format("'{}' is no InfiniBand port", line.substr(0, max_domain_name_bytes)),
-                  "DEVICE/NUMBER 0xGUID is expected");
+      return fail(
+          fmt::format("'{}' is not an InfiniBand port", line.substr(0, max_domain_name_bytes)),
+          "DEVICE/NUMBER 0xGUID is expected");
     }
     if (ports.size() == max_rails) {
       return fail(fmt::format("more than {} InfiniBand ports", max_rails));

@@ -91,9 +91,9 @@ TEST(PortTopology, ReadsEveryShape) {
 
 TEST(PortTopology, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"SwitchName=a Nodes=n0\n", "t:1:20: 'n0' is no port's GUID"},
-      {"SwitchName=a Nodes=0x10,\n", "t:1:25: '' is no port's GUID"},
-      {"SwitchName=a Nodes=0x10,0x1g\n", "t:1:25: '0x1g' is no port's GUID"},
+      {"SwitchName=a Nodes=n0\n", "t:1:20: 'n0' is not a port's GUID"},
+      {"SwitchName=a Nodes=0x10,\n", "t:1:25: '' is not a port's GUID"},
+      {"SwitchName=a Nodes=0x10,0x1g\n", "t:1:25: '0x1g' is not a port's GUID"},
       {"SwitchName=a Nodes=0x10\nSwitchName=b Nodes=0x20,0x010\n",
        "t:2:25: port 0x010 stands here for the second time, first below a"},
       {"SwitchName=a Nodes=0x10\nSwitchName=a Nodes=0x20\n",

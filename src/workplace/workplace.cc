@@ -82,7 +82,7 @@ Result<void> check_script(const plan::Job& job, const Sight& sight) {
   }
   if (!seen.readable) {
     return usage(what, fmt::format("it cannot be read in {}", where(job)),
-                 "check its permissions, and as whom the container runs (--container-root)");
+                 "check its permissions, and which user the container runs as (--container-root)");
   }
   return {};
 }

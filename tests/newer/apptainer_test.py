@@ -168,7 +168,7 @@ class Image(support.TestCase):
         other.write_bytes(whole[:45] + b"04" + whole[47:])
         for image, pattern in [
             ("/no/such.sif", "image /no/such.sif on .*: No such file or directory; check the path"),
-            (cut, "is no SIF file; it may not have been copied"),
+            (cut, "is not a SIF file; it may not have been copied"),
             (other, "is for arm64, and this machine is x86_64; build it on the target"),
         ]:
             with self.subTest(image):

@@ -45,7 +45,7 @@ class Images(support.TestCase):
         self.assertEqual(used.out, "inside\n")
         again = self.setup("./root")
         self.assert_ok(again)
-        self.assert_one_line(again, ".*/t.sif is there already, of just these contents: nothing is built .*")
+        self.assert_one_line(again, ".*/t.sif is up to date: nothing is built .*")
 
     def test_a_registry_that_does_not_answer(self):
         source = f"docker://127.0.0.1:{support.free_port()}/none:1"

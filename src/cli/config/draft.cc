@@ -17,7 +17,7 @@ using scheduler::ClusterNode;
 using scheduler::Machines;
 
 constexpr std::string_view draft_heading =
-    R"(# What toprun run, submit and shell are told in this folder and below it. Keys are long options
+    R"(# Options of toprun run, submit and shell in this folder and below it. Keys are long options
 # without their dashes; a flag, and a PET_ or TOPRUN_ variable, goes before what stands here.
 # `toprun config show` says what counts and where it comes from.
 

@@ -49,7 +49,7 @@ ClusterPicture ask(const Environment& environment) {
 }
 
 std::unexpected<Error> is_there_already(const std::string& path) {
-  return usage(path, "it is there already", "--force replaces it, -o - only prints");
+  return usage(path, "it already exists", "--force replaces it, -o - only prints");
 }
 
 // The file is created in one step, so that only one of two calls at once succeeds, and then filled.

@@ -35,7 +35,7 @@ std::string bash_script(std::string_view command, const std::string& ask) {
   local IFS=$'\n' current=${{COMP_WORDS[COMP_CWORD]}}
   COMPREPLY=($({1} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
   COMPREPLY=("${{COMPREPLY[@]%%$'\t'*}}")
-  # The first word may be a verb or a script. Beside a verb readline is not told that words are
+  # The first word may be a verb or a script. Beside a verb, readline does not know that words are
   # files: it would make logs/ of logs, where there is such a folder.
   (( COMP_CWORD == 1 )) && [[ -n $current && $current != -* ]] || return 0
   local verbs=$'\n'"${{COMPREPLY[*]}}"$'\n' file

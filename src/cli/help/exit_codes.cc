@@ -25,14 +25,14 @@ const std::vector<ExitCode>& codes_of_run() {
       {"N", "the exit code of the rank that failed first"},
       {fmt::format("{}+N", signal_base), "signal N ended that rank"},
       {code_text(exit_failure),
-       "toprun itself failed: nodes did not meet, a node was lost, a port was held by another"},
+       "toprun itself failed: nodes did not meet, a node was lost, a port was in use"},
       {code_text(exit_usage), wrong_words},
       {code_text(exit_preempted), "Slurm preempted or requeued the job"},
       {code_text(run::no_restart_exit_code),
-       "a rank's own way to say: do not restart (see --max-restarts)"},
+       "a rank asked for no restart by exiting with this code (see --max-restarts)"},
       {code_text(scheduler::exit_time_limit), "the job's time limit was reached"},
       {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),
-       "interrupted (Ctrl-C), or told to terminate"},
+       "interrupted (Ctrl-C), or ended by SIGTERM"},
   };
   return codes;
 }
@@ -40,18 +40,18 @@ const std::vector<ExitCode>& codes_of_run() {
 const std::vector<ExitCode>& codes_of_submit() {
   static const std::vector<ExitCode> codes = {
       {"0", "submitted; with --wait or --follow, every rank ended with 0"},
-      {"N", "with --wait or --follow the job's exit code, as of toprun itself"},
+      {"N", "with --wait or --follow the job's exit code, as toprun itself returns it"},
       {code_text(exit_failure), "Slurm refused the job or did not answer"},
       {code_text(exit_usage), wrong_words},
       {code_text(scheduler::exit_not_started),
-       "with --wait or --follow: not started, since a job of --after did not end as asked"},
+       "with --wait or --follow: not started, because a job of --after did not end as required"},
   };
   return codes;
 }
 
 const std::vector<ExitCode>& codes_of_shell() {
   static const std::vector<ExitCode> codes = {
-      {"N", "the shell's"},
+      {"N", "the exit code of the shell"},
       {code_text(exit_failure), "Slurm refused the allocation or did not answer"},
       {code_text(exit_usage), "the command line is wrong"},
   };
@@ -60,9 +60,9 @@ const std::vector<ExitCode>& codes_of_shell() {
 
 const std::vector<ExitCode>& codes_of_setup() {
   static const std::vector<ExitCode> codes = {
-      {"0", "submitted; with --wait, --follow or on local, built"},
+      {"0", "submitted; with --wait, --follow or --on local: built"},
       {code_text(exit_failure), "it could not be built, or Slurm refused the job"},
-      {code_text(exit_usage), "the command line is wrong, or the folder is there already"},
+      {code_text(exit_usage), "the command line is wrong, or the folder already exists"},
   };
   return codes;
 }
@@ -83,8 +83,8 @@ const std::vector<ExitCode>& codes_of_compare() {
       {code_text(exit_usage),
        "the command line or a file that it names is wrong, or the two have no row in common"},
       {code_text(agent::exit_found),
-       "something became slower by more than its spread, or where that is not known by more than "
-       "a quarter, or with --fail-below by more than that allows"},
+       "a result became slower by more than its spread; if the spread is not known, by more than "
+       "a quarter; with --fail-below, by more than that allows"},
   };
   return codes;
 }
@@ -92,28 +92,28 @@ const std::vector<ExitCode>& codes_of_compare() {
 // A launch whose ranks are toprun's own.
 std::vector<ExitCode> codes_of_measurement(std::string_view found) {
   return {
-      {"0", "it was measured, and nothing was found"},
+      {"0", "measured, and no problem was found"},
       {code_text(exit_failure),
-       "it could not be measured: a rank stalled or was lost, nodes did not meet"},
+       "the measurement failed: a rank stalled or was lost, or nodes did not meet"},
       {code_text(exit_usage), "the command line is wrong, or asks for what the job does not have"},
       {code_text(agent::exit_found), found},
       {code_text(exit_preempted), "Slurm preempted or requeued the job"},
       {code_text(scheduler::exit_time_limit), "the job's time limit was reached"},
       {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),
-       "interrupted (Ctrl-C), or told to terminate"},
+       "interrupted (Ctrl-C), or ended by SIGTERM"},
   };
 }
 
 const std::vector<ExitCode>& codes_of_bench() {
   static const std::vector<ExitCode> codes = codes_of_measurement(
-      "something was found: busbw below --expect-busbw, nodes with which it hangs (--bisect), or "
+      "a problem was found: busbw below --expect-busbw, nodes that make it hang (--bisect), or "
       "wrong elements");
   return codes;
 }
 
 const std::vector<ExitCode>& codes_of_pairs() {
   static const std::vector<ExitCode> codes =
-      codes_of_measurement("something was found: a node, uplink or link is slow, or hangs");
+      codes_of_measurement("a problem was found: a node, uplink or link is slow or hangs");
   return codes;
 }
 
@@ -122,7 +122,7 @@ const std::vector<ExitCode>& codes_of_doctor() {
       {"0", "nothing worse than a note was found"},
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage), "the command line is wrong"},
-      {code_text(doctor::exit_warning), "a warning: jobs run, slower or at a risk"},
+      {code_text(doctor::exit_warning), "a warning: jobs run, but slower or at a risk"},
       {code_text(doctor::exit_error), "an error: jobs will fail here"},
   };
   return codes;
@@ -131,7 +131,7 @@ const std::vector<ExitCode>& codes_of_doctor() {
 const std::vector<ExitCode>& codes_of_logs() {
   static const std::vector<ExitCode> codes = [] {
     std::vector<ExitCode> all = codes_of_others();
-    all.insert(all.begin(), {"N", "with -f the job's exit code, as of toprun itself"});
+    all.insert(all.begin(), {"N", "with -f the job's exit code, as toprun itself returns it"});
     return all;
   }();
   return codes;

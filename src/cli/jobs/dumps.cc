@@ -107,7 +107,7 @@ Result<Dumps> read_dumps(const std::string& folder) {
   if (!dumps.by_rank.empty()) return dumps;
   if (!dumps.passed_over.empty()) {
     const PassedOver& first = dumps.passed_over.front();
-    return fail(first.file + " is no dump of the flight recorder", first.why,
+    return fail(first.file + " is not a dump of the flight recorder", first.why,
                 "and no other file there is one");
   }
   return usage(folder + ": no dump of PyTorch's flight recorder is there",

@@ -34,13 +34,13 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
   if (!report.grow || report.grow->raw() == run::name_of(run::Grow::on_signal)) return {};
   if (report.grow->empty()) {
     return fail(what, "its number of nodes is fixed",
-                "that takes --nnodes MIN:MAX --grow on-signal");
+                "start it with --nnodes MIN:MAX --grow on-signal to allow this");
   }
   const bool now = report.grow->raw() == run::name_of(run::Grow::now);
   return fail(what,
               now ? "it takes in nodes by itself as soon as they come (--grow now)"
                   : fmt::format("it takes in nodes at its next restart (--grow {})", *report.grow),
-              now ? "" : "asking takes --grow on-signal");
+              now ? "" : "start it with --grow on-signal to decide yourself");
 }
 
 Result<void> grow_by_report(const std::string& path, const Environment& environment) {

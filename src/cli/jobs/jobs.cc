@@ -77,7 +77,8 @@ Result<int> print_jobs(const Call& call) {
   const int code = print(
       jobs::jobs_table(**queue, jobs->jobs, status, look_of(STDOUT_FILENO, call.environment)));
   if (jobs->jobs.empty() && !call.has(FlagId::all)) {
-    say("no job of yours waits or runs; --all shows everybody's, toprun status ID one that ended");
+    say("no job of yours waits or runs; --all shows all users' jobs, toprun status ID one that "
+        "ended");
   }
   return code;
 }
@@ -93,7 +94,7 @@ Result<int> print_recent(const Call& call) {
     return print_bytes(json_text(document, 2) + '\n');
   }
   if (jobs->empty()) {
-    say(queue ? "no job of yours has ended that Slurm remembers or that left its files here"
+    say(queue ? "found no ended job of yours: Slurm remembers none, and none left its files here"
               : "no job left its files here; " + queue.error().line());
     return 0;
   }
@@ -105,7 +106,7 @@ Result<int> print_recent(const Call& call) {
 Result<int> run_jobs(const options::Call& call) {
   if (!call.has(FlagId::recent)) return print_jobs(call);
   if (!call.has(FlagId::all)) return print_recent(call);
-  return usage("--recent with --all", "what others' jobs said is theirs", "give one of them");
+  return usage("--recent with --all", "other users' output is private", "give one of them");
 }
 
 }  // namespace toprun::cli

@@ -133,7 +133,7 @@ std::string interrupted_text(const view::Interruption& interrupted, bool job_has
       "interrupted by {} at {}, and its ranks {} {} to end{}", signal_name(interrupted.signal),
       jobs::time_text(interrupted.at), job_has_ended ? "got" : "have",
       duration_text(interrupted.grace),
-      job_has_ended ? "; how they ended cannot be told, because toprun has not written it" : "");
+      job_has_ended ? "; how they ended is not known, because toprun has not written it" : "");
 }
 
 // The state from the run's own report, and its reliability.

@@ -80,7 +80,7 @@ int act_in_pods(const options::Split& given, const std::vector<std::string>& hid
         "--secret-env {0}=SECRET:KEY for one that is there",
         name);
     return give_up({fmt::format("-e {}", join(hidden, " -e ")),
-                    "everybody who may read the job's object would read the secret",
+                    "everyone who may read the job's object would read the secret",
                     on_runai ? fmt::format("say --secret-env {}=SECRET:KEY", name) : copied,
                     exit_usage});
   }

@@ -219,7 +219,7 @@ Result<std::optional<Fd>> pictures_of(const RunningJob& job) {
 
 Result<Picture> picture_of(const std::string& text) {
   const json object = json_in(text);
-  if (object.is_discarded()) return fail("the picture of the job", "it is no JSON");
+  if (object.is_discarded()) return fail("the picture of the job", "it is not JSON");
   return watch::picture_in(object);
 }
 

@@ -116,8 +116,7 @@ int set_up(const options::Split& given, const Environment& environment) {
       jobs::look_at_site(options->built, options->asked, options->force, own_job, environment);
   if (!site) return give_up(site.error());
   if (*site == jobs::Site::finished) {
-    say(options->built +
-        " is there already, of just these contents: nothing is built (--force does)");
+    say(options->built + " is up to date: nothing is built (--force builds it again)");
     return 0;
   }
   const bool here =

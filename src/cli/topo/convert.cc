@@ -30,10 +30,10 @@ Result<const view::NetworkForm*> chosen_form(const Call& call) {
   std::vector<std::string> names;
   for (const view::NetworkForm& form : forms) names.emplace_back(form.name);
   const auto meant = did_you_mean(name, names);
-  const std::string there_are = fmt::format("there are {}", join(names, ", "));
-  if (!call.has(FlagId::form)) return usage("no form given", {}, "give --to FORM: " + there_are);
+  const std::string choices = fmt::format("choose one of: {}", join(names, ", "));
+  if (!call.has(FlagId::form)) return usage("no form given", {}, "give --to FORM; " + choices);
   return usage(fmt::format("--to {}", name), "there is no such form",
-               meant ? fmt::format("did you mean {}?", *meant) : there_are);
+               meant ? fmt::format("did you mean {}?", *meant) : choices);
 }
 
 }  // namespace

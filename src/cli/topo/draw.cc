@@ -81,8 +81,8 @@ Result<const DrawnFormat*> format_of(const Call& call) {
   }
   const auto row = std::ranges::find(formats, name, &DrawnFormat::name);
   if (row != formats.end()) return &*row;
-  return usage(option, fmt::format("{} is no form of a picture", name.empty() ? "this" : name),
-               fmt::format("there are {}", names_in(formats)));
+  return usage(option, fmt::format("{} is not a form of a picture", name.empty() ? "this" : name),
+               fmt::format("choose one of: {}", names_in(formats)));
 }
 
 // An order to draw, and its description.
@@ -94,8 +94,9 @@ struct Drawn {
 Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
   const auto text = read_file(file);
   if (!text) {
-    return usage(fmt::format("--order {}", file), "it is no order, nor a file that can be read",
-                 fmt::format("there are {}, or a file with host names", names_in(orders)));
+    return usage(fmt::format("--order {}", file),
+                 "it is neither an order nor a file that can be read",
+                 fmt::format("choose one of: {}, or a file with host names", names_in(orders)));
   }
   auto placed = placement::place_as_listed(job.hosts, job.map, *text, file);
   if (!placed) return std::unexpected(placed.error());
@@ -163,7 +164,7 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJ
     kind = cost::find_kind(*groups);
     if (!kind) {
       return usage(fmt::format("--groups {}", *groups), "there is no such kind",
-                   "there are tp, cp, ep, etp, dp, edp and pp");
+                   "choose one of: tp, cp, ep, etp, dp, edp, pp");
     }
   }
   const auto prepared = placement::prepare(*plan, job.map, processes_of(drawn));

@@ -24,8 +24,9 @@ TEST_F(Topo, DrawsTheRing) {
 TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
   const std::string path = file("racks.txt", seed_lines());
   const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
-      {{"--format", "jpg"}, "--format jpg: jpg is no form of a picture; there are svg, png, dot"},
-      {{"--order", "best"}, "there are topology, given, name, torchrun"},
+      {{"--format", "jpg"},
+       "--format jpg: jpg is not a form of a picture; choose one of: svg, png, dot"},
+      {{"--order", "best"}, "choose one of: topology, given, name, torchrun"},
       {{"--order", "name", "--segment", "2"}, "only the topology order respects it"},
       {{"--nproc-per-node", "0"}, "--nproc-per-node 0: must be a number from 1"},
   };

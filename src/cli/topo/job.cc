@@ -170,8 +170,9 @@ Result<PlacedJob> find_job(const options::Call& call) {
   add_own_rates(job, call.environment);
   if (!job.hosts.empty()) return job;
   return usage("no hosts are known",
-               job.map.warnings.empty() ? "this is no Slurm job and no topology file is given"
-                                        : job.map.warnings.front(),
+               job.map.warnings.empty()
+                   ? "toprun does not run in a Slurm job, and no topology file is given"
+                   : job.map.warnings.front(),
                "give --hosts LIST or --topology FILE");
 }
 

@@ -23,7 +23,8 @@ constexpr std::string_view words_without_kubeconfig = "localhost:8080 was refuse
 // The status reasons of the API (apimachinery, pkg/apis/meta/v1/types.go) and of kubectl itself.
 constexpr std::array advices = {
     Advice{"AlreadyExists", "choose another --job-name, or leave it out"},
-    Advice{"Forbidden", "ask who runs the cluster; kubectl auth can-i --list tells your rights"},
+    Advice{"Forbidden",
+           "ask the cluster's administrator; kubectl auth can-i --list shows your rights"},
     Advice{"no matches for kind",
            "this operator is not installed: kubectl api-resources tells which are, see --operator"},
     Advice{"namespaces", "kubectl get namespaces tells what there is, see --namespace"},

@@ -340,8 +340,9 @@ Result<void> KubernetesQueue::add_queues(std::vector<Job>& jobs) const {
     if (!is_open(job) || job.partition.empty()) continue;
     if (answer->is_told()) kubernetes::set_queued(job, "it has no Workload for this job yet");
     if (answer->is_forbidden()) {
-      kubernetes::set_queued(job, fmt::format("queue {} has not admitted it; why is not told: {}",
-                                              job.partition, answer->refusal.why));
+      kubernetes::set_queued(
+          job, fmt::format("queue {} has not admitted it; the cluster does not say why: {}",
+                           job.partition, answer->refusal.why));
     }
   }
   return {};

@@ -15,13 +15,15 @@ constexpr std::string_view no_shell_fix =
 // Of kubectl and the API server, of kubelet, and of containerd and CRI-O, whose runc says what it
 // could not execute. The first match counts.
 constexpr KnownTrouble exec_troubles[] = {
-    {"cannot create resource \"pods/exec\"", "nobody allows you to execute commands in pods",
-     "ask who runs the cluster; kubectl auth can-i create pods/exec tells"},
-    {"(forbidden)", "", "ask who runs the cluster; kubectl auth can-i --list tells your rights"},
+    {"cannot create resource \"pods/exec\"", "you have no right to execute commands in pods",
+     "ask the cluster's administrator; kubectl auth can-i create pods/exec tells"},
+    {"(forbidden)", "",
+     "ask the cluster's administrator; kubectl auth can-i --list shows your rights"},
     {"executable file not found", "its image has no sh", no_shell_fix},
     {"exec: \"sh\"", "its image has no sh", no_shell_fix},
     {"container not found", "its container does not run", "see toprun status, and try again"},
-    {"cannot exec into a container in a completed pod", "the pod has ended", "submit the job anew"},
+    {"cannot exec into a container in a completed pod", "the pod has ended",
+     "submit the job again"},
     {"(notfound)", "the pod is gone", "it may be started again: see toprun status, and try again"},
     {"you must be logged in", "", "log in to the cluster again"},
     {"unauthorized", "", "log in to the cluster again"},
@@ -62,7 +64,7 @@ LoginTrouble exec_trouble(std::string_view said) {
     return {known.why.empty() ? *line : std::string(known.why), std::string(known.fix)};
   }
   const std::string last = lines.empty() ? std::string() : lines.back();
-  return {last.empty() ? "it ended without a word" : last, std::string(advice)};
+  return {last.empty() ? "it ended without a message" : last, std::string(advice)};
 }
 
 }  // namespace toprun::scheduler

@@ -23,7 +23,7 @@ TEST(Exec, Trouble) {
   constexpr Case cases[] = {
       {"Error from server (Forbidden): pods \"a-0\" is forbidden: User \"me\" cannot create "
        "resource \"pods/exec\" in API group \"\" in the namespace \"ml\"\n",
-       "nobody allows you to execute commands in pods", "can-i create pods/exec"},
+       "you have no right to execute commands in pods", "can-i create pods/exec"},
       {"error: Internal error occurred: error executing command in container: failed to exec in "
        "container: OCI runtime exec failed: exec failed: unable to start container process: exec: "
        "\"sh\": executable file not found in $PATH: unknown\n",
@@ -42,7 +42,7 @@ TEST(Exec, Trouble) {
       {"error: You must be logged in to the server (Unauthorized)\n",
        "You must be logged in to the server (Unauthorized)", "log in"},
       {"sh: 1: trouble\ncommand terminated with exit code 2\n", "sh: 1: trouble", "--dry-run"},
-      {"", "it ended without a word", "--dry-run"},
+      {"", "it ended without a message", "--dry-run"},
   };
   for (const auto& [said, why, fix] : cases) {
     const LoginTrouble trouble = exec_trouble(said);

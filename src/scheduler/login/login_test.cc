@@ -292,7 +292,7 @@ TEST(Ssh, Trouble) {
       {"Connection timed out during banner exchange", "connection timed out during banner exchange",
        "up"},
       {"something new\n", "something new", "try `ssh HOST true`"},
-      {"", "ssh ended without a word", "try"},
+      {"", "ssh ended without a message", "try"},
   };
   for (const auto& [said, why, fix] : cases) {
     const LoginTrouble trouble = ssh_trouble(said);

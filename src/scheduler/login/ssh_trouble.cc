@@ -58,7 +58,7 @@ LoginTrouble ssh_trouble(std::string_view said) {
     return {std::string(known.why.empty() ? own : known.why), std::string(known.fix)};
   }
   const std::string last = last_words(said);
-  if (last.empty()) return {"ssh ended without a word", "try `ssh HOST true`"};
+  if (last.empty()) return {"ssh ended without a message", "try `ssh HOST true`"};
   return {last, "try `ssh HOST true`"};
 }
 

@@ -40,11 +40,11 @@ Result<Allocation> single_by_wish(const Environment& environment, const Hints& h
   allocation->my_node = 0;
   allocation->reasons.push_back(fmt::format("one node by {}", allocation->node_count_source));
   if (!environment.has("SLURMD_NODENAME")) {
-    allocation->notes.push_back(
-        fmt::format("{} runs the ranks on this host ({}), which is no node of the Slurm job; for "
-                    "one of its nodes "
-                    "type: srun -N1 -n1 toprun …",
-                    allocation->node_count_source, hints.host_name));
+    allocation->notes.push_back(fmt::format(
+        "{} runs the ranks on this host ({}), which is not a node of the Slurm job; for "
+        "one of its nodes "
+        "type: srun -N1 -n1 toprun …",
+        allocation->node_count_source, hints.host_name));
   }
   return allocation;
 }

@@ -314,7 +314,7 @@ TEST(Slurm, SaysThatASingleRunOnTheLoginNodeIsOne) {
   ASSERT_EQ(outside->notes.size(), 1u);
   EXPECT_EQ(
       outside->notes[0],
-      "--nnodes runs the ranks on this host (here), which is no node of the Slurm job; for one "
+      "--nnodes runs the ranks on this host (here), which is not a node of the Slurm job; for one "
       "of its nodes type: srun -N1 -n1 toprun …");
   EXPECT_TRUE(detect(batch, nnodes(1))->notes.empty());
 }

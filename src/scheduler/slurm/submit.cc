@@ -109,10 +109,10 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
     advices.push_back(advice("--qos", job, choices.qos, "yours are"));
   }
   if (mentions(text, {"partition"})) {
-    advices.push_back(advice("--partition", job, facts.partitions(), "there are"));
+    advices.push_back(advice("--partition", job, facts.partitions(), "choose one of:"));
   }
   if (mentions(text, {"time limit", "timelimit", "time-limit", "walltime", "--time"})) {
-    advices.push_back(advice("--time", job, partitions_with_limits(facts), "there is"));
+    advices.push_back(advice("--time", job, partitions_with_limits(facts), "the most is:"));
   }
   if (mentions(text, {"node configuration", "node count", "generic resource", "gres"})) {
     const std::vector<std::string> kinds = node_kinds(facts);

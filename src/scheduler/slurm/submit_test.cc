@@ -50,7 +50,8 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        "combination specified\n",
        {{"--account", "bsc9", {}}},
        "Slurm refuses the job: Invalid account or account/partition combination specified; did you "
-       "mean --account bsc98? (yours are bsc98, other); give --partition (there are main, gpu)"},
+       "mean --account bsc98? (yours are bsc98, other); give --partition (choose one of: main, "
+       "gpu)"},
       {"sbatch: error: Batch job submission failed: Invalid qos specification\n",
        {},
        "Slurm refuses the job: Invalid qos specification; give --qos (yours are normal, debug)"},
@@ -58,12 +59,13 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        "provided\n",
        {},
        "Slurm refuses the job: Time limit specification required, but not provided; give --time "
-       "(there is main up to infinite, gpu up to 2-00:00:00)"},
+       "(the most is: main up to infinite, gpu up to 2-00:00:00)"},
       {"sbatch: error: lua: you must give --time and --account\n"
        "sbatch: error: Batch job submission failed: Unspecified error\n",
        {},
        "Slurm refuses the job: lua: you must give --time and --account; Unspecified error; give "
-       "--account (yours are bsc98, other); give --time (there is main up to infinite, gpu up to "
+       "--account (yours are bsc98, other); give --time (the most is: main up to infinite, gpu up "
+       "to "
        "2-00:00:00)"},
       {"sbatch: error: Batch job submission failed: Requested node configuration is not available",
        {},

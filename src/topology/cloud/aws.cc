@@ -98,7 +98,7 @@ class AwsReader {
     return true;
   }
   bool parse_error(std::size_t offset, const std::string&, const nlohmann::json::exception&) {
-    error = usage(at(file_, position_in(text_, offset == 0 ? 0 : offset - 1)), "this is no JSON",
+    error = usage(at(file_, position_in(text_, offset == 0 ? 0 : offset - 1)), "this is not JSON",
                   fmt::format("give what `{}` prints", aws_command_text))
                 .error();
     return false;
@@ -150,12 +150,12 @@ class AwsReader {
   // Handles a value that is neither a text nor null.
   bool other() {
     if (skipping()) return true;
-    if (depth_ == top) return refuse(file_, "it is no JSON object with \"Instances\"");
-    if (depth_ == root) return key_ != "Instances" || refuse(here(), "it is no list");
-    if (depth_ == list) return refuse(here(), "it is no object");
-    if (depth_ == nodes) return refuse(here(), "an entry is no text");
-    if (key_ == "NetworkNodes") return refuse(here(), "it is no list");
-    return !is_key_of_instance(key_) || refuse(here(), "it is no text");
+    if (depth_ == top) return refuse(file_, "it is not a JSON object with \"Instances\"");
+    if (depth_ == root) return key_ != "Instances" || refuse(here(), "it is not a list");
+    if (depth_ == list) return refuse(here(), "it is not an object");
+    if (depth_ == nodes) return refuse(here(), "an entry is not a string");
+    if (key_ == "NetworkNodes") return refuse(here(), "it is not a list");
+    return !is_key_of_instance(key_) || refuse(here(), "it is not a string");
   }
 
   // Handles a text or null.
@@ -173,7 +173,7 @@ class AwsReader {
 
   bool take_node(std::string& node) {
     auto& all = instances.back().nodes;
-    if (!is_domain_name(node)) return refuse(here(), "an entry is no id");
+    if (!is_domain_name(node)) return refuse(here(), "an entry is not an id");
     if (all.size() == max_network_nodes) {
       return refuse(here(), fmt::format("more than {} entries", max_network_nodes));
     }
@@ -183,14 +183,14 @@ class AwsReader {
 
   bool take_field(std::string& text) {
     Instance& one = instances.back();
-    if (key_ == "NetworkNodes") return refuse(here(), "it is no list");
+    if (key_ == "NetworkNodes") return refuse(here(), "it is not a list");
     if (key_ == "AvailabilityZone" && !one.zone.empty()) return true;  // the ZoneId came before it
     std::string* field = nullptr;
     if (key_ == "InstanceId") field = &one.id;
     if (key_ == "CapacityBlockId") field = &one.nvlink;
     if (key_ == "ZoneId" || key_ == "AvailabilityZone") field = &one.zone;
     if (field == nullptr || text.empty()) return true;
-    if (!is_domain_name(text)) return refuse(here(), "it is no id");
+    if (!is_domain_name(text)) return refuse(here(), "it is not an id");
     *field = std::move(text);
     return true;
   }

@@ -73,29 +73,31 @@ TEST(AwsTopology, ReadsEveryShape) {
 
 TEST(AwsTopology, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"", "t:1:1: this is no JSON"},
-      {"{\n \"Instances\": [}", "t:2:16: this is no JSON"},
-      {"{\"Instances\":[]} x", "t:1:18: this is no JSON"},
-      {"{\"Instances\":[]", "t:1:16: this is no JSON"},
-      {"{\"Instances\":[{\"InstanceId\":\"\xff\"}]}", "t:1:30: this is no JSON"},
-      {"[]", "t: it is no JSON object with \"Instances\""},
-      {"7", "t: it is no JSON object with \"Instances\""},
-      {R"({"Instances":{}})", "t: Instances: it is no list"},
-      {R"({"Instances":null})", "t: Instances: it is no list"},
-      {R"({"Instances":["i-1"]})", "t: Instances[0]: it is no object"},
-      {R"({"Instances":[[]]})", "t: Instances[0]: it is no object"},
+      {"", "t:1:1: this is not JSON"},
+      {"{\n \"Instances\": [}", "t:2:16: this is not JSON"},
+      {"{\"Instances\":[]} x", "t:1:18: this is not JSON"},
+      {"{\"Instances\":[]", "t:1:16: this is not JSON"},
+      {"{\"Instances\":[{\"InstanceId\":\"\xff\"}]}", "t:1:30: this is not JSON"},
+      {"[]", "t: it is not a JSON object with \"Instances\""},
+      {"7", "t: it is not a JSON object with \"Instances\""},
+      {R"({"Instances":{}})", "t: Instances: it is not a list"},
+      {R"({"Instances":null})", "t: Instances: it is not a list"},
+      {R"({"Instances":["i-1"]})", "t: Instances[0]: it is not an object"},
+      {R"({"Instances":[[]]})", "t: Instances[0]: it is not an object"},
       {of(R"({})"), "t: Instances[0]: the instance has no InstanceId"},
       {of(R"({i0},{"InstanceId":null})"), "t: Instances[1]: the instance has no InstanceId"},
-      {of(R"({i0},{"InstanceId":7})"), "t: Instances[1].InstanceId: it is no text"},
-      {of(R"({"InstanceId":"a b"})"), "t: Instances[0].InstanceId: it is no id"},
-      {of(R"({i0,"ZoneId":{}})"), "t: Instances[0].ZoneId: it is no text"},
-      {of(R"({i0,"NetworkNodes":"a"})"), "t: Instances[0].NetworkNodes: it is no list"},
-      {of(R"({i0,"NetworkNodes":{}})"), "t: Instances[0].NetworkNodes: it is no list"},
+      {of(R"({i0},{"InstanceId":7})"), "t: Instances[1].InstanceId: it is not a string"},
+      {of(R"({"InstanceId":"a b"})"), "t: Instances[0].InstanceId: it is not an id"},
+      {of(R"({i0,"ZoneId":{}})"), "t: Instances[0].ZoneId: it is not a string"},
+      {of(R"({i0,"NetworkNodes":"a"})"), "t: Instances[0].NetworkNodes: it is not a list"},
+      {of(R"({i0,"NetworkNodes":{}})"), "t: Instances[0].NetworkNodes: it is not a list"},
       {of(R"({i0,"NetworkNodes":["a",null]})"),
-       "t: Instances[0].NetworkNodes: an entry is no text"},
-      {of(R"({i0,"NetworkNodes":[["a"]]})"), "t: Instances[0].NetworkNodes: an entry is no text"},
-      {of(R"({i0,"NetworkNodes":[1,2]})"), "t: Instances[0].NetworkNodes: an entry is no text"},
-      {of(R"({i0,"NetworkNodes":[""]})"), "t: Instances[0].NetworkNodes: an entry is no id"},
+       "t: Instances[0].NetworkNodes: an entry is not a string"},
+      {of(R"({i0,"NetworkNodes":[["a"]]})"),
+       "t: Instances[0].NetworkNodes: an entry is not a string"},
+      {of(R"({i0,"NetworkNodes":[1,2]})"),
+       "t: Instances[0].NetworkNodes: an entry is not a string"},
+      {of(R"({i0,"NetworkNodes":[""]})"), "t: Instances[0].NetworkNodes: an entry is not an id"},
       {of(R"({i0,"NetworkNodes":[1e999]})"), "t:1:"},
       {of(R"({i0,"NetworkNodes":["1","2","3","4","5","6","7","8","9","10","11","12","13","14",
                                "15"]})"),
@@ -116,8 +118,8 @@ TEST(AwsTopology, HugeAndDeepTextsEndSoon) {
   EXPECT_TRUE(parsed_aws(deep).starts_with("error: t: nested deeper than 32 levels"));
   const std::string skipped = R"({"x":[[1,{"Instances":[]}],2],"Instances":[]})";
   EXPECT_EQ(parsed_aws(skipped), "\nt: unknown keys are ignored: x\n");
-  EXPECT_EQ(parsed_aws(of("{\"InstanceId\":\"" + std::string(1u << 20, 'i') + "\"}")).substr(0, 44),
-            "error: t: Instances[0].InstanceId: it is no ");
+  EXPECT_EQ(parsed_aws(of("{\"InstanceId\":\"" + std::string(1u << 20, 'i') + "\"}")).substr(0, 45),
+            "error: t: Instances[0].InstanceId: it is not ");
 }
 
 TEST(AwsTopology, MembersAreTheInstancesThatTheyFoundThemselvesToBe) {

@@ -22,12 +22,12 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
     return std::unexpected(fmt::format("it is longer than {} bytes", max_evidence_bytes));
   }
   const auto json = json_in(text);
-  if (!json.is_object()) return std::unexpected(std::string("it is no JSON object"));
+  if (!json.is_object()) return std::unexpected(std::string("it is not a JSON object"));
   OciPlace place;
   for (const auto& [key, value] : json.items()) {
     const auto found = std::ranges::find(oci_keys, lower(key));
     if (found == oci_keys.end() || value.is_null()) continue;
-    if (!value.is_string()) return std::unexpected(fmt::format("{} is no text", key));
+    if (!value.is_string()) return std::unexpected(fmt::format("{} is not a string", key));
     const auto& name = value.get_ref<const std::string&>();
     if (name.empty()) continue;
     if (!is_domain_name(name)) return std::unexpected(fmt::format("{} is not an id", key));

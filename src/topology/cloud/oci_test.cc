@@ -29,22 +29,22 @@ TEST(OciRdmaTopology, NamesTheDomains) {
       {R"({"customerLocalBlock":"l","new":[{"deep":1}]})", "/?/?/l/?"},
       {"{}", "error: no domain is named"},
       {R"({"customerHostId":"h"})", "error: no domain is named"},
-      {R"({"customerLocalBlock":7})", "error: customerLocalBlock is no text"},
-      {R"({"customerLocalBlock":["l"]})", "error: customerLocalBlock is no text"},
+      {R"({"customerLocalBlock":7})", "error: customerLocalBlock is not a string"},
+      {R"({"customerLocalBlock":["l"]})", "error: customerLocalBlock is not a string"},
       {R"({"customerLocalBlock":"a b"})", "error: customerLocalBlock is not an id"},
       {R"({"customerLocalBlock":"a\u0000"})", "error: customerLocalBlock is not an id"},
-      {R"({"customerLocalBlock":"l")", "error: it is no JSON object"},
-      {R"(["customerLocalBlock"])", "error: it is no JSON object"},
-      {"", "error: it is no JSON object"},
-      {"null", "error: it is no JSON object"},
-      {"<html></html>", "error: it is no JSON object"},
-      {"\xff\xfe{}", "error: it is no JSON object"},
+      {R"({"customerLocalBlock":"l")", "error: it is not a JSON object"},
+      {R"(["customerLocalBlock"])", "error: it is not a JSON object"},
+      {"", "error: it is not a JSON object"},
+      {"null", "error: it is not a JSON object"},
+      {"<html></html>", "error: it is not a JSON object"},
+      {"\xff\xfe{}", "error: it is not a JSON object"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(place_text(text), expected) << text;
 }
 
 TEST(OciRdmaTopology, RefusesWhatIsHugeOrDeep) {
-  EXPECT_EQ(place_text(std::string(4000, '[')), "error: it is no JSON object");
+  EXPECT_EQ(place_text(std::string(4000, '[')), "error: it is not a JSON object");
   EXPECT_EQ(place_text("{\"customerLocalBlock\":\"" + std::string(4000, 'x') + "\"}"),
             "error: customerLocalBlock is not an id");
   EXPECT_EQ(place_text(std::string(1u << 20, ' ') + "{}"), "error: it is longer than 4096 bytes");
@@ -69,7 +69,7 @@ TEST(Oci, PutsMembersWhereTheyAre) {
   EXPECT_EQ((*map)->warnings,
             (std::vector<std::string>{
                 "n3: rdmaTopologyData is not known: it answered 500",
-                "rdmaTopologyData of n2 is malformed and ignored: it is no JSON object"}));
+                "rdmaTopologyData of n2 is malformed and ignored: it is not a JSON object"}));
   request.members.push_back(
       member("n4", R"({"customerLocalBlock":"m","customerGpuMemoryFabric":"g"})"));
   map = read_oci(request);

@@ -62,7 +62,7 @@ class Builder {
     DataNode& parent = *open_.back();
     if (parent.kind == Kind::table && parent.keys.size() == parent.items.size()) {
       if (node.kind != Kind::text) {
-        throw Refusal(node.where, "a key that is no text", "write KEY: VALUE");
+        throw Refusal(node.where, "a key that is not a string", "write KEY: VALUE");
       }
       parent.keys.push_back({std::move(node.text), node.where});
       return nullptr;
@@ -239,9 +239,9 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
     const std::string_view message = error.what();
     const std::size_t behind_place = message.find(": ", message.find("column "));
     throw Refusal(reading_.before(1),
-                  fmt::format("this is no JSON: {}", behind_place == std::string_view::npos
-                                                         ? message
-                                                         : message.substr(behind_place + 2)),
+                  fmt::format("this is not JSON: {}", behind_place == std::string_view::npos
+                                                          ? message
+                                                          : message.substr(behind_place + 2)),
                   {});
   }
 

@@ -67,7 +67,7 @@ void skip_preamble(Content& content, std::size_t start) {
     const std::string_view text = trim(std::string_view(content.text).substr(at, end - at));
     if (!text.empty() && !text.starts_with('#') && skipped++ == 0) {
       first =
-          fmt::format("{}: '{}' is skipped: it is no line of the file's form",
+          fmt::format("{}: '{}' is skipped: it is not a line of the file's form",
                       at_line(content.name, line), printable(text.substr(0, max_shown_of_skipped)));
     }
     std::fill(content.text.begin() + static_cast<std::ptrdiff_t>(at),
@@ -88,7 +88,7 @@ Result<Content> read_content(const TopologyFile& file) {
     return usage("cannot read " + content.name, "it is UTF-16", "save it as UTF-8");
   }
   if (is_binary(content.text)) {
-    return usage("cannot read " + content.name, "it is no text",
+    return usage("cannot read " + content.name, "it is not a text file",
                  "is it compressed, or another file?");
   }
   const Recognised found = recognise(path, content.text);

@@ -164,17 +164,18 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       "ELF\x02\x01\x01\0",
       8);
   const std::vector<std::tuple<std::string, std::string, std::string>> rows = {
-      {"t", elf, "error: cannot read t: it is no text; is it compressed, or another file?"},
-      {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is no text"},
-      {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is no text"},
+      {"t", elf, "error: cannot read t: it is not a text file; is it compressed, or another file?"},
+      {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is not a text file"},
+      {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is not a text file"},
       {"t", "\xff\xfen0", "error: cannot read t: it is UTF-16; save it as UTF-8"},
       {"t", "\xef\xbb\xbfSwitchName=s0 Nodes=n0\n", "leaf\nn0 s0 t:1\n"},
       {"t", "\xef\xbb\xbf{\"hosts\": {\"n0\": \"/r\"}}", "rack\nn0 r t:1\n"},
       {"t", "$ scontrol show topology\nSwitchName=s0 Level=0 Nodes=n0\n",
-       "leaf\nn0 s0 t:2\nt:1: '$ scontrol show topology' is skipped: it is no line of the file's "
+       "leaf\nn0 s0 t:2\nt:1: '$ scontrol show topology' is skipped: it is not a line of the "
+       "file's "
        "form"},
       {"t", "one\ntwo\n{\"hosts\": {\"n0\": \"/r\"}}",
-       "rack\nn0 r t:3\nt:1: 'one' is skipped: it is no line of the file's form (2 such lines)"},
+       "rack\nn0 r t:3\nt:1: 'one' is skipped: it is not a line of the file's form (2 such lines)"},
       {"t", "hosts: {}\n",
        "error: t: no host stands in it; write hosts: {HOST: /cluster/rack}, or what man "
        "topology.yaml says"},
@@ -245,7 +246,7 @@ TEST(PlainFile, TellsOfLinks) {
 TEST(PlainFile, RefusesLinksThatAreNone) {
   const std::string head = "hosts = {n0 = \"/c/r\"}\n[links]\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"leaf = 4", "t:3:1: there is no level leaf; there are cluster, rack and host"},
+      {"leaf = 4", "t:3:1: there is no level leaf; choose one of: cluster, rack, host"},
       {"rack = 0", "t:3:8: a figure above 0 is expected here"},
       {"rack = -4", "t:3:8: a figure above 0"},
       {"rack = \"x\"", "t:3:8: a figure above 0"},

@@ -132,7 +132,7 @@ class InstanceListReader {
   }
 
   Result<void> take(const DataNode& instance) {
-    if (instance.kind != Kind::table) return refuse(instance.where, "this is no instance");
+    if (instance.kind != Kind::table) return refuse(instance.where, "this is not an instance");
     const DataNode* host = form_.host(instance);
     if (!host || host->kind != Kind::text || host->text.empty()) {
       return refuse(instance.where, "an instance without a name");

@@ -40,7 +40,7 @@ Result<LabelledNode> read_node(const DataNode& object, const std::string& file) 
   const DataNode* name = value_at(&object, {"metadata", "name"});
   if (!name || name->kind != Kind::text || name->text.empty() ||
       name->text.size() > hosts::max_name_bytes) {
-    return usage(at(file, object.where), "a node without a name, or with one that is no host's",
+    return usage(at(file, object.where), "a node has no name, or one that a host cannot have",
                  "write what `kubectl get nodes -o json` prints");
   }
   LabelledNode node{name->text, {}, at_line(file, name->where.line)};
@@ -139,7 +139,7 @@ Result<std::vector<LabelledNode>> read_pages(const AskPage& ask, const std::stri
         !members.empty() && nodes_of(nodes, members).size() == members.size();
     token = text_or_empty(value_at(&*root, {"metadata", "continue"}));
     if (token.empty() || are_all_found) return nodes;
-    if (!is_token(token)) return fail(source, "its token for the next page is none");
+    if (!is_token(token)) return fail(source, "it has an invalid token for the next page");
   }
   return fail(source, fmt::format("more than {} pages", most_pages));
 }

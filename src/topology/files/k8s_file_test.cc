@@ -66,8 +66,8 @@ TEST(K8sFile, RefusesWhatItCannotPlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {list(R"({"kind": "Pod", "metadata": {"name": "p"}})"),
        "error: f.json:1:1: neither a Node nor a HyperNode is in it"},
-      {list(R"({"kind": "Node", "metadata": {}})"), "error: f.json:1:48: a node without a name"},
-      {list(R"({"kind": "Node", "metadata": {"name": ["n0"]}})"), "error: f.json:1:48: a node wi"},
+      {list(R"({"kind": "Node", "metadata": {}})"), "error: f.json:1:48: a node has no name"},
+      {list(R"({"kind": "Node", "metadata": {"name": ["n0"]}})"), "error: f.json:1:48: a node ha"},
       {list(node("n0", "") + "," + node("n0", "")),
        "error: f.json:2: node n0 stands here for the second time, first at f.json:1"},
   };
@@ -116,7 +116,8 @@ TEST(HyperNodes, ChooseByExpressionsAndLabels) {
   const auto alone = map_of(list(hypernode("s1", "1", by_labels)));
   ASSERT_TRUE(alone);
   ASSERT_EQ(alone->warnings.size(), 1u);
-  EXPECT_TRUE(alone->warnings[0].starts_with("f.json:1: whom HyperNode s1 has by labels is not "))
+  EXPECT_TRUE(
+      alone->warnings[0].starts_with("f.json:1: which nodes HyperNode s1 has by labels is not "))
       << alone->warnings[0];
 }
 

@@ -54,7 +54,7 @@ class OwnJsonReader {
     const auto found = std::ranges::find(levels_, name.text);
     if (found != levels_.end()) return static_cast<std::size_t>(found - levels_.begin());
     return refuse(name.where, fmt::format("there is no level '{}'", name.text),
-                  fmt::format("there are {}", fmt::join(levels_, ", ")));
+                  fmt::format("choose one of: {}", fmt::join(levels_, ", ")));
   }
 
   Result<void> add(const DataNode& name, Path path) {

@@ -134,7 +134,7 @@ class PlainReader {
     for (const auto& [level, told] : links_) {
       if (level == host_level || std::ranges::find(levels_, level) != levels_.end()) continue;
       return refuse(told.where, fmt::format("there is no level {}", level),
-                    fmt::format("there are {} and {}", fmt::join(levels_, ", "), host_level));
+                    fmt::format("choose one of: {}, {}", fmt::join(levels_, ", "), host_level));
     }
     return {};
   }

@@ -177,9 +177,9 @@ class DumpReader {
   // Skips lines of a terminal or another program. Error: most of the text consists of such lines.
   Result<void> take_stray(std::string_view line) {
     if (strays_.count >= max_first_strays && strays_.count >= lines_) {
-      return refuse(1, "this is no line of a record or a port");
+      return refuse(1, "this is not a line of a record or a port");
     }
-    strays_.add(fmt::format("{}: '{}' is skipped: it is no line of a record or a port",
+    strays_.add(fmt::format("{}: '{}' is skipped: it is not a line of a record or a port",
                             at_line(file_, line_), printable(line.substr(0, max_shown_of_stray))));
     return {};
   }
@@ -195,7 +195,7 @@ class DumpReader {
     if (!index) return std::unexpected(index.error());
     Node& node = records_.nodes[*index];
     if (node.is_switch() != (type == "Switch")) {
-      return refuse(column, fmt::format("{} is no name of a {}", node.id, type));
+      return refuse(column, fmt::format("{} is not a name of a {}", node.id, type));
     }
     const std::string_view description = parse_comment(cursor.rest()).description;
     // -g prints the switches of a chassis twice.

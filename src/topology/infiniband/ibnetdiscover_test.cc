@@ -228,9 +228,10 @@ TEST(Ibnetdiscover, SkipsWhatATerminalPutBetween) {
       "t");
   ASSERT_TRUE(fabric) << fabric.error().line();
   EXPECT_EQ(text_of(fabric->map), "leaf\nn0 l0 t:5\nn1 l0 t:7\n");
-  EXPECT_EQ(fabric->map.warnings.back(),
-            "t:1: '[root@mgmt ~]# ibnetdiscover' is skipped: it is no line of a record or a port "
-            "(4 such lines)");
+  EXPECT_EQ(
+      fabric->map.warnings.back(),
+      "t:1: '[root@mgmt ~]# ibnetdiscover' is skipped: it is not a line of a record or a port "
+      "(4 such lines)");
 }
 
 // -g lists a chassis' switches as spines and leaves, and again as switches.
@@ -316,7 +317,7 @@ TEST(Ibnetdiscover, RefusesWithThePlace) {
       {head + "[1] \"H-0b\"[1](b) lid 3\n", "t:2:18: '#' and a description are expected here"},
       {head + "[1] \"H-0b\"\n", "t:2:11: a port is expected here"},
       {"Switch 400 \"S-0a\"\n", "t:1:12: the number of ports is missing, or above 255"},
-      {"Switch 4 \"H-0a\" # \"l0\"\n", "t:1:10: H-0a is no name of a Switch"},
+      {"Switch 4 \"H-0a\" # \"l0\"\n", "t:1:10: H-0a is not a name of a Switch"},
       {head + "Switch\t4 \"S-0a\"\t\t# \"l1\"\n",
        "t:2:10: S-0a stands here for the second time, first at t:1; remove one"},
       {head + "[1] \"H-0b\"[1] # \"n0 d0\"\n[1] \"H-0c\"[1] # \"n1 d0\"\n",
@@ -327,9 +328,9 @@ TEST(Ibnetdiscover, RefusesWithThePlace) {
            "[1] \"H-0b\"[1] # \"n0 d0\"\nCa 1 \"H-0b\" # \"n0 d0\"\n[1](b) \"S-0a\"[2] # lid 1\n",
        "t:4:1: a cable from H-0b[1] to S-0a[2], but t:2 has S-0a[1] at the other end of H-0b[1]"},
       {head + "[1] \"H-0b\"[1] # \"n0 d0\"\n" + prose(20),
-       "t:19:1: this is no line of a record or a port; give the whole output"},
+       "t:19:1: this is not a line of a record or a port; give the whole output"},
       {"SW    73  1 0x2c5e 4x NDR - CA 6\n",
-       "t:1:1: this is no line of a port and its other end; give the whole output of "
+       "t:1:1: this is not a line of a port and its other end; give the whole output of "
        "`ibnetdiscover -p`"},
   };
   for (const auto& [text, expected] : rows) {

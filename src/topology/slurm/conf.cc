@@ -160,7 +160,7 @@ class ConfReader {
   Result<void> check_name(const SlurmLine& line, const std::string& file, const Pair& name) {
     if (name.value.empty() || name.value.find_first_of("[],{}") != std::string::npos) {
       return refuse(file, line, name.value_offset,
-                    fmt::format("'{}' is no name of one switch or block", name.value),
+                    fmt::format("'{}' is not a name of one switch or block", name.value),
                     "give each its own line");
     }
     return {};
@@ -230,7 +230,7 @@ class ConfReader {
   // scontrol lists the nodes of a torus without their coordinates.
   Result<void> take_torus(const SlurmLine& line, const std::string& file, const Pair& name) {
     return refuse(file, line, name.key_offset,
-                  fmt::format("where in torus {} a node is, is not told here", name.value),
+                  fmt::format("this does not say where in torus {} a node is", name.value),
                   "give topology.yaml, or what `scontrol show topoconf` prints");
   }
 

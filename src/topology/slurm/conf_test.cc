@@ -160,8 +160,8 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"=x\n", "t.conf:1:1: Key=value is expected"},
       {"SwitchName=s0 Nodes=n0 Nodes=n1\n", "t.conf:1:24: nodes stands twice"},
       {"SwitchName=s0 Nodes=\"n0\n", "t.conf:1:21: the quotation mark"},
-      {"SwitchName=s[0-1] Nodes=n0\n", "t.conf:1:12: 's[0-1]' is no name"},
-      {"SwitchName= Nodes=n0\n", "t.conf:1:12: '' is no name"},
+      {"SwitchName=s[0-1] Nodes=n0\n", "t.conf:1:12: 's[0-1]' is not a name"},
+      {"SwitchName= Nodes=n0\n", "t.conf:1:12: '' is not a name"},
       {"Nodes=n0\n", "t.conf:1:1: the line names no switch"},
       {"SwitchName=a Nodes=n0\nSwitchName=a Nodes=n1\n",
        "t.conf:2:1: switch a stands here for the second time, first at t.conf:1"},
@@ -178,7 +178,7 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"SwitchName=a Nodes=ALL\n",
        "t.conf:1:1: Nodes=ALL, and no host is known; name this file in a launch"},
       {"TorusName=t Dims=2x2x2 Nodes=n[0-7]\n  TorusName=t PlacementDims=1x1x1(1) Anchors=8\n",
-       "t.conf:1:1: where in torus t a node is, is not told here; give topology.yaml, or what "
+       "t.conf:1:1: this does not say where in torus t a node is; give topology.yaml, or what "
        "`scontrol show topoconf` prints"},
       {"AggregatedBlock=b[0-1] BlockSize=2\nBlockName=b0 Nodes=n0\n", "block b1 is in a group"},
       {"AggregatedBlock=b0\nBlockName=b0 Nodes=n0\n", "t.conf:1:1: AggregatedBlock needs"},

@@ -154,7 +154,7 @@ class TopologyYamlReader {
     if (found != names.end())
       return std::vector{all[static_cast<std::size_t>(found - names.begin())]};
     return refuse(root.where, fmt::format("there is no topology {}", name),
-                  fmt::format("there are {}", fmt::join(names, ", ")));
+                  fmt::format("choose one of: {}", fmt::join(names, ", ")));
   }
 
   Result<Map> read(const DataNode& entry) {

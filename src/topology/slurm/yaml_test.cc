@@ -118,7 +118,7 @@ TEST(SlurmYaml, SeveralTopologiesMakeOneTree) {
   }
   const auto missing = parse_slurm_yaml(tree + blocks, "t.yaml", {.name = "c"});
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().line(), "t.yaml:1:1: there is no topology c; there are b, a");
+  EXPECT_EQ(missing.error().line(), "t.yaml:1:1: there is no topology c; choose one of: b, a");
 }
 
 std::string topology_of_blocks(std::string_view name, std::string_view blocks) {
