@@ -141,7 +141,7 @@ fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
 fuzz-keep:  ## what the fuzzers found worth keeping, into tests/corpus
 	tools/corpus keep build/fuzz
 
-lint:  ## looks at the sources without building them: format, unused names, shell, sizes
+lint:  ## looks at the sources without building them: format, unused names, shell, sizes, language, subjects
 	tools/setup lint
 	tools/lint
 

@@ -27,6 +27,7 @@ ABOUT_OTHERS = {
     "examples: UnderTorchrun": "the examples under torchrun",
     "gpu_check: GpuCheck.test_no_program": "tools/gpu_check without a program",
     "kill_matrix: KillMatrix.test_every_expectation_can_be_looked_up": "kill_matrix.py's own table",
+    "language": "tools/language.py and tools/lint",
     "mpi: Horovod.test_without_horovod_the_example_says_so": "the example",
     "net: Machines.test_what_the_recipe_prints_there": "the shell line of docs/fabric.md",
     "pages: Pages.test_links": "the pages beside each other",
