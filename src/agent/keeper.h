@@ -45,7 +45,7 @@ using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 // - itself dies only by SIGKILL: then the agent gets SIGTERM.
 //
 // Call it once, from a process with one thread. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
-// ignored and gets the non-blocking write end of the heartbeat pipe; a full pipe is no error.
+// ignored and gets the non-blocking write end of the heartbeat pipe; a full pipe is not an error.
 // Returns its exit code, or exit_failure if it died or stalled, or 128 + n if a forwarded signal
 // killed it. The code that `agent` told (tell_keeper_of_code) counts for more than how it died.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
@@ -53,8 +53,8 @@ int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
 // Called by `agent`: the run is over and reported, this is its exit code, and what follows (the
-// process's own end) is no part of it. The keeper then waits no longer than `ending_limit` for that
-// end: a thread in a request to a file server that does not answer survives even SIGKILL.
+// process's own end) is not a part of it. The keeper then waits no longer than `ending_limit` for
+// that end: a thread in a request to a file server that does not answer survives even SIGKILL.
 // Without a keeper it has no effect.
 void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};

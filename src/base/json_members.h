@@ -10,7 +10,7 @@ namespace toprun {
 
 // Null if it is not there, or `object` is none.
 const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
-// "" if it is no text.
+// "" if it is not a string.
 std::string text_at(const nlohmann::json& object, std::string_view key);
 
 }  // namespace toprun

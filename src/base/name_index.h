@@ -43,7 +43,7 @@ class NameIndex {
  private:
   struct Slot {
     std::uint32_t hash = 0;
-    std::uint32_t position = 0;  // from 1; 0: nobody is here
+    std::uint32_t position = 0;  // from 1; 0: no name is here
   };
 
   static std::uint32_t hash_of(std::string_view name) {

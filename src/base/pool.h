@@ -49,7 +49,7 @@ class Pool {
   // The io_context must outlive the pool.
   explicit Pool(boost::asio::io_context& io);
   Pool(boost::asio::io_context& io, Limits limits);
-  // Delivers no more answers. Queued work is dropped; running work is abandoned and delays nobody.
+  // Delivers no more answers. Queued work is dropped; running work is abandoned and delays nothing.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;

@@ -7,7 +7,7 @@
 namespace toprun {
 
 // Prints text for people to stdout, made harmless to a terminal (printable_lines() of base/utf8.h).
-// Returns the exit code: 0, 141 (128 + SIGPIPE) if whoever read it has gone, or 1 after a line on
+// Returns the exit code: 0, 141 (128 + SIGPIPE) if its reader has gone, or 1 after a line on
 // stderr about why it could not be written.
 int print(std::string_view text);
 

@@ -11,7 +11,7 @@ namespace toprun {
 // The one place that decides what a secret is. Whatever writes a manifest, a job script, a command
 // line of another program, a line for people or a report asks here.
 
-// What stands in place of a secret.
+// What stands instead of a secret.
 inline constexpr std::string_view hidden_secret = "<secret>";
 
 // Whether a variable of this name holds a secret, whatever its value: HF_TOKEN, DB_PASSWORD, all of
@@ -31,7 +31,7 @@ bool holds_a_secret(std::string_view name, std::string_view value);
 // enough, nor is a reference such as $HF_TOKEN.
 std::optional<std::string> word_with_secret(std::span<const std::string> words);
 
-// The words with <secret> in place of what word_with_secret() finds; for people.
+// The words with <secret> instead of what word_with_secret() finds; for people.
 std::vector<std::string> without_secrets(std::span<const std::string> words);
 
 // The same of one text.

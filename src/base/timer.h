@@ -24,7 +24,7 @@ class StandIn {
   virtual ~StandIn() = default;
   virtual SteadyTime now() const = 0;
   virtual void call_at(SteadyTime time, std::function<void()> action) = 0;
-  // In place of a pool's thread: calls `task` later on this thread, or never. False: the pool's
+  // Instead of a pool's thread: calls `task` later on this thread, or never. False: the pool's
   // queue is full.
   virtual bool take(std::function<void()> task) = 0;
 

@@ -3,7 +3,7 @@
 // toml++ 3.3 without two assumptions that malformed files violate: assertions (`[.a]` fails one,
 // and without it the parser reports the error), and branches of its Unicode tables that are marked
 // as unreachable although a letter such as ü outside of quotes reaches them. All files include this
-// in place of the library's own header. Its functions are compiled once, in toml.cc.
+// instead of the library's own header. Its functions are compiled once, in toml.cc.
 #define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 
@@ -27,7 +27,7 @@ namespace toprun {
 // a.b.c has three. The library follows each by a call of its own.
 inline constexpr int most_key_parts = 256;
 
-// In place of the library's own. Throws its parse_error.
+// Instead of the library's own. Throws its parse_error.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
 }  // namespace toprun

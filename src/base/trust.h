@@ -15,11 +15,11 @@ namespace toprun {
 // checked.
 
 // Why a file or folder with this status must not be trusted: it belongs neither to `me` nor to
-// root, or everybody may write to it. Empty if it may be trusted. (Its group may write to it:
+// root, or every user may write to it. Empty if it may be trusted. (Its group may write to it:
 // projects share files that way.) Pure.
 std::string distrust(const struct stat& status, uid_t me);
 
-// The same for a secret: a secret of `me` must be closed to everybody else, as ssh requires of
+// The same for a secret: a secret of `me` must be closed to all other users, as ssh requires of
 // keys. Pure.
 std::string distrust_secret(const struct stat& status, uid_t me);
 

@@ -7,7 +7,7 @@ namespace toprun {
 
 // One character of a text with arbitrary bytes.
 struct Character {
-  std::string_view bytes;  // one byte where they are no UTF-8
+  std::string_view bytes;  // one byte where they are not UTF-8
   char32_t code = 0;
   bool valid = false;
 };

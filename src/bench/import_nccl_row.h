@@ -38,7 +38,7 @@ struct NcclRow {
   Row row;
   std::vector<std::pair<Printed, Printed>> bandwidths;  // algbw and busbw of each placement
 };
-// The error says which word does not fit, as in "\"fast\" is no algbw".
+// The error says which word does not fit, as in "\"fast\" is not a valid algbw".
 std::expected<NcclRow, std::string> read_nccl_row(const NcclHeading& heading, const Words& words,
                                                   std::size_t iterations);
 

@@ -38,7 +38,7 @@ struct Ratio {
 // than two pairs, lists of different lengths, or a value that is not positive and finite.
 std::optional<Ratio> paired_ratio(std::span<const double> a, std::span<const double> b);
 
-// a.mean_us / b.mean_us of two runs of which only the summaries are known: Welch's t interval on
+// a.mean_us / b.mean_us of two runs whose summaries alone are known: Welch's t interval on
 // the logarithm of the ratio. Unset: fewer than two samples in one (0 is "not known"), or no time.
 std::optional<Ratio> unpaired_ratio(const Times& a, const Times& b);
 

@@ -44,8 +44,8 @@ struct ConfigPlace {
 };
 
 // Pure: names, types and paths are settled here, values are checked as those of a command line.
-// Errors (exit 2, file:line:column): TOML's own syntax, a key that is no option or not one for a
-// file, a value of the wrong type.
+// Errors (exit 2, file:line:column): TOML's own syntax, a key that is not an option or not one for
+// a file, a value of the wrong type.
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place);
 
 // "did you mean X?", or what there is.

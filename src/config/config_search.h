@@ -31,10 +31,10 @@ struct Config {
 
 // `chosen`: --config-file; no other is read then, and whose it is does not matter. Else the
 // nearest toprun.toml from the working directory upwards on its file system,
-// $XDG_CONFIG_HOME/toprun/toprun.toml (else below ~/.config), and the system's. One that somebody
-// else could have written (base/trust.h) is ignored, because a configuration names programs to run;
-// so is one that cannot be read, or whoever may write to a folder above could stop all runs below.
-// Errors (exit 2): parse_config()'s; a chosen file cannot be read; one is too large.
+// $XDG_CONFIG_HOME/toprun/toprun.toml (else below ~/.config), and the system's. One that another
+// user could have written (base/trust.h) is ignored, because a configuration names programs to run;
+// so is one that cannot be read, or a user who may write to a folder above could stop all runs
+// below. Errors (exit 2): parse_config()'s; a chosen file cannot be read; one is too large.
 Result<Config> find_config(const std::optional<options::Given>& chosen,
                            const Environment& environment);
 

@@ -17,7 +17,8 @@ namespace toprun::container {
 // A lock among processes and nodes that share a file, held as long as the object lives: flock(2),
 // or, where the file system has none (Lustre without -o flock, NFS without a lock server), a second
 // file that only one of them can create. Its holder touches that file again and again; one that
-// nobody has touched for `abandoned_after` was left by a holder that was killed, and is removed.
+// its holder has not touched for `abandoned_after` was left by a holder that was killed, and is
+// removed.
 class FileLock {
  public:
   using Flock = int (*)(int fd, int operation);

@@ -19,7 +19,7 @@ Place containers_place(const Environment& environment);
 // Where a pull or a build keeps what it may need again: below $SCRATCH, where that is set.
 std::optional<Place> caches_place(const Environment& environment);
 
-// Whether nobody else can have put there what lies at this place: a shared $SCRATCH and /var/tmp
+// Whether no other user can have put there what lies at this place: a shared $SCRATCH and /var/tmp
 // are open to all users. Error: what belongs to whom.
 Result<void> check_place(const Place& place, const Environment& environment);
 

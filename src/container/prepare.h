@@ -33,7 +33,7 @@ class Preparation {
               const Environment& environment);
 
   // Never waits. Errors: it was made from another image, or from a file that has changed since; its
-  // folder cannot be made; somebody else could have put it there.
+  // folder cannot be made; another user could have put it there.
   Result<State> try_begin();
   std::vector<Command> commands() const;
   // What one of them said before it failed; in the user's words where they are known.

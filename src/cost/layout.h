@@ -14,7 +14,7 @@ namespace toprun::cost {
 // The groups of ranks of a job, numbered as in Megatron-Core (initialize_model_parallel and
 // RankGenerator of megatron/core/parallel_state.py): the ranks form a grid with one dimension per
 // kind of parallelism, and a group is a row of that grid. For expert layers, the same ranks form
-// another grid, with ep and etp in place of cp and tp.
+// another grid, with ep and etp instead of cp and tp.
 enum class Kind {
   tp,   // tensor: the parts of one layer
   cp,   // context: the parts of one sequence

@@ -21,7 +21,7 @@ struct ValueGroup {
 // The hosts of each value; most hosts first, equal numbers by value.
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
-// A difference below this is no difference: it contains the time of a login's answer, or of a
+// A smaller difference does not count: it contains the time of a login's answer, or of a
 // launch's join, on the way.
 inline constexpr std::chrono::seconds clock_tolerance{2};
 

@@ -31,7 +31,7 @@ struct Gpu {
   // Of its registration with the NVLink fabric ("Completed" and "Success"); empty: it has none, or
   // the driver does not tell.
   std::string fabric_state{}, fabric_status{};
-  bool needs_reset = false;  // the driver says so in place of values
+  bool needs_reset = false;  // the driver says so instead of values
 };
 
 // Another host of the job and the addresses that its name has here, in a fixed order; empty: none
@@ -47,7 +47,7 @@ struct TrackedConnections {
   std::int64_t count = 0, limit = 0;
 };
 
-// What the checks look at. nullopt: it cannot be known here, and is then held against nobody.
+// What the checks look at. nullopt: it cannot be known here, and is then held against no host.
 struct Facts {
   fabric::NodeFabric network;
   int gpu_functions = 0;           // by PCI

@@ -45,7 +45,7 @@ class HostReports {
   // False: the line has another form or exceeds a limit.
   bool take(std::string_view line, WallTime arrived);
 
-  // Those of which every line has come, in the order of the hosts' names.
+  // Those whose every line has come, in the order of the hosts' names.
   std::vector<HostReport> complete() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace toprun::evidence {
 
-// Those of a hang's ranks whose Python nobody could read.
+// Those of a hang's ranks whose Python stack could not be read.
 std::vector<int> unread_ranks(const std::vector<hang::Group>& groups);
 
 // Has a process that is to be ended anyway print where it stands: by SIGABRT, whose handler is

@@ -13,7 +13,7 @@
 namespace toprun::evidence {
 
 // A connection to NCCL's RAS thread, where one listens: at NCCL_RAS_ADDR of the rank's own
-// environment, if that is an address, else at localhost:28028. Null: nobody does. Blocks for a
+// environment, if that is an address, else at localhost:28028. Null: none does. Blocks for a
 // fraction of a second.
 std::shared_ptr<Fd> connect_to_nccl(const Environment& environment);
 

@@ -32,7 +32,7 @@ struct Traffic {
 Traffic read_traffic(const Sysfs& sysfs);
 
 // How much each port's counters grew. Ports that are not in both are left out, as are counters that
-// became smaller: somebody reset them.
+// became smaller: a program reset them.
 std::vector<PortCounters> growth(std::span<const PortCounters> before,
                                  std::span<const PortCounters> after);
 

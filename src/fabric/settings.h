@@ -73,7 +73,7 @@ struct NodeFabric {
   std::optional<NcclVersion> nccl{};  // nullopt: unknown
   Route route;
   // The host's own name leads to none of its addresses, as Debian's 127.0.1.1: Gloo would bind
-  // where nobody reaches it.
+  // where no other host reaches it.
   bool own_name_leads_astray = false;
   Environment environment;  // the user's
   std::vector<FileSetting> nccl_conf;
@@ -115,8 +115,8 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
 // What the user or an nccl.conf sets and cannot be meant here: RDMA switched off, devices or GIDs
 // that are not there or lead nowhere, ports that serve something else, a fabric without its
-// marks, values in quotes, names that NCCL does not know. One sentence each, of which a launch
-// warns.
+// marks, values in quotes, names that NCCL does not know. One sentence each; a launch
+// warns of them.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
 // These, and values that are only others than decide() would set.

@@ -53,7 +53,8 @@ class Sysfs {
   Folder folder(const std::string& path) const { return Folder(full(path)); }
   // The entries of a folder in natural order, max_names at most; empty if there is none.
   std::vector<std::string> names(const std::string& path) const;
-  // The components of a link's target, as "../../../0000:17:00.0" has them; empty if it is no link.
+  // The components of a link's target, as "../../../0000:17:00.0" has them; empty if it is not a
+  // link.
   std::vector<std::string> link(const std::string& path) const;
   bool exists(const std::string& path) const;
 

@@ -68,7 +68,7 @@ class DeviceMemory {
   std::byte* start_;
 };
 
-// Work in its order, and marks in it whose times can be told.
+// Work in its order, and marks in it whose times can be measured.
 class Stream {
  public:
   static Result<Stream> of(const std::shared_ptr<Device>& device);

@@ -36,7 +36,7 @@ std::string text_of(const Glance& glance);
 // The last line of the ranks in the file of the node that wrote last; at most
 // meter::longest_last_line. Empty: there is none.
 Outside last_line_in(const JobFiles& files);
-// In the end of a node's file, of which the first line may be cut; lines of toprun's own do not
+// In the end of a node's file, whose first line may be cut; lines of toprun's own do not
 // count. Pure.
 Outside last_line_of(std::string_view end_of_file);
 

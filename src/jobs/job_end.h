@@ -12,7 +12,7 @@ namespace toprun::jobs {
 // it failed.
 using Setups = std::map<std::string, std::string>;
 
-// What a job has come to, and the code that whoever followed it leaves with.
+// What a job has come to, and the code with which a verb that followed it exits.
 struct JobEnding {
   int exit_code;
   std::string words;

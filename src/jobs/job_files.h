@@ -10,7 +10,7 @@
 
 namespace toprun::jobs {
 
-// Whether anything is at this path; false also where nobody may look.
+// Whether anything is at this path; false also where this user may not look.
 bool is_there(const std::filesystem::path& path);
 
 // Where the files of one job lie: what `submit` laid down, or what any sbatch script left.

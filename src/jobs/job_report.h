@@ -28,8 +28,8 @@ struct JobReport {
   };
   // The last of an attempt.
   struct Hang {
-    Outside what;                   // who keeps whom waiting, in words
-    std::optional<WallTime> since;  // the last progress; when it was noticed, where it is not told
+    Outside what;                   // which rank keeps which waiting, in words
+    std::optional<WallTime> since;  // the last progress; when it was noticed, if that is not known
     std::optional<WallTime> noticed;
     std::optional<WallTime> over;  // when a rank made progress again
   };
@@ -75,7 +75,7 @@ struct JobReport {
   nlohmann::json document;  // the whole
 };
 
-// Error: it is no such report.
+// Error: it is not such a report.
 Result<JobReport> parse_report(std::string_view text);
 // The report of a job that is to be asked or signalled, where it says. Error: the file could have
 // been written by another user, or its job has ended.

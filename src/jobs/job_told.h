@@ -9,7 +9,7 @@
 
 namespace toprun::jobs {
 
-// What is told of a job, in the same words by every verb, before and after its engine forgets it.
+// What every verb says of a job, in the same words, before and after its engine forgets it.
 struct JobTold {
   scheduler::JobState state = scheduler::JobState::unknown;
   bool is_over = false;          // also where the state that it ended in is unknown

@@ -31,12 +31,12 @@ std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 // "42 % done, 1:03:00 left, loss 0.31; told at 2026-11-22 03:26:11".
 std::string progress_text(const scheduler::Progress& progress);
 
-// The engine that has jobs of such ids. Error: it is no id, or there is no such engine.
+// The engine that has jobs of such ids. Error: it is not an id, or there is no such engine.
 Result<std::unique_ptr<scheduler::Queue>> queue_of(const std::string& id,
                                                    const Environment& environment);
 // The job with the id that the user typed, or each task of an array; with a `record` (Job::number)
-// that one alone. Error: it is no id, or the engine does not find it; the error says why and where
-// else to look.
+// that one alone. Error: it is not an id, or the engine does not find it; the error says why and
+// where else to look.
 Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const std::string& text,
                                             const std::string& record = {});
 

@@ -16,8 +16,8 @@ struct Waiting {
   std::optional<WallTime> start;      // expected by the engine
 };
 
-// Empty for a job that does not wait. `starts` as Queue::starts(), `all` everybody's jobs; `now`
-// for "in 5 min". Pure.
+// Empty for a job that does not wait. `starts` as Queue::starts(), `all` the jobs of all users;
+// `now` for "in 5 min". Pure.
 Waiting waiting(const scheduler::Queue& queue, const scheduler::Job& job,
                 const std::vector<scheduler::Job>& starts, const std::vector<scheduler::Job>& all,
                 WallTime now);

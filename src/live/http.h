@@ -35,8 +35,8 @@ class Limit {
   std::shared_ptr<Stream> socket_;
 };
 
-// Connections whose request has not come yet. Where there are too many, the oldest goes: whoever
-// asks at once is answered, however many others say nothing.
+// Connections whose request has not come yet. Where there are too many, the oldest goes: a client
+// that asks at once is answered, however many others say nothing.
 class Silent {
  public:
   // One of them, as long as this lives.

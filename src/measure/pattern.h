@@ -27,7 +27,7 @@ class Repeating {
   std::vector<std::byte> block_;  // several periods
 };
 
-// Data whose result is known. Reductions get small numbers of which only few differ from the
+// Data whose result is known. Reductions get small numbers, and only few of them differ from the
 // neutral one, so that the result is exact in every type and at any number of ranks.
 class Check {
  public:

@@ -21,7 +21,7 @@ struct CellRow {
   std::vector<std::vector<double>> turns;
 };
 
-// What rank 0 is told: each row as soon as it is measured, and after every turn how far all is.
+// What rank 0 hears: each row as soon as it is measured, and after every turn how far all is.
 // Empty functions elsewhere.
 struct Told {
   std::function<void(const CellRow&)> row = {};

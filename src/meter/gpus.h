@@ -34,7 +34,7 @@ std::vector<NamedGpu> read_gpus(const Environment& environment, const std::files
 
 // The answer of nvidia-smi --query-gpu=uuid,utilization.gpu,memory.used,memory.total
 // --format=csv,noheader,nounits: percent and MiB. A line that is not understood is a GPU without
-// figures, so that the numbers of the others stay; a warning is no GPU.
+// figures, so that the numbers of the others stay; a warning is not a GPU.
 std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 
 // The GPU of a rank among all: of those that `visible` (CUDA_VISIBLE_DEVICES or the like; unset:
@@ -49,7 +49,7 @@ std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<st
 //   later
 class LastGpus {
  public:
-  // Whether the caller is to look now, and then to call end(). False while somebody else does.
+  // Whether the caller is to look now, and then to call end(). False while another caller does.
   bool begin(SteadyTime now);
   // Empty: there are none, or the driver did not answer.
   void end(std::vector<NamedGpu> gpus, SteadyTime now);

@@ -27,7 +27,7 @@ class Meter {
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  // Counters that only grow, of which rates are made.
+  // Counters that only grow, from which rates are made.
   struct Totals {
     std::uint64_t busy_ticks = 0;  // of the host's CPUs
     std::uint64_t received_bytes = 0, sent_bytes = 0;

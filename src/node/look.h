@@ -15,7 +15,7 @@
 
 namespace toprun::node {
 
-// The facts about this node from its files, of which the root is told.
+// The facts about this node from its files, which the root gets.
 struct Sights {
   std::optional<rendezvous::KubeNode> kube;
   std::optional<std::string> ports;

@@ -120,7 +120,7 @@ class Member {
   std::vector<agent::WorkerPlan> plans_;  // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // of these workers
-  std::shared_ptr<RanksMeter> meter_;     // null: nobody has looked at the job
+  std::shared_ptr<RanksMeter> meter_;     // null: no reader has looked at the job
   bool is_still_ = false;                 // these workers make no progress
   std::vector<int> unread_;               // of them, when they were looked at for it
 };

@@ -14,7 +14,7 @@
 
 namespace toprun::node {
 
-// Looks at what this node's ranks use while somebody looks at the job. May block: use it on the
+// Looks at what this node's ranks use while a reader looks at the job. May block: use it on the
 // pool.
 class RanksMeter {
  public:

@@ -71,7 +71,7 @@ class Root {
   show::Notifier notifier_;
   show::JobPicture picture_;
   show::JobSocket socket_;
-  std::unique_ptr<show::JobPage> page_;          // null: nobody wants it, or it could not be opened
+  std::unique_ptr<show::JobPage> page_;          // null: not wanted, or it could not be opened
   std::optional<show::LaunchLine> launch_line_;  // unset: no terminal shows it
   boost::unordered_flat_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   Timer timer_;

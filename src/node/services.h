@@ -88,7 +88,7 @@ class Services {
   virtual boost::asio::awaitable<void> last_words() = 0;
   // Whether the root opens a socket at which this user's other processes can ask the job.
   virtual bool can_be_asked() const { return true; }
-  // What this process's signals mean is told at once, and not only when the event loop comes to it.
+  // Acts on this process's signals at once, and not only when the event loop comes to it.
   virtual void take_signals() {}
 
   boost::asio::io_context& io;
@@ -105,7 +105,7 @@ class Services {
   std::shared_ptr<const RankSight> sight = std::make_shared<RankSight>();
   // The address at which the root reaches this host; in the root's process, at which members do.
   std::optional<hosts::Address> route;
-  // This is the root, and the user's endpoint is no address of this host.
+  // This is the root, and the user's endpoint is not an address of this host.
   bool leaves_endpoint = false;
   // This node's network as its files describe it. Null: the job has one node, or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;

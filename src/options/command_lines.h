@@ -40,7 +40,7 @@ const CommandLine& line_of(Command command);
 // "toprun topo order", "torchrun".
 std::string full_name(const CommandLine& line);
 
-// Whether the first word that is no option ends the options: it is a script, and all following
+// Whether the first word that is not an option ends the options: it is a script, and all following
 // words are the script's. This holds for all commands that start or submit something; setup's words
 // are packages.
 bool ends_at_first_operand(Command command);

@@ -254,7 +254,7 @@ const Flag& flag_of(FlagId id, Command command);
 
 bool knows(Command command, const Flag& flag);
 
-// The variable that gives its value: shell reads salloc's in place of sbatch's. Empty: none.
+// The variable that gives its value: shell reads salloc's instead of sbatch's. Empty: none.
 std::string variable_of(const Flag& flag, Command command);
 
 // Its name in toprun.toml: "nproc-per-node".

@@ -35,7 +35,7 @@ std::string word_of(const GivenOption& option);
 // which is that of Python's argparse:
 //   - long options with dashes or underscores, `--flag value` or `--flag=value`, torchrun's own
 //     also by any unambiguous beginning; short ones joined as in `-mt3`;
-//   - the first word that is no option is the script, and everything after it belongs to the
+//   - the first word that is not an option is the script, and everything after it belongs to the
 //     script; `--` ends the options, once: before the script, else directly behind it;
 //   - a word that begins with a dash is a value or script if it is "-", a negative number or has a
 //     blank in it.

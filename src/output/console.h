@@ -99,7 +99,7 @@ class Terminal : public Console {
   // room for more from that node.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
   // Shows a line of toprun's own below the text, until there is more text or another such line;
-  // empty: none. Not shown where stderr is no terminal or somebody's line is unfinished.
+  // empty: none. Not shown where stderr is not a terminal or another program's line is unfinished.
   void show_below(std::string line);
   // When a rank's output was written last.
   std::optional<SteadyTime> last_output() const { return last_output_; }

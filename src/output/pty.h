@@ -5,8 +5,8 @@
 
 namespace toprun::output {
 
-// A terminal (pty(7)) for one stream of a worker. It is no process's controlling terminal, changes
-// no byte and echoes none.
+// A terminal (pty(7)) for one stream of a worker. It is not a controlling terminal of any process,
+// changes no byte and echoes none.
 struct Pty {
   Fd ours;     // reads the worker's output; fails with EIO at its end
   Fd workers;  // the worker's end, a terminal for isatty(3)

@@ -18,7 +18,7 @@ namespace toprun::output {
 // sends them; delivered bytes use up a credit until the other side has taken them. While no credit
 // is left, no batch is delivered and the workers are not read.
 //
-//   open --close()--> closed: new lines are dropped, nobody waits
+//   open --close()--> closed: new lines are dropped, nothing waits
 class Relay : public Console, public std::enable_shared_from_this<Relay> {
  public:
   // Small pieces wait this long, to be sent together.

@@ -51,7 +51,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // Calls `action` on the thread after the bytes queued for `fd`; an errno that it returns counts
   // as a failed write.
   void run(int fd, std::function<int(int fd)> action);
-  // Shows `line` below the text that is written here, on the terminal `fd`, in place of the one
+  // Shows `line` below the text that is written here, on the terminal `fd`, instead of the one
   // before; empty: none. It is erased before any text and not shown in the middle of a line.
   void show_below(int fd, std::string line);
   // Closes `fd`, which this writer then owns, after the bytes queued for it.

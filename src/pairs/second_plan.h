@@ -32,7 +32,7 @@ struct Question {
 
 // Rounds run one after another with nothing else on the network. A node is measured alone with up
 // to three good ones, an uplink with all its domain's good nodes at once, because one pair does not
-// fill it, and a pair several times. Where no node is good, those of which only pairs look slow
+// fill it, and a pair several times. Where no node is good, those that look slow only in pairs
 // have to do.
 struct SecondPlan {
   // Rounds are indexes in `rounds`. Controls are as many good pairs at the same distance; none

@@ -7,7 +7,7 @@
 
 namespace toprun::pairs {
 
-// Nodes whose pairs are clearly faster than those between groups, as in racks that nobody has
+// Nodes whose pairs are clearly faster than those between groups, as in racks that no source has
 // named.
 struct SpeedGroup {
   std::vector<std::size_t> nodes;  // ascending, two at least

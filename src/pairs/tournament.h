@@ -23,7 +23,7 @@ Pair pair_of(std::size_t a, std::size_t b);
 using Round = std::vector<Pair>;
 
 // Where a node is: the names of its domains from the outermost inwards, such as {"pod1", "rack3"}.
-// Empty: nobody knows.
+// Empty: not known.
 using Place = std::vector<std::string>;
 
 inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max();

@@ -61,7 +61,7 @@ struct Verdict {
   // Pairs of nodes in no finding that lie within the noise, the slowest first. An uplink that
   // several pairs share nearly hides a slow link, so the second pass decides.
   std::vector<Finding> doubted;
-  std::vector<std::size_t> not_compared;  // nodes of which no pair could be compared
+  std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
 };
 
@@ -71,7 +71,7 @@ struct Verdict {
 // but two nodes, or nearly all pairs are slow, the second look (second_look.h) decides. Pairs that
 // were not measured count as if they were missing.
 //
-// Errors: a pair of unknown or equal nodes, a figure that is no positive number, places that are
+// Errors: a pair of unknown or equal nodes, a figure that is not a positive number, places that are
 // not one per node.
 Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured,
                       Figure figure = Figure::rate, const Thresholds& thresholds = {});

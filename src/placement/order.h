@@ -70,7 +70,7 @@ struct Wishes {
   // For Order::topology only:
   std::size_t segment = 1;  // keep whole groups of this many nodes together
   std::size_t nodes = 0;    // number of needed nodes, the others are spare (spares.h); 0: all
-  std::unordered_set<std::size_t> fixed = {};  // … of which these hosts are
+  std::unordered_set<std::size_t> fixed = {};  // … these hosts among them
   std::optional<Plan> plan = {};         // keeps ranks with much mutual traffic near each other
   std::vector<std::string> before = {};  // an earlier order of the job to keep (stable.h)
 };

@@ -51,7 +51,7 @@ Result<Activated> activate(const Activation& wanted, const Environment& environm
 // The folder of a conda environment: the first `NAME` in the folders of CONDA_ENVS_PATH, of the
 // installed conda (CONDA_EXE, MAMBA_ROOT_PREFIX), of ~/.conda and of the usual installations below
 // the home; "base" is the installation itself. Error: none found (with the nearest name), or the
-// folder is no conda environment.
+// folder is not a conda environment.
 Result<std::filesystem::path> find_conda(const std::string& name, const Environment& environment,
                                          const std::string& host);
 

@@ -31,7 +31,8 @@ inline constexpr std::string_view kept_code = "code";
 // It says login_kept when it is kept.
 //
 // Reads the secret that comes on stdin behind the orders first, and hands it and the report's place
-// on in the environment. Returns the run's folder, in the new process. Error: either process's.
+// on in the environment. Returns the run's folder, in the new process. Error: that of one of the
+// two processes.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
 // The launcher's word, on a line of its own.
 inline constexpr std::string_view kept_go = "go";

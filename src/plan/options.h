@@ -70,7 +70,7 @@ struct Options {
 
   Setting<std::string> hosts;          // hosts on which ssh starts agents, as in a,b[3-9]:4
   Setting<std::string> host_file;      // … or a file with them
-  Setting<std::string> in_job;         // … or a job whose pods sleep, each of which gets an agent
+  Setting<std::string> in_job;         // … or a job whose pods sleep; each pod gets an agent
   bool detach = false;                 // its agents go on when the launcher ends
   Setting<std::optional<int>> nnodes;  // the maximum; unset: from the engine, else 1
   std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: equal to nnodes

@@ -19,7 +19,7 @@ inline constexpr std::size_t max_packed_bytes = 90u << 10;
 // Error (exit 2): it is too long.
 Result<std::vector<std::string>> pack_words(const std::vector<std::string>& argv);
 
-// The command line of the two words behind argv[0]. Error (exit 2): it is no such word.
+// The command line of the two words behind argv[0]. Error (exit 2): it is not such a word.
 Result<std::vector<std::string>> unpack_words(std::string_view packed);
 
 }  // namespace toprun::plan

@@ -19,8 +19,8 @@ namespace toprun::prefetch {
 std::optional<std::filesystem::path> folder_of(const Environment& environment);
 
 // nullopt: there is none that can be used; one that is malformed, or older than the last change of
-// the folders of packages, counts as none. Error: somebody
-// else's file or folder is in its place.
+// the folders of packages, counts as none. Error: another
+// user's file or folder is in its place.
 Result<std::optional<Record>> find_kept(const std::filesystem::path& folder,
                                         const std::string& key);
 

@@ -11,9 +11,10 @@
 namespace toprun::prefetch {
 
 // Reads what a record names, so that imports find it in the page cache. Several threads call
-// work(), each once; whoever comes first takes the next piece. Libraries and small files are two
-// rows, and half of the threads begin with either: an import needs both from its beginning.
-// What is in the page cache already is passed over, and so is what is no plain file or folder.
+// work(), each once; the first that comes takes the next piece. Libraries and small files are two
+// rows, and half of the threads begin with each: an import needs both from its beginning.
+// What is in the page cache already is passed over, and so is what is neither a regular file nor a
+// folder.
 class Reading {
  public:
   // Bytes that one request asks for; a thread holds as much memory.
@@ -28,7 +29,7 @@ class Reading {
   void stop() { stopped_ = true; }
 
   struct Done {
-    std::size_t files = 0;  // of which something was read
+    std::size_t files = 0;  // those with a part that was read
     std::uint64_t bytes = 0;
   };
   Done done() const { return {files_, bytes_}; }

@@ -17,7 +17,7 @@ rendezvous::PodMachine look_at_machine(const Environment& environment,
 // What pods with GPUs lose on a machine that they do not have to themselves, one line each: two of
 // them on one machine, or fewer GPUs than it has. Nothing about pods without GPUs: on one machine
 // these share only what they asked for, and test clusters put all of them there. Nothing about
-// agents outside of pods: several on one host are started by somebody who knows that host.
+// agents outside of pods: several on one host are started by a user who knows that host.
 std::vector<std::string> pod_warnings(const std::vector<rendezvous::Join>& members);
 
 }  // namespace toprun::probes

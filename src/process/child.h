@@ -62,7 +62,7 @@ std::vector<pid_t> running_commands();
 // At most this long a start is waited for whose thread has not run since its program began.
 inline constexpr std::chrono::milliseconds start_limit{500};
 
-// For whoever tells this process's other children from its commands: while it lives, no command
+// For code that tells this process's other children from its commands: while it lives, no command
 // begins to start.
 class StartsPaused {
  public:

@@ -13,7 +13,7 @@ namespace toprun::ras {
 
 // What NCCL's RAS subsystem tells of a job, all nodes' ranks together (NCCL user guide, "RAS";
 // src/ras/client_support.cc; its JSON since 2.28.7). The text protocol knows no user, so an answer
-// may be anybody's: it is data to be checked, never more.
+// may come from any process: it is data to be checked, never more.
 
 struct Rank {
   int rank = 0;  // in its communicator

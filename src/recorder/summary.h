@@ -83,7 +83,7 @@ struct Summary {
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group
 inline constexpr std::size_t most_transfers = 64;  // of a group
-inline constexpr std::size_t most_runs = 256;      // of a group's members; more are not told
+inline constexpr std::size_t most_runs = 256;      // of a group's members; more are left out
 inline constexpr std::int64_t most_members = 1'000'000;
 inline constexpr int most_generations = 1'000'000;
 inline constexpr int most_parts = 1'000'000;

@@ -35,7 +35,7 @@ struct Outcome {
 //   without faults it ends with 0
 //   no rank lives after it
 //   no answer about an attempt is used for another (a crash, with a sanitizer for sure)
-//   whoever asks is answered
+//   a process that asks is answered
 //   every byte of output that the root gets is taken, soon after its terminal takes any, or the
 //   link that it came by is gone
 class Play : public StandIn {

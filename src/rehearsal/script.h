@@ -23,7 +23,7 @@ enum class FaultKind {
   ranks_hang,     // one stands still, and the others wait for it
   fails_in_look,  // the same, and it is killed while its root looks at the ranks, which is slow
   fails_unread,   // a rank is killed while the terminal stands, which goes on between two attempts
-  places_asked,   // somebody asks where the ranks stand
+  places_asked,   // a process asks where the ranks stand
   output_stands,  // the root's terminal takes nothing for a while
   signalled,      // SIGTERM to one agent
   orphaned,       // its keeper was killed

@@ -82,7 +82,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   // Ends the connection at once, after sending as many of these bytes as the socket takes.
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.get(); }
-  // The socket, for whoever goes on with it, after read_line() and nothing else. Null if bytes
+  // The socket, for code that goes on with it, after read_line() and nothing else. Null if bytes
   // follow the line already.
   Fd give_away();
 

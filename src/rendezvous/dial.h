@@ -24,13 +24,13 @@ struct RootAddress {
   std::string host;        // name or literal
   std::vector<int> ports;  // more than one if an engine chose them: tried in this order
   bool chosen_by_engine = false;
-  std::string hint;                      // advice if nobody answers there
+  std::string hint;                      // advice if no process answers there
   int nodes = 1;                         // the number of nodes that connect to the root
   std::vector<std::string> others = {};  // further hosts that may run the root, tried after `host`
   // Why this host, which has the root's address, is not the root: a program that is not known to be
   // a toprun holds the port. What answers there by something else than a root is that program.
   std::optional<Error> taken = {};
-  // Called repeatedly while nobody answers; an error means that nobody ever will.
+  // Called repeatedly while no process answers; an error means that none ever will.
   std::function<std::optional<Error>()> hopeless = {};
 };
 

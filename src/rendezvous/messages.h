@@ -185,7 +185,7 @@ void from_json(const nlohmann::json& json, Join& join);
 Result<Join> join_in(const nlohmann::json& json);
 nlohmann::json welcome();
 nlohmann::json refusal(const Refused& refused);
-// The text of a refusal; nullopt if the message is no refusal.
+// The text of a refusal; nullopt if the message is not a refusal.
 std::optional<std::string> refusal_in(const nlohmann::json& message);
 void to_json(nlohmann::json& json, const StoreAddress& store);
 void from_json(const nlohmann::json& json, StoreAddress& store);

@@ -19,7 +19,7 @@
 //
 // The member's first frame follows. A root that can read it answers "toprun/1 agreed\n" and sends
 // its welcome or its refusal in a frame. Only a frame proves that its sender is the job's root;
-// anybody can send
+// any process can send
 //
 //   toprun/1 refused CODE VERSION\n
 //

@@ -172,7 +172,7 @@ struct LookAtRanks {
   bool is_hang = false;  // the ranks' flight recorders are asked too
 };
 
-// root → member: report what your ranks use. Somebody looks at the job.
+// root → member: report what your ranks use. A reader looks at the job.
 struct MeasureRanks {};
 
 // root → member: so many bytes of the delivered output are shown.

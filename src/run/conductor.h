@@ -81,14 +81,14 @@ class Conductor {
   void passed(SteadyTime now);  // no event until now
 
   std::optional<SteadyTime> wake_at() const;
-  // When the ranks were first told to end, if they were.
+  // When the ranks first got the order to end, if they did.
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank has had its whole grace.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
   // Orders for all nodes; each is returned once.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
-  // The ranks have been told to end.
+  // The ranks have had the order to end.
   bool is_stopping() const { return trigger_ != Trigger::none; }
   // The signal that ends the job, if one does.
   std::optional<int> ending_signal() const {

@@ -79,7 +79,7 @@ class Coordinator {
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
-  // The user has been told of a hang, and no rank has moved since.
+  // The user has read of a hang, and no rank has moved since.
   bool hangs() const { return attempt_.watch && attempt_.watch->is_told(); }
 
  private:
@@ -105,7 +105,7 @@ class Coordinator {
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
     std::vector<view::Share> warmed;      // by node that imported for its warm parent
     std::vector<view::Share> prefetched;  // by node that has read what its ranks import
-    // The arrivals that were told before all members had started, and when.
+    // The arrivals that were reported before all members had started, and when.
     std::optional<std::pair<rendezvous::Arrivals, SteadyTime>> arrivals;
     bool import_is_told = false;
     // The error of a member that cannot reach the store; the fault may be in the store's node.

@@ -69,7 +69,7 @@ struct EndTold {
   std::string summary;  // the run's last line
 };
 
-// Somebody asks where the ranks stand; TellPlaces answers.
+// A process asks where the ranks stand; TellPlaces answers.
 struct PlacesAsked {
   int question = 0;
 };

@@ -14,8 +14,9 @@
 
 namespace toprun::run {
 
-// Watches whether an attempt's ranks make progress: when that is a hang, where they stand, and who
-// is to blame. Pure: it is told what members say, and wants questions asked and hangs told.
+// Watches whether an attempt's ranks make progress: when that is a hang, where they stand, and
+// which rank is to blame. Pure: it gets what members say, and returns questions to ask and hangs to
+// report.
 //
 //   watching --all stand still for the limit, an alarm, a question--> looking
 //   looking --all have answered, or time--> watching, or once more looking
@@ -44,7 +45,7 @@ class HangWatch {
     hang::Verdict verdict;
     std::optional<hang::Alarm> alarm;
   };
-  // A rank makes progress after a hang was told.
+  // A rank makes progress after a hang was reported.
   struct Over {};
   using Wish = std::variant<Ask, Answer, Hung, Over>;
 
@@ -74,7 +75,7 @@ class HangWatch {
   std::vector<Wish> take_wishes() { return std::exchange(wishes_, {}); }
   // At the attempt's end: those that nothing answers any more.
   std::vector<int> take_questions();
-  // A hang was told, and no rank has moved since.
+  // A hang was reported, and no rank has moved since.
   bool is_told() const { return is_told_; }
   int next_look() const { return next_look_; }
 

@@ -258,7 +258,7 @@ class NodePart {
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;
   process::Impatience impatience_;  // of all signals that end, however they came here
-  enum class Wish { none, leave, end_all } wish_ = Wish::none;  // that the root has been told
+  enum class Wish { none, leave, end_all } wish_ = Wish::none;  // that the root has heard of
   std::optional<int> exit_code_;
   std::vector<PartAction> actions_;
 };

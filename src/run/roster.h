@@ -44,7 +44,7 @@ struct Node {
   std::optional<std::size_t> part{};  // its index in the current attempt
   std::optional<int> leaves_by{};     // the signal that ended its agent alone
   bool has_taken_part = false;        // in an attempt: it keeps its seat
-  bool waits = false;                 // it was told to, as a spare
+  bool waits = false;                 // as a spare, on the root's order
   std::uint64_t came = 0;             // sequence number of its arrival
   SteadyTime linked_at{};             // when its link was open
   std::string address;                // its remote address; empty for the root's own process
@@ -65,7 +65,7 @@ struct Node {
 //   a member already has.
 class Roster {
  public:
-  // Open addressing: a lookup among a hundred thousand is two cache misses in place of four.
+  // Open addressing: a lookup among a hundred thousand is two cache misses instead of four.
   using Nodes = boost::unordered_flat_map<std::string, std::unique_ptr<Node>>;
 
   explicit Roster(Size size) : size_(size) {}
@@ -107,7 +107,7 @@ class Roster {
   int newcomers() const;
   // During an attempt's arrangement: gives the seats of some members to as many of candidates().
   void exchange(const std::vector<Node*>& out, const std::vector<Node*>& in);
-  // The names in `all` (the engine's list) of which no node has joined; none if `all` is empty.
+  // The names in `all` (the engine's list) whose node has not joined; none if `all` is empty.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:

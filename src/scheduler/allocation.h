@@ -11,7 +11,7 @@ namespace toprun::scheduler {
 
 // What this process is among the processes that an engine started.
 enum class Stance {
-  single,    // nobody started several of us: one node, all its ranks are ours
+  single,    // no program started several of us: one node, all its ranks are ours
   agent,     // one process per node: we are this node's agent
   in_place,  // one process per rank: we join and become our rank
   starter,   // in a batch script or an allocation's shell: start one agent per node first
@@ -43,12 +43,12 @@ struct Allocation {
   bool nodes_estimated = false;   // node_count is not sure, and others may estimate otherwise
   std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
   // In the engine's order. The launch's nodes, its spares included, or for a starter all nodes of
-  // the allocation. Those above node_count are spares or are not needed. Empty where nobody lists
-  // them ("local", mostly "manual").
+  // the allocation. Those above node_count are spares or are not needed. Empty where no source
+  // lists them ("local", mostly "manual").
   std::vector<Node> nodes;
   bool chosen = false;  // starter: `nodes` are just those to be taken
-  // Which of the launch's nodes this is, 0 ≤ my_node < nodes.size(), or < node_count where nobody
-  // lists them: an index, not the group rank.
+  // Which of the launch's nodes this is, 0 ≤ my_node < nodes.size(), or < node_count where no
+  // source lists them: an index, not the group rank.
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: which of its node's ranks we are
   std::optional<int> tasks_on_my_node;  // in_place
@@ -59,7 +59,7 @@ struct Allocation {
   // The engine's number of this process in the order of its tasks, where it numbers nodes too.
   // Both agree unless the tasks were laid out by hand (srun -m arbitrary).
   std::optional<int> task_in_order;
-  // Where nobody lists the nodes: the hosts on one of which the engine's first process is, the
+  // Where no source lists the nodes: the hosts that may have the engine's first process, the
   // likeliest first.
   std::vector<std::string> root_candidates;
   std::string node_name;  // the engine's name of this node, else the host name

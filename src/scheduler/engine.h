@@ -64,7 +64,7 @@ struct AgentRequest {
   std::string program;
   std::vector<std::string> arguments = {};  // the user's own, without argv[0]
   bool elastic = false;                     // the agents go on without a node that fails
-  bool on_terminal = false;                 // somebody watches what they print
+  bool on_terminal = false;                 // a user watches what they print
   std::vector<std::string> variables = {};  // that they need, where the engine does not hand on all
   bool as_root = false;
   std::vector<std::string> options = {};  // of the engine's command, beside its own

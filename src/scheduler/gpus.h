@@ -47,8 +47,8 @@ Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
                                                const std::filesystem::path& root = "/");
 
 // How many GPUs CUDA_VISIBLE_DEVICES (or, without it, the smaller of HIP_VISIBLE_DEVICES and
-// ROCR_VISIBLE_DEVICES) names; nothing if none is set. Read as CUDA reads it: an index that is no
-// number, or negative, ends the list ("-1", "NoDevFiles"), an entry given twice empties it.
+// ROCR_VISIBLE_DEVICES) names; nothing if none is set. Read as CUDA reads it: an index that is not
+// a number, or negative, ends the list ("-1", "NoDevFiles"), an entry given twice empties it.
 std::optional<GpuCount> named_gpus(const Environment& environment);
 
 }  // namespace toprun::scheduler

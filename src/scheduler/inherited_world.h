@@ -10,10 +10,10 @@
 
 namespace toprun::scheduler {
 
-// RANK, WORLD_SIZE and MASTER_ADDR that somebody has set whom no engine of ours speaks for: an
+// RANK, WORLD_SIZE and MASTER_ADDR set by a program that no engine of ours speaks for: an
 // operator that kubernetes/pod.h does not know, SageMaker, a hand-written script, another torchrun
 // around this process, or an old `export`. What they count, pods or processes, is not known, so
-// nobody is guessed at.
+// toprun does not guess.
 //
 //   | set                              | toprun, if nothing else tells it where it is         |
 //   |----------------------------------|------------------------------------------------------|

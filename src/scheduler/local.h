@@ -4,7 +4,7 @@
 
 namespace toprun::scheduler {
 
-// Nobody but the user started us: one node, this one. Always answers.
+// Only the user started us: one node, this one. Always answers.
 class LocalEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::local; }

@@ -4,7 +4,7 @@
 
 namespace toprun::scheduler {
 
-// Somebody starts one toprun per node by hand, by ssh or by a pod each, and tells every one of them
+// The user starts one toprun per node by hand, by ssh or by a pod each, and tells every one of them
 // how many nodes there are and where they meet, as torchrun wants it. Outside an engine that is any
 // launch of more than one node. Inside Slurm it needs --nnodes above 1 and --rdzv-endpoint or
 // --master-addr on the command line; Slurm then still supplies evidence (location, node name,

@@ -6,8 +6,8 @@
 
 namespace toprun::scheduler {
 
-// What the queues of engines have in common whose jobs are pods: these stay until somebody deletes
-// them, and nobody foretells when they start.
+// What the queues of engines have in common whose jobs are pods: these stay until a user deletes
+// them, and nothing foretells when they start.
 class PodQueue : public Queue {
  public:
   PodQueue(const Environment& environment, std::chrono::milliseconds timeout)

@@ -44,7 +44,7 @@ enum class JobEnd {
 // A process of a job whose output the engine keeps: a pod's container.
 struct Printer {
   std::string name;         // "train-worker-0"
-  std::int64_t starts = 0;  // how often it was started again: its output begins anew then
+  std::int64_t starts = 0;  // how often it was started again: its output begins again then
   std::string id = {};      // the pod's own: one that replaces a lost pod may have its name
   auto operator<=>(const Printer&) const = default;
 };
@@ -152,7 +152,7 @@ struct ClusterNode {
 };
 
 // A queue that admits jobs in front of the engine (Kueue's LocalQueue), or a project of Run:AI's.
-// What is not told of it is unset.
+// What is not known of it is unset.
 struct AdmissionQueue {
   std::string name;
   std::string serves;  // its ClusterQueue or department
@@ -194,14 +194,14 @@ class Queue {
   virtual ~Queue() = default;
   virtual std::string_view engine() const = 0;           // "slurm", as options and JSON have it
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
-  // Jobs that wait or run, everybody's unless a user is given.
+  // Jobs that wait or run, of all users unless one is given.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
   // What is known of this one, also after its end; of an array a record per task. Empty: the engine
   // does not know it, or not any more.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
   // The user's jobs that have ended, as far back as the engine remembers, a week at most.
   virtual Result<JobList> ended(std::uint32_t uid) const = 0;
-  // Pending jobs, a user's or everybody's, with their expected starts where the engine can tell.
+  // Pending jobs, of a user or of all, with their expected starts where the engine can tell.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
   // Whether the job's batch script is one that `toprun submit` wrote: its shell has become toprun.
   virtual bool is_run_by_toprun(const JobId& id) const = 0;

@@ -61,7 +61,7 @@ Result<void> write_record(const std::filesystem::path& built, const Record& reco
 // LOADEDMODULES as a list.
 std::vector<std::string> loaded_modules(std::string_view variable);
 
-// Describes the differences: "cuda/12.2 in place of cuda/12.4, without nccl/2.20, rocm/6 besides".
+// Describes the differences: "cuda/12.2 instead of cuda/12.4, without nccl/2.20, rocm/6 besides".
 // The order of modules does not matter. Empty: no difference.
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);

@@ -25,8 +25,8 @@ namespace toprun::show {
 
 class Follower;
 
-// The root's picture of the running job, for who looks at it. While somebody does, the members are
-// asked what their ranks use; while nobody does, it costs nothing but a state per rank.
+// The root's picture of the running job, for its readers. While one looks, the members are
+// asked what their ranks use; while none does, it costs nothing but a state per rank.
 class JobPicture {
  public:
   // For so long after a look the members are asked.
@@ -44,12 +44,12 @@ class JobPicture {
   JobPicture(const JobPicture&) = delete;
   JobPicture& operator=(const JobPicture&) = delete;
 
-  // Before the coordinator hears of it. True: it is meant for nobody else.
+  // Before the coordinator hears of it. True: it is meant for nothing else.
   bool heard(const std::string& agent, const rendezvous::ToRoot& message);
   void lost(const std::string& agent);
   // After the coordinator has.
   void moved_on();
-  // What the user has been told.
+  // What the user has read.
   void told(std::string text);
 
   // All count as a look; nothing: it could not be written in time, or the run has ended. The first

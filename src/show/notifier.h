@@ -26,7 +26,7 @@ class Notifier {
   bool has_targets() const;
   // `notice`: JSON. What goes wrong is said in one line.
   void tell(std::string notice);
-  // Waits until all are told.
+  // Waits until all have been sent.
   boost::asio::awaitable<void> finish();
 
  private:

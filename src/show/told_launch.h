@@ -17,7 +17,7 @@ inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
 inline constexpr std::string_view launch_mark = "\x1etoprun-launch ";
 
 // Whether this process may show launches: its user wants it, its stderr is a terminal that can, and
-// its stdout is no pipe, whose reader may write to the same terminal.
+// its stdout is not a pipe, whose reader may write to the same terminal.
 bool shows_launches(const plan::Job& job);
 // This process, or the keeper above it, is in the terminal's foreground.
 bool in_foreground();
@@ -29,7 +29,7 @@ bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool o
 // Takes the lines that tell out of `text`, whole lines; the last one's words.
 std::optional<std::string> take_told(std::string& text);
 
-// What a launcher shows of what it is told.
+// What a launcher shows of what it hears.
 class ToldLaunch {
  public:
   // What to show now; empty: nothing.

@@ -114,7 +114,7 @@ class Agent {
   void act(const run::StopWorkers& stop);
   void act(const run::LookAtWorkers& look);
   void looked_at_workers(const run::LookAtWorkers& look);
-  void act(const run::MeasureWorkers&) {}  // nobody looks at a simulated job
+  void act(const run::MeasureWorkers&) {}  // no reader looks at a simulated job
   void act(const run::InterruptWorkers& interrupt);
   void act(const run::NotifyWorkers&) { ++notices_.to_ranks; }
   void act(const run::CreditOutput& credit);

@@ -164,7 +164,7 @@ class World {
   bool store_is_to_die_ = false;
   bool old_messages_return_ = false;
   bool may_kill_ = false;      // a user has waited: the ranks' grace need not be over
-  bool root_may_end_ = false;  // it was told to
+  bool root_may_end_ = false;  // it had the order to
   // Faults that wait for their moment.
   int late_orders_ = 0;
   bool end_is_not_told_ = false;

@@ -10,7 +10,7 @@ namespace toprun::spawn {
 
 // A mount namespace in which a path shows something else than for this process; programs are
 // started in it. Without the rights of root it comes with a user namespace in which this user has
-// his own number, and everybody else none.
+// his own number, and all other users none.
 class View {
  public:
   // There `shown`, a folder or file, is mounted read-only over `path`, which exists. May be called

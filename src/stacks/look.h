@@ -17,7 +17,7 @@ namespace toprun::stacks {
 
 // What can be seen of a process from outside, without stopping or changing it: by /proc and by its
 // memory (process_vm_readv(2)), which also works where it is stopped, hangs in the kernel, or holds
-// Python's lock in a loop of C. Whoever is an ancestor may look under Yama's scope 1.
+// Python's lock in a loop of C. An ancestor may look under Yama's scope 1.
 //
 // Every call ends within its limit. What blocks in the kernel (a page of a file on a server that
 // does not answer) is left behind on a thread of its own (within.h).
@@ -35,7 +35,7 @@ struct Process {
   std::string command = {};          // comm; empty: the process is gone
   std::vector<Thread> threads = {};  // the main thread first
   std::string no_python = {};  // why no Python frames could be read, and what to do, as a phrase;
-                               // empty: they were, or it is no Python
+                               // empty: they were, or it is not Python
   std::vector<Process> children = {};
 };
 

@@ -14,7 +14,7 @@ namespace toprun::stacks {
 inline constexpr std::size_t most_characters = 4096;
 
 // The characters of a Python string, `kind` bytes each (1, 2, 4), as UTF-8. A lone surrogate, which
-// stands for a byte that was no UTF-8, becomes U+FFFD. Nothing if one is no code point.
+// stands for a byte that was not UTF-8, becomes U+FFFD. Nothing if one is not a code point.
 std::optional<std::string> utf8_of(std::span<const std::byte> characters, int kind);
 
 // The text of a str object. Nothing if what stands there is none, or one of a form that names in

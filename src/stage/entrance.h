@@ -17,7 +17,8 @@ inline constexpr std::size_t most_undecided = 4'096;
 inline constexpr std::chrono::seconds undecided_limit{15};
 
 // Receives the connections of those who ask for the environment, until they have shown the key:
-// anybody can reach the port, so none of them has a thread yet. Everything runs on the event loop.
+// any process can reach the port, so none of them has a thread yet. Everything runs on the event
+// loop.
 class Entrance {
  public:
   // Gets those who have shown the key.

@@ -63,8 +63,8 @@ struct Manifest {
   //     of a file: u64 size, i64 time in ns, the hash of each chunk
   //     of a link: u16 length and bytes of its target
   std::string encode() const;
-  // Refuses what no tree can be: a name with a slash, a parent that is no folder, two equal names.
-  // So no path that it gives leads out of the folder.
+  // Refuses what no tree can be: a name with a slash, a parent that is not a folder, two equal
+  // names. So no path that it gives leads out of the folder.
   static Result<Manifest> decode(std::string_view bytes);
 };
 

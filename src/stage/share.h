@@ -32,7 +32,7 @@ class Share {
   // Why there is nothing to give.
   struct Refusal {
     std::string why;
-    bool for_all = false;  // nobody has it: the source itself fails
+    bool for_all = false;  // no node has it: the source itself fails
   };
 
   void list(std::shared_ptr<const List> list);
@@ -40,8 +40,8 @@ class Share {
   void open(Place place, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
-  // This node waits for another job on it, whose copy may in turn depend on that of ours: whoever
-  // asks goes to somebody else meanwhile.
+  // This node waits for another job on it, whose copy may in turn depend on that of ours: a node
+  // that asks goes to another node meanwhile.
   void set_waiting(bool waiting);
   // Ends all waits below, and whatever else asks stopped().
   void stop();

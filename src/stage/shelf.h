@@ -15,7 +15,7 @@ namespace toprun::stage {
 // never changed: the next version is made beside it and shares the files that are the same.
 class Shelf {
  public:
-  // Makes the folder if it is missing. Errors: it belongs to somebody else or is open to others, or
+  // Makes the folder if it is missing. Errors: it belongs to another user or is open to others, or
   // others could replace it; it cannot be written, or programs cannot be run from it.
   static Result<Shelf> open(const std::string& base);
 

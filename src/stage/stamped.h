@@ -12,7 +12,7 @@ struct stat;
 
 namespace toprun::stage {
 
-// What the kernel changes whenever somebody changes a file, even if he sets its time back.
+// What the kernel changes whenever a program changes a file, even if it sets its time back.
 struct Stamp {
   std::uint64_t inode = 0;
   std::int64_t changed_ns = 0;  // 0: not to be trusted

@@ -25,10 +25,10 @@ namespace toprun::stage {
 //   asking    what it lacks:   a bit for each chunk
 //   answering data …, end
 //
-// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and so many bytes. Whoever
-// answers says `wait` every second while it has nothing to send, and `refuse` where it never will.
-// The key came over the agent channel, and under it the manifest is sealed; chunks are checked by
-// the manifest's hashes. So content is not secret on the way, but cannot be changed.
+// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and so many bytes. The side
+// that answers says `wait` every second while it has nothing to send, and `refuse` where it never
+// will. The key came over the agent channel, and under it the manifest is sealed; chunks are
+// checked by the manifest's hashes. So content is not secret on the way, but cannot be changed.
 enum class Record : std::uint32_t {
   proof = 1,
   has,       // length 0 or hash_bytes
@@ -57,7 +57,7 @@ std::optional<Head> decode_head(std::string_view bytes);
 // How long both ends wait for each other.
 struct Waits {
   std::chrono::milliseconds connect{5'000};
-  std::chrono::milliseconds silence{15'000};     // of whoever answers
+  std::chrono::milliseconds silence{15'000};     // of the side that answers
   std::chrono::milliseconds wait_record{1'000};  // between its `wait` records
   std::chrono::milliseconds send{60'000};        // until the other end takes more
 };

@@ -24,7 +24,7 @@ struct EveryNode {
   bool by_login = false;           // by ssh, otherwise by an engine's step
 };
 
-// Until the first line comes: the time for an engine's step to begin, or for the logins, of which
+// Until the first line comes: the time for an engine's step to begin, or for the logins, when
 // logins_at_once run at a time for login_limit each.
 inline constexpr std::chrono::seconds first_line_limit{120};
 inline constexpr std::chrono::seconds first_line_limit_per_host{2};

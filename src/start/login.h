@@ -35,7 +35,7 @@ inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept of what
 //   waiting --start--> connecting --need--> copying --run--> starting --up--> up
 //   connecting --run--> starting; any but waiting --end, time, abandon()--> over
 //
-// Lives as long as the loop runs; whoever reaps children tells it by ended().
+// Lives as long as the loop runs; the code that reaps children tells it by ended().
 class Login : public std::enable_shared_from_this<Login> {
  public:
   enum class State { waiting, connecting, copying, starting, up, over };

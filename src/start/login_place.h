@@ -27,7 +27,7 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 
 // Whether the name is this host's: its own, localhost, or a literal address of one of its
-// interfaces. With a user's name before it, it is not: that may be somebody else.
+// interfaces. With a user's name before it, it is not: that may be another user.
 bool is_this_host(const scheduler::Node& node);
 
 // The file that this process runs.

@@ -10,7 +10,7 @@ namespace toprun::store {
 
 // Takes connections from a listening socket, a batch at a time, and lives through a shortage of
 // descriptors: then it closes those who are waiting, with a spare one, and rests a while. Visitors
-// ("toprun/") read `busy` first: whoever closes without a word may be another program.
+// ("toprun/") read `busy` first: a listener that closes without a word may be another program.
 class Acceptor {
  public:
   // The listener's options are inherited by the connections: no delay, keep-alive.

@@ -17,7 +17,7 @@ namespace toprun::store {
 //
 // A flat table of hashes and pointers: a key that is absent is found to be so with one cache miss,
 // where a chained table follows two or three, and growing moves neither keys nor values. Requests
-// of 100,000 keys are executed in one piece, so this bounds how long everybody else waits.
+// of 100,000 keys are executed in one piece, so this bounds how long all others wait.
 template <class T>
 class KeyMap {
  public:

@@ -81,11 +81,11 @@ class Keyspace {
   // Generation A's WATCH_KEY.
   bool watch(Waiter& waiter, std::string_view key);
   std::size_t watched_by(const Waiter& waiter) const;
-  // Null if nobody watches the key.
+  // Null if no client watches the key.
   const std::unordered_set<Waiter*>* watchers(std::string_view key) const;
 
   // Frees at most `budget` of its keys and queued values; true when none is left. What it does
-  // after the first call is this alone, and nobody may wait or watch any more.
+  // after the first call is this alone, and no client may wait or watch any more.
   bool dissolve(std::size_t budget);
 
  private:

@@ -44,7 +44,7 @@ enum class Refusal : std::uint8_t {
   backlog_bytes,
   // not a limit of ours
   open_files,      // the process has no file descriptor left
-  stranger,        // the first bytes are no PyTorch client's
+  stranger,        // the first bytes are not a PyTorch client's
   unknown_opcode,  // or a second handshake
   not_a_number,    // ADD or BARRIER on a key that holds something else
   not_serving,     // a client while none are served, or one of an attempt that has ended

@@ -108,10 +108,10 @@ class Server::Loop {
   bool listening_ = true;
   std::array<SteadyTime, refusal_kinds> complained_{};
   std::function<void()> arrived_;
-  std::function<void(hang::Alarm)> alarmed_;  // empty: it was called, or nobody wants to know
+  std::function<void(hang::Alarm)> alarmed_;  // empty: it was called, or no caller wants to know
 
   std::mutex owner_mutex_;
-  bool abandoned_ = false;    // nobody is there to be told anything
+  bool abandoned_ = false;    // no owner is left to call
   mutable std::mutex mutex_;  // of what other threads see
   Activity activity_;
   Arrivals arrivals_;

@@ -23,7 +23,7 @@ std::vector<std::string> head(const watch::Picture& picture, TerminalSize size, 
 // How many rows of ranks, nodes and racks are on a screen.
 std::size_t list_lines(const watch::Picture& picture, TerminalSize size);
 
-// The whole picture, for who is no terminal: everything is unfolded.
+// The whole picture, where there is no terminal: everything is unfolded.
 std::vector<std::string> whole(const watch::Picture& picture, const Look& look);
 
 // What stays on the terminal when the job is over: what fits on a screen without scrolling, folded.

@@ -9,7 +9,7 @@
 namespace toprun::top {
 
 // Printable text in lines of at most `width` columns, cut between words where it can be: at most
-// `most` lines (0: all), the last of which keeps the beginning and the end of the rest.
+// `most` lines (0: all), and the last of them keeps the beginning and the end of the rest.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most);
 
 // The same of parts, which stay whole where they can: "a | b".

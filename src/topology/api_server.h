@@ -22,7 +22,7 @@ struct PodAccess {
 };
 inline constexpr const char* service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// nullopt: this is no pod, or one without a token.
+// nullopt: this is not a pod, or one without a token.
 std::optional<PodAccess> pod_access(const Environment& environment,
                                     const std::filesystem::path& folder = service_account);
 

@@ -19,7 +19,7 @@ inline constexpr std::size_t max_https_body_bytes = 16u << 20;
 struct Trust {
   std::string authorities;  // PEM
   std::vector<std::string>
-      names;  // the first one that is no address is what the server is asked as
+      names;  // the first one that is not an address is what the server is asked as
 };
 
 struct HttpsAnswer {

@@ -50,7 +50,7 @@ class Parent {
   const std::string& why() const { return why_; }
   // Readable when hear() has something to do; -1 once refused.
   int descriptor() const { return channel_.get(); }
-  // The process, 0 if there is none. It is no rank: the caller leaves it alone.
+  // The process, 0 if there is none. It is not a rank: the caller leaves it alone.
   pid_t pid() const { return pid_; }
   // The modules that it has imported by name: the given ones and the script's first.
   const std::vector<std::string>& imported() const { return imported_; }

@@ -18,7 +18,7 @@
 // The page of a running job: its files, the job's picture as server-sent events, further pages.
 namespace toprun::web {
 
-// What a browser is told of a job: a JSON value each, which change at different speeds.
+// What a browser gets of a job: a JSON value each, which change at different speeds.
 enum class Part : std::uint8_t { job, nodes, figures };
 inline constexpr std::array<std::string_view, 3> part_names = {"job", "nodes", "figures"};
 
@@ -30,7 +30,7 @@ struct Page {
   std::string body;
 };
 
-// Whoever knows the job. Called on the event loop, where nothing may block.
+// The code that knows the job. Called on the event loop, where nothing may block.
 class Source {
  public:
   virtual ~Source() = default;
@@ -79,7 +79,7 @@ class Server {
   std::string url() const;
   // The source has another text for this part.
   void changed(Part part);
-  // Sends everybody the last state, within farewell_limit, and closes.
+  // Sends all browsers the last state, within farewell_limit, and closes.
   boost::asio::awaitable<void> finish();
 
   struct State;

@@ -17,7 +17,7 @@
 namespace toprun::workplace {
 
 // Reads the files that this node's ranks are about to import into its page cache (--prefetch),
-// beside all else: nothing waits for it. If nobody has recorded which files these are, it makes the
+// beside all else: nothing waits for it. If no run has recorded which files these are, it makes the
 // record for later runs, once the ranks have imported.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle

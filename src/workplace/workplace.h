@@ -23,7 +23,7 @@ struct Workplace {
 
 Workplace on_the_host(const plan::Job& job);
 
-// Uses the copy of a virtual environment at `to` in place of the one at `from`; pure.
+// Uses the copy of a virtual environment at `to` instead of the one at `from`; pure.
 void move(Workplace& place, const std::string& from, const std::string& to);
 
 // Changes to `folder` in the container and checks what the ranks need. Errors name what is missing:
@@ -33,7 +33,7 @@ Result<Workplace> in_the_container(const plan::Job& job, const std::string& fold
                                    agent::ShimLink& shim);
 
 // The paths among the words of a program's command line: "/data", "./out", "--data=/data",
-// "../data". Words without a slash are no paths.
+// "../data". Words without a slash are not paths.
 std::vector<std::string> paths_among(std::span<const std::string> words);
 
 }  // namespace toprun::workplace

@@ -21,7 +21,7 @@ bool is_restricted(std::string_view namespace_object);
 bool asks_for_restricted(const std::string& space, const Environment& environment,
                          std::chrono::milliseconds limit);
 
-// Whether `kubectl get … -o json` prints an object that nobody's object owns: the JobSet that a
+// Whether `kubectl get … -o json` prints an object that no other object owns: the JobSet that a
 // TrainJob has made has its name. Pure.
 bool is_ones_own(std::string_view object);
 

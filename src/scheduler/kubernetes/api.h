@@ -47,7 +47,7 @@ struct Answer {
 using TakePage = std::function<bool(const nlohmann::json& page, bool is_first)>;
 
 // Objects as the API server has them, by `kubectl get --raw`: with -o json kubectl itself reads
-// each into a type and takes 40 times as long (5,000 pods: 22 s in place of 0.6 s). Every question
+// each into a type and takes 40 times as long (5,000 pods: 22 s instead of 0.6 s). Every question
 // blocks for the limit at most, a list for that of each page; any thread may ask. Error: no answer,
 // or another one than Answer has.
 class Api {

@@ -7,7 +7,7 @@
 namespace toprun::scheduler::kubernetes {
 
 // Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A command
-// that is longer goes on in `args`, of which there may be as many; one of even more words is to be
+// that is longer goes on in `args`, which may be as many; one of even more words is to be
 // packed before (plan/packed_words.h).
 inline constexpr std::size_t most_command_words = 128;
 inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;

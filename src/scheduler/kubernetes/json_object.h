@@ -14,7 +14,7 @@ namespace toprun::scheduler::kubernetes {
 
 // What `kubectl get … -o json` prints, read so that what is missing or of another type is nothing.
 
-// Error: it is no JSON object, with its beginning.
+// Error: it is not a JSON object, with its beginning.
 Result<nlohmann::json> parse_object(std::string_view text);
 
 // The items of a list, or the object alone.
@@ -22,9 +22,9 @@ std::vector<const nlohmann::json*> items_of(const nlohmann::json& value);
 
 // null if it is not there.
 const nlohmann::json& at(const nlohmann::json& value, std::initializer_list<std::string_view> path);
-// "" if it is no text.
+// "" if it is not a string.
 std::string text_at(const nlohmann::json& value, std::initializer_list<std::string_view> path);
-// 0 if it is no whole number.
+// 0 if it is not a whole number.
 std::int64_t number_at(const nlohmann::json& value, std::initializer_list<std::string_view> path);
 
 }  // namespace toprun::scheduler::kubernetes

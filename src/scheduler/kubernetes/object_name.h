@@ -12,7 +12,7 @@ namespace toprun::scheduler::kubernetes {
 inline constexpr std::size_t longest_job_name = 40;
 
 // Whether the name is a label as RFC 1035 has it, in lower case: a-z first, then a-z, 0-9 and -,
-// none of which is the last. What PyTorchJob's webhook and Services demand.
+// and - is not the last. What PyTorchJob's webhook and Services demand.
 bool is_label(std::string_view name);
 
 // Whether an object may have this name: labels of DNS with dots between (RFC 1123), as Secrets and

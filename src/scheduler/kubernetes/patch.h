@@ -19,8 +19,8 @@ namespace toprun::scheduler::kubernetes {
 //   topologyKey      topologySpreadConstraints           manager      runtimePatches
 // All other lists, tolerations among them, are replaced. `$patch: replace` and `$patch: delete` are
 // obeyed. The API server itself merges objects of CRDs without these keys, so this is done before
-// they are sent. Pure. Errors (exit 2): the patch is no map, it changes the kind or the name of the
-// object, a list's element without its key, another directive.
+// they are sent. Pure. Errors (exit 2): the patch is not a map, it changes the kind or the name of
+// the object, a list's element without its key, another directive.
 Result<void> apply_patch(nlohmann::ordered_json& object, const nlohmann::ordered_json& patch,
                          const std::string& file);
 

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 //   KAI       pkg/common/constants/constants.go; podgrouper/plugins/defaultgrouper (the queue from
 //             labels of the job or its pods, the priority from a label or the pods' class)
 //   Run:AI    its scheduler's page on third-party workloads: runai-scheduler, runai/queue
-//   pools     labels of GKE, EKS, AKS and Karpenter, of which a node has one
+//   pools     labels of GKE, EKS, AKS and Karpenter, and a node has one of them
 // Nodes of one rack or NVLink domain: Kueue's annotations, and for the others pod affinity, which
 // is what Run:AI's own --required-pod-topology-key becomes. Volcano's networkTopology counts tiers
 // of its HyperNodes and KAI's names a Topology object; a label's key says neither.

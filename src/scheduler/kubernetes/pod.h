@@ -25,8 +25,8 @@ namespace toprun::scheduler::kubernetes {
 //   | stateful_set      | host <name>-N in the domain of a headless service                     |
 //
 // Kueue starts one of these. Without KUBERNETES_SERVICE_HOST, which the kubelet sets in every
-// container, or with TORCHELASTIC_RUN_ID, which makes this a process of another launcher, it is no
-// pod of any kind.
+// container, or with TORCHELASTIC_RUN_ID, which makes this a process of another launcher, it is not
+// a pod of any kind.
 enum class PodKind {
   volcano,
   leader_worker_set,
@@ -69,7 +69,7 @@ struct PodHost {
 // RANK and WORLD_SIZE count pods only where their writer is known to mean that: PyTorchJob up to
 // 1.6, Run:AI and Volcano's plugin. From 1.7 on WORLD_SIZE may be pods times processes, and PET_
 // variables tell the pods; those go before all others everywhere. nullopt: no pod of a known kind.
-// Error: a variable that contradicts another or is no number.
+// Error: a variable that contradicts another or is not a number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
 // Set by `toprun submit` in pods that are not started again once the run has ended: then only pod

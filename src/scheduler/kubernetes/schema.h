@@ -13,7 +13,7 @@
 namespace toprun::scheduler::kubernetes {
 
 // What a cluster's own version of a kind has for fields: its CRD's schema, as the API server
-// publishes it for everybody who may log in (OpenAPI v3, Kubernetes 1.27 and later).
+// publishes it for everyone who may log in (OpenAPI v3, Kubernetes 1.27 and later).
 class Schema {
  public:
   // Knows nothing, and so allows everything.

@@ -34,7 +34,7 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
-// All pods on nodes of which this label has one value: of one rack, one NVLink domain.
+// All pods on nodes that have the same value of this label: of one rack, one NVLink domain.
 struct Together {
   std::string key;  // "nvidia.com/gpu.clique"
   bool required = false;
@@ -70,7 +70,7 @@ struct RunAs {
 // A job of pods, one per node, whatever the operator that starts them.
 struct Workload {
   std::string name;                // see object_name.h
-  bool name_is_beginning = false;  // nobody chose it: the cluster adds what makes it unique
+  bool name_is_beginning = false;  // not chosen by the user: the cluster makes it unique
   std::string space = {};          // namespace; empty: the one of kubectl's context
   int nodes = 1;
   std::optional<int> least_nodes = {};  // set: elastic, from so many up to `nodes`
@@ -92,7 +92,7 @@ struct Workload {
   Placement placement = {};
   std::string mark = {};  // no other job's, for the pods to find each other; empty: the name
   std::optional<std::string> shared_memory = {};  // size of /dev/shm, a quantity; unset: no limit
-  bool host_network = false;                      // the node's interfaces in place of the pod's
+  bool host_network = false;                      // the node's interfaces instead of the pod's
   bool locks_memory = false;  // may pin what it likes, as RDMA needs where memlock is limited
   bool restricted = false;    // as Pod Security's level of that name asks
   std::optional<RunAs> run_as = {};

@@ -9,7 +9,7 @@
 
 namespace toprun::scheduler {
 
-// The program and options to use in place of `ssh`, separated by blanks.
+// The program and options to use instead of `ssh`, separated by blanks.
 inline constexpr const char* ssh_program_variable = "TOPRUN_SSH";
 
 inline constexpr int ssh_connect_limit_s = 8;  // a dead host is to be named within 10 s

@@ -11,7 +11,7 @@
 
 namespace toprun::scheduler {
 
-// The program and options to use in place of `mpirun`, separated by blanks.
+// The program and options to use instead of `mpirun`, separated by blanks.
 inline constexpr const char* mpirun_variable = "TOPRUN_MPIRUN";
 
 // The MPI implementation, which determines mpirun's options.
@@ -60,7 +60,7 @@ struct KilledRank {
   int rank = 0;
   int signal = 0;
 };
-// That of which mpirun says it: Open MPI 3 and newer.
+// The rank whose kill mpirun reports: Open MPI 3 and newer do.
 std::optional<KilledRank> killed_rank(std::string_view said);
 
 // The user's mpirun: the words, and what kind it says it is. Runs it with --version.

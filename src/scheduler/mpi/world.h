@@ -15,8 +15,8 @@ inline constexpr std::size_t max_root_candidates = 64;  // each member asks all 
 // What an mpirun tells each process that it starts, by environment variables:
 //
 //   Open MPI 4 and 5   OMPI_COMM_WORLD_{RANK,SIZE,LOCAL_RANK,LOCAL_SIZE}; version 4 also
-//                      OMPI_MCA_orte_{num_nodes,node_regex,hnp_uri}. OMPI_COMM_WORLD_NODE_RANK is
-//                      no node's number: it counts processes on one node.
+//                      OMPI_MCA_orte_{num_nodes,node_regex,hnp_uri}. OMPI_COMM_WORLD_NODE_RANK
+//                      does not number nodes: it counts processes on one node.
 //   Hydra: MPICH,      PMI_{RANK,SIZE}, MPI_{LOCALRANKID,LOCALNRANKS}
 //   Intel MPI
 //

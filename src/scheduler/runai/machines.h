@@ -12,7 +12,7 @@ namespace toprun::scheduler::runai {
 // What runai prints of nodes and projects; pure. What is missing or of another type stays unset.
 // Error: it is of another form, with its beginning.
 //
-// v1's `list nodes`: groups of columns between │, of which the first begins with NAME and STATUS
+// v1's `list nodes`: groups of columns between │, the first begins with NAME and STATUS
 // and that of the GPUs has ALLOCATABLE and FREE (runai-cli, cmd/node/list_node.go,
 // pkg/types/node.go). v2's `node list --json`: nodes as in the API (api-docs.run.ai, Nodes: name,
 // nodePool, status, gpuInfo), which says not which GPUs are in use.

@@ -7,7 +7,7 @@
 
 namespace toprun::scheduler::slurm {
 
-// `scontrol show partition -o` and `scontrol -d show node -o`; pure. What is no record is passed
+// `scontrol show partition -o` and `scontrol -d show node -o`; pure. What is not a record is passed
 // over.
 std::vector<Partition> parse_partitions(std::string_view text);
 std::vector<ClusterNode> parse_nodes(std::string_view text);

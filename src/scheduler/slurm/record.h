@@ -41,10 +41,10 @@ std::vector<std::string_view> record_lines(std::string_view text, std::string_vi
 // Pieces between separators of several characters, without the last one if it is empty.
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separator);
 
-// "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and what is no duration.
+// "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and what is not a duration.
 std::optional<std::chrono::seconds> duration(std::string_view text);
 // Seconds since 1970, as SLURM_TIME_FORMAT=%s asks for, or local time as 2026-11-22T03:26:11; unset
-// for Unknown, N/A and what is no time.
+// for Unknown, N/A and what is not a time.
 std::optional<WallTime> moment(std::string_view text);
 // A number that may be followed by other text ("1-4", "2G"); unset if there is none in front.
 std::optional<std::int64_t> leading_number(std::string_view text);

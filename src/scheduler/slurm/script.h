@@ -17,7 +17,7 @@ Result<std::string> slurm_script(const JobRequest& job);
 // Whether a batch script begins as one that slurm_script() wrote.
 bool is_written_by_toprun(std::string_view script);
 
-// "--name=value", read as one word by the parser that sbatch has for #SBATCH lines, which is no
+// "--name=value", read as one word by the parser that sbatch has for #SBATCH lines, which is not a
 // shell: double quotes keep blanks, quotes and #, a backslash keeps what follows, and a line ends
 // it (src/sbatch/opt.c, 22.05 to 25.11). Error: a control character.
 Result<std::string> directive(const std::string& word);

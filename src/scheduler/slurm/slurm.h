@@ -59,7 +59,7 @@ bool prolog_delays_steps(std::string_view config);
 // job.
 enum class BatchScript {
   alive,  // as far as Slurm knows
-  lost,   // its node is none of the job's any more
+  lost,   // its node does not belong to the job any more
   none,   // the job does not run, or has no such script
 };
 BatchScript batch_script_in(std::string_view job);

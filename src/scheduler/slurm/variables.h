@@ -41,7 +41,7 @@ Result<std::int64_t> job_id(const Environment& environment);
 Result<std::optional<int>> task_number(const Environment& environment);
 Result<std::vector<std::string>> job_nodes(const Environment& environment);
 // Whether the step is one that Slurm makes for a shell: the batch script's or salloc's interactive
-// one. It is no step of tasks, and its node list is the one node on which the shell runs.
+// one. It is not a step of tasks, and its node list is the one node on which the shell runs.
 bool in_shell_step(const Environment& environment);
 bool in_task_step(const Environment& environment);
 // Nothing in a batch script or in an allocation's shell.

@@ -26,7 +26,7 @@ struct TopologyChoice {
 //   - topology: circles
 //     ring: {rings: [{ring: r0, nodes: "n[0-7]"}]}
 //   - topology: cube
-//     torus3d: {toruses: [{name: t0, dims: {x: 4, y: 4, z: 4}, nodes: "n[0-63]"}]}, or in place of
+//     torus3d: {toruses: [{name: t0, dims: {x: 4, y: 4, z: 4}, nodes: "n[0-63]"}]}, or instead of
 //       nodes regions: [{anchor: {x: 0, y: 0, z: 0}, dims: {x: 2, y: 4, z: 4}, nodes: "n[0-31]"}]
 //   - topology: plain
 //     flat: true
