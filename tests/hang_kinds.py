@@ -36,6 +36,11 @@ def locks():
     lock.acquire()
     lock.acquire()  # locks
 
+def joins():
+    worker = threading.Thread(target=sleeps)
+    worker.start()
+    worker.join()  # joins
+
 def reads_what_hangs():
     '''A file server that never answers: a FUSE mount whose server, this process, does not read its requests.'''
     place = folder / "mount"
@@ -101,7 +106,7 @@ def main():
         elif is_guilty:
             sleeps()
     elif is_guilty:
-        {"sleeps": sleeps, "spins": spins, "loads": loads, "locks": locks, "reads": reads_what_hangs,
+        {"sleeps": sleeps, "spins": spins, "loads": loads, "locks": locks, "joins": joins, "reads": reads_what_hangs,
          "child": waits_for_a_child}[kind]()
     dist.all_reduce(torch.ones(4))  # waits
 

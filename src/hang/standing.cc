@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 namespace toprun::hang {
@@ -126,6 +127,21 @@ std::vector<Child> children_of(const Process& process) {
   return all;
 }
 
+// A thread is known by the user's code in it; threads of libraries, most of which wait for work,
+// are told where there is no other.
+std::vector<OtherThread> threads_beside_main(const Process& process) {
+  std::vector<OtherThread> users, others;
+  for (const Thread& thread : process.threads | std::views::drop(1)) {
+    if (thread.python.empty()) continue;
+    const bool is_users = !std::ranges::all_of(thread.python, is_of_library);
+    std::vector<OtherThread>& all = is_users ? users : others;
+    OtherThread one{doing_of(thread), kept(thread.python)};
+    const bool is_known = std::ranges::find(all, one) != all.end();
+    if (!is_known && all.size() < most_threads_shown) all.push_back(std::move(one));
+  }
+  return users.empty() ? others : users;
+}
+
 std::size_t mixed(std::size_t seed, std::size_t value) {
   constexpr std::size_t golden_ratio = 0x9e3779b97f4a7c15;
   return seed ^ (value + golden_ratio + (seed << 6) + (seed >> 2));
@@ -146,6 +162,7 @@ std::size_t hash_of(const Standing& standing) {
     hash = mixed(hash, text(child.command));
     add(child.frames);
   }
+  for (const OtherThread& thread : standing.threads) add(thread.frames);
   return hash;
 }
 
@@ -206,6 +223,7 @@ Standing standing_of(const Process& process) {
   standing.frames = kept(main.python);
   if (standing.frames.empty()) standing.no_frames = shortened(process.no_python);
   if (standing.doing != Doing::communicates) standing.children = children_of(process);
+  if (standing.doing == Doing::locked) standing.threads = threads_beside_main(process);
   return standing;
 }
 
@@ -249,6 +267,10 @@ std::string place_text(const Standing& standing) {
     const std::string place = place_in(child.doing, child.frames);
     text += fmt::format("{}its child {} {}{}{}", text.empty() ? "" : "; ", child.command,
                         doing_text(child.doing), place.empty() ? "" : " ", place);
+  }
+  for (const OtherThread& thread : standing.threads) {
+    text += fmt::format("{}its thread {} {}", text.empty() ? "" : "; ", doing_text(thread.doing),
+                        place_in(thread.doing, thread.frames));
   }
   return text;
 }

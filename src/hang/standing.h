@@ -25,6 +25,7 @@ enum class Doing {
 // Bounds of what is kept of a rank; what is beyond them is left out.
 inline constexpr std::size_t most_frames = 40;
 inline constexpr std::size_t most_children = 2;
+inline constexpr std::size_t most_threads_shown = 2;
 inline constexpr std::size_t longest_name = 256;
 
 // A process below a rank for which the rank may be waiting.
@@ -35,6 +36,14 @@ struct Child {
   bool operator==(const Child&) const = default;
 };
 
+// Another Python thread of a rank, for which its main thread may be waiting: to end, or to release
+// a lock.
+struct OtherThread {
+  Doing doing = Doing::waits;
+  std::vector<stacks::Frame> frames;  // innermost first
+  bool operator==(const OtherThread&) const = default;
+};
+
 // Where a rank stands.
 struct Standing {
   Doing doing = Doing::waits;
@@ -42,6 +51,7 @@ struct Standing {
   std::vector<stacks::Frame> frames;  // of the main thread, innermost first; empty: unknown
   std::string no_frames;              // why they are unknown
   std::vector<Child> children;        // if it does not communicate
+  std::vector<OtherThread> threads = {};  // if its main thread is locked
   bool operator==(const Standing&) const = default;
 };
 

@@ -117,6 +117,39 @@ TEST(Standing, ShowsTheChildThatItWaitsFor) {
   EXPECT_TRUE(standing_of(waiting).children.empty());
 }
 
+TEST(Standing, ShowsTheThreadsThatItMayWaitFor) {
+  const std::string lib = "/usr/lib/python3.11/";
+  const Frame begin{"_bootstrap", lib + "threading.py", 995};
+  const auto thread = [](std::vector<Frame> frames) {
+    return stacks::Thread{.id = 2, .state = 'S', .python = std::move(frames)};
+  };
+  Process rank = sleeping({{"join", lib + "threading.py", 1116}, {"<module>", "/job/train.py", 9}});
+  rank.threads.front().wchan = "futex_wait_queue";
+  const stacks::Thread idle = thread({{"wait", lib + "threading.py", 320},
+                                      {"run", "/v/site-packages/tqdm/_monitor.py", 60},
+                                      begin});
+  const stacks::Thread loads = thread({{"load", "/job/data.py", 41}, begin});
+  std::vector<Frame> reduces = in_all_reduce;
+  reduces.push_back(begin);
+  rank.threads.insert(rank.threads.end(), {idle, thread({}), thread(reduces), loads, loads});
+  EXPECT_EQ(place_text(standing_of(rank)),
+            "in join, train.py:9 in <module>; its thread waits in all_reduce, train.py:88 in step; "
+            "its thread sleeps at data.py:41 in load");
+  // One of a library is told where no other is.
+  rank.threads.resize(2);
+  EXPECT_EQ(place_text(standing_of(rank)),
+            "in join, train.py:9 in <module>; its thread sleeps at threading.py:320 in wait");
+  // Who sleeps, or waits for other ranks, does not wait for a thread.
+  rank.threads.front().wchan = "hrtimer_nanosleep";
+  EXPECT_TRUE(standing_of(rank).threads.empty());
+  rank.threads.assign(1'000, loads);
+  for (std::size_t i = 0; i < rank.threads.size(); ++i) {
+    rank.threads[i].wchan = "futex_wait_queue";
+    rank.threads[i].python.front().line = static_cast<int>(i);
+  }
+  EXPECT_EQ(standing_of(rank).threads.size(), most_threads_shown);
+}
+
 TEST(Standing, LeavesOutTheMachineryOfImports) {
   const Frame machinery{"_find_and_load", "<frozen importlib._bootstrap>", 1176};
   std::vector<Frame> frames(2 * most_frames, machinery);

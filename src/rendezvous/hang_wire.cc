@@ -56,7 +56,21 @@ json json_of(const hang::Group& group) {
                                   {"doing", hang::name_of(child.doing)},
                                   {"frames", json_of(child.frames)}});
   }
+  for (const hang::OtherThread& thread : standing.threads) {
+    object["threads"].push_back(
+        {{"doing", hang::name_of(thread.doing)}, {"frames", json_of(thread.frames)}});
+  }
   return object;
+}
+
+std::vector<hang::OtherThread> threads_in(const json& object) {
+  std::vector<hang::OtherThread> threads;
+  if (!object.contains("threads")) return threads;
+  for (const json& thread : object.at("threads").get_ref<const json::array_t&>()) {
+    if (threads.size() == hang::most_threads_shown) throw OutOfRange("threads");
+    threads.push_back({doing_in(thread), frames_in(thread.at("frames"))});
+  }
+  return threads;
 }
 
 hang::Group group_in(const json& object) {
@@ -68,6 +82,7 @@ hang::Group group_in(const json& object) {
   if (group.ranks.empty() || group.ranks.size() > most_slots) throw OutOfRange("ranks");
   if (object.contains("wchan")) standing.wchan = name_in(object.at("wchan"));
   if (object.contains("no_frames")) standing.no_frames = name_in(object.at("no_frames"));
+  standing.threads = threads_in(object);
   if (!object.contains("children")) return group;
   for (const json& child : object.at("children").get_ref<const json::array_t&>()) {
     if (standing.children.size() == hang::most_children) throw OutOfRange("children");

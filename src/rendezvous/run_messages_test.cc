@@ -18,6 +18,7 @@ hang::Group standing_group() {
   group.standing.frames = {{"load", "/job/data.py", 41}, {"<module>", "/job/train.py", 9}};
   group.standing.no_frames = "why";
   group.standing.children = {{"python3", hang::Doing::waits, {{"read", "/job/data.py", 3}}}};
+  group.standing.threads = {{hang::Doing::locked, {{"fetch", "/job/data.py", 9}}}};
   group.ranks = {3, 5};
   return group;
 }

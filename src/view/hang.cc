@@ -36,6 +36,11 @@ json group_json(const hang::Group& group) {
                         {"doing", hang::name_of(child.doing)},
                         {"frames", frames_json(child.frames)}});
   }
+  json threads = json::array();
+  for (const hang::OtherThread& thread : standing.threads) {
+    threads.push_back(
+        {{"doing", hang::name_of(thread.doing)}, {"frames", frames_json(thread.frames)}});
+  }
   return {{"ranks", hang::ranks_text(group.ranks, group.ranks.size())},
           {"count", group.ranks.size()},
           {"doing", hang::name_of(standing.doing)},
@@ -43,7 +48,8 @@ json group_json(const hang::Group& group) {
           {"wchan", text_or_null(standing.wchan)},
           {"frames", frames_json(standing.frames)},
           {"no_frames", text_or_null(standing.no_frames)},
-          {"children", std::move(children)}};
+          {"children", std::move(children)},
+          {"threads", std::move(threads)}};
 }
 
 json alarm_json(const std::optional<hang::Alarm>& alarm) {
