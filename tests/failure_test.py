@@ -102,6 +102,22 @@ os._exit(1)
                                        r" +rank 0 loads /data/c4\n +FileNotFoundError: /data/c4$")
 
 
+class OfTheText(support.TestCase):
+    """What Python cannot run fails in each rank."""
+
+    def test_all_ranks_fail_in_the_same_way(self):
+        folder = self.folder()
+        (folder / "bad.py").write_text("import os\ndef f(:\n")
+        for words, said in (([folder / "bad.py"], "SyntaxError: invalid syntax"),
+                            (["-m", "nosuchmodule"], r"\S+: No module named nosuchmodule")):
+            for attempt in range(5):
+                finished = self.toprun("--nproc-per-node", 6, *words, limit=30)
+                self.assertEqual(finished.code, 1, finished)
+                self.assertRegex(finished.err, rf"(?m)^  it said     {said}$")
+                self.assertRegex(finished.err, r"(?m)^  others      5 failed in the same way$")
+        self.assertRegex(finished.err, r"(?m)^  next        \S+ does not find the module nosuchmodule: install it there, or ")
+
+
 class RootCause(support.TestCase):
     def run_slow_to_exit(self, record):
         folder = self.folder()

@@ -306,6 +306,11 @@ bool is_of_the_program_s_text(const WorkerExit& exit) {
          has([](std::string_view line) { return line.contains(": error: "); });
 }
 
+bool fails_in_every_rank(const WorkerExit& exit) {
+  return is_of_the_program_s_text(exit) ||
+         (exit.signal == 0 && output::tells_of_a_missing_program(exit.exception));
+}
+
 bool is_of_an_import(const WorkerExit& exit) {
   return raised(exit, "ModuleNotFoundError") || raised(exit, "ImportError");
 }

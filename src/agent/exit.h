@@ -89,6 +89,10 @@ std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits);
 // Whether the program's text or its arguments are at fault, which no restart changes: Python could
 // not compile it, or argparse refused its arguments.
 bool is_of_the_program_s_text(const WorkerExit& exit);
+
+// Whether each rank of the same program is bound to fail in this way, soon and by itself: Python
+// cannot compile its text, or does not find what it is to run.
+bool fails_in_every_rank(const WorkerExit& exit);
 // Whether Python did not find or could not load a module.
 bool is_of_an_import(const WorkerExit& exit);
 

@@ -83,7 +83,9 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
   auto cause = show::cause_in(verdict);
   if (!cause) return;
-  if (cause->node.empty() && !cause->rank) return say(cause->message.shown());
+  // What hangs has been told at length when it was noticed.
+  const bool is_told = cause->kind == view::CauseKind::hang;
+  if (cause->node.empty() && !cause->rank && !is_told) return say(cause->message.shown());
   const agent::WorkerExit* exit = nullptr;
   for (const agent::WorkerExit& one : verdict.exits) {
     if (cause->rank == one.rank) exit = &one;

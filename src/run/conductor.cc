@@ -86,10 +86,11 @@ void Conductor::exited(std::size_t node, agent::WorkerExit ended, SteadyTime now
   if (exit.ours || trigger_ != Trigger::none || (!exit.failed() && !is_finding)) return;
   // What was found may be that a rank hangs, which does not end by itself.
   const bool others_may_end = is_finding || agent::tells_only_of_a_lost_peer(exit);
-  if (!others_may_end) {
+  const bool others_fail_alike = !others_may_end && agent::fails_in_every_rank(exit);
+  if (!others_may_end && !others_fail_alike) {
     stop(Trigger::exit, now);
   } else if (!suspicion_ends_) {
-    suspicion_ends_ = now + grace_.own_exit;
+    suspicion_ends_ = now + (others_fail_alike ? grace_.same_text : grace_.own_exit);
   }
 }
 

@@ -19,6 +19,9 @@ struct Grace {
   // If all failures so far only report a lost peer, that peer may not have exited yet: how long to
   // wait for its exit before stopping all nodes.
   std::chrono::milliseconds own_exit{5'000};
+  // If all failures so far are of the program's text, which all ranks read: how long to let the
+  // others fail in the same way.
+  std::chrono::milliseconds same_text{1'000};
   // With --grow now: nodes that join within this time of each other cost only one restart.
   std::chrono::milliseconds newcomers{1'000};
 };
@@ -33,7 +36,8 @@ enum class EndedWell { done, failed };
 //   running --a failure, a loss, a departure, newcomers, a signal--> stopping
 //   stopping --every node gone--> over
 //   running --only victims of a lost peer--> suspecting --their cause, or time--> stopping
-//   running, suspecting --every node gone--> over
+//   running --only errors of the program's text--> suspecting --another failure, or time-->
+//   stopping running, suspecting --every node gone--> over
 class Conductor {
  public:
   struct Order {

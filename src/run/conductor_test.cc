@@ -120,6 +120,28 @@ TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
   EXPECT_EQ(verdict.node, "b");
 }
 
+TEST(Conductor, RanksThatReadTheSameTextMayFailInTheSameWay) {
+  for (const char* text :
+       {"SyntaxError: invalid syntax", "/env/bin/python3: No module named trainer"}) {
+    Conductor conductor = conductor_of_two();
+    const auto fails = [text](int rank) {
+      WorkerExit exit = exited(rank, 1);
+      exit.exception = text;
+      return exit;
+    };
+    conductor.exited(0, fails(0), first_moment);
+    conductor.exited(0, fails(1), first_moment);
+    conductor.exited(1, fails(2), first_moment);
+    EXPECT_TRUE(conductor.take_orders().empty()) << text;
+    EXPECT_EQ(conductor.wake_at(), first_moment + 1s) << text;
+    Conductor another = conductor;
+    another.exited(1, exited(3, 7), first_moment);
+    EXPECT_EQ(another.take_orders().size(), 1u) << "another failure stops all at once";
+    conductor.passed(first_moment + 1s);
+    EXPECT_EQ(conductor.take_orders().size(), 1u) << text;
+  }
+}
+
 TEST(Conductor, VictimsWaitForTheirCause) {
   Conductor conductor = conductor_of_two();
   conductor.exited(0, victim(0), first_moment);

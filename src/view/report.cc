@@ -242,18 +242,45 @@ std::string python_of(const Cause& cause) {
   return name.starts_with("python") ? cause.program.shown() : "";
 }
 
+bool is_python(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).starts_with("python");  // npos + 1: 0
+}
+
+std::string_view up_to(std::string_view text, std::string_view ends) {
+  return text.substr(0, text.find_first_of(ends));
+}
+
+// The module that Python did not find: by an exception, or by what Python says of `-m MODULE`
+// ("/usr/bin/python3: No module named x"). Empty: another error.
+std::string_view missing_module(std::string_view text) {
+  constexpr std::string_view of_import = "ModuleNotFoundError: No module named '";
+  constexpr std::string_view of_run = "No module named ";
+  if (text.starts_with(of_import)) return up_to(text.substr(of_import.size()), "'");
+  const std::size_t colon = text.find(": ");
+  if (colon == text.npos || !is_python(text.substr(0, colon))) return {};
+  const std::string_view said = text.substr(colon + 2);
+  if (said.starts_with(of_run)) return up_to(said.substr(of_run.size()), "\n");
+  const std::size_t inner = said.find(of_import);
+  return inner == said.npos ? std::string_view()
+                            : up_to(said.substr(inner + of_import.size()), "'");
+}
+
 // Of an exception that says by its type what is missing: a module, or memory. Empty: it is another.
 std::string advice_for_exception(const Cause& cause) {
   const std::string& text = cause.message.raw();
   const std::string_view type = std::string_view(text).substr(0, text.find_first_of(":\n"));
   const std::string python = python_of(cause);
-  constexpr std::string_view before_module = "ModuleNotFoundError: No module named '";
-  if (text.starts_with(before_module)) {
-    const std::string_view rest = std::string_view(text).substr(before_module.size());
+  const std::string_view module = missing_module(text);
+  if (const auto main = module.find(".__main__; "); main != module.npos) {
+    return fmt::format(
+        "-m runs a module, or a package that has a __main__: name one, as in -m {}.train",
+        printable(module.substr(0, main)));
+  }
+  if (!module.empty()) {
     return fmt::format(
         "{} does not find the module {}: install it there, or name another Python by --venv DIR or "
         "PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH",
-        python.empty() ? "its Python" : python, printable(rest.substr(0, rest.find('\''))));
+        python.empty() ? "its Python" : python, printable(module));
   }
   if (type == "ImportError" && !python.empty()) {
     return fmt::format("its Python was {}: --venv DIR or PYTHON_EXEC=PATH names another", python);
@@ -615,7 +642,7 @@ std::string failure_report(const Cause& cause, const Others& others, const Outsi
       cause.kind == CauseKind::hang || cause.kind == CauseKind::ended_early;
   if (cause.rank && !tells_of_others) {
     block.rows("it said", message_lines(cause.message));
-  } else {
+  } else if (cause.rank || cause.kind != CauseKind::hang) {
     block.whole_row("reason", cause.message.shown());
   }
   block.whole_row("kernel", cause.kernel_evidence.shown());

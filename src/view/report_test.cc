@@ -132,6 +132,16 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
        "by --venv DIR or PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH"},
       {"ModuleNotFoundError: No module named 'a.b'", "bash",
        "its Python does not find the module a.b: install"},
+      {"/env/bin/python3: No module named trainer", "/env/bin/python3",
+       "/env/bin/python3 does not find the module trainer: install it there, or name another"},
+      {"/env/bin/python3: Error while finding module specification for 'a.b' (ModuleNotFoundError: "
+       "No "
+       "module named 'a')",
+       "/env/bin/python3", "/env/bin/python3 does not find the module a: install"},
+      {"/env/bin/python3: No module named a.__main__; 'a' is a package and cannot be directly "
+       "executed",
+       "/env/bin/python3",
+       "-m runs a module, or a package that has a __main__: name one, as in -m a.train"},
       {"ImportError: libcudart.so.12: cannot open shared object file", "/env/bin/python",
        "its Python was /env/bin/python: --venv DIR or PYTHON_EXEC=PATH names another"},
       {"MemoryError", "python", "it was refused memory, by a limit or by its host: use less"},
@@ -174,6 +184,15 @@ TEST(Report, FailureWithoutARank) {
   EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {.colour = true}),
             "\x1b[1;31mtoprun: node n4 was lost\x1b[0m\n"
             "  reason      nothing heard for 30 s\n"
+            "  others      8 were stopped\n");
+}
+
+TEST(Report, AHangsReasonWasToldBefore) {
+  Cause cause = of_kind(CauseKind::hang);
+  cause.node = "n4";
+  cause.message = "no rank has made progress for 60 s: rank 3 on n4 sleeps";
+  EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {}),
+            "toprun: the job hung\n"
             "  others      8 were stopped\n");
 }
 
