@@ -60,7 +60,7 @@ class After(SubmitCase):
         self.wait_until_forgotten(bad, good, lost)
         words = ["--no-python", "touch", "begun"]
         self.assert_not_begun(self.submit("--after", bad, *words, cwd=folder),
-                              rf"--after {bad}: job {bad} failed, exit code 1: {CAUSE}; .*", folder)
+                              rf"--after {bad}: job {bad} failed: {CAUSE}; .*", folder)
         self.assert_not_begun(self.submit("--after", f"{good}:notok", *words, cwd=folder),
                               rf"--after {good}:notok: job {good} ended with 0; .*", folder)
         self.assert_not_begun(self.submit("--after", lost, *words, cwd=folder),
@@ -78,7 +78,7 @@ class After(SubmitCase):
         self.wait_for_state(bad, "FAILED")
         finished = self.submit("--after", bad, "--no-python", "touch", "begun", cwd=folder)
         self.assert_not_begun(
-            finished, rf"--after {bad}: job {bad} failed, exit code 1: {CAUSE}; start it again, or begin "
+            finished, rf"--after {bad}: job {bad} failed: {CAUSE}; start it again, or begin "
                       rf"in any case with --after {bad}:any", folder)
 
     def test_a_job_that_fails_while_it_is_waited_for(self):
@@ -89,10 +89,10 @@ class After(SubmitCase):
         finished = run.wait(60)
         self.assertEqual(finished.code, 69, finished)
         self.assertRegex(finished.err.splitlines()[-1],
-                         rf"toprun: job \d+: not started: job {bad} failed, exit code 1: {CAUSE}$")
+                         rf"toprun: job \d+: not started: job {bad} failed: {CAUSE}$")
         self.assertFalse((folder / "begun").exists())
         recent = self.login(TOPRUN, "jobs", "--recent", cwd=folder)
-        self.assertRegex(recent.out, rf"(?m)^ *\d+ .* 69 +not started: job {bad} failed, exit code 1", recent)
+        self.assertRegex(recent.out, rf"(?m)^ *\d+ .* 69 +not started: job {bad} failed: {CAUSE}", recent)
 
     def test_a_cancelled_predecessor(self):
         folder, bad = self.failing()
@@ -111,7 +111,7 @@ class After(SubmitCase):
                                "done", cwd=folder)
         self.wait_for_state(f"{array}_1", "FAILED")
         finished = self.submit("--after", array, "--no-python", "touch", "begun", cwd=folder)
-        self.assert_not_begun(finished, rf"--after {array}: job {array} failed, exit code 4.*", folder)
+        self.assert_not_begun(finished, rf"--after {array}: job {array} failed: rank 0 on n\d ended with exit code 4; .*", folder)
         after = [self.submitted("--after", after, "--no-python", "touch", name, cwd=folder)
                  for after, name in ((f"{array}_2", "one"), (f"{array}:any", "any"))]
         (folder / "go").touch()
@@ -142,7 +142,7 @@ class After(SubmitCase):
         finished = self.submit("--follow", "--nodes", "2", "fails.py", cwd=folder, limit=60)
         self.assertEqual(finished.code, 1, finished)
         self.assertRegex(finished.err.splitlines()[-1],
-                         r"toprun: job \d+: failed, exit code 1: rank \d on n\d ended with exit code 1: "
+                         r"toprun: job \d+: failed: rank \d on n\d ended with exit code 1: "
                          r"ValueError: the table has no column x{100} at all$")
         self.assertNotIn("--log-dir", finished.out)
 

@@ -51,6 +51,28 @@ class HetJob(cluster.SlurmCase):
         self.assertEqual(sorted(path.name for path in folder.glob("told.*")),
                          [f"told.{rank}" for rank in range(4)])
 
+    def test_stacks_and_top_of_each_component_s_id(self):
+        """The root agent is in the first component; the login host has none of its sockets."""
+        hosts = ["n0", "n1", "n2"]
+        for host in hosts:
+            self.assert_ok(self.on(host, "sh", "-c", "mkdir -p /run/user && mount -t tmpfs none /run/user && "
+                                                     "mkdir -m 700 /run/user/0"))
+        folder = self.folder()
+        script = folder / "job.sh"
+        words = self.worker("--order", "scheduler").replace(CONNECTS, "exec sleep 100")
+        script.write_text("#!/bin/bash\n" + "\n".join(
+            line if line.startswith("#") else f"#SBATCH {line}" for line in COMPONENTS) + f"\n{words}\n")
+        submitted = self.login("sbatch", "--parsable", "-o", folder / "out", script)
+        self.assert_ok(submitted)
+        number = submitted.out.strip()
+        for id in number, f"{number}+0", f"{number}+1", str(int(number) + 1):
+            with self.subTest(id=id):
+                cluster.wait_for(lambda: "4 ranks: 4 run" in self.login(TOPRUN, "top", id).out, "all run", 30)
+                asked = self.login(TOPRUN, "stacks", id)
+                self.assert_ok(asked)
+                self.assertEqual(asked.out, "ranks 0-3: sleep\n")
+        self.assert_ok(self.login(TOPRUN, "cancel", number))
+
     def test_a_failure_is_reported_as_in_any_job(self):
         code, text = self.job(self.worker("--order", "scheduler").replace(
             CONNECTS, "[ $RANK != 3 ] || exit 7; sleep 30"))

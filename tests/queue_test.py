@@ -270,14 +270,39 @@ class Logs(Queue):
         self.assertIn("toprun: the engine answers again\n", finished.err)
 
     def test_an_array(self):
-        array = self.submit("-a", "1-2", "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "
-                                                     "exit $SLURM_ARRAY_TASK_ID")
-        finished = self.start("ctl", TOPRUN, "logs", "-f", array).wait(40)
-        self.assertEqual(finished.code, 2, finished)  # the highest, as sbatch --wait
-        self.assertEqual(sorted(finished.out.splitlines()),
-                         [f"{array}_1: I am 1", f"{array}_2: I am 2"])
+        tasks = ["1", "2", "10"]
+        array = self.submit("-a", ",".join(tasks), "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "
+                                                                "exit $SLURM_ARRAY_TASK_ID")
+        followed = self.start("ctl", TOPRUN, "logs", "-f", array).wait(40)
+        self.assertEqual(followed.code, 10, followed)  # the highest, as sbatch --wait
+        lines = [f"{array}_{task}: I am {task}" for task in tasks]
+        self.assertEqual(sorted(followed.out.splitlines()), sorted(lines))
+        ends = [f"toprun: job {array}_{task}: failed, exit code {task}" for task in tasks]
+        self.assertEqual(followed.err.splitlines()[-3:], ends)
+        shown = self.toprun("logs", array)
+        self.assertEqual((shown.out.splitlines(), shown.err.splitlines()), (lines, ends))
+        status = self.toprun("status", array).out
+        self.assertEqual(re.findall(r"(?m)^job (\S+)", status), [f"{array}_{task}" for task in tasks])
         self.assertEqual(self.toprun("logs", f"{array}_2").out, "I am 2\n")
         self.assertIn("exit code 2", self.toprun("status", f"{array}_2").out)
+
+    def test_the_last_of_a_failed_job_is_what_broke(self):
+        """Its peers' last lines, which are many, stand before it; stdout has the job's output alone."""
+        folder = self.folder()
+        job = self.job_of_toprun(folder, "--nproc-per-node", "2", worker="trap 'seq 20 | sed s/^/peer\\ /; exit 1' TERM; "
+                                 "[ $RANK != 1 ] || exit 9")
+        cluster.wait_for(lambda: "FAILED" in self.toprun("status", job).out, "its end", 60)
+        broke = "rank 1 on n0 ended with exit code 9"
+        shown = self.toprun("logs", job)
+        self.assert_ok(shown)
+        self.assertEqual(shown.err, f"toprun: job {job}: failed: {broke}\n")
+        self.assertIn("n1: peer 20", shown.out)
+        self.assertIn(broke, "\n".join(shown.out.splitlines()[-10:]))
+        tail = self.login("sh", "-c", f"{TOPRUN} logs {job} 2>&1 | tail -n 1")
+        self.assertEqual(tail.out, shown.err)
+        os.rename(folder / job, folder / "999996")  # Slurm has forgotten it
+        self.assertRegex(self.toprun("logs", "999996", cwd=folder).err,
+                         rf"\Atoprun: job 999996.*: failed: {broke}, 20.* \(from its files; Slurm has forgotten it\)\n\Z")
 
     def job_of_toprun(self, folder, *options, worker):
         """A job laid out as `toprun submit` does; its id. Each rank waits for `folder`/go."""
@@ -430,7 +455,7 @@ class Words(Queue):
     def test_what_has_ended(self):
         folder = self.folder()
         job = self.failed_job(folder)
-        cause = "failed, exit code 1: rank 0 on n0 ended with exit code 1: ValueError: 7 does not match the world size"
+        cause = "failed: rank 0 on n0 ended with exit code 1: ValueError: 7 does not match the world size"
         told = self.toprun("jobs", "--recent")
         self.assert_ok(told)
         self.assertRegex(told.out, rf"(?m)^ *{job}  t  +20\d\d-\S+ \S+ +1  {cause}$")
@@ -443,7 +468,7 @@ class Words(Queue):
         (folder / "logs" / "999997" / "report.json").write_text(json.dumps(
             {"schema": "toprun.report/1", "exit_code": 0, "attempts": []}))
         told = self.toprun("jobs", "--recent", cwd=folder)
-        self.assertRegex(told.out, r"(?m)^ *999997  .* 0  ended with exit code 0$")
+        self.assertRegex(told.out, r"(?m)^ *999997  .* 0  ended$")
         followed = self.toprun("logs", "-f", "999999", cwd=folder)
         self.assertEqual(followed.code, 1, followed)
         self.assertIn(f"job 999999 (t): {cause}, 20", followed.err)

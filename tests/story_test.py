@@ -51,14 +51,14 @@ class Story(submitting.SubmitCase):
         self.assertTrue(row, table)
         return row.groups()
 
-    def assert_same_story(self, folder, id, name, code, how):
-        """What every verb says, now and when Slurm has forgotten it."""
+    def assert_same_story(self, folder, id, name, code, how, beside_code=None):
+        """What every verb says, now and when Slurm has forgotten it. The table has a column with the code."""
         self.forget(folder, id)
         for known in (id, FORGOTTEN):
             with self.subTest(id=known):
                 row = self.recent(folder, known)
                 self.assertEqual(row[:2], (name, str(code)))
-                self.assertRegex(row[2], rf"^{how}$")
+                self.assertRegex(row[2], rf"^{beside_code or how}$")
                 followed = self.toprun("logs", "-f", known, cwd=folder)
                 self.assertEqual(followed.code, code, followed)
                 self.assertRegex(followed.err, rf"(?m)^toprun: job {known}( \({name}\))?: {how}"
@@ -93,6 +93,22 @@ class Story(submitting.SubmitCase):
         self.assert_same_story(folder, id, "look", 143,
                                rf"cancelled by {getpass.getuser()} at {CLOCK}, it had hung {hang}")
 
+    def test_top_says_who_cancelled_as_status_does(self):
+        folder = self.folder()
+        id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "ended", "--no-python", "sleep", "100", cwd=folder)
+        self.wait_for_ranks(folder, id)
+        screen = self.start("ctl", "script", "-qfc", f"stty cols 100 rows 24; {TOPRUN} top {id}", "/dev/null",
+                            env={"TERM": "xterm"}, cwd=folder)
+        screen.prints("rank 1 .*runs")
+        self.told("cancel", id, cwd=folder)
+        shown = screen.wait(60).out
+        how = rf"cancelled by {getpass.getuser()} at {CLOCK}"
+        last = shown[shown.rindex("ended (") :]
+        self.assertRegex(last, how)
+        self.assertNotIn("interrupted", last)
+        self.wait_for_state(id, "CANCELLED")
+        self.assertRegex(self.told("status", id, cwd=folder).lower(), rf"(?m)^  state      (cancelled: )?{re.search(how, last)[0]}$")
+
     def test_cancelled_by_slurms_own_command(self):
         """Slurm knows that, but not who; when it has forgotten it, the run's signal is all that is known."""
         folder = self.folder()
@@ -112,7 +128,7 @@ class Story(submitting.SubmitCase):
                r"failed, exit code 143: rank 0 on n\d was killed by SIGTERM \(terminated\))")
         name, code, how = self.recent(folder, FORGOTTEN)
         self.assertEqual((name, code), ("other", "143"))
-        self.assertRegex(how, rf"\A{end}\Z")
+        self.assertRegex(how, rf"\A{end.replace(', exit code 143', '')}\Z")
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\): {end}, 20\d\d-")
         self.assertRegex(self.toprun("logs", "-f", FORGOTTEN, cwd=folder).err, end)
 
@@ -123,9 +139,9 @@ class Story(submitting.SubmitCase):
         self.wait_for_state(id, "FAILED")
         refused = self.toprun("cancel", id, cwd=folder)
         self.assertEqual(refused.code, 1, refused)
-        self.assertIn("has already ended: failed, exit code 3: rank 0", refused.err)
+        self.assertIn("has already ended: failed: rank 0", refused.err)
         self.assert_same_story(folder, id, "bad", 3,
-                               r"failed, exit code 3: rank 0 on n\d ended with exit code 3")
+                               r"failed: rank 0 on n\d ended with exit code 3")
 
     def test_cancelled_while_it_waited(self):
         folder = self.folder()
@@ -159,7 +175,7 @@ class Story(submitting.SubmitCase):
         told = self.told("status", id, cwd=folder)
         self.assertRegex(told, rf"(?m)^  ran before 20\d\d-\S+ {CLOCK} → {CLOCK}, exit code 75: requeued: "
                                "Slurm requeued the job$")
-        self.assert_same_story(folder, id, "again", 0, "ended with exit code 0")
+        self.assert_same_story(folder, id, "again", 0, "ended with exit code 0", beside_code="ended")
 
 
 class List(submitting.SubmitCase):
@@ -233,7 +249,7 @@ class OfMpi(submitting.SubmitCase):
         (folder / "go").touch()
         self.wait_for_job(id, lambda: json.loads(path.read_text())["exit_code"], "its end", 40)
         self.wait_for_state(id, "FAILED")
-        how = "failed, exit code 4(: rank [01] on n[01] ended with exit code 4)?"  # Open MPI 4.1.4 names it at times
+        how = "failed(, exit code 4|: rank [01] on n[01] ended with exit code 4)"  # Open MPI 4.1.4 names it at times
         os.rename(path.parent, folder / "logs" / FORGOTTEN)
         self.assertRegex(self.login(TOPRUN, "jobs", "--recent", cwd=folder).out,
                          rf"(?m)^ *{FORGOTTEN}  mpi  .* 4  {how}$")
@@ -246,12 +262,12 @@ class OfMpi(submitting.SubmitCase):
         id = self.submitted("-N", "2", "-J", "mpi", "--launcher", "mpirun", "--ranks-per-node", "1", "train.py",
                             cwd=folder)
         self.wait_for_state(id, "FAILED")
-        how = ("exit code 1: (rank [01] on n[01]|the job) ended with exit code 1: KeyError: 'RANK'; --launcher "
+        how = ("(rank [01] on n[01]|the job) ended with exit code 1: KeyError: 'RANK'; --launcher "
                "mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave it out, or use --via mpirun")
         log = (folder / "logs" / f"mpi.{id}.out").read_text()
         self.assertRegex(self.login(TOPRUN, "jobs", "--recent", cwd=folder).out,
-                         rf"(?m)^ *{id}  mpi  .* 1  failed, {how}$", log)
-        self.assertRegex(self.login(TOPRUN, "status", id, cwd=folder).out, rf"(?m)^  state +FAILED, {how}$")
+                         rf"(?m)^ *{id}  mpi  .* 1  failed: {how}$", log)
+        self.assertRegex(self.login(TOPRUN, "status", id, cwd=folder).out, rf"(?m)^  state +FAILED: {how}$")
 
 
 if __name__ == "__main__":

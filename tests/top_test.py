@@ -92,12 +92,23 @@ class Top(support.TestCase):
         self.assertIn("sort: CPU", screen.expect("Enter more"))
         screen.press("Enter")
         screen.expect("its local rank 2: runs")
+        screen.expect("  process    pid ")
         screen.press("l")
         screen.expect("no log of it is kept")
         screen.press("q")
         shown = screen.expect("code 0")
         self.assertIn("before", shown, "the terminal is as it was")
         self.assertNotIn("rank 2", shown)
+
+    def test_a_ranks_last_lines(self):
+        (self.here / "stays.py").write_text(STAYS.replace("while", "print('\\n'.join(f'step {i}' for i in range(9)), flush=True)\nwhile"))
+        self.job(ranks=1)
+        screen = self.top()
+        screen.expect("rank 0")
+        screen.press("/", "0", "Enter")
+        screen.expect("Enter more")
+        screen.press("Enter")
+        self.assertRegex(screen.expect("step 8"), r"last lines\n +step 4\n +step 5\n +step 6\n +step 7\n +step 8\n")
 
     def test_folding(self):
         self.job()

@@ -134,14 +134,12 @@ std::optional<int> code_in_report(const scheduler::Queue& queue, const Job& job)
 }
 
 // Says how each ended and gives the highest code.
-int tell_the_ends(const scheduler::Queue& queue, const std::map<std::string, Job>& jobs,
-                  const Setups& setups, const Look& look) {
+int tell_the_ends(const scheduler::Queue& queue, const JobsById& jobs, const Setups& setups,
+                  const Look& look) {
   int highest = 0;
   for (const auto& [id, job] : jobs) {
     const JobEnding ending = ending_of(queue, job, setups);
-    const std::string text = "toprun: " + printable(fmt::format("job {}: {}", id, ending.words));
-    const Colour colour = ending.exit_code == 0 ? Colour::good : Colour::bad;
-    say_block(coloured(text, colour, look) + '\n');
+    say_block(end_line(id, ending, look));
     highest = std::max(highest, ending.exit_code);
   }
   return highest;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/look.h"
 #include "scheduler/queue.h"
 
 namespace toprun::jobs {
@@ -24,5 +25,8 @@ JobEnding ending_of(const scheduler::Queue& queue, const scheduler::Job& job, co
 
 // "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as asked.
 std::vector<std::string> failed_dependencies(std::string_view text);
+
+// "toprun: job 17: failed: rank 0 on n0 …", in a colour, with a newline.
+std::string end_line(const std::string& id, const JobEnding& ending, const Look& look);
 
 }  // namespace toprun::jobs

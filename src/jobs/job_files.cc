@@ -243,6 +243,17 @@ bool has_several_nodes(const JobFiles& files) {
          });
 }
 
+std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host) {
+  const auto root = std::ranges::find_if(files, [&](const LogFile& file) {
+    return !file.label.empty() &&
+           (file.label == host || file.label == host.substr(0, host.find('.')));
+  });
+  if (root == files.end()) return files;
+  const auto engine = std::ranges::find(files, std::string(), &LogFile::label);
+  std::rotate(root, root + 1, engine);
+  return files;
+}
+
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice) {
   if (choice.rank) return of_rank(files, *choice.rank);
   if (!choice.node.empty()) return of_node(files, choice.node);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "jobs/job_report.h"
 #include "scheduler/queue.h"
 
@@ -12,6 +14,12 @@ namespace toprun::jobs {
 
 // Whether anything is at this path; false also where this user may not look.
 bool is_there(const std::filesystem::path& path);
+
+// The tasks of an array, or one job, by id in natural order.
+struct NaturalOrder {
+  bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
+};
+using JobsById = std::map<std::string, scheduler::Job, NaturalOrder>;
 
 // Where the files of one job lie: what `submit` laid down, or what any sbatch script left.
 //   LOGDIR/NAME.ID.out   the engine's own
@@ -63,6 +71,10 @@ std::vector<LogFile> node_files(const JobFiles& files);
 // Whether the job ran on several nodes, as far as its files tell: by its report, else by the hosts
 // that have printed.
 bool has_several_nodes(const JobFiles& files);
+
+// The file of the root agent's host goes behind those of the other hosts: it ends with what the run
+// said of its end. `host`: its own name of itself, which may have a domain.
+std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host);
 
 // The files that exist now, hosts in natural order, then the engine's. Error: there is none of the
 // choice, and what would have made it.

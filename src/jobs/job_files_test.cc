@@ -172,5 +172,21 @@ TEST(JobReport, TellsWhatARunIsAt) {
   }
 }
 
+TEST(JobFiles, TheRootsHostIsTheLastOfTheHosts) {
+  const auto order = [](std::string_view host) {
+    std::string text;
+    for (const LogFile& file :
+         with_root_last({{"a", "n0"}, {"b", "n1"}, {"c", "n2"}, {"d", ""}}, host)) {
+      text += file.path;
+    }
+    return text;
+  };
+  EXPECT_EQ(order("n0"), "bcad");
+  EXPECT_EQ(order("n1.cluster.site"), "acbd");
+  EXPECT_EQ(order("n2"), "abcd");
+  EXPECT_EQ(order("n"), "abcd");
+  EXPECT_EQ(order(""), "abcd");
+}
+
 }  // namespace
 }  // namespace toprun::jobs

@@ -47,7 +47,7 @@ void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool sever
   order_.push_back(file.path);
 }
 
-void JobOutput::look_for_files(const std::map<std::string, Job>& jobs, FolderWatch& watch) {
+void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
   trouble_.reset();
   for (const auto& [id, job] : jobs) {
     if (job.state == scheduler::JobState::pending && job.restarts == 0) continue;
@@ -66,7 +66,7 @@ void JobOutput::look_for_files(const std::map<std::string, Job>& jobs, FolderWat
   }
 }
 
-Result<bool> JobOutput::show(const std::map<std::string, Job>& jobs, FolderWatch& watch) {
+Result<bool> JobOutput::show(const JobsById& jobs, FolderWatch& watch) {
   look_for_files(jobs, watch);
   bool news = false;
   std::string text;

@@ -20,7 +20,7 @@ class JobOutput {
       : queue_(queue), choice_(std::move(choice)) {}
 
   // Shows new text. False: there was none. Error: stdout is closed, or no file matches the choice.
-  Result<bool> show(const std::map<std::string, scheduler::Job>& jobs, FolderWatch& watch);
+  Result<bool> show(const JobsById& jobs, FolderWatch& watch);
   // After the job's end: shows unfinished lines, and lines that were held back for a host's file.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
@@ -32,7 +32,7 @@ class JobOutput {
  private:
   enum class Lines { bytes, whole, each_once };
 
-  void look_for_files(const std::map<std::string, scheduler::Job>& jobs, FolderWatch& watch);
+  void look_for_files(const JobsById& jobs, FolderWatch& watch);
   void add(const scheduler::Job& job, const LogFile& file, Lines lines, bool several_jobs);
   std::string prefix_of(const scheduler::Job& job, const LogFile& file, bool several_jobs) const;
   Result<void> show_remainders(SteadyTime until);

@@ -157,6 +157,7 @@ JobReport::Attempt attempt_of(const json& attempt) {
   out.runs = member(member(attempt, "phases_ms"), "spawn").is_number();
   out.cause = cause_of(member(attempt, "cause"));
   out.kind = kind_of(member(attempt, "cause"));
+  out.exit_code = number_at(member(attempt, "cause"), "exit_code");
   out.times = times_of(attempt);
   if (const auto awaited = view::awaited_in(member(attempt, "awaited"))) {
     out.awaited = view::awaited_text(*awaited);

@@ -41,6 +41,7 @@ struct JobReport {
     std::vector<Node> nodes;
     Outside cause;                        // in words; empty: none
     std::optional<view::CauseKind> kind;  // of the cause; unset: none, or of a newer version
+    std::optional<int> exit_code;         // of the rank that is the cause
     std::string times;  // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
     Outside awaited;    // which ranks have not come where others have; empty: none
     std::vector<Outside> slowest = {};  // who took longest, in words, phase by phase

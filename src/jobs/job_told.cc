@@ -74,36 +74,44 @@ bool was_cancelled_without_end(const KnownJob& known) {
 }
 
 std::string cancel_words(const KnownJob& known, WallTime beside) {
-  const JobStory::Act& act = *known.story.cancelled;
-  return fmt::format("cancelled by {} at {}", act.by, moment_text(act.at, beside));
+  return cancel_words(*known.story.cancelled, beside);
 }
 
-std::string code_words(int code) {
+std::string code_words(int code, ExitCode shown) {
+  if (shown == ExitCode::left_out) return code == 0 ? "ended" : "failed";
   return code == 0 ? "ended with exit code 0" : fmt::format("failed, exit code {}", code);
 }
 
 // It may have been cancelled; only its engine knew.
-std::string interruption_words(int code) {
+std::string interruption_words(int code, ExitCode shown) {
   const std::string by =
       code > code_of_a_signal ? " by " + signal_name(code - code_of_a_signal) : std::string();
+  if (shown == ExitCode::left_out) return "interrupted" + by;
   return fmt::format("interrupted{}, exit code {}", by, code);
 }
 
 // How a job ended that its engine has forgotten; empty: its files do not tell.
-std::string words_of_report(const KnownJob& known) {
+std::string words_of_report(const KnownJob& known, ExitCode shown = ExitCode::shown) {
   if (!known.report || !known.report->exit_code) return {};
   const std::optional<CauseKind> kind = kind_of_end(known);
   if (kind == CauseKind::requeued) return {};
   if (kind == CauseKind::time_limit) return std::string(over_its_limit);
   if (kind == CauseKind::preempted) return std::string(made_room);
-  if (kind == CauseKind::interrupted) return interruption_words(*known.report->exit_code);
-  return code_words(*known.report->exit_code);
+  if (kind == CauseKind::interrupted) return interruption_words(*known.report->exit_code, shown);
+  return code_words(*known.report->exit_code, shown);
 }
 
-std::string end_words(const KnownJob& known, WallTime beside) {
+std::string words_of_engine(const KnownJob& known, ExitCode shown) {
+  if (shown == ExitCode::shown) return known.engine_words;
+  // An engine's words for this end are its exit code.
+  return known.job->state == JobState::completed ? code_words(0, shown)
+                                                 : known.engine_words_beside_code;
+}
+
+std::string end_words(const KnownJob& known, WallTime beside, ExitCode shown) {
   if (was_cancelled_by_us(known)) return cancel_words(known, beside);
-  if (known.job && has_ended(known.job->state)) return known.engine_words;
-  return words_of_report(known);
+  if (known.job && has_ended(known.job->state)) return words_of_engine(known, shown);
+  return words_of_report(known, shown);
 }
 
 // Why it ended, behind the words for how; empty: they say all.
@@ -128,8 +136,25 @@ JobState state_of_forgotten(const KnownJob& known) {
   return *known.report->exit_code == 0 ? JobState::completed : JobState::failed;
 }
 
-std::string words_of_ended(const KnownJob& known, WallTime beside) {
-  const std::string how = end_words(known, beside);
+std::optional<int> code_told(const KnownJob& known) {
+  if (known.job && known.job->end == scheduler::JobEnd::dependency) return exit_code_of(*known.job);
+  if (was_cancelled_without_end(known)) return scheduler::exit_cancelled;
+  if (known.report && known.report->exit_code && !is_of_earlier_run(known)) {
+    return known.report->exit_code;
+  }
+  return known.job ? exit_code_of(*known.job) : std::nullopt;
+}
+
+// Whether the words for why it ended have the job's own exit code.
+bool cause_says_code(const KnownJob& known) {
+  const JobReport::Attempt* const last = last_attempt(known);
+  return last != nullptr && !is_of_earlier_run(known) && hang_at_end(known) == nullptr &&
+         last->kind == CauseKind::exit && last->exit_code && last->exit_code == code_told(known);
+}
+
+std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode wanted) {
+  const ExitCode shown = cause_says_code(known) ? ExitCode::left_out : wanted;
+  const std::string how = end_words(known, beside, shown);
   if (!how.empty()) return how + why_words(known, beside);
   std::string text = "it is not known how it ended";
   if (!known.report) return text;
@@ -167,8 +192,9 @@ std::string words_of_running(const KnownJob& known, WallTime now) {
   if (last == nullptr || is_of_earlier_run(known)) return known.engine_words;
   if (known.report->exit_code) {
     const int code = *known.report->exit_code;
-    return last->kind == CauseKind::interrupted ? "its run was " + interruption_words(code)
-                                                : "its run has " + code_words(code);
+    return last->kind == CauseKind::interrupted
+               ? "its run was " + interruption_words(code, ExitCode::shown)
+               : "its run has " + code_words(code, ExitCode::shown);
   }
   if (last->hang && !last->hang->over && !last->ended) {
     return hang_words(*last->hang, "hangs", now);
@@ -198,16 +224,11 @@ std::string name_of(const KnownJob& known) {
   return known.story.name.empty() ? known.name.shown() : known.story.name.shown();
 }
 
-std::optional<int> code_told(const KnownJob& known) {
-  if (known.job && known.job->end == scheduler::JobEnd::dependency) return exit_code_of(*known.job);
-  if (was_cancelled_without_end(known)) return scheduler::exit_cancelled;
-  if (known.report && known.report->exit_code && !is_of_earlier_run(known)) {
-    return known.report->exit_code;
-  }
-  return known.job ? exit_code_of(*known.job) : std::nullopt;
-}
-
 }  // namespace
+
+std::string cancel_words(const JobStory::Act& act, WallTime beside) {
+  return fmt::format("cancelled by {} at {}", act.by, moment_text(act.at, beside));
+}
 
 std::string moment_text(WallTime time, WallTime beside) {
   const std::string text = time_text(time);
@@ -235,7 +256,9 @@ JobTold told(const KnownJob& known, WallTime now) {
   if (known.job && known.job->ended) out.ended = known.job->ended;
   out.exit_code = code_told(known);
   out.is_over = known.job || was_cancelled_by_us(known) || !words_of_report(known).empty();
-  out.words = words_of_ended(known, out.ended.value_or(now));
+  const WallTime beside = out.ended.value_or(now);
+  out.words = words_of_ended(known, beside, ExitCode::shown);
+  out.words_beside_code = words_of_ended(known, beside, ExitCode::left_out);
   return out;
 }
 

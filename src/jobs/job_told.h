@@ -12,9 +12,13 @@ namespace toprun::jobs {
 // What every verb says of a job, in the same words, before and after its engine forgets it.
 struct JobTold {
   scheduler::JobState state = scheduler::JobState::unknown;
-  bool is_over = false;          // also where the state that it ended in is unknown
-  std::string name;              // empty: unknown
-  std::string words;             // "failed, exit code 3: rank 0 on n0 …"; printable
+  bool is_over = false;  // also where the state that it ended in is unknown
+  std::string name;      // empty: unknown
+  // "failed: rank 0 on n0 ended with exit code 3: …"; printable. It says an exit code once.
+  std::string words;
+  // The same for a table that has a column of exit codes: without the job's own. Of one that has
+  // not ended, empty.
+  std::string words_beside_code;
   std::optional<int> exit_code;  // unset: it has not ended, or it is not known how
   std::optional<WallTime> started;
   std::optional<WallTime> ended;
@@ -31,6 +35,9 @@ std::string forgotten_text(const KnownJob& known, const scheduler::Queue* queue)
 
 // "2026-11-28 05:29:55 → 05:30:16"; empty: neither is known.
 std::string span_text(const std::optional<WallTime>& started, const std::optional<WallTime>& ended);
+
+// "cancelled by alice at 06:04:10".
+std::string cancel_words(const JobStory::Act& act, WallTime beside);
 
 // "06:04:10", with the date unless that is the day of `beside`.
 std::string moment_text(WallTime time, WallTime beside);

@@ -28,7 +28,7 @@ Job job_of(JobState state, int restarts = 0) {
 }
 
 JobReport report_of(std::optional<int> code, std::optional<CauseKind> kind = {},
-                    std::string cause = {}) {
+                    std::string cause = {}, std::optional<int> rank_code = {}) {
   JobReport report;
   report.started = at("06:00:01");
   report.updated = at("06:04:11");
@@ -37,6 +37,7 @@ JobReport report_of(std::optional<int> code, std::optional<CauseKind> kind = {},
   attempt.runs = true;
   attempt.kind = kind;
   attempt.cause = std::move(cause);
+  attempt.exit_code = rank_code;
   report.attempts.push_back(std::move(attempt));
   return report;
 }
@@ -47,11 +48,13 @@ JobReport hung(JobReport report) {
   return report;
 }
 
-KnownJob known(std::optional<Job> job, std::string words, std::optional<JobReport> report) {
+KnownJob known(std::optional<Job> job, std::string words, std::optional<JobReport> report,
+               std::string words_beside_code = {}) {
   KnownJob out;
   out.id = "17";
   out.job = std::move(job);
   out.engine_words = std::move(words);
+  out.engine_words_beside_code = std::move(words_beside_code);
   out.report = std::move(report);
   return out;
 }
@@ -116,6 +119,40 @@ TEST_F(TheJobTold, AnEndReadsTheSameBeforeAndAfterItsEngineForgets) {
     EXPECT_EQ(told_now(forgotten).words, one.words);
     EXPECT_EQ(told_now(forgotten).state, one.state) << one.words;
     EXPECT_EQ(told_now(forgotten).exit_code, told_now(remembered).exit_code) << one.words;
+  }
+}
+
+TEST_F(TheJobTold, TheExitCodeIsSaidOnce) {
+  constexpr const char* cause = "rank 0 on n0 ended with exit code 3";
+  const JobReport by_exit = report_of(3, CauseKind::exit, cause, 3);
+  const JobReport by_another = report_of(9, CauseKind::exit, cause, 3);
+  const JobReport by_signal = report_of(137, CauseKind::signal, "rank 0 on n0 was killed");
+  struct Case {
+    KnownJob job;
+    const char* words;
+    const char* words_beside_code;
+  };
+  const auto failed = [](const char* words, const JobReport& report) {
+    return known(job_of(JobState::failed), words, report, "failed");
+  };
+  for (const Case& one : std::vector<Case>{
+           {failed("failed, exit code 3", by_exit), "failed: rank 0 on n0 ended with exit code 3",
+            "failed: rank 0 on n0 ended with exit code 3"},
+           {known(std::nullopt, "", by_exit), "failed: rank 0 on n0 ended with exit code 3",
+            "failed: rank 0 on n0 ended with exit code 3"},
+           {known(std::nullopt, "", by_another),
+            "failed, exit code 9: rank 0 on n0 ended with exit code 3",
+            "failed: rank 0 on n0 ended with exit code 3"},
+           {failed("failed, exit code 137", by_signal),
+            "failed, exit code 137: rank 0 on n0 was killed", "failed: rank 0 on n0 was killed"},
+           {known(std::nullopt, "", report_of(0)), "ended with exit code 0", "ended"},
+           {known(job_of(JobState::completed), "ended with exit code 0", report_of(0)),
+            "ended with exit code 0", "ended"},
+           {known(std::nullopt, "", report_of(143, CauseKind::interrupted, interrupted)),
+            "interrupted by SIGTERM, exit code 143", "interrupted by SIGTERM"},
+       }) {
+    EXPECT_EQ(told_now(one.job).words, one.words);
+    EXPECT_EQ(told_now(one.job).words_beside_code, one.words_beside_code);
   }
 }
 

@@ -38,7 +38,7 @@ class JobWatch {
   void hurry(SteadyTime now);
 
   // By id. A job that the engine forgot keeps its last known state.
-  const std::map<std::string, scheduler::Job>& jobs() const { return jobs_; }
+  const JobsById& jobs() const { return jobs_; }
   // Why a pending job waits, from the last answer; nullptr: it does not wait, or that is unknown.
   const Waiting* waiting(const std::string& id) const;
   // Whether all jobs ended, or the engine forgot them first.
@@ -59,7 +59,7 @@ class JobWatch {
   std::shared_ptr<const scheduler::Queue> queue_;
   const scheduler::JobId id_;
   const std::chrono::milliseconds longest_;
-  std::map<std::string, scheduler::Job> jobs_;
+  JobsById jobs_;
   std::map<std::string, Waiting> waiting_;
   std::shared_ptr<Answer> answered_;
   std::chrono::milliseconds pause_{first_question};

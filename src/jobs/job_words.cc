@@ -161,10 +161,12 @@ std::string state_text(const Queue& queue, const Job& job) {
   return word + words.substr(word.size());
 }
 
-std::string end_text(const Queue& queue, const Job& job) {
+std::string end_text(const Queue& queue, const Job& job, ExitCode shown) {
   std::string words = queue.state_words(job.state_word);
   if (words.empty()) words = printable(job.state_word);
-  if (job.exit_code.value_or(0) != 0) words += fmt::format(", exit code {}", *job.exit_code);
+  if (shown == ExitCode::shown && job.exit_code.value_or(0) != 0) {
+    words += fmt::format(", exit code {}", *job.exit_code);
+  }
   if (job.signal) words += fmt::format(", signal {}", signal_name(*job.signal));
   return job.cause.empty() ? words : fmt::format("{}: {}", words, printable(job.cause));
 }

@@ -25,8 +25,10 @@ std::string id_word(const scheduler::Job& job);
 std::string id_word(const std::string& id);
 // "Failed, exit code 7", "PENDING", "Suspended: its pods are …".
 std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job);
-// "failed with exit code 3", "cancelled by …", for a job that has ended.
-std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
+enum class ExitCode { shown, left_out };
+// "failed, exit code 3", "cancelled by …", for a job that has ended.
+std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job,
+                     ExitCode shown = ExitCode::shown);
 
 // "42 % done, 1:03:00 left, loss 0.31; told at 2026-11-22 03:26:11".
 std::string progress_text(const scheduler::Progress& progress);

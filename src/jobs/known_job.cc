@@ -42,6 +42,9 @@ KnownJob without_files(const scheduler::Queue& queue, const Job& job) {
   known.job = job;
   known.engine_words =
       has_ended(job.state) ? end_text(queue, job) : queue.state_words(job.state_word);
+  if (has_ended(job.state)) {
+    known.engine_words_beside_code = end_text(queue, job, ExitCode::left_out);
+  }
   if (known.engine_words.empty()) known.engine_words = lower(printable(job.state_word));
   return known;
 }

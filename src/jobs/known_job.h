@@ -17,6 +17,7 @@ struct KnownJob {
   std::string id;
   std::optional<scheduler::Job> job;  // unset: only its files are known
   std::string engine_words;  // its state in words, or how it ended; empty: only its files are known
+  std::string engine_words_beside_code;  // … without its exit code
   std::optional<JobFiles> files;
   Outside name;  // by its files
   JobStory story;

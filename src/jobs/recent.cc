@@ -23,7 +23,8 @@ using scheduler::Job;
 
 EndedJob ended_job(const KnownJob& known) {
   JobTold what = told(known);
-  return {known.id, std::move(what.name), what.ended, what.exit_code, std::move(what.words)};
+  return {known.id,       std::move(what.name),  what.ended,
+          what.exit_code, std::move(what.words), std::move(what.words_beside_code)};
 }
 
 EndedJob known_to_engine(const scheduler::Queue& queue, const Job& job,
@@ -34,6 +35,7 @@ EndedJob known_to_engine(const scheduler::Queue& queue, const Job& job,
   EndedJob out = ended_job(known);
   if (job.end == scheduler::JobEnd::dependency && !known.story.cancelled) {
     out.how = ending_of(queue, job, {}).words;
+    out.how_beside_code = out.how;
   }
   return out;
 }
@@ -79,7 +81,8 @@ std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look) {
   for (const EndedJob& job : jobs) {
     rows.push_back({printable(job.id), job.name.empty() ? "-" : printable(job.name),
                     job.ended ? time_text(*job.ended) : "-",
-                    job.exit_code ? fmt::to_string(*job.exit_code) : "-", printable(job.how)});
+                    job.exit_code ? fmt::to_string(*job.exit_code) : "-",
+                    printable(job.how_beside_code)});
   }
   const std::string table = view::columns_text(rows, {0, 3});
   const auto lines = split(table, '\n');

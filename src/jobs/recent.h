@@ -16,7 +16,8 @@ struct EndedJob {
   std::string name;  // empty: unknown
   std::optional<WallTime> ended;
   std::optional<int> exit_code;
-  std::string how;  // the cause, else the engine's word; may be empty
+  std::string how;              // the cause, else the engine's word; may be empty
+  std::string how_beside_code;  // the same without the job's exit code
 };
 
 // The user's jobs that have ended, the latest first, `most` of them: those that the engine

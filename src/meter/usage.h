@@ -20,6 +20,7 @@ struct Gpu {
 };
 
 inline constexpr std::size_t longest_last_line = 200;  // bytes
+inline constexpr std::size_t most_last_lines = 5;
 
 // A rank, with the processes below it.
 struct Rank {
@@ -30,6 +31,9 @@ struct Rank {
   // What its output shows last, without secrets; longest_last_line at most. Empty: none, or not
   // told.
   Outside last_line = {};
+  int pid = 0;  // on its host; 0: it has ended, or it is not known
+  // Its last lines, as last_line each; most_last_lines at most. Empty: none, or not told.
+  std::vector<Outside> last_lines = {};
 
   bool operator==(const Rank&) const = default;
 };

@@ -21,6 +21,10 @@ std::optional<meter::Node> RanksMeter::look(const std::vector<RunningRank>& rank
   for (std::size_t i = 0; i < std::min(node.ranks.size(), said.size()); ++i) {
     node.ranks[i].silence = said[i].silence;
     node.ranks[i].last_line = said[i].last_line;
+    node.ranks[i].last_lines.assign(said[i].last_lines.begin(), said[i].last_lines.end());
+  }
+  for (std::size_t i = 0; i < std::min(node.ranks.size(), pids.size()); ++i) {
+    node.ranks[i].pid = pids[i];
   }
   const std::vector<meter::NamedGpu> gpus = gpus_.read(gpu_patience);
   for (std::size_t i = 0; i < std::min(node.ranks.size(), ranks.size()); ++i) {

@@ -14,6 +14,7 @@ namespace toprun::node {
 struct Said {
   std::optional<std::chrono::milliseconds> silence;  // since its last output; unset: none yet
   std::string last_line;                             // as in meter::Rank
+  std::vector<std::string> last_lines = {};          // as in meter::Rank
 
   bool operator==(const Said&) const = default;
 };
@@ -21,6 +22,8 @@ struct Said {
 // Of a job with more ranks, a node tells its newest line alone: the picture of all would be
 // megabytes a second.
 inline constexpr int most_ranks_with_lines = 4'096;
+// … and up to so many ranks several lines each.
+inline constexpr int most_ranks_with_several_lines = 256;
 
 // By local rank. `world_size`: the job's ranks.
 std::vector<Said> said_by(const std::vector<agent::Workers::LastOutput>& outputs, int world_size,

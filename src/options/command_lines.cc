@@ -137,7 +137,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
        {{"ID", Count::at_most_one, "ID",
          "As `toprun jobs` shows it: 17, or 12_3 for an array's task; without it the job that you "
          "submitted last from this folder"}},
-       {"Lines of several hosts begin with the host's name."}},
+       {"Lines of several hosts begin with the host's name. Of a job that has failed the last "
+        "line, on stderr, says what broke."}},
       {Command::stacks,
        "stacks",
        "Shows what every rank of a running job does, with its Python stack; ranks in the "

@@ -135,21 +135,6 @@ bool tells_of_a_script_s_text(std::string_view line) {
                              [&](std::string_view error) { return line.starts_with(error); });
 }
 
-// Whether Python says by this line that it cannot find or open what it is to run
-// ("/usr/bin/python3: No module named x"; runpy.py, Modules/main.c).
-bool tells_of_a_missing_program(std::string_view line) {
-  constexpr std::array<std::string_view, 4> errors = {
-      "No module named ", "Error while finding module specification for '", "can't open file '",
-      "can't find '__main__' module in '"};
-  const std::size_t colon = line.find(": ");
-  if (colon == std::string_view::npos) return false;
-  const std::string_view path = line.substr(0, colon);
-  const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-  if (!name.starts_with("python") || name.contains(' ')) return false;
-  return std::ranges::any_of(
-      errors, [&](std::string_view error) { return line.substr(colon + 2).starts_with(error); });
-}
-
 // The last line, if Python says by it that it does not run the script at all: then there is no
 // traceback.
 std::string refusal_of_python(std::string_view text) {
@@ -171,6 +156,19 @@ std::size_t append_bounded(std::string& text, std::string_view bytes) {
 }
 
 }  // namespace
+
+bool tells_of_a_missing_program(std::string_view line) {
+  constexpr std::array<std::string_view, 4> errors = {
+      "No module named ", "Error while finding module specification for '", "can't open file '",
+      "can't find '__main__' module in '"};
+  const std::size_t colon = line.find(": ");
+  if (colon == std::string_view::npos) return false;
+  const std::string_view path = line.substr(0, colon);
+  const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  if (!name.starts_with("python") || name.contains(' ')) return false;
+  return std::ranges::any_of(
+      errors, [&](std::string_view error) { return line.substr(colon + 2).starts_with(error); });
+}
 
 void Tail::add(Source source, std::string_view bytes) {
   append_bounded(of_source_[index(source)], bytes);
@@ -250,6 +248,15 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count,
   }
   std::ranges::reverse(out);
   return out;
+}
+
+std::vector<std::string> last_public_lines(std::string_view text, std::size_t count,
+                                           std::size_t limit_bytes) {
+  std::vector<std::string> lines = last_lines(text, count, bytes_looked_at_for_secrets);
+  for (std::string& line : lines) {
+    line = shown_line(line_without_secrets(line), limit_bytes - cut_bytes);
+  }
+  return lines;
 }
 
 std::string last_state(std::string_view text, std::size_t limit_bytes) {

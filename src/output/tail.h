@@ -52,6 +52,10 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count,
 // shown.
 std::string last_state(std::string_view text, std::size_t limit_bytes);
 
+// The last `count` lines that are not blank, the newest last, each in the same form.
+std::vector<std::string> last_public_lines(std::string_view text, std::size_t count,
+                                           std::size_t limit_bytes);
+
 // The exception at the end of the last Python traceback in `text`: "ValueError: boom" and further
 // lines of its message, without the prefix that PyTorch puts before each line of a rank's traceback
 // ("[rank3]: "). Empty if there is no traceback or it is cut off. A traceback that Python itself
@@ -61,5 +65,9 @@ std::string last_exception(std::string_view text);
 // the last line, if Python says by it that it cannot compile, find or open what it is to run; other
 // last lines, such as those of sys.exit("text"), may be mere warnings.
 std::string last_exception(const Tail& tail);
+
+// Whether Python says by this line that it cannot find or open what it is to run
+// ("/usr/bin/python3: No module named x"; runpy.py, Modules/main.c).
+bool tells_of_a_missing_program(std::string_view line);
 
 }  // namespace toprun::output

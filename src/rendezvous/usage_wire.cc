@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,7 @@ constexpr std::int64_t unknown_number = -1;
 constexpr double per_cpu = 1'000;
 constexpr std::int64_t most_milli_cpus = 1'000'000'000;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
+constexpr std::int64_t most_pid = std::numeric_limits<int>::max();
 constexpr std::int64_t most_silence_ms = std::int64_t{1} << 50;
 
 std::int64_t whole(const std::optional<double>& value, double factor, std::int64_t most) {
@@ -40,7 +42,8 @@ json row_of(const meter::Rank& rank) {
                        : unknown_number,
           has_gpu && rank.gpu->percent ? *rank.gpu->percent : unknown_number,
           has_gpu ? whole(rank.gpu->memory_bytes) : unknown_number,
-          has_gpu ? whole(rank.gpu->memory_total_bytes) : unknown_number};
+          has_gpu ? whole(rank.gpu->memory_total_bytes) : unknown_number,
+          rank.pid};
 }
 
 // The numbers of a row, one after the other.
@@ -65,7 +68,7 @@ class Row {
 };
 
 meter::Rank rank_in(const json& object) {
-  Row row(object, 6);
+  Row row(object, 7);
   meter::Rank rank;
   rank.cpus = row.scaled(most_milli_cpus, per_cpu);
   if (const auto bytes = row.next(most_bytes))
@@ -74,6 +77,7 @@ meter::Rank rank_in(const json& object) {
   const auto percent = row.next(100);
   const auto memory = row.next(most_bytes);
   const std::uint64_t total = row.bytes();
+  rank.pid = static_cast<int>(row.next(most_pid).value_or(0));
   if (!memory) return rank;
   meter::Gpu& gpu = rank.gpu.emplace();
   if (percent) gpu.percent = static_cast<int>(*percent);
@@ -93,6 +97,22 @@ void read_lines(const json& lines, std::vector<meter::Rank>& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].last_line = line_in(lines.at(i));
 }
 
+void read_several_lines(const json& of_ranks, std::vector<meter::Rank>& ranks) {
+  if (of_ranks.size() != ranks.size()) throw OutOfRange{"lines"};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (const json& line : of_ranks.at(i).get_ref<const json::array_t&>()) {
+      if (ranks[i].last_lines.size() == meter::most_last_lines) throw OutOfRange{"lines"};
+      ranks[i].last_lines.push_back(line_in(line));
+    }
+  }
+}
+
+json lines_json(const std::vector<Outside>& lines) {
+  json all = json::array();
+  for (const Outside& line : lines) all.push_back(line.raw());
+  return all;
+}
+
 }  // namespace
 
 void write_usage(json& object, const meter::Node& node) {
@@ -109,6 +129,10 @@ void write_usage(json& object, const meter::Node& node) {
   if (!std::ranges::any_of(node.ranks, is_told)) return;
   json& lines = object["lines"] = json::array();
   for (const meter::Rank& rank : node.ranks) lines.push_back(rank.last_line.raw());
+  const auto has_several = [](const meter::Rank& rank) { return !rank.last_lines.empty(); };
+  if (!std::ranges::any_of(node.ranks, has_several)) return;
+  json& several = object["last_lines"] = json::array();
+  for (const meter::Rank& rank : node.ranks) several.push_back(lines_json(rank.last_lines));
 }
 
 meter::Node usage_in(const json& object) {
@@ -125,6 +149,7 @@ meter::Node usage_in(const json& object) {
     node.ranks.push_back(rank_in(rank));
   }
   if (object.contains("lines")) read_lines(object["lines"], node.ranks);
+  if (object.contains("last_lines")) read_several_lines(object["last_lines"], node.ranks);
   return node;
 }
 

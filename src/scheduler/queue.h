@@ -77,7 +77,8 @@ struct Job {
   std::optional<std::chrono::seconds> limit;  // unset: none, or not told
   bool limit_of_partition = false;            // the partition's, which it gets when it starts
   std::int64_t nodes = 0;
-  std::string node_list;  // "n[0-3]"
+  std::string node_list;   // "n[0-3]"
+  std::string het_leader;  // of a component of a heterogeneous job: the number of the first one
   std::string batch_host;
   std::optional<WallTime> submitted;
   std::optional<WallTime> started;  // pending: when the engine expects to start it
@@ -196,8 +197,8 @@ class Queue {
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
   // Jobs that wait or run, of all users unless one is given.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
-  // What is known of this one, also after its end; of an array a record per task. Empty: the engine
-  // does not know it, or not any more.
+  // What is known of this one, also after its end; of an array a record per task, in the natural
+  // order of their ids. Empty: the engine does not know it, or not any more.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
   // The user's jobs that have ended, as far back as the engine remembers, a week at most.
   virtual Result<JobList> ended(std::uint32_t uid) const = 0;

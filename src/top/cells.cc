@@ -86,7 +86,7 @@ constexpr std::array columns = {
     Column{"IN MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.received); }},
     Column{"OUT MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.sent); }},
 };
-constexpr std::size_t state_width = 19;  // with two blanks before it
+constexpr std::size_t least_state = 19;  // of the column's width, with two blanks before it
 // The column of the last lines, with two blanks before it. Where it is narrow, it is worth more
 // than the network.
 constexpr std::string_view line_head = "LAST LINE";
@@ -357,7 +357,28 @@ std::string states_text(const Counts& counts) {
   return text;
 }
 
+namespace {
+
+// The widest of what the rows of nodes and racks say of their ranks' states.
+std::size_t widest_states(const Picture& picture) {
+  const Tree tree = tree_of(picture);
+  std::size_t widest = 0;
+  const auto counted_in = [&](std::span<const std::size_t> nodes) {
+    Counts counts;
+    for (const std::size_t node : nodes) count(counts, picture, ranks_of(picture, node));
+    widest = std::max(widest, states_text(counts).size());
+  };
+  for (const Rack& rack : tree.racks) counted_in(rack.nodes);
+  for (std::size_t node = 0; node < picture.nodes.size(); ++node) counted_in({&node, 1});
+  return widest;
+}
+
+}  // namespace
+
+// A state is never cut while a name has room: other columns are left out for it, as the last lines.
 Columns::Columns(const Picture& picture, std::size_t width) {
+  const std::size_t most_state = width - std::min(width, least_name);
+  state_width_ = std::max(least_state, std::min(widest_states(picture) + 2, most_state));
   const bool has_gpus = std::ranges::any_of(picture.ranks, [](const Picture::Rank& rank) {
     return rank.gpu_percent || rank.gpu_memory_mib;
   });
@@ -367,7 +388,7 @@ Columns::Columns(const Picture& picture, std::size_t width) {
     if (has_gpus || !columns[i].is_of_gpus) shown_.push_back(i);
   }
   const auto rest = [&] {
-    std::size_t used = state_width;
+    std::size_t used = state_width_;
     for (const std::size_t i : shown_) used += columns[i].width;
     return used < width ? width - used : 0;
   };
@@ -393,7 +414,7 @@ Columns::Columns(const Picture& picture, std::size_t width) {
 }
 
 std::string Columns::heads() const {
-  std::string line = padded("  RANKS", name_width_) + padded("  STATE", state_width);
+  std::string line = padded("  RANKS", name_width_) + padded("  STATE", state_width_);
   for (const std::size_t i : shown_) {
     line += to_the_right(std::string(columns[i].head), columns[i].width);
   }
@@ -408,7 +429,7 @@ std::string Columns::line(const Picture& picture, const Tree& tree, const Row& r
   const std::string before = std::string(2 * row.depth, ' ') + std::string(mark);
   const std::size_t room = name_width_ > before.size() ? name_width_ - before.size() : 0;
   const std::string name = before + name_in(facts, room);
-  const std::string state = padded("  " + facts.state, state_width);
+  const std::string state = padded("  " + facts.state, state_width_);
   std::string line = padded(name, name_width_);
   line += facts.is_plain ? state : coloured(state, facts.colour, look);
   for (const std::size_t i : shown_) {

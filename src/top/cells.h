@@ -27,6 +27,7 @@ class Columns {
 
  private:
   std::size_t name_width_ = 0;
+  std::size_t state_width_ = 0;
   std::size_t line_width_ = 0;      // of the last lines; 0: they are not shown
   std::vector<std::size_t> shown_;  // numbers of the columns
 };

@@ -160,6 +160,7 @@ std::string progress(const Picture& picture, std::size_t width) {
 }
 
 std::string last_failure(const Picture& picture) {
+  if (!picture.cancelled.empty()) return picture.cancelled.shown();
   for (auto attempt = picture.attempts.rbegin(); attempt != picture.attempts.rend(); ++attempt) {
     if (attempt->what.empty()) continue;
     const std::string what = fmt::format("attempt {}: {}", attempt->attempt, attempt->what);
@@ -227,9 +228,9 @@ Lines rank_lines(const Picture& picture, const State& state, std::size_t width) 
   Lines lines = {words.title};
   if (!words.figures.empty()) lines.push_back("  uses       " + words.figures);
   if (!words.silence.empty()) lines.push_back("  printed    last " + words.silence + " ago");
-  if (const Outside& line = picture.ranks[rank].line; !line.empty()) {
-    lines.push_back("  last line  " + line.shown());
-  }
+  const Picture::Rank& known = picture.ranks[rank];
+  if (known.pid > 0) lines.push_back(fmt::format("  process    pid {}", known.pid));
+  if (!known.line.empty()) lines.push_back("  last line  " + known.line.shown());
   const Log log = log_of(picture, state);
   if (!log.path.empty()) lines.push_back(fmt::format("  log        on {}: {}", log.node, log.path));
   for (const Picture::Attempt& attempt : picture.attempts) {
@@ -238,6 +239,11 @@ Lines rank_lines(const Picture& picture, const State& state, std::size_t width) 
     lines.push_back(fmt::format("  attempt {}  {}{}{}", attempt.attempt, attempt.what,
                                 message.empty() ? "" : ": ", message));
     for (const Outside& line : attempt.last_output) lines.push_back("    " + line.shown());
+  }
+  // Those of a rank that has failed stand in its attempt.
+  if (known.lines.size() > 1 && known.state != watch::RankState::failed) {
+    lines.emplace_back("  last lines");
+    for (const Outside& line : known.lines) lines.push_back("    " + line.shown());
   }
   Lines wraps;
   for (const std::string& line : lines) {

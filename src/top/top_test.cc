@@ -75,6 +75,52 @@ TEST(Tree, WhatFitsIsUnfolded) {
   EXPECT_EQ(names(picture, {}, 4), Lines({"+k0", "+k1"}));
 }
 
+TEST(Frame, ARanksProcessAndLastLines) {
+  Picture picture = job(2, 2);
+  picture.ranks[3].pid = 4711;
+  picture.ranks[3].line = "step 3";
+  picture.ranks[3].lines = {"step 2", "step 3"};
+  State state = press({}, picture, "/3\n");
+  state.shows_rank = true;
+  const std::string text = text_of(frame(picture, state, usual, no_colours));
+  EXPECT_TRUE(text.contains("process    pid 4711\n")) << text;
+  EXPECT_TRUE(text.contains("last line  step 3\n")) << text;
+  EXPECT_TRUE(text.contains("last lines\n      step 2\n      step 3\n")) << text;
+}
+
+TEST(Frame, WhoCancelledAJobIsToldForTheSignal) {
+  Picture picture = job(2, 2);
+  Picture::Attempt& attempt = picture.attempts.emplace_back();
+  attempt.what = "interrupted by SIGTERM";
+  EXPECT_TRUE(
+      text_of(frame(picture, {}, usual, no_colours)).contains("attempt 0: interrupted by SIGTERM"));
+  picture.cancelled = "cancelled by alice at 06:04:10";
+  const std::string text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("\ncancelled by alice at 06:04:10\n")) << text;
+  EXPECT_FALSE(text.contains("interrupted")) << text;
+}
+
+TEST(Columns, AStateIsNeverCut) {
+  Picture picture = job(2, 16);
+  for (std::size_t i = 0; i < picture.ranks.size(); ++i) {
+    constexpr RankState states[] = {RankState::failed, RankState::stopped, RankState::lost,
+                                    RankState::done};
+    picture.ranks[i].state = states[i % 4];
+    picture.ranks[i].line = std::string(200, 'x');
+  }
+  for (const std::size_t width : {60u, 80u, 100u, 120u, 200u}) {
+    const std::string text =
+        text_of(frame(picture, {}, {.columns = width, .rows = 24}, no_colours));
+    for (const char* states :
+         {"4 lost, 4 failed, 4 stopped, 4 done", "8 lost, 8 failed, 8 stopped, 8 done"}) {
+      const auto head_end = text.find("RANKS");
+      EXPECT_NE(text.find(states, head_end), text.npos) << width << '\n' << text;
+    }
+    if (width >= 120) EXPECT_TRUE(text.contains("LAST LINE")) << text;
+    for (const std::string_view line : split(text, '\n')) EXPECT_LE(columns_of(line), width);
+  }
+}
+
 TEST(Tree, NodesOfUnknownLocationAreInNoRack) {
   Picture picture = job(2, 1);
   picture.nodes[1].location = "";
@@ -362,7 +408,8 @@ TEST(Frame, NoScreenCutsWhoKeepsTheOthersWaiting) {
 
 TEST(Frame, TheLastFailureWithItsMessage) {
   Picture picture = job(1, 1);
-  picture.attempts = {{0, {}, {}, "rank 5 on n1 ended with exit code 1", "ValueError: no\nmore"}};
+  picture.attempts = {
+      {0, {}, {}, "rank 5 on n1 ended with exit code 1", {}, "ValueError: no\nmore"}};
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "attempt 0: rank 5 on n1 ended with exit code 1: ValueError: no\\nmore");
 }

@@ -17,9 +17,10 @@ RankState state_after(const agent::WorkerExit& exit) {
 }
 
 void end(RankFigures& rank, RankState state) {
-  Outside last_line = std::move(rank.usage.last_line);
-  rank = {state, {}};
-  rank.usage.last_line = std::move(last_line);
+  meter::Rank said;
+  said.last_line = std::move(rank.usage.last_line);
+  said.last_lines = std::move(rank.usage.last_lines);
+  rank = {state, std::move(said)};
 }
 
 // The error itself, if it has told of one. Empty: it has not failed.

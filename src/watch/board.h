@@ -24,7 +24,7 @@ enum class RankState : char {
 
 struct RankFigures {
   RankState state = RankState::waits;
-  meter::Rank usage = {};  // of a rank that has ended its last line alone
+  meter::Rank usage = {};  // of a rank that has ended its last lines alone
   int code = 0;            // of a rank that has failed: its exit code, or 128 and its signal
 };
 

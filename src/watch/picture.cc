@@ -103,8 +103,11 @@ void read_job(const json& job, Picture& picture) {
 
 Picture::Attempt attempt_in(const json& attempt) {
   const json& cause = member(attempt, "cause");
-  Picture::Attempt out{count_in(attempt, "attempt"), moment_in(attempt, "started"),
-                       moment_in(attempt, "ended"), text_at(attempt, "what"),
+  Picture::Attempt out{count_in(attempt, "attempt"),
+                       moment_in(attempt, "started"),
+                       moment_in(attempt, "ended"),
+                       text_at(attempt, "what"),
+                       view::cause_kind_called(text_at(cause, "kind")),
                        text_at(cause, "message")};
   if (member(cause, "rank").is_number()) out.rank = size_of(member(cause, "rank"));
   const Column lines(cause, "last_output");
@@ -154,15 +157,31 @@ RankState state_of(char letter) {
   return letters.contains(letter) ? static_cast<RankState>(letter) : RankState::waits;
 }
 
+int pid_in(const json& value) {
+  const std::size_t pid = size_of(value);
+  return std::in_range<int>(pid) ? static_cast<int>(pid) : 0;
+}
+
+std::vector<Outside> lines_in(const json& value) {
+  std::vector<Outside> lines;
+  if (!value.is_array()) return lines;
+  for (const json& line : value) {
+    if (lines.size() == meter::most_last_lines) break;
+    if (line.is_string()) lines.emplace_back(line.get<std::string>());
+  }
+  return lines;
+}
+
 void read_ranks(const json& figures, Picture& picture) {
   const Column cpu(figures, "cpu"), memory(figures, "memory"), age(figures, "output_age"),
-      gpu(figures, "gpu"), gpu_memory(figures, "gpu_memory"), line(figures, "line");
+      gpu(figures, "gpu"), gpu_memory(figures, "gpu_memory"), line(figures, "line"),
+      pid(figures, "pid"), lines(figures, "lines");
   const std::string states = text_at(figures, "state");
   picture.ranks.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     picture.ranks.push_back({state_of(states[i]), number_of(cpu[i]), number_of(memory[i]),
                              number_of(age[i]), number_of(gpu[i]), number_of(gpu_memory[i]),
-                             line.text(i)});
+                             line.text(i), pid_in(pid[i]), lines_in(lines[i])});
   }
 }
 

@@ -21,10 +21,11 @@ struct Picture {
   struct Attempt {
     int attempt = 0;
     std::optional<WallTime> started, ended;
-    Outside what;                           // why it failed, in one line; empty: it has not
-    Outside message = {};                   // … and with what words
-    std::optional<std::size_t> rank = {};   // the one that failed
-    std::vector<Outside> last_output = {};  // … and its last lines
+    Outside what;                              // why it failed, in one line; empty: it has not
+    std::optional<view::CauseKind> kind = {};  // unset: it has not, or of a newer version
+    Outside message = {};                      // … and with what words
+    std::optional<std::size_t> rank = {};      // the one that failed
+    std::vector<Outside> last_output = {};     // … and its last lines
   };
   struct Node {
     Outside name, location, logs;
@@ -37,7 +38,9 @@ struct Picture {
   struct Rank {
     RankState state = RankState::waits;
     std::optional<double> busy_cpus, memory_mib, silence_s, gpu_percent, gpu_memory_mib;
-    Outside line;  // the last of its output; empty: none
+    Outside line;                     // the last of its output; empty: none
+    int pid = 0;                      // 0: it has ended, or it is not known
+    std::vector<Outside> lines = {};  // its last ones, the newest last; empty: none, or not told
   };
 
   Outside name, id, title, program, root, stage;
@@ -58,6 +61,8 @@ struct Picture {
   std::optional<WallTime> hang_since;  // unset: it was noticed by something else
   std::vector<Attempt> attempts;
   std::optional<int> exit_code;  // set: it is over
+  // Who cancelled it and when, in words, where the reader knows that; it is in no text.
+  Outside cancelled;
   std::vector<Message> messages;
   double interval_s = 1;
   std::vector<Node> nodes;  // by group rank

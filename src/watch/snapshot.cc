@@ -88,7 +88,9 @@ json columns_of(const std::vector<NodeFigures>& nodes, SteadyTime now) {
 json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& suspects) {
   std::string states;
   json cpu = json::array(), memory = json::array(), age = json::array(), gpu = json::array(),
-       gpu_memory = json::array(), line = json::array();
+       gpu_memory = json::array(), line = json::array(), pid = json::array(), lines = json::array();
+  const bool has_lines = std::ranges::any_of(
+      ranks, [](const RankFigures& rank) { return !rank.usage.last_lines.empty(); });
   for (const RankFigures& rank : ranks) {
     const meter::Rank& usage = rank.usage;
     states += static_cast<char>(rank.state);
@@ -99,6 +101,8 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
     gpu.push_back(is_busy_known ? json(*usage.gpu->percent) : json(nullptr));
     gpu_memory.push_back(usage.gpu ? whole_mib(usage.gpu->memory_bytes) : json(nullptr));
     line.push_back(usage.last_line.empty() ? json(nullptr) : json(usage.last_line));
+    pid.push_back(usage.pid == 0 ? json(nullptr) : json(usage.pid));
+    if (has_lines) lines.push_back(usage.last_lines);
   }
   for (const int rank : suspects) {
     const auto at = static_cast<std::size_t>(rank);
@@ -109,7 +113,8 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
   return {{"state", std::move(states)},  {"cpu", std::move(cpu)},
           {"memory", std::move(memory)}, {"output_age", std::move(age)},
           {"gpu", std::move(gpu)},       {"gpu_memory", std::move(gpu_memory)},
-          {"line", std::move(line)}};
+          {"line", std::move(line)},     {"pid", std::move(pid)},
+          {"lines", std::move(lines)}};
 }
 
 }  // namespace

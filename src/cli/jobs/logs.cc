@@ -1,9 +1,13 @@
 #include "cli/jobs/logs.h"
 
+#include <ranges>
+
 #include "base/console.h"
+#include "base/look.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/follow.h"
+#include "jobs/job_end.h"
 #include "jobs/job_told.h"
 #include "jobs/job_words.h"
 #include "jobs/latest.h"
@@ -20,6 +24,8 @@ using options::FlagId;
 
 using scheduler::Job;
 
+constexpr std::size_t most_failures_told = 8;  // of an array's tasks
+
 struct LogsOptions {
   std::string id;
   bool follow = false;
@@ -29,6 +35,7 @@ struct LogsOptions {
 // A job's files and the name of the job in front of their lines, if there are several.
 struct Found {
   std::string id;
+  std::optional<Job> job;  // unset: only its files are known
   jobs::JobFiles files;
   std::string label;
   bool several_nodes = true;
@@ -59,14 +66,15 @@ Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environm
   std::vector<Found> found;
   for (const Job& job : jobs) {
     if (const auto files = jobs::files_of(**queue, job)) {
-      found.push_back({job.id, *files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
+      found.push_back(
+          {job.id, job, *files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
     }
   }
   if (!found.empty()) return found;
   const auto left = jobs::search_files(id.text, jobs::likely_folders(jobs));
   if (left.empty()) return nothing_found(id, jobs, queue);
   for (const jobs::FoundFiles& job : left) {
-    found.push_back({job.id, job.files, left.size() > 1 ? job.id : std::string(),
+    found.push_back({job.id, std::nullopt, job.files, left.size() > 1 ? job.id : std::string(),
                      jobs::has_several_nodes(job.files)});
   }
   return found;
@@ -100,10 +108,19 @@ int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
   return show_all(tail.rest());
 }
 
+Result<std::vector<jobs::LogFile>> files_to_show(const Found& found,
+                                                 const jobs::LogChoice& choice) {
+  auto files = jobs::log_files(found.files, choice);
+  if (!files || files->size() < 2 || !choice.takes_all()) return files;
+  const auto report = jobs::read_report(found.files.report());
+  if (!report || !*report) return files;
+  return jobs::with_root_last(*std::move(files), (*report)->root_host.raw());
+}
+
 Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
   std::size_t shown = 0;
   for (const Found& found : all) {
-    const auto files = jobs::log_files(found.files, options.choice);
+    const auto files = files_to_show(found, options.choice);
     if (!files) return std::unexpected(files.error());
     const bool mixed = files->size() > 1 || all.size() > 1;
     jobs::Remainder remainder;
@@ -134,13 +151,49 @@ void say_why_nothing(const LogsOptions& options, const scheduler::JobId& id,
                             : fmt::format("its folder is {}", files.folder)));
 }
 
+// How a job failed, in a line; empty: it did not, or that is not known.
+std::string failure_line(const Found& found, const scheduler::Queue* queue, const Look& look) {
+  if (found.job && queue != nullptr) {
+    if (!has_ended(found.job->state)) return {};
+    const jobs::JobEnding ending = jobs::ending_of(*queue, *found.job, {});
+    return ending.exit_code == 0 ? std::string() : jobs::end_line(found.id, ending, look);
+  }
+  const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
+  const jobs::JobTold what = jobs::told(known);
+  if (!what.is_over || what.exit_code == 0) return {};
+  return coloured("toprun: " + jobs::forgotten_text(known, queue), Colour::bad, look) + '\n';
+}
+
+// The last that is seen of failed jobs is what broke, on stderr: the output itself is data.
+void tell_failures(const std::string& id, const std::vector<Found>& all,
+                   const scheduler::Queue* queue, const Look& look) {
+  std::vector<std::string> lines;
+  for (const Found& found : all) {
+    if (auto line = failure_line(found, queue, look); !line.empty()) {
+      lines.push_back(std::move(line));
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines | std::views::take(most_failures_told)) text += line;
+  if (lines.size() > most_failures_told) {
+    text += fmt::format("toprun: … and {} more have failed: toprun status {} tells all\n",
+                        lines.size() - most_failures_told, jobs::id_word(id));
+  }
+  if (!text.empty()) say_block(text);
+}
+
 Result<int> show_logs(const LogsOptions& options, const scheduler::JobId& id,
                       const Environment& environment) {
   const auto all = find_files(id, environment);
   if (!all) return std::unexpected(all.error());
   const auto shown = show_all(*all, options);
   if (!shown) return std::unexpected(shown.error());
-  if (*shown == 0) say_why_nothing(options, id, environment, all->front().files);
+  if (*shown == 0) {
+    say_why_nothing(options, id, environment, all->front().files);
+    return 0;
+  }
+  const auto queue = scheduler::find_queue_of(id, environment);
+  tell_failures(options.id, *all, queue ? queue->get() : nullptr, look_of_stderr(environment));
   return 0;
 }
 

@@ -44,7 +44,8 @@ std::string text_of(const std::vector<std::string>& lines) {
 // What is left on the terminal when the job is over: its last state, and its last word.
 std::string farewell(const Picture& picture, TerminalSize size, const Look& look) {
   std::vector<std::string> lines = top::remains(picture, size, look);
-  if (!picture.messages.empty()) {
+  // The last message of a job that was cancelled names the signal alone.
+  if (!picture.messages.empty() && picture.cancelled.empty()) {
     const std::string last = printable(trim(picture.messages.back().text));
     for (std::string& line : top::wrapped(last, size.columns, 0)) lines.push_back(std::move(line));
   }

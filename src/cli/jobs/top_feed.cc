@@ -19,6 +19,7 @@
 #include "base/quiet_thread.h"
 #include "base/text.h"
 #include "base/write_all.h"
+#include "jobs/job_told.h"
 #include "live/client.h"
 #include "process/child.h"
 #include "process/program.h"
@@ -55,6 +56,17 @@ struct PictureFeed::State {
 namespace {
 
 constexpr std::chrono::seconds picture_limit{20};
+
+// Who cancelled a job is in its story, which is in the folder of its files, where its nodes' logs
+// are; the job itself knows a signal alone.
+void add_cancel(Picture& picture) {
+  if (picture.attempts.empty() || picture.node_log.empty()) return;
+  if (picture.attempts.back().kind != view::CauseKind::interrupted) return;
+  const jobs::JobStory story = jobs::read_story(picture.node_log.raw());
+  if (!story.cancelled || (picture.started && story.cancelled->at < *picture.started)) return;
+  picture.cancelled =
+      jobs::cancel_words(*story.cancelled, picture.now.value_or(story.cancelled->at));
+}
 constexpr std::size_t longest_line = 256u << 20;
 constexpr std::size_t longest_complaint = 16u << 10;
 
@@ -220,7 +232,9 @@ Result<std::optional<Fd>> pictures_of(const RunningJob& job) {
 Result<Picture> picture_of(const std::string& text) {
   const json object = json_in(text);
   if (object.is_discarded()) return fail("the picture of the job", "it is not JSON");
-  return watch::picture_in(object);
+  auto picture = watch::picture_in(object);
+  if (picture) add_cancel(*picture);
+  return picture;
 }
 
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment) {

@@ -243,6 +243,7 @@ Job job_of(const Record& record) {
   read_limit(record.get("TimeLimit"), job);
   read_nodes(record.get("NumNodes"), job);
   read_node_list(record.get("NodeList"), job);
+  job.het_leader = std::string(record.get("HetJobId"));
   job.batch_host = std::string(record.get("BatchHost"));
   job.submitted = moment(record.get("SubmitTime"));
   job.started = moment(record.get("StartTime"));

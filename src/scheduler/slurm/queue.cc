@@ -99,6 +99,7 @@ class SlurmQueue : public Queue {
                                   std::optional<std::uint32_t> uid) const;
   Result<std::vector<Job>> find_in_memory(const std::string& id) const;
   Result<std::vector<Job>> find_in_accounting(const std::string& id) const;
+  Job leading_part(const Job& job) const;
 
   const Environment environment_;
   const std::chrono::milliseconds timeout_;
@@ -188,10 +189,11 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
   const bool several_tasks = id.task.starts_with('[');
   const std::string asked = several_tasks ? id.number : id.text;
   auto jobs = find_in_memory(asked);
-  if (!jobs || !jobs->empty()) return jobs;
-  auto archived = find_in_accounting(asked);
+  if (!jobs) return jobs;
   // Many clusters have no accounting: the job is then unknown.
-  return archived ? std::move(*archived) : std::vector<Job>();
+  if (jobs->empty()) jobs = find_in_accounting(asked).value_or(std::vector<Job>());
+  std::ranges::sort(*jobs, natural_less, &Job::id);
+  return jobs;
 }
 
 Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
@@ -229,17 +231,29 @@ Result<std::vector<std::string>> SlurmQueue::cancel_command(const std::vector<st
   return command;
 }
 
+// Of a heterogeneous job its first component, in which the batch script and so the root agent run.
+Job SlurmQueue::leading_part(const Job& job) const {
+  if (job.het_leader.empty() || job.het_leader == job.number) return job;
+  const auto parts = find_in_memory(job.het_leader);
+  if (!parts) return job;
+  const auto leader = std::ranges::find(*parts, job.het_leader, &Job::number);
+  return leader == parts->end() ? job : *leader;
+}
+
 // The root agent is on the job's first node, where its batch script is. Neither srun nor the agent
 // knows a task of an array by its name.
 Result<std::vector<std::string>> SlurmQueue::command_beside_root(
     const Job& job, const std::string& self, const std::vector<std::string>& words) const {
-  std::vector<std::string> command = {"srun",       "--jobid",    job.number,
+  const Job root = leading_part(job);
+  std::vector<std::string> command = {"srun",       "--jobid",    root.number,
                                       "--overlap",  "--quiet",    "--nodes=1",
                                       "--ntasks=1", "--mpi=none", "--input=none"};
-  if (!job.batch_host.empty()) command.push_back("--nodelist=" + job.batch_host);
+  // srun finds no component to start on by itself, and knows the job by its first one's number.
+  if (!root.het_leader.empty()) command.emplace_back("--het-group=0");
+  if (!root.batch_host.empty()) command.push_back("--nodelist=" + root.batch_host);
   command.push_back(self);
   command.insert(command.end(), words.begin(), words.end());
-  command.push_back(job.number);
+  command.push_back(root.number);
   return command;
 }
 
