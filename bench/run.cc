@@ -122,9 +122,9 @@ class Run {
     return builder.finish({"spine", "rack"});
   }
 
-  rendezvous::Join join_of(int number) const {
+  model::Join join_of(int number) const {
     const int node = kind_.in_place ? number / slots : number;
-    rendezvous::Join join;
+    model::Join join;
     join.agent = fmt::format("{:0{}x}", number, 2 * rendezvous::agent_id_bytes);
     join.host = host(node);
     join.pid = number;
@@ -177,9 +177,9 @@ class Run {
     if (coordinator_.stage() != run::Stage::running) die("the ranks do not run");
     costs_.agents += cost_of([&] {
       for (std::size_t i = 0; i < parts_.size(); ++i) {
-        const rendezvous::Assignment& part = parts_[i].assignment();
+        const model::Assignment& part = parts_[i].assignment();
         for (int rank = 0; rank < part.nproc; ++rank) {
-          agent::WorkerExit exit;
+          model::WorkerExit exit;
           exit.host = joins_[i].host;
           exit.rank = part.first_rank + rank;
           exit.local_rank = rank;
@@ -196,7 +196,7 @@ class Run {
     costs_.root[end] += cost_of([&] { on(run::EndTold{"the run is over"}); });
     serve(end);
     costs_.root[end] += cost_of([&] {
-      for (const rendezvous::Join& join : joins_) on(run::Left{join.agent, std::nullopt});
+      for (const model::Join& join : joins_) on(run::Left{join.agent, std::nullopt});
     });
     const bool well = coordinator_.stage() == run::Stage::over &&
                       coordinator_.course().verdict.exit_code == 0 &&
@@ -230,7 +230,7 @@ class Run {
         } else if (std::holds_alternative<run::FindStore>(action)) {
           part.on(run::StoreFound{part.assignment().attempt, std::string("10.0.0.1")}, now_.steady);
         } else if (const auto* start = std::get_if<run::StartWorkers>(&action)) {
-          part.on(run::WorkersStarted{rendezvous::Started{start->assignment->first_rank, ""}},
+          part.on(run::WorkersStarted{model::Started{start->assignment->first_rank, ""}},
                   now_.steady);
         }
       }
@@ -242,7 +242,7 @@ class Run {
   run::Coordinator coordinator_;
   const topology::Map map_;
   plan::Options options_;
-  std::vector<rendezvous::Join> joins_;
+  std::vector<model::Join> joins_;
   std::vector<run::NodePart> parts_;
   std::vector<run::Send> sent_;  // not yet taken by the agents
   std::vector<run::Said> said_;  // not yet heard by the root

@@ -93,7 +93,7 @@ class Agent {
   void die();
   bool is_dead() const { return dead_; }
   const rendezvous::Identity& identity() const { return identity_; }
-  rendezvous::Join join() const;
+  model::Join join() const;
 
  private:
   void on(run::PartEvent event);
@@ -103,7 +103,7 @@ class Agent {
   void act(const run::StopWorkers&);
   template <class Other>
   void act(const Other&) {}
-  asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
+  asio::awaitable<void> find_store(int attempt, model::StoreAddress store);
 
   Load& load_;
   const int rank_;
@@ -184,8 +184,8 @@ class Load {
 
   asio::awaitable<void> dial(Agent& agent) {
     const rendezvous::MakeJoin make_join =
-        [&agent](const rendezvous::Channel&) -> asio::awaitable<rendezvous::Join> {
-      rendezvous::Join join = agent.join();
+        [&agent](const rendezvous::Channel&) -> asio::awaitable<model::Join> {
+      model::Join join = agent.join();
       co_return join;
     };
     const rendezvous::RootAddress where{"127.0.0.1", {wanted.port}, false, {}, wanted.agents};
@@ -237,8 +237,8 @@ Agent::Agent(Load& load, int rank)
       identity_{std::string(version), rendezvous::job_hash(load.wanted.job),
                 rendezvous::new_agent_id()} {}
 
-rendezvous::Join Agent::join() const {
-  rendezvous::Join join;
+model::Join Agent::join() const {
+  model::Join join;
   join.agent = identity_.agent;
   join.host = fmt::format("n{}", rank_);
   join.pid = rank_;
@@ -256,11 +256,11 @@ void Agent::begin(rendezvous::Joined joined) {
   channel_ = std::move(joined.channel);
   root_agent_ = joined.root_agent;
   channel_->on_message = [this](const nlohmann::json& message) {
-    auto heard = rendezvous::to_node_in(message);
+    auto heard = model::to_node_in(message);
     if (!heard) ::die(heard.error().line());
     if (*heard) on(run::Told{**std::move(heard)});
   };
-  channel_->on_lost = [this](rendezvous::Loss loss) {
+  channel_->on_lost = [this](model::Loss loss) {
     if (!dead_) ::die(fmt::format("n{} lost the root: {}", rank_, loss.words));
   };
   channel_->start();
@@ -270,7 +270,7 @@ void Agent::begin(rendezvous::Joined joined) {
 void Agent::on(run::PartEvent event) {
   if (dead_ || over_) return;
   const auto* message = std::get_if<run::Told>(&event);
-  const bool is_stop = message && std::holds_alternative<rendezvous::Stop>(message->message);
+  const bool is_stop = message && std::holds_alternative<model::Stop>(message->message);
   if (is_stop && !std::exchange(told_, true)) load_.reached(::told);
   part_->on(std::move(event), std::chrono::steady_clock::now());
   for (auto actions = part_->take(); !actions.empty(); actions = part_->take()) {
@@ -284,7 +284,7 @@ void Agent::on(run::PartEvent event) {
 }
 
 void Agent::act(const run::Report& report) {
-  channel_->send(rendezvous::to_wire(report.message));
+  channel_->send(model::to_wire(report.message));
 }
 
 void Agent::act(const run::FindStore& find) {
@@ -297,7 +297,7 @@ void Agent::act(const run::FindStore& find) {
   });
 }
 
-asio::awaitable<void> Agent::find_store(int attempt, rendezvous::StoreAddress store) {
+asio::awaitable<void> Agent::find_store(int attempt, model::StoreAddress store) {
   const auto address = co_await rendezvous::find_store(load_.io, std::move(store), identity_, {});
   load_.probe_is_done();
   if (!address) ::die(address.error().line());
@@ -306,12 +306,12 @@ asio::awaitable<void> Agent::find_store(int attempt, rendezvous::StoreAddress st
 
 void Agent::act(const run::StartWorkers& start) {
   runs_ = true;
-  on(run::WorkersStarted{rendezvous::Started{start.assignment->first_rank, ""}});
+  on(run::WorkersStarted{model::Started{start.assignment->first_rank, ""}});
   load_.reached(started);
 }
 
 void Agent::workers_end() {
-  agent::WorkerExit exit;
+  model::WorkerExit exit;
   exit.host = fmt::format("n{}", rank_);
   exit.rank = part_->assignment().first_rank;
   exit.signal = told_ ? 15 : 0;

@@ -12,6 +12,7 @@
 #include "base/console.h"
 #include "base/files.h"
 #include "base/pool.h"
+#include "base/shown_line.h"
 #include "base/text.h"
 #include "base/timer.h"
 #include "output/tail.h"
@@ -44,15 +45,15 @@ struct Worker {
   pid_t pid = 0;
   bool alive = false;
   bool reported = false;  // or described, to be reported once its error file is read
-  WorkerExit exit;
+  model::WorkerExit exit;
 };
 
-void take_status(int status, WorkerExit& exit) {
+void take_status(int status, model::WorkerExit& exit) {
   exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   exit.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime started) {
+std::optional<model::ErrorFile> read_error_file(const std::string& path, SteadyTime started) {
   struct stat status {};
   if (path.empty() || ::stat(path.c_str(), &status) != 0) return std::nullopt;
   const auto text = read_plain_file(path, longest_error_file_bytes);
@@ -117,7 +118,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   void describe(std::size_t index);
   void report(std::size_t index);
   void read_error_file_of(std::size_t index);
-  void heard(std::size_t index, Pool::Answer<std::optional<ErrorFile>> file);
+  void heard(std::size_t index, Pool::Answer<std::optional<model::ErrorFile>> file);
   void leave();
   void schedule_kill(SteadyTime at);
   void on_kill_timer();
@@ -266,7 +267,7 @@ void Workers::Impl::report_dead(bool even_if_output_is_blocked) {
 
 void Workers::Impl::describe(std::size_t index) {
   Worker& worker = workers[index];
-  WorkerExit& exit = worker.exit;
+  model::WorkerExit& exit = worker.exit;
   exit.host = host;
   exit.rank = worker.plan.rank;
   exit.local_rank = worker.plan.local_rank;
@@ -275,8 +276,8 @@ void Workers::Impl::describe(std::size_t index) {
   if (!exit.failed()) return;
   if (!exit.ours) exit.exception = output::last_exception(output.tail(index));
   if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);
-  exit.last_output =
-      output::last_lines(output.tail(index).text(), last_output_lines, last_output_line_bytes);
+  exit.last_output = last_lines(output.tail(index).text(), model::last_output_lines,
+                                model::last_output_line_bytes);
 }
 
 void Workers::Impl::report(std::size_t index) {
@@ -287,7 +288,7 @@ void Workers::Impl::report(std::size_t index) {
 
 void Workers::Impl::read_error_file_of(std::size_t index) {
   awaiting_files.insert(index);
-  using File = std::optional<ErrorFile>;
+  using File = std::optional<model::ErrorFile>;
   files.run<File>(
       error_file_limit,
       [path = workers[index].plan.error_file, since = started] {
@@ -299,8 +300,8 @@ void Workers::Impl::read_error_file_of(std::size_t index) {
       });
 }
 
-void Workers::Impl::heard(std::size_t index, Pool::Answer<std::optional<ErrorFile>> file) {
-  WorkerExit& exit = workers[index].exit;
+void Workers::Impl::heard(std::size_t index, Pool::Answer<std::optional<model::ErrorFile>> file) {
+  model::WorkerExit& exit = workers[index].exit;
   if (!file) {
     say(fmt::format("on {} the error file {} cannot be read: {}; see which file system hangs", host,
                     workers[index].plan.error_file,

@@ -12,11 +12,11 @@
 #include <boost/asio/io_context.hpp>
 
 #include "agent/children.h"
-#include "agent/exit.h"
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "model/exit.h"
 #include "output/output.h"
 
 namespace toprun::agent {
@@ -54,7 +54,7 @@ inline constexpr std::chrono::seconds flush_limit{2};
 class Workers {
  public:
   struct Observer {
-    std::function<void(const WorkerExit&)>
+    std::function<void(const model::WorkerExit&)>
         exited;                  // once per worker, after all its output was read
     std::function<void()> gone;  // all exited, no descendant left, output written
   };

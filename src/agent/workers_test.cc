@@ -83,7 +83,7 @@ class AnyWorkersTest : public testing::Test {
   }
   Result<void> start() {
     workers_ = std::make_unique<Workers>(io_, children(), "n1", plans_,
-                                         Workers::Observer{[this](const WorkerExit& exit) {
+                                         Workers::Observer{[this](const model::WorkerExit& exit) {
                                                              exits_[exit.rank] = exit;
                                                              if (on_exit_) on_exit_(exit);
                                                            },
@@ -174,10 +174,10 @@ class AnyWorkersTest : public testing::Test {
   boost::asio::io_context io_;
   const spawn::Inherited inherited_ = spawn::Inherited::capture();
   std::vector<WorkerPlan> plans_;
-  std::function<void(const WorkerExit&)> on_exit_;
+  std::function<void(const model::WorkerExit&)> on_exit_;
   std::function<void()> on_gone_;
   std::unique_ptr<Workers> workers_;
-  std::map<int, WorkerExit> exits_;
+  std::map<int, model::WorkerExit> exits_;
   bool gone_ = false;
   Where where_ = Where::here;
   std::shared_ptr<warm::Parent> warm_;
@@ -305,7 +305,7 @@ TEST_P(WorkersTest, AreStartedBesideTheLoop) {
   add("echo hello");
   workers_ = std::make_unique<Workers>(
       io_, children(), "n1", plans_,
-      Workers::Observer{[this](const WorkerExit& exit) { exits_[exit.rank] = exit; },
+      Workers::Observer{[this](const model::WorkerExit& exit) { exits_[exit.rank] = exit; },
                         [this] { gone_ = true; }},
       output_plan());
   Pool pool(io_);
@@ -333,7 +333,7 @@ TEST_P(WorkersTest, HaveAPidWhileTheyLive) {
   add("exit 0");
   add("exec sleep 1000");
   std::vector<pid_t> left;
-  on_exit_ = [&](const WorkerExit& exit) {
+  on_exit_ = [&](const model::WorkerExit& exit) {
     if (exit.rank != 0) return;
     left = workers_->pids();
     workers_->stop(0ms);
@@ -376,7 +376,7 @@ TEST_P(WorkersTest, LeaveNoDescendantBehind) {
   add("setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; while :; do sleep 0.1; done' & "
       "while ! [ -s $ROOT/pid ]; do sleep 0.01; done; echo done; exit 4");
   bool alive_at_exit = false;
-  on_exit_ = [&](const WorkerExit&) { alive_at_exit = exists(pid_in("pid")); };
+  on_exit_ = [&](const model::WorkerExit&) { alive_at_exit = exists(pid_in("pid")); };
   start_and_run();
   EXPECT_EQ(exits_[0].exit_code, 4);
   EXPECT_EQ(exits_[0].last_output, std::vector<std::string>{"done"});
@@ -395,7 +395,7 @@ TEST_P(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) 
   add("exec yes");
   add("while ! [ -e $ROOT/stuck ]; do sleep 0.01; done; echo why; exit 5");
   std::chrono::nanoseconds delay{};
-  on_exit_ = [&](const WorkerExit& exit) {
+  on_exit_ = [&](const model::WorkerExit& exit) {
     if (exit.rank != 1) return;
     delay = std::chrono::steady_clock::now() - exit.ended;
     workers_->stop(100ms);
@@ -438,7 +438,7 @@ TEST_P(WorkersTest, DestructionKills) {
 TEST_P(WorkersTest, MayBeDestroyedByTheirOwnCallbacks) {
   add("exit 1");
   add("exec sleep 1000");
-  on_exit_ = [this](const WorkerExit&) {
+  on_exit_ = [this](const model::WorkerExit&) {
     workers_.reset();
     gone_ = true;
   };
@@ -471,16 +471,16 @@ TEST_P(WorkersTest, SlowExitAfterAnErrorOfItsOwnIsStillTheCause) {
   add(traceback + "'ValueError: boom'; touch $ROOT/failed; sleep 1000");
   add("while ! [ -e $ROOT/failed ]; do sleep 0.01; done; " + traceback +
       "'RuntimeError: Connection closed by peer'; exit 9");
-  on_exit_ = [this](const WorkerExit& exit) {
+  on_exit_ = [this](const model::WorkerExit& exit) {
     if (exit.rank == 1) workers_->stop(10s);
   };
   start_and_run();
-  const std::vector<WorkerExit> exits = {exits_[0], exits_[1]};
-  const WorkerExit* const cause = root_cause(exits);
+  const std::vector<model::WorkerExit> exits = {exits_[0], exits_[1]};
+  const model::WorkerExit* const cause = model::root_cause(exits);
   ASSERT_NE(cause, nullptr);
   EXPECT_EQ(cause->rank, 0);
   EXPECT_EQ(cause->exception, "ValueError: boom");
-  EXPECT_EQ(cause_code(*cause), 1);
+  EXPECT_EQ(model::cause_code(*cause), 1);
 }
 
 TEST_P(WorkersTest, ReadTheErrorFile) {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 
-#include "agent/finding.h"
 #include "base/console.h"
 #include "base/counted.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "measure/bisect.h"
+#include "model/finding.h"
 #include "options/flags.h"
 
 namespace toprun::benchmark {
@@ -121,7 +121,7 @@ Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest&
   if (group.self.rank != 0) return 0;
   const std::string_view collective = bench::facts_of(request.measured.collective).name;
   print(found_line(names, collective, group.self.nodes, *found) + "\n");
-  return found->kind == Bisection::Kind::nothing ? 0 : agent::exit_found;
+  return found->kind == Bisection::Kind::nothing ? 0 : model::exit_found;
 }
 
 }  // namespace toprun::benchmark

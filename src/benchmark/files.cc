@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "agent/finding.h"
 #include "base/console.h"
 #include "base/files.h"
 #include "base/named_file.h"
@@ -15,6 +14,7 @@
 #include "bench/tables.h"
 #include "benchmark/plot.h"
 #include "benchmark/request.h"
+#include "model/finding.h"
 #include "picture/picture_file.h"
 
 namespace toprun::benchmark {
@@ -88,7 +88,7 @@ Result<int> run_bench_compare(const Call& call) {
   if (*share) {
     const bench::Verdict verdict = bench::gate(comparison, **share);
     say(verdict.sentence);
-    return code == 0 && !verdict.is_passed ? agent::exit_found : code;
+    return code == 0 && !verdict.is_passed ? model::exit_found : code;
   }
   if (const auto unjudged = bench::what_could_not_be_judged(comparison)) {
     say("warning: " + *unjudged);
@@ -97,7 +97,7 @@ Result<int> run_bench_compare(const Call& call) {
   const bool is_slower = std::ranges::any_of(comparison.rows, [](const bench::Compared& row) {
     return row.change == bench::Change::slower;
   });
-  return code == 0 && is_slower ? agent::exit_found : code;
+  return code == 0 && is_slower ? model::exit_found : code;
 }
 
 Result<int> run_bench_import(const Call& call) {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <numeric>
 
-#include "agent/finding.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/counted.h"
@@ -21,6 +20,7 @@
 #include "benchmark/files.h"
 #include "benchmark/history.h"
 #include "benchmark/plot.h"
+#include "model/finding.h"
 #include "picture/picture_file.h"
 
 namespace toprun::benchmark {
@@ -155,12 +155,12 @@ Result<int> BenchOutput::judge() const {
   for (const bench::Series& series : report_.series) wrong += bench::wrong_elements(series);
   if (wrong > 0) {
     say(fmt::format("{} of the results are wrong", counted(wrong, "element")));
-    return agent::exit_found;
+    return model::exit_found;
   }
   if (!request_.expected) return 0;
   const bench::Verdict verdict = bench::gate(report_, *request_.expected);
   say(verdict.sentence);
-  return verdict.is_passed ? 0 : agent::exit_found;
+  return verdict.is_passed ? 0 : model::exit_found;
 }
 
 void BenchOutput::print_remarks() const {

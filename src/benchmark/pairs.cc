@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "agent/finding.h"
 #include "base/console.h"
 #include "base/counted.h"
 #include "base/json_writer.h"
@@ -20,6 +19,7 @@
 #include "measure/memory.h"
 #include "measure/pair_play.h"
 #include "measure/progress.h"
+#include "model/finding.h"
 #include "pairs/distances.h"
 #include "pairs/second_look.h"
 #include "pairs/speed_groups.h"
@@ -244,7 +244,7 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
     auto written = picture::write_picture(*wanted.plot, *svg, environment);
     if (!written) return std::unexpected(written.error());
   }
-  return said.lines.empty() ? 0 : agent::exit_found;
+  return said.lines.empty() ? 0 : model::exit_found;
 }
 
 struct Pass {

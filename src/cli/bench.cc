@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "agent/finding.h"
 #include "benchmark/bisect.h"
 #include "benchmark/pairs.h"
 #include "benchmark/program.h"
 #include "benchmark/request.h"
 #include "benchmark/worker.h"
 #include "cli/run.h"
+#include "model/finding.h"
 
 namespace toprun::cli {
 namespace {
@@ -45,7 +45,7 @@ Result<int> run_bench(const options::Call& call) {
   const std::string what = call.command == Command::bench_pairs ? "pairs" : call.operand();
   // Every process of toprun is the same program, also in a container or sent by ssh.
   std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};
-  std::vector<std::string> worker{std::string(agent::own_program),
+  std::vector<std::string> worker{std::string(model::own_program),
                                   std::string(benchmark::worker_word), what};
   for (const GivenOption& option : call.split.options) {
     // The launch reads variables and files itself.

@@ -14,10 +14,10 @@
 
 #include "base/fd.h"
 #include "base/quiet_thread.h"
+#include "base/shown_line.h"
 #include "base/text.h"
 #include "jobs/job_options.h"
 #include "meter/usage.h"
-#include "output/tail.h"
 
 namespace toprun::jobs {
 namespace {
@@ -143,7 +143,7 @@ Outside last_line_of(std::string_view end_of_file) {
     ours = line.starts_with(own_mark) || (ours && line.starts_with(own_indent));
     if (!ours) theirs += std::string(line) + '\n';
   }
-  return output::last_state(theirs, meter::longest_last_line);
+  return last_state(theirs, meter::longest_last_line);
 }
 
 Outside last_line_in(const JobFiles& files) {

@@ -17,7 +17,7 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "base/trust.h"
-#include "view/phases.h"
+#include "model/phases.h"
 
 namespace toprun::jobs {
 namespace {
@@ -84,8 +84,8 @@ std::string times_of(const json& attempt) {
   return join(texts, ", ");
 }
 
-std::optional<view::CauseKind> kind_of(const json& cause) {
-  return view::cause_kind_called(text_at(cause, "kind"));
+std::optional<model::CauseKind> kind_of(const json& cause) {
+  return model::cause_kind_called(text_at(cause, "kind"));
 }
 
 // The words for what happened are left out where the message, from the engine or of a link, says
@@ -93,7 +93,7 @@ std::optional<view::CauseKind> kind_of(const json& cause) {
 std::string cause_of(const json& cause) {
   const std::string what = text_at(cause, "what");
   const std::string message(first_line(text_at(cause, "message")));
-  if (kind_of(cause) == view::CauseKind::time_limit && !message.empty()) return message;
+  if (kind_of(cause) == model::CauseKind::time_limit && !message.empty()) return message;
   const std::string lost = fmt::format("lost {}: ", text_at(cause, "node"));
   if (message.starts_with(lost)) return fmt::format("{}: {}", what, message.substr(lost.size()));
   return message.empty() ? what : fmt::format("{}: {}", what, message);
@@ -110,20 +110,20 @@ std::optional<JobReport::Hang> hang_of(const json& hang) {
   return out;
 }
 
-std::optional<view::Interruption> interruption_of(const json& interrupted) {
+std::optional<model::Interruption> interruption_of(const json& interrupted) {
   const auto signal = number_at(interrupted, "signal");
   const auto at = time_in(text_at(interrupted, "at"));
   if (!signal || !at) return std::nullopt;
   const int grace_ms = number_at(interrupted, "grace_ms").value_or(0);
-  return view::Interruption{*signal, *at, std::chrono::milliseconds(grace_ms)};
+  return model::Interruption{*signal, *at, std::chrono::milliseconds(grace_ms)};
 }
 
-std::optional<view::Gathering> gathering_of(const json& gathering) {
+std::optional<model::Gathering> gathering_of(const json& gathering) {
   const auto least = number_at(gathering, "least");
   const auto most = number_at(gathering, "most");
   const auto ends_at = time_in(text_at(gathering, "ends_at"));
   if (!least || !most || !ends_at) return std::nullopt;
-  view::Gathering out;
+  model::Gathering out;
   out.least = static_cast<std::size_t>(*least);
   out.most = static_cast<std::size_t>(*most);
   out.begins_at = time_in(text_at(gathering, "begins_at"));
@@ -159,10 +159,10 @@ JobReport::Attempt attempt_of(const json& attempt) {
   out.kind = kind_of(member(attempt, "cause"));
   out.exit_code = number_at(member(attempt, "cause"), "exit_code");
   out.times = times_of(attempt);
-  if (const auto awaited = view::awaited_in(member(attempt, "awaited"))) {
-    out.awaited = view::awaited_text(*awaited);
+  if (const auto awaited = model::awaited_in(member(attempt, "awaited"))) {
+    out.awaited = model::awaited_text(*awaited);
   }
-  const auto slowest = view::slowest_lines(view::spreads_in(member(attempt, "slowest")));
+  const auto slowest = model::slowest_lines(model::spreads_in(member(attempt, "slowest")));
   out.slowest.assign(slowest.begin(), slowest.end());
   out.hang = hang_of(member(attempt, "hang"));
   out.interrupted = interruption_of(member(attempt, "interrupted"));
@@ -186,9 +186,9 @@ Result<JobReport> parse_report(std::string_view text) {
   if (report.document.is_discarded()) {
     return fail("it is not a report of toprun", "it is not JSON, or not all of it is there");
   }
-  if (text_at(report.document, "schema") != view::report_schema) {
+  if (text_at(report.document, "schema") != model::report_schema) {
     return fail("it is not a report of toprun",
-                fmt::format("its schema is not {}", view::report_schema));
+                fmt::format("its schema is not {}", model::report_schema));
   }
   report.exit_code = number_at(report.document, "exit_code");
   report.job = text_at(report.document, "job");

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/outside.h"
-#include "view/report.h"
+#include "model/record.h"
 
 namespace toprun::jobs {
 
@@ -39,14 +39,14 @@ struct JobReport {
     std::string phase;  // the last one reached, in words
     bool runs = false;  // its ranks have been started
     std::vector<Node> nodes;
-    Outside cause;                        // in words; empty: none
-    std::optional<view::CauseKind> kind;  // of the cause; unset: none, or of a newer version
-    std::optional<int> exit_code;         // of the rank that is the cause
+    Outside cause;                         // in words; empty: none
+    std::optional<model::CauseKind> kind;  // of the cause; unset: none, or of a newer version
+    std::optional<int> exit_code;          // of the rank that is the cause
     std::string times;  // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
     Outside awaited;    // which ranks have not come where others have; empty: none
     std::vector<Outside> slowest = {};  // who took longest, in words, phase by phase
     std::optional<Hang> hang = {};
-    std::optional<view::Interruption> interrupted = {};
+    std::optional<model::Interruption> interrupted = {};
   };
   // A run before a requeue of the same job.
   struct Earlier {
@@ -69,7 +69,7 @@ struct JobReport {
   std::optional<Outside> grow;
   std::optional<int> restarts, max_restarts;
   std::vector<Outside> spares;  // nodes that waited when it was written
-  std::optional<view::Gathering> gathering;
+  std::optional<model::Gathering> gathering;
   std::vector<LostSpare> lost_spares;
   std::vector<Attempt> attempts;
   std::vector<Earlier> earlier;

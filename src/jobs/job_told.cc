@@ -10,9 +10,9 @@
 namespace toprun::jobs {
 namespace {
 
+using model::CauseKind;
 using scheduler::Job;
 using scheduler::JobState;
-using view::CauseKind;
 
 constexpr int code_of_a_signal = 128;
 constexpr std::size_t date_length = std::string_view("2026-11-22").size();

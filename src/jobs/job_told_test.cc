@@ -7,9 +7,9 @@
 namespace toprun::jobs {
 namespace {
 
+using model::CauseKind;
 using scheduler::Job;
 using scheduler::JobState;
-using view::CauseKind;
 
 // "06:04:10" of a day, in UTC.
 WallTime at(std::string_view clock) {

@@ -84,11 +84,11 @@ asio::awaitable<bool> root_is_here(Session& session) {
 
 // Addresses at which peers may reach this host. The root lists the connection's own before these,
 // but behind one that the user named.
-asio::awaitable<void> take_own_addresses(Session& session, rendezvous::Join& join) {
+asio::awaitable<void> take_own_addresses(Session& session, model::Join& join) {
   std::vector<std::string>& texts = join.addresses;
   const auto add = [&](const hosts::Address& address) {
     if (address.is_loopback() || address.is_link_local()) return;
-    if (texts.size() == rendezvous::most_addresses) return;
+    if (texts.size() == model::most_addresses) return;
     if (std::ranges::find(texts, address.text()) == texts.end()) texts.push_back(address.text());
   };
   const auto& named = session.job.options.local_addr;
@@ -98,15 +98,15 @@ asio::awaitable<void> take_own_addresses(Session& session, rendezvous::Join& joi
     join.address_is_named = !texts.empty();
   }
   if (const auto own = hosts::local_addresses()) {
-    std::ranges::for_each(hosts::reachable_among(*own, rendezvous::most_addresses), add);
+    std::ranges::for_each(hosts::reachable_among(*own, model::most_addresses), add);
   }
   // A host without a network has agents and ranks of its own alone.
   if (texts.empty()) texts.push_back(hosts::loopback().text());
 }
 
-asio::awaitable<rendezvous::Join> introduce(Session& session, Look& look) {
+asio::awaitable<model::Join> introduce(Session& session, Look& look) {
   const plan::Job& job = session.job;
-  rendezvous::Join join;
+  model::Join join;
   join.agent = session.identity.agent;
   join.host = job.place.node_name;
   join.pid = ::getpid();
@@ -185,7 +185,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   const probes::CloudProbe cloud(session.io, session.job);
   const probes::NvlinkProbe nvlink(session.pool, session.job);
   // The root is the first member of its own job, so this comes before it admits others.
-  rendezvous::Join own = co_await introduce(session, look);
+  model::Join own = co_await introduce(session, look);
   own.cloud = co_await cloud.answer();
   own.nvlink = co_await nvlink.answer();
   std::string stage_key;
@@ -259,8 +259,8 @@ asio::awaitable<int> be_member(Session& session, Secret secret,
   }
   std::string root_agent;
   const rendezvous::MakeJoin make_join =
-      [&](const rendezvous::Channel& channel) -> asio::awaitable<rendezvous::Join> {
-    rendezvous::Join join = co_await introduce(session, look);
+      [&](const rendezvous::Channel& channel) -> asio::awaitable<model::Join> {
+    model::Join join = co_await introduce(session, look);
     sockaddr_storage storage{};
     const auto local = channel.local();
     std::memcpy(&storage, local.data(), local.size());

@@ -17,7 +17,7 @@ bool has_a_gpu_of_its_own(const plan::Job& job, const agent::Machine& machine) {
 }  // namespace
 
 Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
-                                                   const rendezvous::Assignment& assignment) {
+                                                   const model::Assignment& assignment) {
   std::vector<std::vector<int>> cpus;
   if (!job.options.numa_binding) return cpus;
   const auto gpus = scheduler::gpu_addresses(job.environment);

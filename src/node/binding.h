@@ -3,14 +3,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/messages.h"
 #include "plan/job.h"
-#include "rendezvous/messages.h"
 
 namespace toprun::node {
 
 // The CPUs of each worker of this process according to --numa-binding; empty without it. Reads the
 // machine's topology. Reports every worker's CPUs with -v, and always if there are no GPUs.
 Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
-                                                   const rendezvous::Assignment& assignment);
+                                                   const model::Assignment& assignment);
 
 }  // namespace toprun::node

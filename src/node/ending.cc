@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/console.h"
+#include "base/look.h"
 #include "hosts/hostlist.h"
 #include "node/node_log.h"
 #include "node/streams.h"
@@ -10,13 +11,14 @@
 #include "scheduler/exit_codes.h"
 #include "scheduler/slurm/own_job.h"
 #include "show/record.h"
+#include "view/report.h"
 
 namespace toprun::node {
 namespace {
 
 // The folder of the rank's node with the files per rank; empty: it has not told.
 std::string log_folder_of(int rank, const run::AttemptCourse& attempt) {
-  for (const view::NodeRecord& node : attempt.nodes) {
+  for (const model::NodeRecord& node : attempt.nodes) {
     if (rank >= node.first_rank && rank < node.first_rank + node.nproc) return node.logs.raw();
   }
   return {};
@@ -25,7 +27,7 @@ std::string log_folder_of(int rank, const run::AttemptCourse& attempt) {
 // The file with what the failed rank wrote, stderr before stdout, or the folder below which it is;
 // empty: none is kept.
 std::string kept_log(const plan::Options& options, const run::AttemptCourse& attempt,
-                     const view::Cause& cause) {
+                     const model::Cause& cause) {
   if (!options.log_dir || !cause.rank || !cause.local_rank) return {};
   const std::string folder = log_folder_of(*cause.rank, attempt);
   const int local_rank = *cause.local_rank;
@@ -38,9 +40,9 @@ std::string kept_log(const plan::Options& options, const run::AttemptCourse& att
 
 // The row that view::failure_report() has no advice for: a node of the job could have taken the
 // lost one's place. Empty: none, or the job had restarts left for it.
-std::string advice_on_spares(const plan::Job& job, const view::Cause& cause) {
+std::string advice_on_spares(const plan::Job& job, const model::Cause& cause) {
   const bool is_loss =
-      cause.kind == view::CauseKind::node_lost || cause.kind == view::CauseKind::agent_lost;
+      cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
   if (!is_loss || job.replaces_nodes() || job.is_elastic()) return {};
   std::vector<std::string> nodes;
   for (const scheduler::Node& node : job.place.nodes) nodes.push_back(node.name);
@@ -52,9 +54,9 @@ std::string advice_on_spares(const plan::Job& job, const view::Cause& cause) {
       hosts::short_list(others), others.size() == 1 ? "has" : "have");
 }
 
-std::pair<view::CauseKind, int> end_of(scheduler::Stop::Reason reason) {
+std::pair<model::CauseKind, int> end_of(scheduler::Stop::Reason reason) {
   using Reason = scheduler::Stop::Reason;
-  using view::CauseKind;
+  using model::CauseKind;
   switch (reason) {
     case Reason::preemption:
       return {CauseKind::preempted, exit_preempted};
@@ -84,10 +86,10 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
   auto cause = show::cause_in(verdict);
   if (!cause) return;
   // What hangs has been told at length when it was noticed.
-  const bool is_told = cause->kind == view::CauseKind::hang;
+  const bool is_told = cause->kind == model::CauseKind::hang;
   if (cause->node.empty() && !cause->rank && !is_told) return say(cause->message.shown());
-  const agent::WorkerExit* exit = nullptr;
-  for (const agent::WorkerExit& one : verdict.exits) {
+  const model::WorkerExit* exit = nullptr;
+  for (const model::WorkerExit& one : verdict.exits) {
     if (cause->rank == one.rank) exit = &one;
   }
   if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run

@@ -47,9 +47,9 @@ Network look_at_network(const plan::Job& job) {
 }
 
 // The facts about this pod's node from the pod's specification.
-std::optional<rendezvous::KubeNode> kube_node(const plan::Job& job) {
-  rendezvous::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
-                            topology::injected_labels(job.environment)};
+std::optional<model::KubeNode> kube_node(const plan::Job& job) {
+  model::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
+                       topology::injected_labels(job.environment)};
   if (node.name.empty() && !node.labels) return std::nullopt;
   return node;
 }
@@ -68,12 +68,12 @@ Sights look_around(const plan::Job& job, bool fit) {
 Sights joined(Sights seen, const Network& network) {
   if (!network) return seen;
   if (seen.evidence) {
-    rendezvous::Evidence& evidence = *seen.evidence;
+    model::Evidence& evidence = *seen.evidence;
     network->nccl = fabric::parse_nccl_version(evidence.nccl.value_or(""));
     evidence.network = fabric::summary_of(*network);
     evidence.mistakes = fabric::mistakes(*network);
-    if (evidence.mistakes.size() > rendezvous::most_mistakes) {
-      evidence.mistakes.resize(rendezvous::most_mistakes);
+    if (evidence.mistakes.size() > model::most_mistakes) {
+      evidence.mistakes.resize(model::most_mistakes);
     }
   }
   seen.network = network;

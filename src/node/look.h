@@ -10,16 +10,16 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "fabric/settings.h"
+#include "model/messages.h"
 #include "plan/job.h"
-#include "rendezvous/messages.h"
 
 namespace toprun::node {
 
 // The facts about this node from its files, which the root gets.
 struct Sights {
-  std::optional<rendezvous::KubeNode> kube;
+  std::optional<model::KubeNode> kube;
   std::optional<std::string> ports;
-  std::optional<rendezvous::Evidence> evidence;
+  std::optional<model::Evidence> evidence;
   // Null: the job has one node, or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;
 };

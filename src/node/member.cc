@@ -23,8 +23,8 @@
 
 namespace toprun::node {
 namespace asio = boost::asio;
+using model::Loss;
 using nlohmann::json;
-using rendezvous::Loss;
 using std::chrono::milliseconds;
 
 namespace {
@@ -85,7 +85,7 @@ void forget_loopback(std::vector<std::string>& addresses) {
 
 }  // namespace
 
-Member::Member(Services& session, std::shared_ptr<rendezvous::Link> root,
+Member::Member(Services& session, std::shared_ptr<model::Link> root,
                std::optional<hosts::Address> root_address, std::string root_agent)
     : session_(session),
       root_(std::move(root)),
@@ -118,7 +118,7 @@ Member::Member(Services& session, std::shared_ptr<rendezvous::Link> root,
 }
 
 void Member::heard(const json& message) {
-  auto told = rendezvous::to_node_in(message);
+  auto told = model::to_node_in(message);
   if (!told) return push(run::RootLost{{Loss::Kind::malformed, told.error().line()}});
   if (*told) push(run::Told{**std::move(told)});
 }
@@ -167,7 +167,7 @@ void Member::carry_out() {
 }
 
 void Member::act(const run::Report& report) {
-  root_->send(rendezvous::to_wire(report.message));
+  root_->send(model::to_wire(report.message));
 }
 
 // The workers of the previous attempt are gone, and none of their clients may remain.
@@ -189,8 +189,8 @@ void Member::ranks_have_arrived(int attempt) {
   if (session_.prefetch) session_.prefetch->ranks_have_imported();
 }
 
-void Member::locate_store(const rendezvous::Assignment& assignment) {
-  rendezvous::StoreAddress store = *assignment.store;
+void Member::locate_store(const model::Assignment& assignment) {
+  model::StoreAddress store = *assignment.store;
   const bool here = store.agent == session_.agent_id;
   const bool beside = session_.job.reach() == hosts::Reach::this_host;
   if (!store.exact.empty() || beside || (here && !session_.job.several_processes())) {
@@ -213,7 +213,7 @@ void Member::locate_store(const rendezvous::Assignment& assignment) {
   asio::co_spawn(session_.io, find_store(assignment.attempt, std::move(store)), end_of_task);
 }
 
-asio::awaitable<void> Member::find_store(int attempt, rendezvous::StoreAddress store) {
+asio::awaitable<void> Member::find_store(int attempt, model::StoreAddress store) {
   const auto address = co_await session_.find_store(std::move(store));
   if (!address) {
     push(run::StoreFound{attempt, std::unexpected(address.error())});
@@ -243,7 +243,7 @@ asio::awaitable<void> Member::await_workplace(int attempt) {
 
 // The root's own node has no copy.
 asio::awaitable<Result<void>> Member::await_copy(int attempt) {
-  const Rare<rendezvous::StagePart> part = part_.assignment().stage;
+  const Rare<model::StagePart> part = part_.assignment().stage;
   if (!session_.staging || !part || part->sources.empty()) co_return Result<void>();
   const auto staged = co_await session_.staging->settled(*part);
   const bool is_current = part_.assignment().attempt == attempt;
@@ -308,7 +308,7 @@ asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
       "see which file system hangs: that of the program, of --log-dir, of TMPDIR or /tmp");
 }
 
-asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wanted) {
+asio::awaitable<Result<model::Started>> Member::start(run::StartWorkers wanted) {
   const plan::Job& job = session_.job;
   auto planned = co_await plan(wanted);
   if (!planned) co_return std::unexpected(std::move(planned.error()));
@@ -325,7 +325,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   workers_ = std::make_unique<agent::Workers>(session_.io, session_.children(), job.place.node_name,
                                               plans_,
                                               agent::Workers::Observer{
-                                                  [this](const agent::WorkerExit& exit) {
+                                                  [this](const model::WorkerExit& exit) {
                                                     // An engine signals rank and agent alike.
                                                     session_.take_signals();
                                                     exits_.push_back(exit);
@@ -342,7 +342,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   }
   if (!started) co_return std::unexpected(started.error());
   if (!proof_.nccl_logs.empty()) count_network(wanted.assignment->attempt);
-  rendezvous::Started news;
+  model::Started news;
   if (!plans_.empty()) news.first_rank = rank_told_to(plans_.front());
   // Each rank in place has a separate folder.
   const bool in_place = job.place.stance == scheduler::Stance::in_place;
@@ -352,12 +352,12 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   co_return news;
 }
 
-void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_log) {
+void Member::choose_console(const model::Assignment& assignment, Fd node_log) {
   console_ = session_.console;
   if (root_address_ && session_.job.options.gather_output) {
     const auto deliver = [root = root_](bool is_err, std::string lines) {
-      root->send(rendezvous::to_wire(
-          rendezvous::ToRoot{std::nullopt, rendezvous::OutputLines{is_err, std::move(lines)}}));
+      root->send(model::to_wire(
+          model::ToRoot{std::nullopt, model::OutputLines{is_err, std::move(lines)}}));
     };
     relay_ = output::Relay::create(
         session_.io, deliver, assignment.colours,
@@ -372,14 +372,14 @@ void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_lo
 
 void Member::conclude() {
   const store::Server::Came came = session_.came();
-  const rendezvous::Assignment& part = part_.assignment();
+  const model::Assignment& part = part_.assignment();
   if (came.joined > 0 && std::cmp_less(came.met, part.world_size)) report_arrivals(part.attempt);
   if (proof_.nccl_logs.empty()) return push(run::WorkersGone{last_words()});
   asio::co_spawn(session_.io, conclude_with_proof(), end_of_task);
 }
 
 asio::awaitable<void> Member::conclude_with_proof() {
-  rendezvous::Gone gone = last_words();
+  model::Gone gone = last_words();
   std::function<fabric::NetworkUse()> work = [proof = std::move(proof_),
                                               network = session_.network] {
     return probes::network_use(proof, *network);
@@ -394,8 +394,7 @@ void Member::report_prefetch() {
   if (!workers_) return;
   const auto took = session_.prefetch->take_time();
   if (!took) return;
-  root_->send(rendezvous::to_wire(
-      rendezvous::ToRoot{part_.assignment().attempt, rendezvous::Prefetched{*took}}));
+  root_->send(model::to_wire(model::ToRoot{part_.assignment().attempt, model::Prefetched{*took}}));
 }
 
 void Member::act(const run::StopWorkers& stop) {
@@ -438,13 +437,13 @@ void Member::act(const run::TellKeeperOfSilence&) {
 
 // The facts that one node has about a run.
 run::Course Member::course_without_root() const {
-  const rendezvous::Assignment& assignment = part_.assignment();
+  const model::Assignment& assignment = part_.assignment();
   run::AttemptCourse attempt;
   attempt.number = assignment.attempt;
   attempt.started = session_.began;
   attempt.ended = std::chrono::system_clock::now();
   attempt.verdict.exit_code = exit_failure;
-  attempt.verdict.kind = view::CauseKind::agent_lost;
+  attempt.verdict.kind = model::CauseKind::agent_lost;
   attempt.verdict.node = root_address_ ? root_address_->text() : "";
   attempt.verdict.message = "lost the root agent";
   if (workers_) {
@@ -464,7 +463,7 @@ run::Course Member::course_without_root() const {
 // file.
 asio::awaitable<void> Member::pass_on_the_error_file() const {
   const auto target = session_.job.environment.non_empty("TORCHELASTIC_ERROR_FILE");
-  const agent::WorkerExit* const cause = agent::root_cause(exits_);
+  const model::WorkerExit* const cause = model::root_cause(exits_);
   if (!target || cause == nullptr || !cause->error_file) co_return;
   const auto worker = std::ranges::find(plans_, cause->local_rank, &agent::WorkerPlan::local_rank);
   std::function<Result<void>()> copy = [from = worker->error_file, exit = *cause, to = *target] {

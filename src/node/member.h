@@ -11,13 +11,13 @@
 #include "agent/workers.h"
 #include "evidence/recorders.h"
 #include "hosts/address.h"
+#include "model/link.h"
 #include "node/inbox.h"
 #include "node/ranks_meter.h"
 #include "node/services.h"
 #include "node/workplan.h"
 #include "output/relay.h"
 #include "probes/network_proof.h"
-#include "rendezvous/link.h"
 #include "run/node_part.h"
 #include "run/record.h"
 
@@ -29,7 +29,7 @@ class Member {
  public:
   // `root_address`: the address at which this host reached the root; unset in the root's own
   // process. A member that cannot take part reports that at once.
-  Member(Services& session, std::shared_ptr<rendezvous::Link> root,
+  Member(Services& session, std::shared_ptr<model::Link> root,
          std::optional<hosts::Address> root_address, std::string root_agent);
 
   // Runs until the root ends the run or is lost; returns the exit code.
@@ -70,15 +70,15 @@ class Member {
     };
   }
 
-  void locate_store(const rendezvous::Assignment& assignment);
-  boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
+  void locate_store(const model::Assignment& assignment);
+  boost::asio::awaitable<void> find_store(int attempt, model::StoreAddress store);
   boost::asio::awaitable<void> await_workplace(int attempt);
   boost::asio::awaitable<Result<void>> await_copy(int attempt);
   workplace::Workplace workplace() const;
-  void choose_console(const rendezvous::Assignment& assignment, Fd node_log);
+  void choose_console(const model::Assignment& assignment, Fd node_log);
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
-  boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
+  boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers wanted);
   // Reads the adapters' counters while the workers begin: each may be a question to an adapter, for
   // which no start waits, and a worker sends nothing before it has loaded its modules.
   void count_network(int attempt);
@@ -88,13 +88,13 @@ class Member {
   // root.
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
-  rendezvous::Gone last_words() const;
+  model::Gone last_words() const;
   void report_prefetch();
   void report_arrivals(int attempt);
   void ranks_have_arrived(int attempt);
   // Reports the ranks that have come to the store here while others have not.
   boost::asio::awaitable<void> watch_arrivals(int attempt);
-  rendezvous::Arrivals arrivals() const;
+  model::Arrivals arrivals() const;
   // --hang-timeout: reports when the ranks stop to make progress, and when they go on.
   boost::asio::awaitable<void> watch_progress(int attempt);
   std::vector<RunningRank> running_ranks() const;
@@ -108,7 +108,7 @@ class Member {
   boost::asio::awaitable<void> pass_on_the_error_file() const;
 
   Services& session_;
-  std::shared_ptr<rendezvous::Link> root_;
+  std::shared_ptr<model::Link> root_;
   std::optional<hosts::Address> root_address_;
   std::string root_agent_;
   Inbox<run::PartEvent> inbox_;
@@ -119,7 +119,7 @@ class Member {
   std::shared_ptr<agent::Logs> logs_;     // for all attempts
   std::vector<agent::WorkerPlan> plans_;  // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;
-  std::vector<agent::WorkerExit> exits_;  // of these workers
+  std::vector<model::WorkerExit> exits_;  // of these workers
   std::shared_ptr<RanksMeter> meter_;     // null: no reader has looked at the job
   bool is_still_ = false;                 // these workers make no progress
   std::vector<int> unread_;               // of them, when they were looked at for it

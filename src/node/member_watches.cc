@@ -239,19 +239,18 @@ void Member::act(const run::MeasureWorkers& measure) {
       },
       for_attempt<Usage>(measure.attempt, [this, attempt = measure.attempt](Usage usage) {
         if (!usage) return;
-        root_->send(rendezvous::to_wire(
-            rendezvous::ToRoot{attempt, rendezvous::RanksUse{*std::move(usage)}}));
+        root_->send(model::to_wire(model::ToRoot{attempt, model::RanksUse{*std::move(usage)}}));
       }));
 }
 
-rendezvous::Arrivals Member::arrivals() const {
+model::Arrivals Member::arrivals() const {
   const auto now = SteadyClock::now();
-  rendezvous::Arrivals all;
+  model::Arrivals all;
   std::unordered_map<std::string, std::size_t> hosts;
   for (const store::Arrival& arrival : session_.arrivals()) {
     const auto [host, is_new] = hosts.emplace(arrival.address, all.hosts.size());
     if (is_new) all.hosts.push_back({arrival.address, {}});
-    rendezvous::Arrivals::Rank rank{0, std::nullopt, age(arrival.joined, now), std::nullopt};
+    model::Arrivals::Rank rank{0, std::nullopt, age(arrival.joined, now), std::nullopt};
     // Any client may write any number.
     if (std::in_range<int>(arrival.pid)) rank.pid = static_cast<int>(arrival.pid);
     if (arrival.rank < part_.assignment().world_size) rank.rank = arrival.rank;
@@ -261,8 +260,8 @@ rendezvous::Arrivals Member::arrivals() const {
   return all;
 }
 
-rendezvous::Gone Member::last_words() const {
-  rendezvous::Gone gone;
+model::Gone Member::last_words() const {
+  model::Gone gone;
   const store::Server::Activity activity = session_.activity();
   const auto now = SteadyClock::now();
   if (activity.first_connect) gone.first_connect_age = age(*activity.first_connect, now);

@@ -16,15 +16,18 @@
 #include "plan/spares.h"
 #include "probes/locate.h"
 #include "probes/preflight.h"
+#include "rendezvous/local_link.h"
 #include "scheduler/engine.h"
 #include "scheduler/exit_codes.h"
 #include "show/record.h"
+#include "view/hang.h"
+#include "view/report.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
+using model::Join;
+using model::Loss;
 using nlohmann::json;
-using rendezvous::Join;
-using rendezvous::Loss;
 using std::chrono::milliseconds;
 
 namespace {
@@ -68,7 +71,7 @@ Root::Root(Services& session, rendezvous::Secret secret, std::string stage_key)
               scheduler::requeues(session.job.environment) > 0),
       notifier_(session.pool, session.job.options.notify, session.job.environment),
       picture_(session.pool, session.job, coordinator_,
-               [this](const std::string& agent, const rendezvous::ToNode& message) {
+               [this](const std::string& agent, const model::ToNode& message) {
                  act(run::Send{agent, message});
                }),
       socket_(session.pool, session.job, coordinator_, picture_,
@@ -88,20 +91,20 @@ Root::Root(Services& session, rendezvous::Secret secret, std::string stage_key)
          carry_out();
          return refused;
        },
-       [this](const Join& join, std::shared_ptr<rendezvous::Link> link, std::string theirs,
+       [this](const Join& join, std::shared_ptr<model::Link> link, std::string theirs,
               std::string ours) {
          add(join, std::move(link), {join.agent, std::move(theirs), std::move(ours)});
        }});
 }
 
-std::shared_ptr<rendezvous::Link> Root::admit_own(const Join& join) {
+std::shared_ptr<model::Link> Root::admit_own(const Join& join) {
   auto [mine, its] = rendezvous::local_link(session_.io);
   coordinator_.admit(join);
   add(join, mine, {join.agent, "", ""});
   return its;
 }
 
-void Root::add(const Join& join, std::shared_ptr<rendezvous::Link> link, run::Came came) {
+void Root::add(const Join& join, std::shared_ptr<model::Link> link, run::Came came) {
   const std::string agent = join.agent;
   link->on_message = [this, agent](const json& message) { heard(agent, message); };
   link->on_lost = [this, agent](Loss loss) { happened(run::Left{agent, std::move(loss)}); };
@@ -113,7 +116,7 @@ void Root::add(const Join& join, std::shared_ptr<rendezvous::Link> link, run::Ca
 // A malformed message ends its connection, because the member's other messages are not reliable
 // either.
 void Root::heard(const std::string& agent, const json& message) {
-  auto said = rendezvous::to_root_in(message);
+  auto said = model::to_root_in(message);
   if (!said) {
     const run::Node* const node = coordinator_.roster().find(agent);
     say((node == nullptr ? agent : node->join.host) + ": " + said.error().line());
@@ -143,9 +146,9 @@ void Root::carry_out() {
 }
 
 // How many ranks have come is known at once where the store is in this process.
-std::optional<view::Launch> Root::launch() const {
+std::optional<model::Launch> Root::launch() const {
   if (!coordinator_.is_launching() || session_.paused) return std::nullopt;
-  view::Launch launch = coordinator_.launch(SteadyClock::now());
+  model::Launch launch = coordinator_.launch(SteadyClock::now());
   const store::Server::Came came = session_.came();
   launch.joined = came.joined;
   launch.met = came.met;
@@ -197,7 +200,7 @@ asio::awaitable<run::Course> Root::run() {
 
 asio::awaitable<void> Root::tell_the_end(run::Course record) {
   if (!record.attempts.empty()) tell_the_failure(session_.job, record.attempts.back());
-  view::RunRecord last = show::record_of(session_.job, record);
+  model::RunRecord last = show::record_of(session_.job, record);
   const std::string line = view::last_line(last);
   picture_.ended(line);
   notify(watch::Happening::ended);
@@ -215,7 +218,7 @@ asio::awaitable<void> Root::farewell() {
 
 void Root::act(const run::Send& send) {
   const auto link = links_.find(send.agent);
-  if (link != links_.end()) link->second->send(rendezvous::to_wire(send.message));
+  if (link != links_.end()) link->second->send(model::to_wire(send.message));
 }
 
 void Root::act(const run::Close& close) {
@@ -258,7 +261,7 @@ void Root::act(run::Show& show) {
   const auto found = links_.find(show.agent);
   if (found == links_.end()) return;
   const auto taken = [link = std::weak_ptr(found->second), bytes] {
-    if (const auto open = link.lock()) open->send(rendezvous::to_wire(rendezvous::Taken{bytes}));
+    if (const auto open = link.lock()) open->send(model::to_wire(model::Taken{bytes}));
   };
   session_.show(show.host, show.output.is_err, std::move(show.output.lines), taken);
 }
@@ -268,11 +271,11 @@ void Root::notify(watch::Happening happening) {
 }
 
 void Root::act(const run::TellHang&) {
-  const view::Hang& hang = *coordinator_.course().attempts.back().hang;
+  const model::Hang& hang = *coordinator_.course().attempts.back().hang;
   say_block(view::hang_text(hang, session_.job.options.on_hang == run::OnHang::report
                                       ? "the job goes on (--on-hang report)"
                                       : ""));
-  picture_.told(view::headline(hang));
+  picture_.told(model::headline(hang));
   notify(watch::Happening::hangs);
 }
 
@@ -283,13 +286,13 @@ void Root::act(const run::TellPlaces& tell) {
 void Root::act(const run::TellFailure& tell) {
   const run::AttemptCourse& attempt = coordinator_.course().attempt(tell.attempt);
   tell_the_failure(session_.job, attempt);
-  if (const auto cause = show::cause_in(attempt.verdict)) picture_.told(view::sentence(*cause));
+  if (const auto cause = show::cause_in(attempt.verdict)) picture_.told(model::sentence(*cause));
   notify(watch::Happening::restarts);
 }
 
 void Root::act(const run::KeepRecord&) {
   if (!session_.job.options.report) return;
-  view::RunRecord record = show::record_of(session_.job, coordinator_.course());
+  model::RunRecord record = show::record_of(session_.job, coordinator_.course());
   record.running_at = std::chrono::system_clock::now();
   record.spares = coordinator_.spares();
   record.gathering = coordinator_.gathering();

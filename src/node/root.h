@@ -8,9 +8,9 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/timer.h"
+#include "model/link.h"
 #include "node/services.h"
 #include "probes/presence_watch.h"
-#include "rendezvous/link.h"
 #include "rendezvous/secret.h"
 #include "run/coordinator.h"
 #include "show/job_page.h"
@@ -29,7 +29,7 @@ class Root {
   Root(Services& session, rendezvous::Secret secret, std::string stage_key);
 
   // The member's end of a link for the agent in this process.
-  std::shared_ptr<rendezvous::Link> admit_own(const rendezvous::Join& join);
+  std::shared_ptr<model::Link> admit_own(const model::Join& join);
   // The whole run. Afterwards the record is complete and all members wait for the final message.
   boost::asio::awaitable<run::Course> run();
   // Prints the last attempt's failure, if there is one, and the run's last line; writes --report's
@@ -41,14 +41,14 @@ class Root {
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
 
  private:
-  void add(const rendezvous::Join& join, std::shared_ptr<rendezvous::Link> link, run::Came came);
+  void add(const model::Join& join, std::shared_ptr<model::Link> link, run::Came came);
   void heard(const std::string& agent, const nlohmann::json& message);
   void happened(run::Event event);
   void carry_out();
   void wait();
   void look_for_the_absent();
   void notify(watch::Happening happening);
-  std::optional<view::Launch> launch() const;
+  std::optional<model::Launch> launch() const;
 
   void act(const run::Send& send);
   void act(const run::Close& close);
@@ -73,7 +73,7 @@ class Root {
   show::JobSocket socket_;
   std::unique_ptr<show::JobPage> page_;          // null: not wanted, or it could not be opened
   std::optional<show::LaunchLine> launch_line_;  // unset: no terminal shows it
-  boost::unordered_flat_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
+  boost::unordered_flat_map<std::string, std::shared_ptr<model::Link>> links_;  // by agent
   Timer timer_;
   std::optional<SteadyTime> waits_until_;  // timer_
   Timer stage_;                            // its end wakes run() and farewell()

@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 namespace {
 
 // Closes the link and waits until the root has received all messages.
-asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Link> link) {
+asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<model::Link> link) {
   const auto closed = std::make_shared<Timer>(io, run::farewell_timeout);
   link->on_closed = [closed] { closed->cancel(); };
   link->close();
@@ -38,8 +38,7 @@ asio::awaitable<int> lead(Services& services, Root& root, Member& member) {
   co_return record.verdict.exit_code;
 }
 
-asio::awaitable<int> follow(Services& services, Member& member,
-                            std::shared_ptr<rendezvous::Link> link) {
+asio::awaitable<int> follow(Services& services, Member& member, std::shared_ptr<model::Link> link) {
   const int exit_code = co_await member.run();
   co_await member.clear_up();
   if (services.container) co_await services.container->end();

@@ -4,10 +4,10 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "model/link.h"
 #include "node/member.h"
 #include "node/root.h"
 #include "node/services.h"
-#include "rendezvous/link.h"
 
 namespace toprun::node {
 
@@ -17,6 +17,6 @@ boost::asio::awaitable<int> lead(Services& services, Root& root, Member& member)
 
 // … and as another agent does it that has this link with the root.
 boost::asio::awaitable<int> follow(Services& services, Member& member,
-                                   std::shared_ptr<rendezvous::Link> link);
+                                   std::shared_ptr<model::Link> link);
 
 }  // namespace toprun::node

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/shown_line.h"
 #include "meter/usage.h"
-#include "output/tail.h"
 
 namespace toprun::node {
 
@@ -18,10 +18,10 @@ std::vector<Said> said_by(const std::vector<Workers::LastOutput>& outputs, int w
     if (!output->read) continue;
     said.silence = age(*output->read, now);
     if (world_size > most_ranks_with_lines && output != newest) continue;
-    said.last_line = output::last_state(output->tail, meter::longest_last_line);
+    said.last_line = last_state(output->tail, meter::longest_last_line);
     if (world_size > most_ranks_with_several_lines) continue;
     said.last_lines =
-        output::last_public_lines(output->tail, meter::most_last_lines, meter::longest_last_line);
+        last_public_lines(output->tail, meter::most_last_lines, meter::longest_last_line);
   }
   return all;
 }

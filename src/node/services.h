@@ -16,12 +16,12 @@
 #include "base/pool.h"
 #include "fabric/settings.h"
 #include "hosts/address.h"
+#include "model/link.h"
+#include "model/messages.h"
 #include "node/node_container.h"
 #include "node/rank_sight.h"
 #include "output/console.h"
 #include "plan/job.h"
-#include "rendezvous/link.h"
-#include "rendezvous/messages.h"
 #include "rendezvous/secret.h"
 #include "store/server.h"
 #include "workplace/prefetch.h"
@@ -52,10 +52,10 @@ class Services {
 
   // The root decides who joins; it gets a link with each who may.
   struct Admission {
-    std::function<std::optional<rendezvous::Refused>(const rendezvous::Join&)> admit;
+    std::function<std::optional<model::Refused>(const model::Join&)> admit;
     // `theirs`: the agent's address as this host sees it. `ours`: at which it reached this host.
-    std::function<void(const rendezvous::Join&, std::shared_ptr<rendezvous::Link>,
-                       std::string theirs, std::string ours)>
+    std::function<void(const model::Join&, std::shared_ptr<model::Link>, std::string theirs,
+                       std::string ours)>
         joined;
   };
   virtual void become_root(rendezvous::Secret secret, Admission admission) = 0;
@@ -73,8 +73,7 @@ class Services {
   virtual std::vector<store::Arrival> arrivals() const = 0;
   virtual store::Server::Activity activity() const = 0;
   // The address at which this host reaches the store of another agent.
-  virtual boost::asio::awaitable<Result<hosts::Address>> find_store(
-      rendezvous::StoreAddress store) = 0;
+  virtual boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) = 0;
 
   // The processes of one attempt's workers.
   virtual std::shared_ptr<agent::Children> children() = 0;

@@ -92,9 +92,9 @@ output::Terminal& Session::open_terminal() {
 
 void Session::become_root(rendezvous::Secret secret, Admission admission) {
   door.become_root(std::move(secret),
-                   {std::move(admission.admit), [this, joined = std::move(admission.joined)](
-                                                    const rendezvous::Join& join,
-                                                    std::shared_ptr<rendezvous::Channel> channel) {
+                   {std::move(admission.admit),
+                    [this, joined = std::move(admission.joined)](
+                        const model::Join& join, std::shared_ptr<rendezvous::Channel> channel) {
                       // Those beside it may have come by loopback, which leads the others nowhere.
                       if (!route || route->is_loopback()) route = address_of(channel->local());
                       std::string theirs = address_of(channel->remote()).text();
@@ -102,7 +102,7 @@ void Session::become_root(rendezvous::Secret secret, Admission admission) {
                     }});
 }
 
-asio::awaitable<Result<hosts::Address>> Session::find_store(rendezvous::StoreAddress address) {
+asio::awaitable<Result<hosts::Address>> Session::find_store(model::StoreAddress address) {
   return rendezvous::find_store(io, std::move(address), identity, job.patience);
 }
 

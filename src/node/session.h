@@ -48,8 +48,7 @@ class Session : public Services {
   store::Server::Came came() const override { return store->came(); }
   std::vector<store::Arrival> arrivals() const override { return store->arrivals(); }
   store::Server::Activity activity() const override { return store->activity(); }
-  boost::asio::awaitable<Result<hosts::Address>> find_store(
-      rendezvous::StoreAddress address) override;
+  boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress address) override;
   std::shared_ptr<agent::Children> children() override;
   void show(const std::string& host, bool is_err, std::string lines,
             std::function<void()> taken) override;

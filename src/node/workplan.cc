@@ -109,7 +109,7 @@ Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
 
 void say_what_users_may_not_expect(const WorkRequest& request) {
   const plan::Options& options = request.job->options;
-  const rendezvous::Assignment& assignment = request.assignment;
+  const model::Assignment& assignment = request.assignment;
   const bool is_first_node = assignment.first_rank == 0;
   if (options.verbose > 0 && is_first_node &&
       agent::sets_omp_num_threads(request.place.environment, assignment.local_world_size)) {
@@ -150,7 +150,7 @@ Result<void> open_files(WorkPlan& plan) {
 // What all workers of this node have in common in this attempt.
 agent::WorkerFacts common_facts(const WorkRequest& request) {
   const plan::Job& job = *request.job;
-  const rendezvous::Assignment& assignment = request.assignment;
+  const model::Assignment& assignment = request.assignment;
   agent::WorkerFacts facts;
   facts.local_world_size = assignment.local_world_size;
   facts.world_size = assignment.world_size;
@@ -244,7 +244,7 @@ Result<agent::WorkerPlan> plan_worker(const WorkRequest& request, agent::WorkerF
 }  // namespace
 
 Result<WorkPlan> plan_work(const WorkRequest& request) {
-  const rendezvous::Assignment& assignment = request.assignment;
+  const model::Assignment& assignment = request.assignment;
   auto logs = make_logs(request);
   if (!logs) return std::unexpected(logs.error());
   WorkPlan plan;

@@ -12,9 +12,9 @@
 #include "base/fd.h"
 #include "fabric/settings.h"
 #include "hosts/address.h"
+#include "model/messages.h"
 #include "plan/job.h"
 #include "probes/network_proof.h"
-#include "rendezvous/messages.h"
 #include "workplace/workplace.h"
 
 namespace toprun::node {
@@ -26,7 +26,7 @@ inline constexpr std::chrono::milliseconds own_name_limit{2'000};  // for the lo
 struct WorkRequest {
   std::shared_ptr<const plan::Job> job;
   workplace::Workplace place;
-  rendezvous::Assignment assignment;
+  model::Assignment assignment;
   std::string master_addr;
   std::optional<hosts::Address> route;  // this host's address on the way to the root
   // Null: no variables are set for the network.

@@ -37,25 +37,6 @@ class Tail {
   std::array<std::string, 2> of_source_;
 };
 
-// One printed line in the form for a report: only the text after the last \r (without overwritten
-// progress bars), no terminal sequences, control characters and invalid UTF-8 escaped as \xNN, at
-// most `limit_bytes` and "…".
-std::string shown_line(std::string_view line, std::size_t limit_bytes);
-
-// The last `count` non-empty lines of `text`, each formatted by shown_line().
-std::vector<std::string> last_lines(std::string_view text, std::size_t count,
-                                    std::size_t line_limit_bytes);
-
-// What `text` shows last on a terminal: its last line, or the last state of a progress bar, that is
-// not blank, nor a warning or note that PyTorch's C++ code logs if anything else is shown;
-// formatted by shown_line(), without secrets, at most `limit_bytes` with its "…". Empty: nothing is
-// shown.
-std::string last_state(std::string_view text, std::size_t limit_bytes);
-
-// The last `count` lines that are not blank, the newest last, each in the same form.
-std::vector<std::string> last_public_lines(std::string_view text, std::size_t count,
-                                           std::size_t limit_bytes);
-
 // The exception at the end of the last Python traceback in `text`: "ValueError: boom" and further
 // lines of its message, without the prefix that PyTorch puts before each line of a rank's traceback
 // ("[rank3]: "). Empty if there is no traceback or it is cut off. A traceback that Python itself
@@ -65,9 +46,5 @@ std::string last_exception(std::string_view text);
 // the last line, if Python says by it that it cannot compile, find or open what it is to run; other
 // last lines, such as those of sys.exit("text"), may be mere warnings.
 std::string last_exception(const Tail& tail);
-
-// Whether Python says by this line that it cannot find or open what it is to run
-// ("/usr/bin/python3: No module named x"; runpy.py, Modules/main.c).
-bool tells_of_a_missing_program(std::string_view line);
 
 }  // namespace toprun::output

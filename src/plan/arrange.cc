@@ -15,8 +15,8 @@
 namespace toprun::plan {
 namespace {
 
-using rendezvous::Assignment;
-using rendezvous::Join;
+using model::Assignment;
+using model::Join;
 
 // One node of the job and its members: one agent, or its ranks in place.
 struct Node {
@@ -155,8 +155,8 @@ std::string_view name_of(Order order) {
   return "given";
 }
 
-view::OrderRecord record_of(const Choice& choice, placement::Placement& placed) {
-  view::OrderRecord record{
+model::OrderRecord record_of(const Choice& choice, placement::Placement& placed) {
+  model::OrderRecord record{
       std::string(name_of(choice.order)), choice.why, placed.source, {}, std::move(placed.unplaced),
       std::move(placed.warnings)};
   record.notes = std::move(placed.notes);

@@ -7,7 +7,7 @@
 namespace toprun::plan {
 namespace {
 
-using rendezvous::Join;
+using model::Join;
 
 Join agent(std::string host, int slots = 2, std::optional<int> index = {},
            std::optional<int> rank = {}) {

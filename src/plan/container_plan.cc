@@ -4,13 +4,13 @@
 
 #include <filesystem>
 
-#include "agent/finding.h"
 #include "agent/shim.h"
 #include "container/binds.h"
 #include "container/choose.h"
 #include "container/environment.h"
 #include "container/image_file.h"
 #include "container/node.h"
+#include "model/finding.h"
 #include "plan/python.h"
 #include "process/command.h"
 #include "process/program.h"
@@ -91,7 +91,7 @@ Result<std::vector<container::Bind>> own_programs(const Options& options) {
   if (error) return fail("toprun's own path", error.message(), "mount /proc");
   const fs::path inside = program_inside;
   std::vector<container::Bind> binds = {{self, inside, true}};
-  if (options.script != agent::own_program) return binds;
+  if (options.script != model::own_program) return binds;
   for (const char* name : {"toprun-bench", "toprun-bench-gloo"}) {
     const fs::path program = self.parent_path() / name;
     if (fs::exists(program, error)) binds.push_back({program, inside.parent_path() / name, true});

@@ -32,7 +32,7 @@ using Indexes = std::vector<std::size_t>;
 Result<Indexes> kept_by_topology(const run::Arrange& request, const Options& options,
                                  const topology::Map& map) {
   std::vector<placement::Host> hosts;
-  for (const rendezvous::Join& member : request.members) hosts.push_back({member.host, 1});
+  for (const model::Join& member : request.members) hosts.push_back({member.host, 1});
   placement::Wishes wishes{.segment = options.segment, .nodes = request.seats};
   for (std::size_t i = 0; i < request.staying; ++i) wishes.fixed.insert(i);
   const auto placed = placement::place(hosts, map, wishes);
@@ -58,7 +58,7 @@ Result<Indexes> kept_by_number(const run::Arrange& request, const Options& optio
   std::iota(kept.begin(), kept.end(), 0);
   std::stable_sort(kept.begin() + static_cast<std::ptrdiff_t>(request.staying), kept.end(),
                    [&](std::size_t a, std::size_t b) {
-                     const auto rank = [&](const rendezvous::Join& join) {
+                     const auto rank = [&](const model::Join& join) {
                        return std::pair(!listed->contains(join.host),
                                         join.node_index.value_or(std::numeric_limits<int>::max()));
                      };

@@ -14,7 +14,7 @@ using Indexes = std::vector<std::size_t>;
 run::Arrange three_of_five(std::size_t staying) {
   run::Arrange request{.seats = 3, .staying = staying};
   for (int node = 0; node < 5; ++node) {
-    rendezvous::Join join;
+    model::Join join;
     join.host = fmt::format("n{}", node);
     join.node_index = node;
     request.members.push_back(join);

@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 struct CloudProbe::Asking {
   explicit Asking(asio::io_context& io) : over(io, SteadyTime::max()) {}
   asio::steady_timer over;
-  std::optional<rendezvous::CloudPlace> place;
+  std::optional<model::CloudPlace> place;
 };
 
 namespace {
@@ -46,7 +46,7 @@ CloudProbe::CloudProbe(asio::io_context& io, const plan::Job& job) {
   asio::co_spawn(io, ask(asking_, cloud), end_of_task);
 }
 
-asio::awaitable<std::optional<rendezvous::CloudPlace>> CloudProbe::answer() const {
+asio::awaitable<std::optional<model::CloudPlace>> CloudProbe::answer() const {
   if (!asking_) co_return std::nullopt;
   while (waited_for_ && !asking_->place) co_await asking_->over.async_wait(quietly);
   co_return asking_->place;

@@ -6,8 +6,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "model/messages.h"
 #include "plan/job.h"
-#include "rendezvous/messages.h"
 
 namespace toprun::probes {
 
@@ -21,7 +21,7 @@ class CloudProbe {
   CloudProbe(boost::asio::io_context& io, const plan::Job& job);
 
   // Waits until it is over. nullopt: no cloud was asked, or its answer is late and not needed.
-  boost::asio::awaitable<std::optional<rendezvous::CloudPlace>> answer() const;
+  boost::asio::awaitable<std::optional<model::CloudPlace>> answer() const;
 
  private:
   struct Asking;

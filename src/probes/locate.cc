@@ -10,13 +10,12 @@ namespace toprun::probes {
 namespace {
 
 // The order by topology and the workers' TOPRUN_LOCATION need the nodes' locations.
-topology::Request locate_request(const std::vector<rendezvous::Join>& members,
-                                 const plan::Job& job) {
+topology::Request locate_request(const std::vector<model::Join>& members, const plan::Job& job) {
   topology::Request request;
   request.topology = job.options.topology;
   request.environment = job.environment;
   std::set<std::string> named;
-  for (const rendezvous::Join& join : members) {
+  for (const model::Join& join : members) {
     if (!named.insert(join.host).second) continue;
     topology::Member member{join.host, join.location.value_or(""),
                             join.location_pattern.value_or("")};
@@ -52,7 +51,7 @@ Result<void> all_located(const topology::Map& map, const topology::Request& requ
 
 }  // namespace
 
-Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const plan::Job& job) {
+Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job) {
   if (!job.locates()) return topology::Map{};
   const topology::Request request = locate_request(members, job);
   auto map = topology::locate(request);

@@ -3,14 +3,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/messages.h"
 #include "plan/job.h"
-#include "rendezvous/messages.h"
 #include "topology/source.h"
 
 namespace toprun::probes {
 
 // The locations of the members' nodes, from the members' evidence, the engine and files; an empty
 // map if neither the order nor the workers need it. Blocks while it reads files and runs programs.
-Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const plan::Job& job);
+Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job);
 
 }  // namespace toprun::probes

@@ -19,12 +19,12 @@ constexpr std::chrono::milliseconds answer_limit = topology::auto_budget + std::
 struct NvlinkProbe::Asking {
   explicit Asking(asio::io_context& io) : over(io, SteadyTime::max()) {}
   Timer over;
-  std::optional<rendezvous::Told> told;
+  std::optional<model::Told> told;
 };
 
 namespace {
 
-rendezvous::Told ask(const Environment& environment) {
+model::Told ask(const Environment& environment) {
   auto text = process::output_of(topology::nvlink_command(), environment, topology::auto_budget);
   if (!text) return {{}, text.error().line()};
   if (text->size() > topology::max_evidence_bytes || !topology::is_plain(*text)) {
@@ -38,9 +38,9 @@ rendezvous::Told ask(const Environment& environment) {
 NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
   if (!job.locates() || !topology::may_have_nvlink_domain()) return;
   asking_ = std::make_shared<Asking>(pool.io());
-  pool.run<rendezvous::Told>(
+  pool.run<model::Told>(
       answer_limit, [environment = job.environment] { return ask(environment); },
-      [asking = asking_](Pool::Answer<rendezvous::Told> told) {
+      [asking = asking_](Pool::Answer<model::Told> told) {
         if (told) {
           asking->told = *std::move(told);
         } else if (told.error() == Pool::NoAnswer::late) {
@@ -52,7 +52,7 @@ NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
       });
 }
 
-asio::awaitable<std::optional<rendezvous::Told>> NvlinkProbe::answer() const {
+asio::awaitable<std::optional<model::Told>> NvlinkProbe::answer() const {
   if (!asking_) co_return std::nullopt;
   while (!asking_->told) co_await asking_->over.async_wait(quietly);
   co_return asking_->told;

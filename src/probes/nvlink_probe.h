@@ -6,8 +6,8 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "base/pool.h"
+#include "model/messages.h"
 #include "plan/job.h"
-#include "rendezvous/messages.h"
 
 namespace toprun::probes {
 
@@ -21,7 +21,7 @@ class NvlinkProbe {
   NvlinkProbe(Pool& pool, const plan::Job& job);
 
   // Waits until it is over; nullopt: nvidia-smi was not asked.
-  boost::asio::awaitable<std::optional<rendezvous::Told>> answer() const;
+  boost::asio::awaitable<std::optional<model::Told>> answer() const;
 
  private:
   struct Asking;

@@ -13,8 +13,8 @@
 namespace toprun::probes {
 namespace {
 
-using rendezvous::Join;
-using rendezvous::PodMachine;
+using model::Join;
+using model::PodMachine;
 
 constexpr std::size_t longest_boot_id_bytes = 64;
 
@@ -73,8 +73,8 @@ PodMachine look_at_machine(const Environment& environment, const std::filesystem
   const auto boot_id = read_file(root / "proc/sys/kernel/random/boot_id", longest_boot_id_bytes);
   if (boot_id) machine.boot_id = trim(*boot_id);
   const scheduler::GpuShare gpus = scheduler::gpu_share(environment, root);
-  machine.gpus = std::min(gpus.container, rendezvous::most_gpus);
-  machine.machine_gpus = std::min(gpus.machine, rendezvous::most_gpus);
+  machine.gpus = std::min(gpus.container, model::most_gpus);
+  machine.machine_gpus = std::min(gpus.machine, model::most_gpus);
   return machine;
 }
 

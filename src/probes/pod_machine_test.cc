@@ -13,8 +13,8 @@ namespace toprun::probes {
 namespace {
 
 namespace fs = std::filesystem;
-using rendezvous::Join;
-using rendezvous::PodMachine;
+using model::Join;
+using model::PodMachine;
 
 // Agents on p0, p1 …; nothing: not in a pod.
 std::vector<Join> members(const std::vector<std::optional<PodMachine>>& machines) {
@@ -22,7 +22,7 @@ std::vector<Join> members(const std::vector<std::optional<PodMachine>>& machines
   for (std::size_t i = 0; i < machines.size(); ++i) {
     Join join;
     join.host = fmt::format("p{}", i);
-    rendezvous::Evidence evidence;
+    model::Evidence evidence;
     evidence.machine = machines[i];
     join.evidence = std::move(evidence);
     joins.push_back(join);
@@ -94,16 +94,16 @@ TEST(LookAtMachine, ReadsThePodsFiles) {
 }
 
 TEST(PodMachine, Travels) {
-  rendezvous::Evidence evidence;
+  model::Evidence evidence;
   evidence.machine = PodMachine{"8c2f", 4, 8};
-  const auto back = nlohmann::json(evidence).get<rendezvous::Evidence>();
+  const auto back = nlohmann::json(evidence).get<model::Evidence>();
   ASSERT_TRUE(back.machine);
   EXPECT_EQ(back.machine->boot_id, "8c2f");
   EXPECT_EQ(back.machine->gpus, 4);
   EXPECT_EQ(back.machine->machine_gpus, 8);
   nlohmann::json wrong = evidence;
   wrong["machine"]["gpus"] = -1;
-  EXPECT_THROW(wrong.get<rendezvous::Evidence>(), rendezvous::OutOfRange);
+  EXPECT_THROW(wrong.get<model::Evidence>(), model::OutOfRange);
 }
 
 }  // namespace

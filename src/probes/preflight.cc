@@ -24,8 +24,8 @@ namespace toprun::probes {
 namespace {
 
 namespace fs = std::filesystem;
-using rendezvous::Evidence;
-using rendezvous::Join;
+using model::Evidence;
+using model::Join;
 using std::chrono::milliseconds;
 
 // The file that Python or the kernel will read: a folder's __main__.py; nothing for a module and

@@ -22,11 +22,11 @@ void examine_this_host(benchmark::State& state) {
 BENCHMARK(examine_this_host)->Unit(benchmark::kMicrosecond);
 
 void compare_many_nodes(benchmark::State& state) {
-  std::vector<rendezvous::Join> joins(static_cast<std::size_t>(state.range(0)));
+  std::vector<model::Join> joins(static_cast<std::size_t>(state.range(0)));
   for (std::size_t i = 0; i < joins.size(); ++i) {
     joins[i].host = fmt::format("n{}", i);
     joins[i].slots = 8;
-    rendezvous::Evidence evidence;
+    model::Evidence evidence;
     evidence.script = i % 100 == 0 ? "other" : "one";
     evidence.python = "3.11";
     evidence.torch = "2.13.0";

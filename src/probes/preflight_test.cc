@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using doctor::Resources;
-using rendezvous::Evidence;
-using rendezvous::Join;
+using model::Evidence;
+using model::Join;
 
 Evidence good() {
   Evidence evidence;

@@ -145,8 +145,8 @@ Actor::Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> its_job, s
 
 Actor::~Actor() = default;
 
-rendezvous::Join Actor::join() const {
-  rendezvous::Join join;
+model::Join Actor::join() const {
+  model::Join join;
   join.agent = agent_id;
   join.host = job.place.node_name;
   join.pid = 1;
@@ -159,7 +159,7 @@ rendezvous::Join Actor::join() const {
   return join;
 }
 
-void Actor::begin(std::shared_ptr<rendezvous::Link> link) {
+void Actor::begin(std::shared_ptr<model::Link> link) {
   asio::co_spawn(io, link ? play_member(std::move(link)) : play_root(),
                  [this](const std::exception_ptr& error, int code) {
                    end_of_task(error);
@@ -175,7 +175,7 @@ asio::awaitable<int> Actor::play_root() {
   co_return code;
 }
 
-asio::awaitable<int> Actor::play_member(std::shared_ptr<rendezvous::Link> link) {
+asio::awaitable<int> Actor::play_member(std::shared_ptr<model::Link> link) {
   member_ = std::make_unique<node::Member>(*this, link, hosts::Address::parse("10.0.0.1"),
                                            play_.id_of_root());
   const int code = co_await node::follow(*this, *member_, std::move(link));
@@ -228,7 +228,7 @@ store::Server::Activity Actor::activity() const {
   return activity;
 }
 
-asio::awaitable<Result<hosts::Address>> Actor::find_store(rendezvous::StoreAddress store) {
+asio::awaitable<Result<hosts::Address>> Actor::find_store(model::StoreAddress store) {
   const bool is_there = play_.lives(store.agent);
   Timer pause(io, is_there ? play_.dice().time(0ms, slowest_look_for_the_store) : store_patience);
   co_await pause.async_wait(quietly);

@@ -33,8 +33,8 @@ class Actor : public node::Services {
   ~Actor() override;
 
   // Until it ends; `link`: with the root, null at the root itself.
-  void begin(std::shared_ptr<rendezvous::Link> link);
-  rendezvous::Join join() const;
+  void begin(std::shared_ptr<model::Link> link);
+  model::Join join() const;
   std::optional<int> exit_code() const { return exit_code_; }
   node::Root* root() { return root_.get(); }
   const Admission& admission() const { return admission_; }
@@ -52,8 +52,7 @@ class Actor : public node::Services {
   store::Server::Came came() const override;
   std::vector<store::Arrival> arrivals() const override;
   store::Server::Activity activity() const override;
-  boost::asio::awaitable<Result<hosts::Address>> find_store(
-      rendezvous::StoreAddress store) override;
+  boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) override;
   std::shared_ptr<agent::Children> children() override;
   void show(const std::string& host, bool is_err, std::string lines,
             std::function<void()> taken) override;
@@ -71,7 +70,7 @@ class Actor : public node::Services {
     std::size_t met = 0;
   };
   boost::asio::awaitable<int> play_root();
-  boost::asio::awaitable<int> play_member(std::shared_ptr<rendezvous::Link> link);
+  boost::asio::awaitable<int> play_member(std::shared_ptr<model::Link> link);
 
   Play& play_;
   const std::size_t index_;

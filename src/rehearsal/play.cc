@@ -113,7 +113,7 @@ void Play::show_trace(const std::string& what) const {
 void Play::join(Process& process) {
   Process& root = *processes_.front();
   if (!root.lives || !process.lives || root.actor->exit_code()) return;
-  const rendezvous::Join join = process.actor->join();
+  const model::Join join = process.actor->join();
   asio::post(root.loop, [this, &root, &process, join] {
     if (const auto refused = root.actor->admission().admit(join)) {
       trace("n{} is refused: {}", process.index, refused->text);

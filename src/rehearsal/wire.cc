@@ -4,14 +4,14 @@
 
 #include <boost/asio/post.hpp>
 
-#include "rendezvous/run_messages.h"
+#include "model/run_messages.h"
 
 namespace toprun::rehearsal {
-using rendezvous::Loss;
+using model::Loss;
 
 // As a rendezvous::Channel: after close() it receives nothing more, and is closed when the other
 // end is, too.
-class Wire::End : public rendezvous::Link {
+class Wire::End : public model::Link {
  public:
   End(std::shared_ptr<Wire> wire, std::size_t number, boost::asio::io_context& io)
       : io(io), wire_(std::move(wire)), number_(number) {}
@@ -63,7 +63,7 @@ class Wire::End : public rendezvous::Link {
   bool over_ = false;
 };
 
-std::pair<std::shared_ptr<rendezvous::Link>, std::shared_ptr<rendezvous::Link>> Wire::ends(
+std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> Wire::ends(
     boost::asio::io_context& first, boost::asio::io_context& second) {
   auto one = std::make_shared<End>(shared_from_this(), 0, first);
   auto other = std::make_shared<End>(shared_from_this(), 1, second);
@@ -89,16 +89,16 @@ void Wire::deliver(std::size_t to, What what) {
 }
 
 void Wire::first_hears(const nlohmann::json& message) {
-  const auto said = rendezvous::to_root_in(message);
+  const auto said = model::to_root_in(message);
   if (!said || !*said) return;
-  const auto* const output = std::get_if<rendezvous::OutputLines>(&(*said)->what);
+  const auto* const output = std::get_if<model::OutputLines>(&(*said)->what);
   if (output != nullptr) on_output(output->lines.size());
 }
 
 void Wire::first_says(const nlohmann::json& message) {
-  const auto said = rendezvous::to_node_in(message);
+  const auto said = model::to_node_in(message);
   if (!said || !*said) return;
-  if (const auto* const taken = std::get_if<rendezvous::Taken>(&**said)) on_taken(taken->bytes);
+  if (const auto* const taken = std::get_if<model::Taken>(&**said)) on_taken(taken->bytes);
 }
 
 bool Wire::is_open() const {

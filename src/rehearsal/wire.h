@@ -8,8 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
+#include "model/link.h"
 #include "rehearsal/script.h"
-#include "rendezvous/link.h"
 
 namespace toprun::rehearsal {
 
@@ -21,7 +21,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
       : timeline_(timeline), dice_(dice), slowest_(slowest) {}
 
   // Both ends, each on its process's event loop; only once. They keep this alive.
-  std::pair<std::shared_ptr<rendezvous::Link>, std::shared_ptr<rendezvous::Link>> ends(
+  std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> ends(
       boost::asio::io_context& first, boost::asio::io_context& second);
   // Both hear of it, with this delay.
   void lose();

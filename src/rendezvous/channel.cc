@@ -186,7 +186,7 @@ Fd Channel::give_away() {
 void Channel::start() {
   if (closed_ && on_lost && !closing_) {
     asio::post(channels_.io(), [tell = std::exchange(on_lost, nullptr), why = why_closed_] {
-      tell({Loss::Kind::closed, why});
+      tell({model::Loss::Kind::closed, why});
     });
   }
   last_read_ = std::chrono::steady_clock::now();
@@ -244,7 +244,7 @@ void Channel::process() {
     while (!closed_ && take_one()) {
     }
   } catch (...) {
-    lose({Loss::Kind::malformed, "what it sent could not be handled"});
+    lose({model::Loss::Kind::malformed, "what it sent could not be handled"});
   }
   processing_ = false;
   drop(buffer_, used_);
@@ -312,7 +312,7 @@ bool Channel::take_message() {
   auto message = next_frame();
   if (!message) return false;
   if (!*message) {
-    lose({Loss::Kind::malformed, message->error().what});
+    lose({model::Loss::Kind::malformed, message->error().what});
     return true;
   }
   if (!(*message)->is_null() && on_message && !closing_) on_message(**std::move(message));
@@ -357,12 +357,12 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
 void Channel::seal(std::string_view plaintext, bool last, std::size_t most) {
   const auto length = static_cast<std::uint32_t>(plaintext.size() + overhead);
   if (plaintext.size() + overhead > most) {
-    return lose(
-        {Loss::Kind::malformed, fmt::format("a message to it has {} bytes, at most {} are allowed",
-                                            plaintext.size(), most - overhead)});
+    return lose({model::Loss::Kind::malformed,
+                 fmt::format("a message to it has {} bytes, at most {} are allowed",
+                             plaintext.size(), most - overhead)});
   }
   if (queue_.size() - written_ + length > max_queue_bytes) {
-    return lose({Loss::Kind::closed, "it does not read what is sent to it"});
+    return lose({model::Loss::Kind::closed, "it does not read what is sent to it"});
   }
   const std::size_t start = queue_.size();
   queue_.resize(start + length_bytes + length);
@@ -403,7 +403,7 @@ void Channel::pass(std::chrono::steady_clock::time_point now,
   // process that is late all the time still notices the silence, if later.
   if (late > patience_.beat) last_read_ = std::min(now, last_read_ + late);
   if (now - last_read_ > patience_.silence) {
-    return lose({Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
+    return lose({model::Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
   }
   // Other messages replace the heartbeat.
   if (now - last_write_ < patience_.beat || closing_) return;
@@ -432,7 +432,7 @@ void Channel::write_soon() {
 }
 
 void Channel::broken(int error) {
-  if (awaits_ == Awaits::messages) return lose({Loss::Kind::closed, reason_of(error)});
+  if (awaits_ == Awaits::messages) return lose({model::Loss::Kind::closed, reason_of(error)});
   was_closed_without_data_ = is_closed(error) && unused().empty();
   why_closed_ = reason_of(error);
   fail_reading(reason_of(error));
@@ -448,7 +448,7 @@ void Channel::fail_reading(std::string why) {
   }
 }
 
-void Channel::lose(Loss loss) {
+void Channel::lose(model::Loss loss) {
   if (closed_) return;
   why_closed_ = loss.words;
   const auto tell = std::move(on_lost);

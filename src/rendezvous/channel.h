@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "model/link.h"
 #include "rendezvous/channels.h"
-#include "rendezvous/link.h"
 
 namespace toprun::rendezvous {
 
@@ -37,7 +37,7 @@ struct Patience {
 // marks the end.
 //
 //   fresh --key(), first frames--> keyed --start()--> open --close()/loss--> closed
-class Channel : public Link, public std::enable_shared_from_this<Channel> {
+class Channel : public model::Link, public std::enable_shared_from_this<Channel> {
  public:
   using OnLine = std::function<void(Result<std::string>)>;
   using OnFrame = std::function<void(Result<nlohmann::json>)>;
@@ -115,7 +115,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   void write_soon();
   void broken(int error);
   void fail_reading(std::string why);
-  void lose(Loss loss);
+  void lose(model::Loss loss);
   void shut();
 
   Channels& channels_;

@@ -35,14 +35,14 @@ struct Pair {
     }
     run_until(io, [&] { return keyed == 2; });
     ends[1]->on_message = [this](json message) { heard.push_back(std::move(message)); };
-    ends[1]->on_lost = [this](const Loss& loss) { lost = loss; };
+    ends[1]->on_lost = [this](const model::Loss& loss) { lost = loss; };
     ends[0]->start();
     ends[1]->start();
   }
   asio::io_context io;
   std::array<std::shared_ptr<Channel>, 2> ends;
   std::vector<json> heard;  // by the second
-  std::optional<Loss> lost;
+  std::optional<model::Loss> lost;
 };
 
 TEST(Channel, WhatTheSocketDoesNotTakeAtOnceArrives) {
@@ -63,7 +63,7 @@ TEST(Channel, SilenceIsNoticedSoonWhereTheBeatIsLong) {
   Pair pair({2s, 10s, 600s, 100ms});
   run_until(pair.io, [&] { return pair.lost.has_value(); });
   ASSERT_TRUE(pair.lost);
-  EXPECT_EQ(pair.lost->kind, Loss::Kind::silent);
+  EXPECT_EQ(pair.lost->kind, model::Loss::Kind::silent);
 }
 
 // Each turn of its loop is later than a beat, as at a root with too much to do.
@@ -76,7 +76,7 @@ TEST(Channel, SilenceIsNoticedByAnEndThatIsAlwaysLate) {
     pair.io.poll();
   }
   ASSERT_TRUE(pair.lost);
-  EXPECT_EQ(pair.lost->kind, Loss::Kind::silent);
+  EXPECT_EQ(pair.lost->kind, model::Loss::Kind::silent);
 }
 
 TEST(Channel, AnEndThatWasStoppedForLongerThanTheLimitIsNotAlone) {
@@ -116,16 +116,16 @@ TEST(Channel, AMessageThatCannotBeHandledIsALoss) {
   pair.ends[1]->on_message = [](const json&) { throw std::runtime_error("no"); };
   pair.ends[0]->send({{"n", 1}});
   run_until(pair.io, [&] { return pair.lost.has_value(); });
-  EXPECT_EQ(pair.lost->kind, Loss::Kind::malformed);
+  EXPECT_EQ(pair.lost->kind, model::Loss::Kind::malformed);
 }
 
 TEST(Channel, AMessageThatTheOtherEndWouldNotTakeIsNotSent) {
   Pair pair;
-  std::optional<Loss> told;
-  pair.ends[0]->on_lost = [&](const Loss& loss) { told = loss; };
+  std::optional<model::Loss> told;
+  pair.ends[0]->on_lost = [&](const model::Loss& loss) { told = loss; };
   pair.ends[0]->send({{"text", std::string(max_frame_bytes, 'x')}});
   run_until(pair.io, [&] { return told && pair.lost; });
-  EXPECT_EQ(told->kind, Loss::Kind::malformed);
+  EXPECT_EQ(told->kind, model::Loss::Kind::malformed);
   EXPECT_NE(told->words.find("at most 16777"), std::string::npos) << told->words;
   EXPECT_TRUE(pair.heard.empty());
 }
@@ -151,11 +151,11 @@ TEST(Channel, ALossBeforeTheStartIsTold) {
   channel->key(true, "secret", "root", "member");
   ::close(sockets[1]);  // the member's host has come back and knows nothing of it
   channel->write_first("", {{"type", "welcome"}});
-  std::optional<Loss> lost;
-  channel->on_lost = [&](const Loss& loss) { lost = loss; };
+  std::optional<model::Loss> lost;
+  channel->on_lost = [&](const model::Loss& loss) { lost = loss; };
   channel->start();
   run_until(io, [&] { return lost.has_value(); });
-  EXPECT_EQ(lost->kind, Loss::Kind::closed);
+  EXPECT_EQ(lost->kind, model::Loss::Kind::closed);
 }
 
 TEST(Channel, WithoutChannelsTheLoopHasNothingToDo) {

@@ -346,7 +346,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
     co_return Round{Round::End::unproved, trouble.what + ": " + trouble.why, trouble.fix, {}};
   }
   channel->key(false, *secret, theirs->line(), mine);
-  const Join me = co_await make_join_(*channel);
+  const model::Join me = co_await make_join_(*channel);
   const nlohmann::json join = me;
   channel->write_first({}, join);
   line = co_await read_line(channel, patience_.handshake);
@@ -355,7 +355,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   const auto verdict = co_await read_first(channel);
   if (!verdict) co_return Round{Round::End::unproved, verdict.error().what, {}, {}};
   // The peer has proved to be the job's root.
-  if (auto refused = refusal_in(*verdict)) {
+  if (auto refused = model::refusal_in(*verdict)) {
     co_return Round{Round::End::refused, std::move(*refused), {}, {}};
   }
   Round round{Round::End::joined, {}, {}, Joined{}};
@@ -381,8 +381,8 @@ asio::awaitable<std::optional<Preamble>> probe(asio::io_context& io, hosts::Addr
 // Compares the agent's id, because addresses such as a container bridge's exist on many hosts.
 asio::awaitable<std::optional<hosts::Address>> find_agent(asio::io_context& io,
                                                           hosts::Address address,
-                                                          StoreAddress store, Identity identity,
-                                                          Patience patience) {
+                                                          model::StoreAddress store,
+                                                          Identity identity, Patience patience) {
   const auto theirs = co_await probe(io, address, store.port, identity, patience);
   if (!theirs || theirs->agent != store.agent) co_return std::nullopt;
   co_return address;
@@ -404,7 +404,7 @@ asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, Identity
   co_return result;
 }
 
-asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, StoreAddress store,
+asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, model::StoreAddress store,
                                                    Identity identity, Patience patience) {
   std::vector<hosts::Address> candidates;
   for (const std::string& text : store.addresses) {

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "hosts/address.h"
+#include "model/messages.h"
 #include "rendezvous/channel.h"
 #include "rendezvous/door.h"
-#include "rendezvous/messages.h"
 #include "rendezvous/secret.h"
 
 namespace toprun::rendezvous {
@@ -66,7 +66,7 @@ struct Joined {
 
 // Called once connected; the channel's local end shows which of our addresses peers can reach. It
 // must take far less time than `patience.handshake`.
-using MakeJoin = std::function<boost::asio::awaitable<Join>(const Channel&)>;
+using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 
 // Connects to the root until `join_timeout`, reports why it waits, and is admitted or refused. Only
 // a peer that proves the job's secret counts as the root. Any other answer, even in toprun's
@@ -79,8 +79,8 @@ boost::asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, I
 
 // The first of the store's addresses at which this host reaches the agent that holds the store.
 boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_context& io,
-                                                          StoreAddress store, Identity identity,
-                                                          Patience patience);
+                                                          model::StoreAddress store,
+                                                          Identity identity, Patience patience);
 
 // The agent that answers at one of the host's addresses; nullopt if none belongs to this job.
 boost::asio::awaitable<std::optional<Preamble>> who_listens(Pool& pool, std::string host, int port,

@@ -146,13 +146,15 @@ void Door::answer_member(Visitor visitor, Channel& channel, const Preamble& thei
 }
 
 void Door::admit(Visitor visitor, Channel& channel, const nlohmann::json& frame) {
-  const auto join = join_in(frame);
+  const auto join = model::join_in(frame);
   if (!join) {
-    channel.write_first(std::string(agreed_line), refusal({Refusal::job, join.error().line()}));
+    channel.write_first(std::string(agreed_line),
+                        model::refusal({model::Refusal::job, join.error().line()}));
     return dismiss(visitor, channel);
   }
   const auto refused = decisions_.admit(*join);
-  channel.write_first(std::string(agreed_line), refused ? refusal(*refused) : welcome());
+  channel.write_first(std::string(agreed_line),
+                      refused ? model::refusal(*refused) : model::welcome());
   if (refused) return dismiss(visitor, channel);
   // Also if writing failed: the member has been admitted, so its loss must be noticed.
   const auto joined = visitors_.extract(visitor);

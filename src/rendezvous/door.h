@@ -12,8 +12,8 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/fd.h"
+#include "model/messages.h"
 #include "rendezvous/channel.h"
-#include "rendezvous/messages.h"
 #include "rendezvous/preamble.h"
 #include "rendezvous/secret.h"
 
@@ -43,8 +43,8 @@ inline constexpr std::chrono::seconds long_frames_while{10};
 class Door {
  public:
   struct Decisions {
-    std::function<std::optional<Refused>(const Join&)> admit;           // root only
-    std::function<void(const Join&, std::shared_ptr<Channel>)> joined;  // after a welcome
+    std::function<std::optional<model::Refused>(const model::Join&)> admit;    // root only
+    std::function<void(const model::Join&, std::shared_ptr<Channel>)> joined;  // after a welcome
   };
 
   Door(boost::asio::io_context& io, Identity identity, Patience patience,

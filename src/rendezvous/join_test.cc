@@ -79,8 +79,8 @@ TEST(Joining, WhatTheCloudSaysTravelsAlong) {
   TestRoot root(io, 3);
   for (const std::optional<std::string>& text :
        {std::optional<std::string>("/c/r/h"), std::optional<std::string>()}) {
-    Join join = join_as("a");
-    join.cloud = CloudPlace{"gcp", text, text ? "" : "refused"};
+    model::Join join = join_as("a");
+    join.cloud = model::CloudPlace{"gcp", text, text ? "" : "refused"};
     ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
     const auto& arrived = root.admitted.back().cloud;
     ASSERT_TRUE(arrived);
@@ -95,11 +95,11 @@ TEST(Joining, WhatTheCloudSaysTravelsAlong) {
 TEST(Joining, WhatTheNodeKnowsOfItsPlaceTravelsAlong) {
   asio::io_context io;
   TestRoot root(io, 2);
-  Join join = join_as("a");
-  join.nvlink = Told{{}, "no answer within 1.0 s"};
-  join.kube = KubeNode{"node-7", "nvidia.com/gpu.clique=u.1\n"};
+  model::Join join = join_as("a");
+  join.nvlink = model::Told{{}, "no answer within 1.0 s"};
+  join.kube = model::KubeNode{"node-7", "nvidia.com/gpu.clique=u.1\n"};
   ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
-  const Join arrived = root.admitted.back();
+  const model::Join arrived = root.admitted.back();
   ASSERT_TRUE(arrived.nvlink && arrived.kube);
   EXPECT_FALSE(arrived.nvlink->text);
   EXPECT_EQ(arrived.nvlink->trouble, "no answer within 1.0 s");
@@ -132,7 +132,7 @@ TEST(Joining, AMemberThatFallsSilentIsLost) {
   ASSERT_TRUE(joined->has_value());
   // Its channel is never started, so it sends no heartbeats.
   run_until(io, [&] { return root.lost.size() == 1; });
-  EXPECT_EQ(root.lost[0].kind, Loss::Kind::silent) << root.lost[0].words;
+  EXPECT_EQ(root.lost[0].kind, model::Loss::Kind::silent) << root.lost[0].words;
 }
 
 TEST(Joining, AMemberThatDiesIsLost) {
@@ -320,8 +320,8 @@ TEST(Joining, WhoMakesRoomHasNotJoined) {
     asio::io_context member_io;
     TestRoot root(root_io, 2, Secret::given("s"), 1);
     tcp::acceptor beside(root_io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
-    const MakeJoin make_join = [](const Channel&) -> asio::awaitable<Join> {
-      Join join = join_as("a", 0);
+    const MakeJoin make_join = [](const Channel&) -> asio::awaitable<model::Join> {
+      model::Join join = join_as("a", 0);
       co_return join;
     };
     std::optional<Result<Joined>> joined;
@@ -350,7 +350,7 @@ TEST(FindStore, TakesTheAddressWhereTheVeryAgentAnswers) {
   asio::io_context io;
   TestRoot other(io, 1);
   TestRoot right(io, 1);
-  StoreAddress store;
+  model::StoreAddress store;
   store.agent = right.me.agent;
   store.host = "n1";
   store.addresses = {"127.0.0.2", "127.0.0.1"};  // nobody listens at the first

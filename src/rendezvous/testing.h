@@ -50,16 +50,17 @@ struct TestRoot {
         me(identity()),
         door(io, me, patience, most_visitors),
         expected(expected_agents) {
-    door.become_root(std::move(secret), {[this](const Join& join) { return admit(join); },
-                                         [this](const Join&, std::shared_ptr<Channel> channel) {
-                                           channel->on_message = [this](nlohmann::json message) {
-                                             heard.push_back(std::move(message));
-                                           };
-                                           channel->on_lost = [this](Loss loss) {
-                                             lost.push_back(std::move(loss));
-                                           };
-                                           channels.push_back(std::move(channel));
-                                         }});
+    door.become_root(std::move(secret),
+                     {[this](const model::Join& join) { return admit(join); },
+                      [this](const model::Join&, std::shared_ptr<Channel> channel) {
+                        channel->on_message = [this](nlohmann::json message) {
+                          heard.push_back(std::move(message));
+                        };
+                        channel->on_lost = [this](model::Loss loss) {
+                          lost.push_back(std::move(loss));
+                        };
+                        channels.push_back(std::move(channel));
+                      }});
     accept();
   }
   void accept() {
@@ -70,12 +71,12 @@ struct TestRoot {
           accept();
         });
   }
-  std::optional<Refused> admit(const Join& join) {
+  std::optional<model::Refused> admit(const model::Join& join) {
     if (std::ssize(admitted) == expected)
-      return Refused{Refusal::full, "the job has all of its 1 nodes already"};
-    for (const Join& other : admitted) {
+      return model::Refused{model::Refusal::full, "the job has all of its 1 nodes already"};
+    for (const model::Join& other : admitted) {
       if (join.node_rank && join.node_rank == other.node_rank) {
-        return Refused{Refusal::rank_taken, "node rank 0 is taken by " + other.host};
+        return model::Refused{model::Refusal::rank_taken, "node rank 0 is taken by " + other.host};
       }
     }
     admitted.push_back(join);
@@ -88,14 +89,14 @@ struct TestRoot {
   Identity me;
   Door door;
   int expected;
-  std::vector<Join> admitted;
+  std::vector<model::Join> admitted;
   std::vector<std::shared_ptr<Channel>> channels;
   std::vector<nlohmann::json> heard;
-  std::vector<Loss> lost;
+  std::vector<model::Loss> lost;
 };
 
-inline Join join_as(const std::string& host, std::optional<int> rank = {}) {
-  Join join;
+inline model::Join join_as(const std::string& host, std::optional<int> rank = {}) {
+  model::Join join;
   join.agent = new_agent_id();
   join.host = host;
   join.node_rank = rank;
@@ -103,11 +104,11 @@ inline Join join_as(const std::string& host, std::optional<int> rank = {}) {
 }
 
 inline std::optional<Result<Joined>> dial(boost::asio::io_context& io, std::vector<int> ports,
-                                          Identity me, Secret secret, Join join,
+                                          Identity me, Secret secret, model::Join join,
                                           bool by_engine = false,
                                           std::chrono::milliseconds timeout = hang_limit) {
   const auto result = std::make_shared<std::optional<Result<Joined>>>();
-  const MakeJoin make_join = [join](const Channel&) -> boost::asio::awaitable<Join> {
+  const MakeJoin make_join = [join](const Channel&) -> boost::asio::awaitable<model::Join> {
     co_return join;
   };
   Pool pool(io);
@@ -122,7 +123,7 @@ inline std::optional<Result<Joined>> dial(boost::asio::io_context& io, std::vect
 }
 
 inline std::optional<Result<Joined>> dial(boost::asio::io_context& io, int port, Identity me,
-                                          Secret secret, Join join, bool by_engine = false,
+                                          Secret secret, model::Join join, bool by_engine = false,
                                           std::chrono::milliseconds timeout = hang_limit) {
   return dial(io, std::vector{port}, std::move(me), std::move(secret), std::move(join), by_engine,
               timeout);

@@ -8,7 +8,7 @@
 namespace toprun::run {
 namespace {
 
-using rendezvous::Arrivals;
+using model::Arrivals;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
@@ -156,12 +156,12 @@ Owner first_late(const std::vector<Seen>& seen) {
   return late;
 }
 
-std::optional<view::Awaited> awaited_of(const std::vector<Seen>& seen, std::size_t met,
-                                        const Directory& directory, std::size_t world) {
+std::optional<model::Awaited> awaited_of(const std::vector<Seen>& seen, std::size_t met,
+                                         const Directory& directory, std::size_t world) {
   const bool at_store = seen.size() < world;
   if (seen.empty() || (!at_store && (met == 0 || met >= world))) return std::nullopt;
   const Owner first = at_store ? first_absent(seen, directory, world) : first_late(seen);
-  view::Awaited awaited{at_store, at_store ? seen.size() : met, world, first.rank, {}};
+  model::Awaited awaited{at_store, at_store ? seen.size() : met, world, first.rank, {}};
   if (first.member != nullptr) awaited.node = first.member->host;
   return awaited;
 }
@@ -172,8 +172,8 @@ Meeting meeting_of(const Arrivals& arrivals, std::span<const MemberRanks> member
                    SteadyTime told) {
   Directory directory(members);
   const std::vector<Seen> seen = seen_in(arrivals, directory, told);
-  std::vector<view::Share> imports;
-  std::vector<view::Share> collectives;
+  std::vector<model::Share> imports;
+  std::vector<model::Share> collectives;
   SteadyTime first_joined = SteadyTime::max();
   SteadyTime last_joined = SteadyTime::min();
   SteadyTime last_met = SteadyTime::min();
@@ -193,8 +193,8 @@ Meeting meeting_of(const Arrivals& arrivals, std::span<const MemberRanks> member
   if (!seen.empty()) meeting.first_joined = first_joined;
   if (world > 0 && seen.size() >= world) meeting.all_joined = last_joined;
   if (world > 0 && collectives.size() >= world) meeting.all_met = last_met;
-  meeting.import = view::spread_of(imports);
-  meeting.first_collective = view::spread_of(collectives);
+  meeting.import = model::spread_of(imports);
+  meeting.first_collective = model::spread_of(collectives);
   meeting.awaited = awaited_of(seen, collectives.size(), directory, world);
   return meeting;
 }

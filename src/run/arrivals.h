@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "rendezvous/run_messages.h"
-#include "view/phases.h"
+#include "model/phases.h"
+#include "model/run_messages.h"
 
 namespace toprun::run {
 
@@ -25,16 +25,17 @@ struct MemberRanks {
 // What the arrivals say about an attempt.
 struct Meeting {
   std::optional<SteadyTime> first_joined;
-  std::optional<SteadyTime> all_joined;          // unset: not all of the world have
-  std::optional<SteadyTime> all_met;             // the same
-  std::optional<view::Spread> import;            // from each rank's start until it joined
-  std::optional<view::Spread> first_collective;  // … and from then until it met
-  std::optional<view::Awaited> awaited;  // unset: all have met, or all have joined and none has met
+  std::optional<SteadyTime> all_joined;           // unset: not all of the world have
+  std::optional<SteadyTime> all_met;              // the same
+  std::optional<model::Spread> import;            // from each rank's start until it joined
+  std::optional<model::Spread> first_collective;  // … and from then until it met
+  std::optional<model::Awaited>
+      awaited;  // unset: all have met, or all have joined and none has met
 };
 // A process is the rank that its keys name; or that which has its process id on a host with its
 // address, or on any host if no member has that address. What is known by neither is one of its
 // host's ranks. `told`: when the root read the message.
-Meeting meeting_of(const rendezvous::Arrivals& arrivals, std::span<const MemberRanks> members,
+Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime told);
 
 }  // namespace toprun::run

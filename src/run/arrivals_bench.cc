@@ -12,7 +12,7 @@ namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
-using rendezvous::Arrivals;
+using model::Arrivals;
 
 struct Job {
   explicit Job(bool through_gateways) {
@@ -43,10 +43,10 @@ void judged(benchmark::State& state) {
 BENCHMARK(judged)->ArgName("gateways")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 void read_from_json(benchmark::State& state) {
-  const std::string text = to_wire(rendezvous::ToRoot{0, Job(false).arrivals}).dump();
+  const std::string text = to_wire(model::ToRoot{0, Job(false).arrivals}).dump();
   state.counters["bytes"] = static_cast<double>(text.size());
   for (auto _ : state) {
-    benchmark::DoNotOptimize(rendezvous::to_root_in(nlohmann::json::parse(text)));
+    benchmark::DoNotOptimize(model::to_root_in(nlohmann::json::parse(text)));
   }
 }
 BENCHMARK(read_from_json)->Unit(benchmark::kMillisecond);

@@ -6,7 +6,7 @@ namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
-using rendezvous::Arrivals;
+using model::Arrivals;
 
 constexpr SteadyTime start{1h};
 constexpr SteadyTime told = start + 60s;
@@ -86,7 +86,7 @@ TEST(Arrivals, WhoIsAwaited) {
   const auto awaited = [](std::vector<Arrivals::Rank> on_n0, std::vector<Arrivals::Rank> on_n1) {
     const Arrivals arrivals = {{{"", std::move(on_n0)}, {"10.0.0.2", std::move(on_n1)}}};
     const auto found = meeting_of(arrivals, two_nodes(), told).awaited;
-    return found ? view::awaited_text(*found) : "nobody";
+    return found ? model::awaited_text(*found) : "nobody";
   };
   const Arrivals::Rank joined_71 = {71, {}, 9s, {}};
   const Arrivals::Rank joined_72 = {72, {}, 9s, {}};

@@ -6,32 +6,32 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/finding.h"
 #include "hosts/hostlist.h"
+#include "model/finding.h"
 #include "run/coordinator.h"
 
 namespace toprun::run {
 
-using rendezvous::Arrivals;
-using rendezvous::AskedToGrow;
-using rendezvous::Failed;
-using rendezvous::Failing;
-using rendezvous::Gone;
-using rendezvous::Leaving;
-using rendezvous::Notice;
-using rendezvous::Orphaned;
-using rendezvous::OutputLines;
-using rendezvous::Prefetched;
-using rendezvous::RanksMove;
-using rendezvous::RanksSeen;
-using rendezvous::RanksStill;
-using rendezvous::RanksTold;
-using rendezvous::Ready;
-using rendezvous::Signalled;
-using rendezvous::Started;
-using rendezvous::ToRoot;
+using model::Arrivals;
+using model::AskedToGrow;
+using model::CauseKind;
+using model::Failed;
+using model::Failing;
+using model::Gone;
+using model::Leaving;
+using model::Notice;
+using model::Orphaned;
+using model::OutputLines;
+using model::Prefetched;
+using model::RanksMove;
+using model::RanksSeen;
+using model::RanksStill;
+using model::RanksTold;
+using model::Ready;
+using model::Signalled;
+using model::Started;
+using model::ToRoot;
 using std::chrono::milliseconds;
-using view::CauseKind;
 
 namespace {
 
@@ -84,7 +84,7 @@ void Coordinator::arrange() {
     request.members.push_back(node.join);
   }
   if (course_.attempts.size() > 1) {
-    for (const view::NodeRecord& node : (course_.attempts.end() - 2)->nodes) {
+    for (const model::NodeRecord& node : (course_.attempts.end() - 2)->nodes) {
       request.before.push_back(node.name.raw());
     }
   }
@@ -147,8 +147,8 @@ void Coordinator::happened(Arranged& arranged) {
     return end_attempt(early(CauseKind::launcher, arranged.arrangement.error()));
   }
   if (const auto gone = seat_the_chosen(arranged.spares)) {
-    return end_attempt(lost_early(
-        *gone, {rendezvous::Loss::Kind::closed, "it left before its ranks were started"}));
+    return end_attempt(
+        lost_early(*gone, {model::Loss::Kind::closed, "it left before its ranks were started"}));
   }
   tell_spares();
   Arrangement& arrangement = *arranged.arrangement;
@@ -168,7 +168,7 @@ void Coordinator::happened(Arranged& arranged) {
   for (const std::string& warning : course.order->warnings) tell_user(warning);
   for (const std::string& warning : arranged.warnings) tell_user(warning);
   if (settings_.tells_orders) {
-    for (const std::string& line : view::order_table(*course.order, course.nodes)) tell_user(line);
+    for (const std::string& line : model::order_table(*course.order, course.nodes)) tell_user(line);
   }
   actions_.emplace_back(KeepRecord{});
   assign();
@@ -187,7 +187,7 @@ void Coordinator::tell_of_arrivals() {
 }
 
 void Coordinator::assign() {
-  const Shared<rendezvous::StoreAddress> store = store_address();
+  const Shared<model::StoreAddress> store = store_address();
   if (settings_.tells_orders && settings_.several_processes) {
     tell_user(fmt::format("the store is on {}, port {}", store->host, store->port));
   }
@@ -195,7 +195,7 @@ void Coordinator::assign() {
   tell_of_arrivals();
   const bool others_start_at_once = others_need_no_preparation();
   for (Part& part : attempt_.parts) {
-    rendezvous::Assignment& plan = part.plan;
+    model::Assignment& plan = part.plan;
     plan.attempt = course_now().number;
     plan.restarts = restarts_.count();
     plan.store = store;
@@ -226,9 +226,9 @@ bool Coordinator::others_need_no_preparation() const {
 }
 
 // At which the others reach a member.
-rendezvous::StoreAddress Coordinator::address_of(std::size_t part) const {
+model::StoreAddress Coordinator::address_of(std::size_t part) const {
   const Node& host = *roster_.find(attempt_.parts[part].agent);
-  rendezvous::StoreAddress found;
+  model::StoreAddress found;
   found.agent = host.join.agent;
   found.host = host.join.host;
   found.port = host.join.store_port;
@@ -243,10 +243,10 @@ rendezvous::StoreAddress Coordinator::address_of(std::size_t part) const {
   return found;
 }
 
-rendezvous::StoreAddress Coordinator::store_address() const {
+model::StoreAddress Coordinator::store_address() const {
   const std::size_t part = attempt_.store_host;
   const Node& host = *roster_.find(attempt_.parts[part].agent);
-  rendezvous::StoreAddress store = address_of(part);
+  model::StoreAddress store = address_of(part);
   const bool is_first = attempt_.parts[part].plan.group_rank == 0;
   const bool is_named = host.join.node_rank == 0 || settings_.on_one_host;
   if (settings_.master_addr && is_first && is_named) store.exact = *settings_.master_addr;
@@ -259,7 +259,7 @@ void Coordinator::on_report_while_preparing(Node& node, const ToRoot& message) {
     if (!of_this_attempt || node.state != NodeState::preparing) return;
     node.state = NodeState::ready;
     if (--attempt_.late == 0) start();
-  } else if (const auto* staged = std::get_if<rendezvous::Staged>(&message.what)) {
+  } else if (const auto* staged = std::get_if<model::Staged>(&message.what)) {
     if (of_this_attempt && node.state == NodeState::preparing) on_staged(node, *staged);
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
     if (failed->doing == Failing::taking_part) return end_or_go_on_without(node, *failed);
@@ -281,7 +281,7 @@ void Coordinator::on_report_while_preparing(Node& node, const ToRoot& message) {
   } else if (const auto* orphaned = std::get_if<Orphaned>(&message.what)) {
     if (node.is_own()) return end_attempt(root_lost_early(node.join.host, *orphaned));
     roster_.unseat(node, NodeState::lost);
-    end_attempt(lost_early(node.join.host, {rendezvous::Loss::Kind::closed, orphaned->reason}));
+    end_attempt(lost_early(node.join.host, {model::Loss::Kind::closed, orphaned->reason}));
   }
 }
 
@@ -299,7 +299,7 @@ void Coordinator::end_or_go_on_without(Node& node, const Failed& failed) {
   const std::string host = node.join.host;
   ended_.insert(host);
   dismiss(node, {verdict.exit_code, {}});
-  if (!is_between) end_attempt(lost_early(host, {rendezvous::Loss::Kind::closed, "it is unfit"}));
+  if (!is_between) end_attempt(lost_early(host, {model::Loss::Kind::closed, "it is unfit"}));
 }
 
 // Of arranging, preparing and running: what these wait for, and for how long.
@@ -387,7 +387,7 @@ void Coordinator::start() {
     ranks.push_back(node.join.slots);
     hosts.push_back(part.host);
     if (std::exchange(node.state, NodeState::running) == NodeState::ready) {
-      send(node, rendezvous::Start{});
+      send(node, model::Start{});
     } else {
       send(node, part.plan);
     }
@@ -425,7 +425,7 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     attempt_.prefetched.push_back({prefetched->took, std::nullopt, node.join.host});
   } else if (const auto* arrivals = std::get_if<Arrivals>(&message.what)) {
     if (part == attempt_.store_host) arrived(*arrivals, now_.steady);
-  } else if (const auto* exit = std::get_if<Shared<agent::WorkerExit>>(&message.what)) {
+  } else if (const auto* exit = std::get_if<Shared<model::WorkerExit>>(&message.what)) {
     exited(part, *exit);
   } else if (const auto* was_last = std::get_if<Gone>(&message.what)) {
     gone(node, *was_last);
@@ -455,7 +455,7 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
 // slow, or wrong, without any message.
 void Coordinator::on_started(Node& node, const Started& started) {
   Part& part = attempt_.parts[*node.part];
-  const rendezvous::Assignment& plan = part.plan;
+  const model::Assignment& plan = part.plan;
   if (started.first_rank && *started.first_rank != plan.first_rank) {
     return attempt_.conductor->failed(
         *node.part,
@@ -478,7 +478,7 @@ void Coordinator::all_started() {
   AttemptCourse& course = course_now();
   course.phases.spawned = now_.steady;
   course.spreads.spawn = time_to_start();
-  course.spreads.warm = view::spread_of(attempt_.warmed);
+  course.spreads.warm = model::spread_of(attempt_.warmed);
   course.order->verified = true;
   actions_.emplace_back(KeepRecord{});
   if (settings_.tells_orders && attempt_.parts.size() > 1) {
@@ -493,7 +493,7 @@ void Coordinator::all_started() {
   }
 }
 
-void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
+void Coordinator::exited(std::size_t part, model::WorkerExit exit) {
   const auto& [agent, host, plan, started, pids] = attempt_.parts[part];
   if (exit.rank < plan.first_rank || exit.rank >= plan.first_rank + plan.nproc) {
     return attempt_.conductor->failed(
@@ -505,7 +505,7 @@ void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
         now_.steady);
   }
   attempt_.watch->progressed(now_.steady);
-  const bool is_failure = exit.failed() && !exit.ours && !agent::is_finding(exit);
+  const bool is_failure = exit.failed() && !exit.ours && !model::is_finding(exit);
   if (is_failure && !attempt_.stopped) attempt_.stopped = exit.ended;
   attempt_.conductor->exited(part, std::move(exit), now_.steady);
 }
@@ -549,9 +549,9 @@ void Coordinator::carry_out_orders() {
       // Here, because the engine may kill this process before the grace is over.
       course_now().interrupted = {order.signal, now_.wall, order.grace};
       actions_.emplace_back(KeepRecord{});
-      send_members(rendezvous::Interrupt{order.signal, order.grace});
+      send_members(model::Interrupt{order.signal, order.grace});
     } else {
-      send_members(rendezvous::Stop{order.grace});
+      send_members(model::Stop{order.grace});
     }
     if (!attempt_.stopped) attempt_.stopped = now_.steady;
   }

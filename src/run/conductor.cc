@@ -4,18 +4,18 @@
 
 #include <algorithm>
 
-#include "agent/finding.h"
 #include "base/counted.h"
 #include "base/text.h"
+#include "model/finding.h"
 #include "process/impatience.h"
 
 namespace toprun::run {
 namespace {
 
+using model::CauseKind;
 using std::chrono::milliseconds;
-using view::CauseKind;
 
-std::string words_for(const agent::WorkerExit& exit) {
+std::string words_for(const model::WorkerExit& exit) {
   return exit.signal != 0
              ? fmt::format("rank {} on {} was killed by signal {}", exit.rank, exit.host,
                            exit.signal)
@@ -28,10 +28,10 @@ std::string words_for_newcomers(int nodes) {
 }
 
 // "rank 2 on b, rank 3 on b", for the first few.
-std::string names_of(const std::vector<const agent::WorkerExit*>& exits) {
+std::string names_of(const std::vector<const model::WorkerExit*>& exits) {
   constexpr std::size_t most_named = 8;
   std::vector<std::string> names;
-  for (const agent::WorkerExit* exit : exits) {
+  for (const model::WorkerExit* exit : exits) {
     if (names.size() == most_named) {
       names.push_back(fmt::format("{} more", exits.size() - most_named));
       break;
@@ -42,26 +42,26 @@ std::string names_of(const std::vector<const agent::WorkerExit*>& exits) {
 }
 
 // What the rank's last error is, in a line; empty if it showed none.
-std::string_view error_of(const agent::WorkerExit& exit) {
+std::string_view error_of(const model::WorkerExit& exit) {
   const bool has_file = exit.error_file && !exit.error_file->message.empty();
   return first_line(has_file ? exit.error_file->message : exit.exception);
 }
 
-std::string hang_message(const std::vector<const agent::WorkerExit*>& absent,
-                         const agent::WorkerExit& waited) {
+std::string hang_message(const std::vector<const model::WorkerExit*>& absent,
+                         const model::WorkerExit& waited) {
   const std::string_view said = error_of(waited);
   return fmt::format("{} did not come to the collective in which rank {} on {} timed out{}{}",
                      names_of(absent), waited.rank, waited.host, said.empty() ? "" : ": ", said);
 }
 
-Verdict early_end(const agent::EndedEarly& early) {
+Verdict early_end(const model::EndedEarly& early) {
   Verdict verdict;
-  const agent::WorkerExit& victim = *early.victim;
-  verdict.exit_code = agent::cause_code(victim);
+  const model::WorkerExit& victim = *early.victim;
+  verdict.exit_code = model::cause_code(victim);
   verdict.kind = CauseKind::ended_early;
   verdict.exit = victim;
   if (early.ranks.size() == 1) verdict.node = early.ranks.front()->host;
-  for (const agent::WorkerExit* exit : early.ranks) verdict.absent.push_back(*exit);
+  for (const model::WorkerExit* exit : early.ranks) verdict.absent.push_back(*exit);
   verdict.meanwhile = fmt::format("{} still {}", counted(early.others, "rank"),
                                   early.call.empty() ? "ran" : "called " + early.call);
   const std::string_view said = error_of(victim);
@@ -74,19 +74,19 @@ Verdict early_end(const agent::EndedEarly& early) {
 
 }  // namespace
 
-void Conductor::exited(std::size_t node, agent::WorkerExit ended, SteadyTime now) {
+void Conductor::exited(std::size_t node, model::WorkerExit ended, SteadyTime now) {
   ended.host = hosts_[node];
-  const bool is_finding = agent::is_finding(ended) && !ended.ours;
+  const bool is_finding = model::is_finding(ended) && !ended.ours;
   if (is_finding) {
     has_found_ = true;
     ended.exit_code = 0;
   }
-  const agent::WorkerExit& exit = exits_.emplace_back(std::move(ended));
+  const model::WorkerExit& exit = exits_.emplace_back(std::move(ended));
   if (!exit.ours) --running_[node];
   if (exit.ours || trigger_ != Trigger::none || (!exit.failed() && !is_finding)) return;
   // What was found may be that a rank hangs, which does not end by itself.
-  const bool others_may_end = is_finding || agent::tells_only_of_a_lost_peer(exit);
-  const bool others_fail_alike = !others_may_end && agent::fails_in_every_rank(exit);
+  const bool others_may_end = is_finding || model::tells_only_of_a_lost_peer(exit);
+  const bool others_fail_alike = !others_may_end && model::fails_in_every_rank(exit);
   if (!others_may_end && !others_fail_alike) {
     stop(Trigger::exit, now);
   } else if (!suspicion_ends_) {
@@ -161,7 +161,7 @@ void Conductor::signalled(std::size_t node, int signal, SteadyTime now) {
   if (is_impatient(now)) return order({Order::Kind::stop, 0, milliseconds(0)}, now);
   const bool has_another_cause =
       trigger_ != Trigger::none && trigger_ != Trigger::left && trigger_ != Trigger::grown;
-  if (!has_another_cause || is_caused_by_signal(agent::root_cause(exits_))) {
+  if (!has_another_cause || is_caused_by_signal(model::root_cause(exits_))) {
     trigger_ = Trigger::signal;
   }
   suspicion_ends_.reset();
@@ -185,7 +185,7 @@ bool Conductor::is_impatient(SteadyTime now) const {
       break;
   }
   return now - *stopped_at_ >= process::impatient_after &&
-         !is_caused_by_signal(agent::root_cause(exits_));
+         !is_caused_by_signal(model::root_cause(exits_));
 }
 
 void Conductor::leaving(std::size_t node, int signal, SteadyTime now) {
@@ -250,7 +250,7 @@ void Conductor::order(Order order, SteadyTime now) {
 }
 
 // Slurm signals workers and agents alike, so a worker may die before its agent handles the signal.
-bool Conductor::is_caused_by_signal(const agent::WorkerExit* cause) const {
+bool Conductor::is_caused_by_signal(const model::WorkerExit* cause) const {
   return signal_ != 0 && cause != nullptr && cause->signal == signal_;
 }
 
@@ -271,11 +271,11 @@ Verdict Conductor::verdict() && {
 }
 
 Verdict Conductor::verdict_without_exits() const {
-  const agent::WorkerExit* cause = agent::root_cause(exits_);
-  const bool cause_is_known = cause != nullptr && !agent::tells_only_of_a_lost_peer(*cause);
-  const bool all_well = std::ranges::none_of(exits_, &agent::WorkerExit::failed);
+  const model::WorkerExit* cause = model::root_cause(exits_);
+  const bool cause_is_known = cause != nullptr && !model::tells_only_of_a_lost_peer(*cause);
+  const bool all_well = std::ranges::none_of(exits_, &model::WorkerExit::failed);
   const bool all_ended_by_themselves =
-      all_well && std::ranges::none_of(exits_, &agent::WorkerExit::ours);
+      all_well && std::ranges::none_of(exits_, &model::WorkerExit::ours);
 
   Verdict verdict;
   if (trigger_ == Trigger::failed) {
@@ -294,23 +294,23 @@ Verdict Conductor::verdict_without_exits() const {
     verdict.exit_code = exit_failure;
     verdict.kind = CauseKind::grown;
     verdict.message = words_for_newcomers(newcomers_);
-  } else if (const auto early = agent::ended_early(exits_); early && !cause_is_known) {
+  } else if (const auto early = model::ended_early(exits_); early && !cause_is_known) {
     verdict = early_end(*early);
   } else if (cause != nullptr) {
-    verdict.exit_code = agent::cause_code(*cause);
+    verdict.exit_code = model::cause_code(*cause);
     verdict.kind = cause->signal != 0 ? CauseKind::signal : CauseKind::exit;
     verdict.node = cause->host;
     verdict.message = words_for(*cause);
     verdict.exit = *cause;
-    if (const auto missed = agent::missed_collective(exits_)) {
+    if (const auto missed = model::missed_collective(exits_)) {
       const auto& absent = missed->absent;
       verdict.kind = CauseKind::hang;
       verdict.node = absent.size() == 1 ? absent.front()->host : std::string();
       verdict.message = hang_message(absent, *missed->waited);
-      for (const agent::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
+      for (const model::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
     }
   }
-  if (!verdict.kind && has_found_) verdict.exit_code = agent::exit_found;
+  if (!verdict.kind && has_found_) verdict.exit_code = model::exit_found;
   verdict.told_to_end = signal_ != 0 || root_is_lost_ || hang_is_the_end_;
   return verdict;
 }

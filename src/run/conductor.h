@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/exit.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/exit.h"
 #include "run/grow.h"
 #include "run/verdict.h"
 
@@ -59,7 +59,7 @@ class Conductor {
   }
 
   // Events at node `node` (an index into `hosts`).
-  void exited(std::size_t node, agent::WorkerExit exit, SteadyTime now);
+  void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
   // `silent`: a time-out (node lost) instead of a closed connection. A node whose ranks have all
   // ended may leave.
@@ -113,7 +113,7 @@ class Conductor {
   bool is_impatient(SteadyTime now) const;
   Verdict verdict_without_exits() const;
   // Whether the exit only shows that its worker also received the job's signal.
-  bool is_caused_by_signal(const agent::WorkerExit* cause) const;
+  bool is_caused_by_signal(const model::WorkerExit* cause) const;
 
   std::vector<std::string> hosts_;
   std::vector<int> running_;  // number of ranks per node that have not ended by themselves
@@ -121,8 +121,8 @@ class Conductor {
   EndedWell ended_well_;
   std::vector<char> gone_;
   std::size_t gone_count_ = 0;
-  std::vector<agent::WorkerExit> exits_;
-  bool has_found_ = false;  // a rank of toprun's own: agent::is_finding()
+  std::vector<model::WorkerExit> exits_;
+  bool has_found_ = false;  // a rank of toprun's own: model::is_finding()
   std::optional<SteadyTime> suspicion_ends_;
   Grow grow_;
   int newcomers_ = 0;

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/finding.h"
+#include "model/finding.h"
 
 namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
-using agent::WorkerExit;
-using view::CauseKind;
+using model::CauseKind;
+using model::WorkerExit;
 
 const SteadyTime first_moment = SteadyTime() + 1h;
 
@@ -58,23 +58,23 @@ TEST(Conductor, EndsWithZeroOnceAllNodesAreGone) {
 // As `toprun bench pairs`: the others measure on, and nothing has failed.
 TEST(Conductor, AFindingOfItsOwnRankIsTheExitCodeAndNoFailure) {
   Conductor conductor = conductor_of_two();
-  WorkerExit finding = exited(0, agent::exit_found);
-  finding.program = agent::own_program;
+  WorkerExit finding = exited(0, model::exit_found);
+  finding.program = model::own_program;
   conductor.exited(0, finding, first_moment);
   for (const auto& [node, rank] : {std::pair(0, 1), std::pair(1, 2), std::pair(1, 3)}) {
     conductor.exited(static_cast<std::size_t>(node), exited(rank, 0), first_moment);
   }
   EXPECT_TRUE(conductor.take_orders().empty());
   const Verdict verdict = conductor.verdict();
-  EXPECT_EQ(verdict.exit_code, agent::exit_found);
+  EXPECT_EQ(verdict.exit_code, model::exit_found);
   EXPECT_EQ(verdict.kind, std::nullopt);
   for (const WorkerExit& exit : verdict.exits) EXPECT_FALSE(exit.failed());
 }
 
 TEST(Conductor, ARankThatHangsIsEndedAfterAFinding) {
   Conductor conductor = conductor_of_two();
-  WorkerExit finding = exited(0, agent::exit_found);
-  finding.program = agent::own_program;
+  WorkerExit finding = exited(0, model::exit_found);
+  finding.program = model::own_program;
   conductor.exited(0, finding, first_moment);
   conductor.exited(0, exited(1, 0), first_moment);
   conductor.exited(1, exited(2, 0), first_moment);
@@ -83,13 +83,13 @@ TEST(Conductor, ARankThatHangsIsEndedAfterAFinding) {
   conductor.passed(*conductor.wake_at());
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   conductor.exited(1, stopped(3), first_moment + 10s);
-  EXPECT_EQ(conductor.verdict().exit_code, agent::exit_found);
+  EXPECT_EQ(conductor.verdict().exit_code, model::exit_found);
   EXPECT_EQ(conductor.verdict().kind, std::nullopt);
 }
 
 TEST(Conductor, TheSameCodeOfAUsersProgramIsAFailure) {
   Conductor conductor = conductor_of_two();
-  WorkerExit failure = exited(0, agent::exit_found);
+  WorkerExit failure = exited(0, model::exit_found);
   failure.program = "python3";
   conductor.exited(0, failure, first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
@@ -98,8 +98,8 @@ TEST(Conductor, TheSameCodeOfAUsersProgramIsAFailure) {
 
 TEST(Conductor, AFailureBesideAFindingDecides) {
   Conductor conductor = conductor_of_two();
-  WorkerExit finding = exited(0, agent::exit_found);
-  finding.program = agent::own_program;
+  WorkerExit finding = exited(0, model::exit_found);
+  finding.program = model::own_program;
   conductor.exited(0, finding, first_moment);
   conductor.exited(1, exited(2, 7), first_moment);
   EXPECT_EQ(conductor.verdict().exit_code, 7);
@@ -191,17 +191,17 @@ TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
 
 TEST(Conductor, ARankThatEndedWithZeroWhileOthersNeededItIsNamed) {
   Conductor conductor = conductor_of_two();
-  agent::WorkerExit ended;
+  model::WorkerExit ended;
   ended.rank = 3;
   ended.ended = first_moment;
   conductor.exited(1, ended, first_moment);
-  agent::WorkerExit first = victim(1, first_moment + 1s);
+  model::WorkerExit first = victim(1, first_moment + 1s);
   first.last_output = {
       "Traceback (most recent call last):",
       "  File \"/v/torch/distributed/c10d_logger.py\", line 83, in wrapper",
       "  File \"/v/torch/distributed/distributed_c10d.py\", line 3017, in all_reduce",
       "    work.wait()"};
-  agent::WorkerExit second = first;
+  model::WorkerExit second = first;
   second.rank = 0;
   second.ended += 1s;
   conductor.exited(0, first, first_moment + 1s);
@@ -219,10 +219,10 @@ TEST(Conductor, ARankThatEndedWithZeroWhileOthersNeededItIsNamed) {
 }
 
 TEST(Conductor, ARankThatEndedWithZeroIsNotTheCauseOfAnErrorOfItsOwn) {
-  agent::WorkerExit ended;
+  model::WorkerExit ended;
   ended.rank = 3;
   ended.ended = first_moment;
-  agent::WorkerExit own;
+  model::WorkerExit own;
   own.rank = 1;
   own.exit_code = 7;
   own.ended = first_moment + 2s;

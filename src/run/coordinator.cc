@@ -10,16 +10,16 @@
 
 namespace toprun::run {
 
-using rendezvous::Failed;
-using rendezvous::Failing;
-using rendezvous::Finish;
-using rendezvous::Leaving;
-using rendezvous::Loss;
-using rendezvous::Orphaned;
-using rendezvous::Signalled;
-using rendezvous::ToRoot;
+using model::CauseKind;
+using model::Failed;
+using model::Failing;
+using model::Finish;
+using model::Leaving;
+using model::Loss;
+using model::Orphaned;
+using model::Signalled;
+using model::ToRoot;
 using std::chrono::milliseconds;
-using view::CauseKind;
 
 namespace {
 
@@ -75,7 +75,7 @@ Coordinator::Coordinator(Settings settings, Moment now)
 
 // A pod that came to a node which then vanished is started again on another before its silence is
 // noticed.
-void Coordinator::make_way_for(const rendezvous::Join& join) {
+void Coordinator::make_way_for(const model::Join& join) {
   if (!settings_.names_are_unique || stage_ != Stage::gathering) return;
   const Node* const holder = roster_.holder_of_place_of(join);
   if (holder == nullptr || !holder->is_linked() || holder->is_own()) return;
@@ -110,11 +110,11 @@ std::string_view name_of(Stage stage) {
   return {};
 }
 
-std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& join) {
+std::optional<model::Refused> Coordinator::admit(const model::Join& join) {
   make_way_for(join);
   auto refused = barred_.contains(join.host)
-                     ? rendezvous::Refused{rendezvous::Refusal::job,
-                                           join.host + " was lost too often, soon after the start"}
+                     ? model::Refused{model::Refusal::job,
+                                      join.host + " was lost too often, soon after the start"}
                      : roster_.admit(join);
   if (refused) {
     tell_of_visitor(fmt::format("refused an agent on {}: {}", join.host, refused->text));
@@ -203,8 +203,8 @@ std::optional<SteadyTime> Coordinator::wake_at() const {
 }
 
 // `has_place`: the spare would be one of the most nodes.
-rendezvous::Until Coordinator::spare_waits_until(bool has_place) const {
-  using rendezvous::Until;
+model::Until Coordinator::spare_waits_until(bool has_place) const {
+  using model::Until;
   if (!has_place) return Until::a_place_is_free;
   switch (settings_.grow) {
     case Grow::at_restart:
@@ -244,7 +244,7 @@ void Coordinator::happened(Said& said) {
   Node* const node = roster_.find(said.agent);
   if (node == nullptr) return;
   // In every stage: its sender waits until it is taken. Lines are of the link, not of an attempt.
-  if (auto* output = std::get_if<rendezvous::OutputLines>(&said.message.what)) {
+  if (auto* output = std::get_if<model::OutputLines>(&said.message.what)) {
     actions_.emplace_back(Show{said.agent, node->join.host, std::move(*output)});
     return;
   }
@@ -389,7 +389,7 @@ void Coordinator::gather() {
 
 void Coordinator::tell_to_wait(Node& node, bool has_place) {
   node.waits = true;
-  send(node, rendezvous::WaitAsSpare{spare_waits_until(has_place)});
+  send(node, model::WaitAsSpare{spare_waits_until(has_place)});
 }
 
 // After the choice: those that do not know yet that they wait.
@@ -411,12 +411,12 @@ void Coordinator::gathering_changed() {
   gathering_due_ = now_.steady + gathering_record_after;
 }
 
-std::optional<view::Gathering> Coordinator::gathering() const {
+std::optional<model::Gathering> Coordinator::gathering() const {
   if (stage_ != Stage::gathering) return std::nullopt;
   const auto wall = [this](SteadyTime at) {
     return now_.wall + std::chrono::duration_cast<WallTime::duration>(at - now_.steady);
   };
-  view::Gathering gathering;
+  model::Gathering gathering;
   for (const std::string& agent : roster_.members()) {
     const Node& node = *roster_.find(agent);
     if (node.is_linked()) gathering.here.push_back(node.join.host);
@@ -446,7 +446,7 @@ void Coordinator::keep_spares() {
 }
 
 void Coordinator::lost_spare(const std::string& host, std::string why) {
-  if (course_.lost_spares.size() == view::most_lost_spares) {
+  if (course_.lost_spares.size() == model::most_lost_spares) {
     course_.lost_spares.erase(course_.lost_spares.begin());
   }
   course_.lost_spares.push_back({host, now_.wall, std::move(why)});
@@ -500,7 +500,7 @@ void Coordinator::end_attempt(Verdict verdict) {
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
   ended.ended = now_.wall;
-  ended.spreads.prefetch = view::spread_of(attempt_.prefetched);
+  ended.spreads.prefetch = model::spread_of(attempt_.prefetched);
   // The exits have been reported; keeping them would fill the memory of a job that restarts often.
   if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
   for (std::string& line : fabric::network_lines(ended.networks)) tell_user(std::move(line));
@@ -562,7 +562,7 @@ void Coordinator::end_run() {
 
 // Copies the last attempt's verdict to the run, except the exits, which may be many.
 void Coordinator::copy_verdict() {
-  std::vector<agent::WorkerExit> exits = std::exchange(course_now().verdict.exits, {});
+  std::vector<model::WorkerExit> exits = std::exchange(course_now().verdict.exits, {});
   course_.verdict = course_now().verdict;
   course_now().verdict.exits = std::move(exits);
 }
@@ -599,7 +599,7 @@ std::vector<std::string> Coordinator::awaited() const {
   return roster_.missing(settings_.node_names);
 }
 
-const rendezvous::Assignment* Coordinator::part_of(const std::string& agent) const {
+const model::Assignment* Coordinator::part_of(const std::string& agent) const {
   const Node* const node = roster_.find(agent);
   const bool has_part =
       attempt_.is_arranged && node != nullptr && node->part && *node->part < attempt_.parts.size();
@@ -678,11 +678,11 @@ void Coordinator::tell_of_visitor(std::string text) {
   if (++visitors_told_ <= most_visitor_lines) tell_user(std::move(text));
 }
 
-void Coordinator::send(const Node& node, rendezvous::ToNode message) {
+void Coordinator::send(const Node& node, model::ToNode message) {
   if (node.is_linked()) actions_.emplace_back(Send{node.join.agent, std::move(message)});
 }
 
-void Coordinator::send_members(const rendezvous::ToNode& message) {
+void Coordinator::send_members(const model::ToNode& message) {
   for (const Part& part : attempt_.parts) {
     const Node* const node = roster_.find(part.agent);
     if (node != nullptr && node->has_seat) send(*node, message);

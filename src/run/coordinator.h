@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hang/verdict.h"
+#include "model/launch.h"
 #include "run/arrivals.h"
 #include "run/conductor.h"
 #include "run/events.h"
@@ -17,7 +18,6 @@
 #include "run/restarts.h"
 #include "run/roster.h"
 #include "run/settings.h"
-#include "view/launch.h"
 
 namespace toprun::run {
 
@@ -48,7 +48,7 @@ class Coordinator {
   Coordinator(Settings settings, Moment now);
 
   // Whether an agent may join. If so, a Came event follows, unless the agent is gone.
-  std::optional<rendezvous::Refused> admit(const rendezvous::Join& join);
+  std::optional<model::Refused> admit(const model::Join& join);
   void on(Event event, Moment now);
   // Advances the time without an event.
   void pass(Moment now);
@@ -62,7 +62,7 @@ class Coordinator {
   const Roster& roster() const { return roster_; }
   // Whether an attempt is on its way to where all its ranks have met, and how far it has come.
   bool is_launching() const;
-  view::Launch launch(SteadyTime now) const;
+  model::Launch launch(SteadyTime now) const;
   // The engine's nodes that it waits for; empty if it waits for none.
   std::vector<std::string> awaited() const;
   // … that have not joined; empty if it knows no names.
@@ -70,11 +70,11 @@ class Coordinator {
   const Settings& settings() const { return settings_; }
   // The nodes that have joined and those that are awaited; unset: an attempt has begun, or none
   // will.
-  std::optional<view::Gathering> gathering() const;
+  std::optional<model::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
   // An agent's part of the current attempt; null: it has none.
-  const rendezvous::Assignment* part_of(const std::string& agent) const;
+  const model::Assignment* part_of(const std::string& agent) const;
   // The signal that ends the job, if one does.
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
@@ -87,7 +87,7 @@ class Coordinator {
   struct Part {
     std::string agent;
     std::string host;
-    rendezvous::Assignment plan;        // once the order is computed
+    model::Assignment plan;             // once the order is computed
     std::optional<SteadyTime> started;  // when its workers ran
     std::vector<int> pids;              // 4 bytes per rank, to name those that are slow
   };
@@ -100,13 +100,13 @@ class Coordinator {
     std::size_t started = 0;     // members whose workers run
     SteadyTime start_sent{};
     std::optional<SteadyTime> stopped;  // … or failed
-    std::vector<view::Share> staged;    // by node that has its copy of the environment
+    std::vector<model::Share> staged;   // by node that has its copy of the environment
     std::uint64_t staged_bytes = 0;     // that they received
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
-    std::vector<view::Share> warmed;      // by node that imported for its warm parent
-    std::vector<view::Share> prefetched;  // by node that has read what its ranks import
+    std::vector<model::Share> warmed;      // by node that imported for its warm parent
+    std::vector<model::Share> prefetched;  // by node that has read what its ranks import
     // The arrivals that were reported before all members had started, and when.
-    std::optional<std::pair<rendezvous::Arrivals, SteadyTime>> arrivals;
+    std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_told = false;
     // The error of a member that cannot reach the store; the fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
@@ -131,7 +131,7 @@ class Coordinator {
   void advance();
 
   // Between attempts (coordinator.cc).
-  void make_way_for(const rendezvous::Join& join);
+  void make_way_for(const model::Join& join);
   void begin_attempt();
   void forget_old_attempts();
   bool is_hopeless_without(const std::string& node);
@@ -140,7 +140,7 @@ class Coordinator {
   void end_run();
   void copy_verdict();
   void conclude();
-  void on_report_between_attempts(Node& node, const rendezvous::ToRoot& message);
+  void on_report_between_attempts(Node& node, const model::ToRoot& message);
   void end_early(Verdict verdict);
   Verdict too_few_joined() const;
   void gathering_changed();
@@ -164,15 +164,15 @@ class Coordinator {
   void tell_of_arrivals();
   void assign();
   bool others_need_no_preparation() const;
-  rendezvous::StoreAddress address_of(std::size_t part) const;
-  rendezvous::StoreAddress store_address() const;
-  void on_report_while_preparing(Node& node, const rendezvous::ToRoot& message);
+  model::StoreAddress address_of(std::size_t part) const;
+  model::StoreAddress store_address() const;
+  void on_report_while_preparing(Node& node, const model::ToRoot& message);
   void start();
-  void on_report_while_running(Node& node, rendezvous::ToRoot& message);
-  void on_started(Node& node, const rendezvous::Started& started);
+  void on_report_while_running(Node& node, model::ToRoot& message);
+  void on_started(Node& node, const model::Started& started);
   void all_started();
-  void exited(std::size_t part, agent::WorkerExit exit);
-  void gone(Node& node, const rendezvous::Gone& gone);
+  void exited(std::size_t part, model::WorkerExit exit);
+  void gone(Node& node, const model::Gone& gone);
   void asked_to_grow(bool by_own_agent);
   void count_newcomers();
   void carry_out_orders();
@@ -188,18 +188,18 @@ class Coordinator {
 
   // The environment's way to all nodes (staging.cc).
   void plan_staging();
-  void on_staged(const Node& node, const rendezvous::Staged& staged);
+  void on_staged(const Node& node, const model::Staged& staged);
   void tell_staging();
 
   // The phases of an attempt (phases.cc).
-  std::optional<view::Spread> time_to_join() const;
-  std::optional<view::Spread> time_to_start() const;
-  void arrived(const rendezvous::Arrivals& arrivals, SteadyTime told);
+  std::optional<model::Spread> time_to_join() const;
+  std::optional<model::Spread> time_to_start() const;
+  void arrived(const model::Arrivals& arrivals, SteadyTime told);
   std::vector<MemberRanks> ranks_of_members() const;
   std::vector<std::string> awaited_members() const;
-  void tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads);
+  void tell_phase(std::string_view what, SteadyTime end, const model::Spreads& spreads);
 
-  rendezvous::Until spare_waits_until(bool has_place) const;
+  model::Until spare_waits_until(bool has_place) const;
 
   // Ranks that make no progress (hanging.cc).
   HangWatch new_watch() const;
@@ -213,11 +213,11 @@ class Coordinator {
   std::optional<SteadyTime> wake_while_running() const;
   hang::NodeOf node_of_rank() const;
 
-  void end_or_go_on_without(Node& node, const rendezvous::Failed& failed);
+  void end_or_go_on_without(Node& node, const model::Failed& failed);
 
-  void send(const Node& node, rendezvous::ToNode message);
-  void send_members(const rendezvous::ToNode& message);
-  void dismiss(Node& node, rendezvous::Finish finish);
+  void send(const Node& node, model::ToNode message);
+  void send_members(const model::ToNode& message);
+  void dismiss(Node& node, model::Finish finish);
   void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
   // About agents that come and go, which they may do at any rate.
   void tell_of_visitor(std::string text);
@@ -237,7 +237,7 @@ class Coordinator {
   SteadyTime deadline_{};                // the stage's
   std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
   SteadyTime next_report_{};             // when to report what the stage waits for
-  rendezvous::Finish finish_message_;
+  model::Finish finish_message_;
   std::set<std::string> barred_;          // nodes that were lost too often
   std::set<std::string> ended_;           // the engine's nodes whose process ended before it joined
   std::optional<SteadyTime> choice_due_;  // all seats are taken; others may come until then
@@ -249,10 +249,10 @@ class Coordinator {
 };
 
 // The verdict for an early end by toprun itself.
-Verdict early(view::CauseKind kind, const Error& error);
+Verdict early(model::CauseKind kind, const Error& error);
 // … for an early end because a node was lost before its workers started.
-Verdict lost_early(const std::string& host, const rendezvous::Loss& loss);
-Verdict root_lost_early(const std::string& host, const rendezvous::Orphaned& orphaned);
+Verdict lost_early(const std::string& host, const model::Loss& loss);
+Verdict root_lost_early(const std::string& host, const model::Orphaned& orphaned);
 Verdict signalled_early(int signal);
 
 }  // namespace toprun::run

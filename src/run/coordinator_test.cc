@@ -12,17 +12,17 @@ namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
-using rendezvous::Failed;
-using rendezvous::Failing;
-using rendezvous::Finish;
-using rendezvous::Gone;
-using rendezvous::Leaving;
-using rendezvous::Loss;
-using rendezvous::Prefetched;
-using rendezvous::Ready;
-using rendezvous::Start;
-using rendezvous::Started;
-using rendezvous::Stop;
+using model::Failed;
+using model::Failing;
+using model::Finish;
+using model::Gone;
+using model::Leaving;
+using model::Loss;
+using model::Prefetched;
+using model::Ready;
+using model::Start;
+using model::Started;
+using model::Stop;
 using testing::Simple;
 
 TEST(Coordinator, SaysWhenAnElasticJobBegins) {
@@ -69,7 +69,7 @@ TEST(Coordinator, AnInterruptIsInTheRecordBeforeItsGraceIsOver) {
   for (int node : {0, 1}) run.come(node);
   run.all_start(2);
   const int before = run.records;
-  run.say(1, rendezvous::Signalled{15});
+  run.say(1, model::Signalled{15});
   EXPECT_EQ(run.records, before + 1);
   const auto& interrupted = run.coordinator.course().attempts.back().interrupted;
   ASSERT_TRUE(interrupted);
@@ -84,7 +84,7 @@ TEST(Coordinator, APodThatIsStartedAgainTakesItsPlace) {
     settings.names_are_unique = unique;
     Simple run(settings);
     const auto pod = [](int index, const char* agent, const char* host) {
-      rendezvous::Join join;
+      model::Join join;
       join.agent = agent;
       join.host = host;
       join.node_index = index;
@@ -152,9 +152,9 @@ TEST(Coordinator, WhoHasNoLinkWhenTheLastCallEndsWaitsAsASpare) {
   run.admit(1);
   run.after(5s);
   EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
-  EXPECT_EQ(run.count_sent<Shared<rendezvous::Assignment>>(1), 0);
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(1), 0);
   run.on(Came{Simple::id(1), "10.0.0.9", ""});
-  EXPECT_EQ(run.count_sent<rendezvous::WaitAsSpare>(1), 1);
+  EXPECT_EQ(run.count_sent<model::WaitAsSpare>(1), 1);
 }
 
 // A7: "cannot reach n1" may come from an attempt that is over, …
@@ -219,7 +219,7 @@ TEST(Coordinator, PreparingMayTakeAsLongAsTheContainer) {
   run.after(59min);
   EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
   run.after(3min);
-  EXPECT_EQ(run.verdict().kind, view::CauseKind::launcher);
+  EXPECT_EQ(run.verdict().kind, model::CauseKind::launcher);
 }
 
 // Otherwise a job of 12,500 nodes with a thousand restarts would keep millions of exits.
@@ -228,7 +228,7 @@ TEST(Coordinator, TheExitsOfAnAttemptAreKeptUntilTheNextHasEnded) {
   for (int node : {0, 1}) run.come(node);
   for (std::size_t attempt = 0; attempt < 3; ++attempt) {
     run.all_start(2);
-    agent::WorkerExit exit;
+    model::WorkerExit exit;
     exit.rank = exit.exit_code = 1;
     run.say(1, exit);
     for (int node : {0, 1}) run.say(node, Gone{});
@@ -243,7 +243,7 @@ TEST(Coordinator, TheExitsOfAnAttemptAreKeptUntilTheNextHasEnded) {
 }
 
 // Rank 0 is on n0, beside the store, rank 1 on n1.
-rendezvous::Arrivals two_ranks(std::optional<std::chrono::milliseconds> met_age) {
+model::Arrivals two_ranks(std::optional<std::chrono::milliseconds> met_age) {
   return {{{"", {{70, {}, 39s, met_age}}}, {"10.0.0.9", {{71, {}, 1s, met_age}}}}};
 }
 
@@ -271,7 +271,7 @@ TEST(Coordinator, NamesTheSlowestOfEachPhase) {
   run.say(1, two_ranks(0s));
   const AttemptCourse& course = run.coordinator.course().attempts.back();
   EXPECT_FALSE(course.phases.met) << "n1 has no store";
-  rendezvous::Arrivals later = two_ranks(2s);
+  model::Arrivals later = two_ranks(2s);
   for (auto& host : later.hosts) host.ranks[0].joined_age += 10s;
   run.say(0, later);
   EXPECT_EQ(run.said.back(),
@@ -324,13 +324,12 @@ TEST(Coordinator, TellsEachNodeFromWhomItTakesTheEnvironment) {
   for (const int node : {0, 1, 2}) run.come(node);
   std::map<std::string, std::vector<std::string>> sources;
   for (const Send& send : run.sent) {
-    const auto* const part = std::get_if<Shared<rendezvous::Assignment>>(&send.message);
+    const auto* const part = std::get_if<Shared<model::Assignment>>(&send.message);
     if (part == nullptr) continue;
     ASSERT_TRUE((*part)->stage);
     EXPECT_EQ((*part)->stage->key, "00ff");
     std::vector<std::string>& hosts = sources[send.agent];
-    for (const rendezvous::StoreAddress& source : (*part)->stage->sources)
-      hosts.push_back(source.host);
+    for (const model::StoreAddress& source : (*part)->stage->sources) hosts.push_back(source.host);
   }
   const std::map<std::string, std::vector<std::string>> expected = {
       {"a0", {}}, {"a1", {"n0"}}, {"a2", {"n1", "n0"}}};
@@ -344,10 +343,10 @@ TEST(Coordinator, NamesWhoTookLongestToCopyTheEnvironment) {
   Simple run(settings);
   for (const int node : {0, 1, 2}) run.come(node);
   run.after(6s);
-  run.say(1, rendezvous::Staged{5s, 3 << 20, {}});
+  run.say(1, model::Staged{5s, 3 << 20, {}});
   run.after(17s);
-  run.say(2, rendezvous::Staged{22s, 1 << 20, {}});
-  run.say(2, rendezvous::Staged{99s, 0, {}}, 7);  // of no attempt
+  run.say(2, model::Staged{22s, 1 << 20, {}});
+  run.say(2, model::Staged{99s, 0, {}}, 7);  // of no attempt
   const std::size_t before = run.said.size();
   run.after(5s);
   for (const int node : {0, 1, 2}) run.say(node, Ready{});
@@ -365,9 +364,9 @@ TEST(Coordinator, SaysOnceWhichNodesHaveNoCopy) {
   settings.stage_key = "00ff";
   Simple run(settings);
   for (const int node : {0, 1, 2, 3}) run.come(node);
-  run.say(1, rendezvous::Staged{1s, 7, {}});
-  run.say(2, rendezvous::Staged{0s, 0, "no room in /tmp"});
-  run.say(3, rendezvous::Staged{0s, 0, "no room in /scratch"});
+  run.say(1, model::Staged{1s, 7, {}});
+  run.say(2, model::Staged{0s, 0, "no room in /tmp"});
+  run.say(3, model::Staged{0s, 0, "no room in /scratch"});
   const std::size_t before = run.said.size();
   for (const int node : {0, 1, 2, 3}) run.say(node, Ready{});
   ASSERT_EQ(run.said.size(), before + 1);
@@ -384,7 +383,7 @@ TEST(Coordinator, SaysWhichRanksHaveNotCome) {
   run.say(0, Started{0, "", {70}});
   run.say(1, Started{1, "", {71}});
   run.after(40s);
-  rendezvous::Arrivals first = two_ranks({});
+  model::Arrivals first = two_ranks({});
   first.hosts.pop_back();
   run.say(0, first);
   EXPECT_EQ(run.said.back(), "1 of 2 ranks have come to the store, not rank 1 on n1");
@@ -407,7 +406,7 @@ TEST(Coordinator, RanksThatHaveJustComeToTheStoreAreNotMissed) {
     run.say(0, Started{0, "", {70}});
     run.say(1, Started{1, "", {71}});
     run.after(40s);
-    rendezvous::Arrivals arrivals = two_ranks(0s);
+    model::Arrivals arrivals = two_ranks(0s);
     arrivals.hosts.back().ranks[0].met_age.reset();
     for (auto& host : arrivals.hosts) host.ranks[0].joined_age = joined;
     run.say(0, arrivals);
@@ -438,7 +437,7 @@ TEST(Coordinator, RanksOfAnEarlierAttemptDoNotCome) {
   Simple run(Simple::elastic(2, 2));
   for (const int node : {0, 1}) run.come(node);
   run.all_start(2);
-  agent::WorkerExit exit;
+  model::WorkerExit exit;
   exit.rank = exit.exit_code = 1;
   run.say(1, exit);
   run.after(1s);
@@ -457,18 +456,18 @@ TEST(Coordinator, RanksOfAnEarlierAttemptDoNotCome) {
 // An engine's signal may come to the agents long after the ranks have died of it.
 TEST(Coordinator, ASignalThatComesWhileTheEngineIsAskedIsTheCauseOfRanksThatItKilled) {
   for (const auto& [later, kind] :
-       {std::pair(SIGTERM, view::CauseKind::interrupted), {SIGINT, view::CauseKind::signal}}) {
+       {std::pair(SIGTERM, model::CauseKind::interrupted), {SIGINT, model::CauseKind::signal}}) {
     Settings settings;
     settings.size = {1, 1};
     Simple run(settings);
     run.come(0);
     run.all_start(1);
-    agent::WorkerExit exit;
+    model::WorkerExit exit;
     exit.signal = SIGTERM;
-    run.say(0, Shared<agent::WorkerExit>(exit));
+    run.say(0, Shared<model::WorkerExit>(exit));
     run.say(0, Gone{});
     ASSERT_EQ(run.coordinator.stage(), Stage::asking);
-    run.say(0, rendezvous::Signalled{later});
+    run.say(0, model::Signalled{later});
     run.on(EngineTold{});
     EXPECT_EQ(run.verdict().kind, kind) << later;
     EXPECT_EQ(run.verdict().exit_code, 143) << later;

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "rendezvous/link.h"
-#include "rendezvous/run_messages.h"
+#include "model/link.h"
+#include "model/record.h"
+#include "model/run_messages.h"
 #include "run/arrangement.h"
-#include "view/report.h"
 
 namespace toprun::run {
 
@@ -31,13 +31,13 @@ struct Came {
 
 struct Said {
   std::string agent;
-  rendezvous::ToRoot message;
+  model::ToRoot message;
 };
 
 // A link has ended. No loss: closed properly after Close.
 struct Left {
   std::string agent;
-  std::optional<rendezvous::Loss> loss;
+  std::optional<model::Loss> loss;
 };
 
 // The answer to Arrange.
@@ -57,7 +57,7 @@ struct NodeEnded {
 // The answer to AskEngine: the reason if the engine ended the run.
 struct EngineTold {
   struct Stop {
-    view::CauseKind kind;  // preempted, requeued or time_limit
+    model::CauseKind kind;  // preempted, requeued or time_limit
     int exit_code;
     std::string words;
   };
@@ -80,7 +80,7 @@ using Event = std::variant<Came, Said, Left, Arranged, NodeEnded, EngineTold, En
 
 struct Send {
   std::string agent;
-  rendezvous::ToNode message;
+  model::ToNode message;
 };
 
 // Close the link after sending the queued messages.
@@ -96,7 +96,7 @@ struct Say {
 // Find the location of the members, choose those that take part, and compute their order.
 struct Arrange {
   int attempt = 0;
-  std::vector<rendezvous::Join> members = {};
+  std::vector<model::Join> members = {};
   std::size_t seats = 0;                 // so many of them take part, …
   std::size_t staying = 0;               // … the first ones of `members` in any case
   std::vector<std::string> before = {};  // the nodes of the previous attempt, in their order
@@ -106,7 +106,7 @@ struct Arrange {
 struct Show {
   std::string agent;
   std::string host;
-  rendezvous::OutputLines output;
+  model::OutputLines output;
 };
 
 // Tell the user of the current attempt's hang.
@@ -115,7 +115,7 @@ struct TellHang {};
 // Answer PlacesAsked.
 struct TellPlaces {
   std::vector<int> questions;
-  view::Places places;
+  model::Places places;
 };
 
 // Print the report of a failed attempt.

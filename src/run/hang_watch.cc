@@ -85,7 +85,7 @@ void HangWatch::asked(int question, SteadyTime now, const Conductor& conductor) 
   look_->questions.push_back(question);
 }
 
-void HangWatch::seen(std::size_t part, rendezvous::RanksSeen& seen, SteadyTime now,
+void HangWatch::seen(std::size_t part, model::RanksSeen& seen, SteadyTime now,
                      const Conductor& conductor) {
   if (!look_ || look_->number != seen.look) return;
   if (std::exchange(look_->has_answered[part], 1) != 0) return;
@@ -98,7 +98,7 @@ void HangWatch::seen(std::size_t part, rendezvous::RanksSeen& seen, SteadyTime n
   end_look_if_all_is_said(now, conductor);
 }
 
-void HangWatch::told(std::size_t part, rendezvous::RanksTold& told, SteadyTime now,
+void HangWatch::told(std::size_t part, model::RanksTold& told, SteadyTime now,
                      const Conductor& conductor) {
   if (!look_ || look_->number != told.look || look_->to_come[part] == 0) return;
   --look_->to_come[part];

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "hang/stillness.h"
 #include "hang/verdict.h"
-#include "rendezvous/run_messages.h"
+#include "model/run_messages.h"
 #include "run/conductor.h"
 
 namespace toprun::run {
@@ -65,10 +65,8 @@ class HangWatch {
   void progressed(SteadyTime now) { progress_ = now; }
   void alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor);
   void asked(int question, SteadyTime now, const Conductor& conductor);
-  void seen(std::size_t part, rendezvous::RanksSeen& seen, SteadyTime now,
-            const Conductor& conductor);
-  void told(std::size_t part, rendezvous::RanksTold& told, SteadyTime now,
-            const Conductor& conductor);
+  void seen(std::size_t part, model::RanksSeen& seen, SteadyTime now, const Conductor& conductor);
+  void told(std::size_t part, model::RanksTold& told, SteadyTime now, const Conductor& conductor);
   void passed(SteadyTime now, const Conductor& conductor);
 
   std::optional<SteadyTime> wake_at(const Conductor& conductor) const;

@@ -55,7 +55,7 @@ void Coordinator::carry_out_wishes() {
 void Coordinator::carry_out(HangWatch::Ask& ask) {
   for (std::size_t part = 0; part < attempt_.parts.size(); ++part) {
     if (attempt_.conductor->has_gone(part)) continue;
-    send(*roster_.find(attempt_.parts[part].agent), rendezvous::LookAtRanks{ask.look, ask.is_hang});
+    send(*roster_.find(attempt_.parts[part].agent), model::LookAtRanks{ask.look, ask.is_hang});
   }
 }
 
@@ -70,7 +70,7 @@ void Coordinator::carry_out(HangWatch::Over&) {
 }
 
 void Coordinator::carry_out(HangWatch::Hung& hung) {
-  view::Hang hang;
+  model::Hang hang;
   hang.noticed = now_.wall;
   hang.after = *settings_.hang_timeout;
   hang.alarm = hung.alarm;
@@ -79,7 +79,7 @@ void Coordinator::carry_out(HangWatch::Hung& hung) {
   const std::vector<std::string> nodes = hang::suspected_nodes(hung.verdict, node_of);
   hang.lines = hang::lines_of(hung.verdict, node_of);
   hang.verdict = std::move(hung.verdict);
-  const std::string message = view::headline(hang);
+  const std::string message = model::headline(hang);
   const std::string node = nodes.size() == 1 ? nodes.front() : std::string();
   course_now().hang = std::move(hang);
   actions_.emplace_back(TellHang{});
@@ -89,7 +89,7 @@ void Coordinator::carry_out(HangWatch::Hung& hung) {
 }
 
 void Coordinator::tell_places(std::vector<int> questions, const hang::Verdict& verdict) {
-  view::Places places;
+  model::Places places;
   places.attempt = course_now().number;
   places.groups = verdict.groups;
   places.unseen = verdict.unseen;

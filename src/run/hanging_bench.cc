@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hang/verdict.h"
-#include "rendezvous/run_messages.h"
+#include "model/run_messages.h"
 #include "run/benched.h"
 
 namespace toprun::run {
@@ -45,8 +45,8 @@ std::vector<std::string> answers(bool all_elsewhere) {
       ranks.erase(ranks.begin());
     }
     groups.add(where, ranks);
-    const rendezvous::RanksSeen seen{0, std::move(groups).take()};
-    texts.push_back(to_wire(rendezvous::ToRoot{0, seen}).dump());
+    const model::RanksSeen seen{0, std::move(groups).take()};
+    texts.push_back(to_wire(model::ToRoot{0, seen}).dump());
   }
   return texts;
 }
@@ -57,8 +57,8 @@ void heard_and_judged(benchmark::State& state) {
   for (auto _ : state) {
     hang::Groups groups;
     for (const std::string& text : texts) {
-      auto message = rendezvous::to_root_in(nlohmann::json::parse(text));
-      for (hang::Group& group : std::get<rendezvous::RanksSeen>((*message)->what).groups) {
+      auto message = model::to_root_in(nlohmann::json::parse(text));
+      for (hang::Group& group : std::get<model::RanksSeen>((*message)->what).groups) {
         groups.add(std::move(group.standing), group.ranks);
       }
     }

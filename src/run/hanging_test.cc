@@ -7,13 +7,13 @@
 namespace toprun::run {
 namespace {
 
-using rendezvous::Gone;
-using rendezvous::LookAtRanks;
-using rendezvous::RanksMove;
-using rendezvous::RanksSeen;
-using rendezvous::RanksStill;
-using rendezvous::RanksTold;
-using rendezvous::Stop;
+using model::Gone;
+using model::LookAtRanks;
+using model::RanksMove;
+using model::RanksSeen;
+using model::RanksStill;
+using model::RanksTold;
+using model::Stop;
 using testing::Simple;
 using namespace std::chrono_literals;
 
@@ -25,8 +25,8 @@ RanksSeen seen(int look, int rank, hang::Doing doing) {
   return {look, std::move(groups).take()};
 }
 
-agent::WorkerExit exit_of(int rank) {
-  agent::WorkerExit exit;
+model::WorkerExit exit_of(int rank) {
+  model::WorkerExit exit;
   exit.rank = rank;
   return exit;
 }
@@ -56,7 +56,7 @@ class Hanging : public ::testing::Test {
     run->say(2, seen(look, 2, hang::Doing::communicates));
     run->after(last_objections);
   }
-  const std::optional<view::Hang>& hang() const {
+  const std::optional<model::Hang>& hang() const {
     return run->coordinator.course().attempts.front().hang;
   }
 
@@ -162,7 +162,7 @@ TEST_F(Hanging, ARanksOwnWordIsFollowedAtOnce) {
   ASSERT_TRUE(hang());
   EXPECT_EQ(hang()->alarm, (hang::Alarm{hang::Alarm::Kind::exception_dump, 2}));
   EXPECT_EQ(hang()->verdict.suspects, (std::vector{1}));
-  EXPECT_TRUE(view::headline(*hang()).starts_with("rank 2 wrote exception_dump: rank 1 on n1 "));
+  EXPECT_TRUE(model::headline(*hang()).starts_with("rank 2 wrote exception_dump: rank 1 on n1 "));
   EXPECT_EQ(run->count_sent<Stop>(0), 1);
 }
 
@@ -332,7 +332,7 @@ TEST_F(Hanging, EndsTheRun) {
   all_are_seen();
   EXPECT_EQ(run->count_sent<Stop>(0), 1);
   for (int node = 0; node < 3; ++node) run->say(node, Gone{});
-  EXPECT_EQ(run->verdict().kind, view::CauseKind::hang);
+  EXPECT_EQ(run->verdict().kind, model::CauseKind::hang);
   EXPECT_EQ(run->verdict().node, "n1");
   EXPECT_EQ(run->verdict().exit_code, 1);
   EXPECT_EQ(run->coordinator.course().attempts.size(), 1u);
@@ -350,7 +350,7 @@ TEST_F(Hanging, StartsAgainAndCountsAsAFailure) {
   }
   EXPECT_EQ(run->coordinator.course().attempts.size(), 2u);
   EXPECT_EQ(run->coordinator.course().restarts, 1);
-  EXPECT_EQ(run->verdict().kind, view::CauseKind::hang);
+  EXPECT_EQ(run->verdict().kind, model::CauseKind::hang);
 }
 
 TEST_F(Hanging, WhoAsksHearsWhereTheRanksStand) {

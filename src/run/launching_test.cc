@@ -8,14 +8,14 @@
 namespace toprun::run {
 namespace {
 
-using rendezvous::Assignment;
-using rendezvous::Gone;
-using rendezvous::Loss;
-using rendezvous::Ready;
-using rendezvous::Start;
-using rendezvous::Started;
-using rendezvous::Stop;
-using Step = view::Launch::Step;
+using model::Assignment;
+using model::Gone;
+using model::Loss;
+using model::Ready;
+using model::Start;
+using model::Started;
+using model::Stop;
+using Step = model::Launch::Step;
 using Names = std::vector<std::string>;
 using testing::Simple;
 using namespace std::chrono_literals;
@@ -32,7 +32,7 @@ TEST(Launching, AnAddressThatItsUserNamedGoesBeforeTheOneThatTheRootSees) {
     Simple run(settings_of_two());
     run.store_host = 1;
     run.come(0);
-    rendezvous::Join join;
+    model::Join join;
     join.agent = run.id(1);
     join.host = "n1";
     join.addresses = {"10.9.0.2", "10.9.0.1"};
@@ -80,7 +80,7 @@ TEST(Launching, IsOverWhenARankHasEnded) {
   run.come(1);
   run.all_start(2);
   EXPECT_TRUE(run.coordinator.is_launching());
-  agent::WorkerExit exit;
+  model::WorkerExit exit;
   exit.rank = 1;
   run.say(1, exit);
   EXPECT_FALSE(run.coordinator.is_launching());
@@ -143,7 +143,7 @@ TEST(Launching, WhoIsLostBeforeItsAssignmentEndsTheAttempt) {
   run.come(1);
   run.on(Left{Simple::id(1), Loss{Loss::Kind::closed, "the connection was closed"}});
   EXPECT_EQ(last_sent(run, 1), "");
-  EXPECT_EQ(run.verdict().kind, view::CauseKind::agent_lost);
+  EXPECT_EQ(run.verdict().kind, model::CauseKind::agent_lost);
   EXPECT_EQ(run.verdict().node, "n1");
 }
 
@@ -154,7 +154,7 @@ struct Starting {
     assignment.start = true;
     tell(Shared<Assignment>(assignment));
   }
-  void tell(rendezvous::ToNode message) { on(Told{std::move(message)}); }
+  void tell(model::ToNode message) { on(Told{std::move(message)}); }
   void on(PartEvent event) {
     part.on(std::move(event), {});
     for (PartAction& action : part.take()) actions.push_back(std::move(action));

@@ -9,13 +9,13 @@ namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
-using rendezvous::Gone;
-using rendezvous::Loss;
-using rendezvous::OutputLines;
-using rendezvous::Ready;
-using rendezvous::Signalled;
-using rendezvous::Started;
-using rendezvous::Stop;
+using model::Gone;
+using model::Loss;
+using model::OutputLines;
+using model::Ready;
+using model::Signalled;
+using model::Started;
+using model::Stop;
 using testing::Simple;
 
 Settings settings_of(int nodes) {
@@ -25,8 +25,8 @@ Settings settings_of(int nodes) {
   return settings;
 }
 
-agent::WorkerExit failing(int rank) {
-  agent::WorkerExit exit;
+model::WorkerExit failing(int rank) {
+  model::WorkerExit exit;
   exit.rank = rank;
   exit.exit_code = 7;
   return exit;
@@ -68,7 +68,7 @@ TEST(Limits, OutputIsTakenInEveryStage) {
   };
   print();
   run.answers = false;
-  run.say(0, Shared<agent::WorkerExit>(failing(0)));
+  run.say(0, Shared<model::WorkerExit>(failing(0)));
   run.say(0, Gone{});
   run.say(1, Gone{});
   EXPECT_EQ(run.coordinator.stage(), Stage::arranging);
@@ -112,7 +112,7 @@ TEST(Limits, EveryStageSaysWhatItWaitsFor) {
   run.say(1, Started{});
   run.pass(1h);
   EXPECT_EQ(waits(run), expected) << "ranks may work as long as they like";
-  run.say(0, Shared<agent::WorkerExit>(failing(0)));
+  run.say(0, Shared<model::WorkerExit>(failing(0)));
   run.say(0, Gone{});
   run.pass(35s);
   EXPECT_EQ(waits(run), expected) << "the ranks' grace is theirs";
@@ -170,7 +170,7 @@ TEST(Limits, AnExitOfAnothersRankEndsNothingInItsName) {
   run.come(0);
   run.come(1);
   run.all_start(2);
-  run.say(1, Shared<agent::WorkerExit>(failing(0)));
+  run.say(1, Shared<model::WorkerExit>(failing(0)));
   run.say(0, Gone{});
   run.say(1, Gone{});
   const Verdict& verdict = run.coordinator.course().attempts[0].verdict;
@@ -198,7 +198,7 @@ TEST(Limits, OldAttemptsKeepNoNodes) {
   for (int attempt = 0; attempt < 1'500; ++attempt) {
     run.all_start(2);
     run.now.steady += 1min;
-    agent::WorkerExit exit = failing(0);
+    model::WorkerExit exit = failing(0);
     exit.ended = run.now.steady;
     run.say(0, exit);
     run.say(0, Gone{});

@@ -7,8 +7,8 @@
 
 namespace toprun::run {
 
-using rendezvous::Failing;
-using rendezvous::Loss;
+using model::Failing;
+using model::Loss;
 using std::chrono::milliseconds;
 
 NodePart::NodePart(PartSettings settings) : settings_(std::move(settings)) {
@@ -33,15 +33,15 @@ void NodePart::happened(const Told& message) {
 
 namespace {
 
-std::string_view words_of(rendezvous::Until until) {
+std::string_view words_of(model::Until until) {
   switch (until) {
-    case rendezvous::Until::a_place_is_free:
+    case model::Until::a_place_is_free:
       break;
-    case rendezvous::Until::the_next_restart:
+    case model::Until::the_next_restart:
       return "takes it in at its next restart (--grow at-restart)";
-    case rendezvous::Until::all_have_stopped:
+    case model::Until::all_have_stopped:
       return "takes it in at once (--grow now)";
-    case rendezvous::Until::somebody_asks:
+    case model::Until::somebody_asks:
       return "takes it in when it is asked to (toprun grow)";
   }
   return "has all the nodes it can use now";
@@ -49,7 +49,7 @@ std::string_view words_of(rendezvous::Until until) {
 
 }  // namespace
 
-void NodePart::on_message(const rendezvous::WaitAsSpare& message) {
+void NodePart::on_message(const model::WaitAsSpare& message) {
   if (is_alive()) return;
   state_ = PartState::spare;
   if (!settings_.unfit) {
@@ -60,7 +60,7 @@ void NodePart::on_message(const rendezvous::WaitAsSpare& message) {
   exit_code_ = settings_.unfit->exit_code;
 }
 
-void NodePart::on_message(const Shared<rendezvous::Assignment>& assignment) {
+void NodePart::on_message(const Shared<model::Assignment>& assignment) {
   if (is_alive()) return;
   assignment_ = assignment;
   attempt_ = assignment->attempt;
@@ -94,10 +94,10 @@ void NodePart::happened(const WorkplaceReady& workplace) {
 void NodePart::ready() {
   if (assignment_->start && !settings_.unfit) return start_workers();
   state_ = PartState::ready;
-  report(rendezvous::Ready{});
+  report(model::Ready{});
 }
 
-void NodePart::on_message(const rendezvous::Start&) {
+void NodePart::on_message(const model::Start&) {
   if (state_ == PartState::ready) start_workers();
 }
 
@@ -139,20 +139,20 @@ void NodePart::happened(const RankAlarmed& alarmed) {
 
 void NodePart::happened(const StillnessChanged& changed) {
   if (state_ != PartState::running || changed.attempt != attempt_) return;
-  if (!changed.still) return report(rendezvous::RanksMove{});
+  if (!changed.still) return report(model::RanksMove{});
   const auto age = std::chrono::duration_cast<milliseconds>(now_ - changed.still->since);
-  report(rendezvous::RanksStill{std::max(milliseconds(0), age), changed.still->some_communicate});
+  report(model::RanksStill{std::max(milliseconds(0), age), changed.still->some_communicate});
 }
 
-void NodePart::on_message(const rendezvous::LookAtRanks& look) {
+void NodePart::on_message(const model::LookAtRanks& look) {
   if (state_ == PartState::running) {
     actions_.emplace_back(LookAtWorkers{*attempt_, look.look, look.is_hang});
   } else if (attempt_) {
-    report(rendezvous::RanksSeen{look.look, {}});
+    report(model::RanksSeen{look.look, {}});
   }
 }
 
-void NodePart::on_message(const rendezvous::MeasureRanks&) {
+void NodePart::on_message(const model::MeasureRanks&) {
   if (state_ == PartState::running) actions_.emplace_back(MeasureWorkers{*attempt_});
 }
 
@@ -167,15 +167,15 @@ void NodePart::happened(WorkersTold& recorders) {
 void NodePart::happened(WorkersGone& gone) {
   state_ = PartState::waiting;
   kill_at_.reset();
-  if (orphaned_) return report(rendezvous::Orphaned{*orphaned_});
+  if (orphaned_) return report(model::Orphaned{*orphaned_});
   report(std::move(gone.gone));
 }
 
-void NodePart::on_message(const rendezvous::Taken& taken) {
+void NodePart::on_message(const model::Taken& taken) {
   actions_.emplace_back(CreditOutput{taken.bytes});
 }
 
-void NodePart::on_message(const rendezvous::Stop& message) {
+void NodePart::on_message(const model::Stop& message) {
   stop(message.grace);
 }
 
@@ -188,21 +188,21 @@ void NodePart::stop(milliseconds grace) {
   } else if (!exit_code_) {
     // Stopped before it was started: no workers to wait for.
     if (state_ != PartState::spare) state_ = PartState::waiting;
-    report(rendezvous::Gone{});
+    report(model::Gone{});
   }
 }
 
-void NodePart::on_message(const rendezvous::Interrupt& message) {
+void NodePart::on_message(const model::Interrupt& message) {
   if (state_ != PartState::running) return stop(message.grace);
   actions_.emplace_back(InterruptWorkers{message.signal});
   kill_at_ = now_ + message.grace;
 }
 
-void NodePart::on_message(const rendezvous::Notice& notice) {
+void NodePart::on_message(const model::Notice& notice) {
   if (state_ == PartState::running) actions_.emplace_back(NotifyWorkers{notice.signal});
 }
 
-void NodePart::on_message(const rendezvous::Finish& finish) {
+void NodePart::on_message(const model::Finish& finish) {
   if (settings_.has_own_terminal && !finish.summary.empty()) {
     actions_.emplace_back(ShowSummary{finish.summary});
     if (state_ == PartState::spare) {
@@ -217,10 +217,10 @@ void NodePart::on_message(const rendezvous::Finish& finish) {
 }
 
 void NodePart::happened(const GotSignal& got) {
-  if (got.meaning == SignalMeaning::grow) return report(rendezvous::AskedToGrow{});
+  if (got.meaning == SignalMeaning::grow) return report(model::AskedToGrow{});
   if (got.meaning == SignalMeaning::notice) {
-    if (got.for_all) return report(rendezvous::Notice{got.signal});
-    return on_message(rendezvous::Notice{got.signal});
+    if (got.for_all) return report(model::Notice{got.signal});
+    return on_message(model::Notice{got.signal});
   }
   told_to_end(got);
 }
@@ -237,10 +237,10 @@ void NodePart::told_to_end(const GotSignal& got) {
     exit_code_ = 128 + got.signal;
   } else if (may_leave(got)) {
     wish_ = Wish::leave;
-    report(rendezvous::Leaving{got.signal});
+    report(model::Leaving{got.signal});
   } else {
     wish_ = Wish::end_all;
-    report(rendezvous::Signalled{got.signal});
+    report(model::Signalled{got.signal});
   }
 }
 
@@ -258,7 +258,7 @@ void NodePart::happened(const KeeperLost& lost) {
   exit_code_ = exit_failure;
   tell_user(fmt::format("{}: {}, so its ranks are killed too", settings_.host, lost.why));
   if (is_alive()) return stop(lost.grace);
-  report(rendezvous::Orphaned{lost.why});
+  report(model::Orphaned{lost.why});
 }
 
 void NodePart::happened(const RootLost& lost) {
@@ -275,12 +275,12 @@ void NodePart::happened(const RootLost& lost) {
   if (settings_.has_own_terminal) actions_.emplace_back(TellEndWithoutRoot{});
 }
 
-void NodePart::report(decltype(rendezvous::ToRoot::what) what) {
+void NodePart::report(decltype(model::ToRoot::what) what) {
   actions_.emplace_back(Report{{attempt_, std::move(what)}});
 }
 
 void NodePart::fail(Failing doing, const Error& error) {
-  report(rendezvous::Failed{doing, error});
+  report(model::Failed{doing, error});
 }
 
 }  // namespace toprun::run

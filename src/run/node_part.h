@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "hang/stillness.h"
+#include "model/link.h"
+#include "model/run_messages.h"
 #include "process/impatience.h"
-#include "rendezvous/link.h"
-#include "rendezvous/run_messages.h"
 
 namespace toprun::run {
 
@@ -30,7 +30,7 @@ enum class PartState {
 // Events at the agent.
 
 struct Told {
-  rendezvous::ToNode message;
+  model::ToNode message;
 };
 // The answer to FindStore: MASTER_ADDR.
 struct StoreFound {
@@ -40,7 +40,7 @@ struct StoreFound {
 // The node has its copy of the environment, or will do without (--stage).
 struct CopySettled {
   int attempt = 0;
-  rendezvous::Staged staged;
+  model::Staged staged;
 };
 struct WorkplaceReady {
   int attempt = 0;
@@ -48,10 +48,10 @@ struct WorkplaceReady {
 };
 // The answer to StartWorkers.
 struct WorkersStarted {
-  Result<rendezvous::Started> outcome;
+  Result<model::Started> outcome;
 };
 struct WorkerEnded {
-  Shared<agent::WorkerExit> exit;
+  Shared<model::WorkerExit> exit;
 };
 // The running workers must not go on: their network is not the required one.
 struct NetworkRefused {
@@ -61,7 +61,7 @@ struct NetworkRefused {
 // Ranks of the attempt have come to this node's store.
 struct RanksArrived {
   int attempt = 0;
-  rendezvous::Arrivals arrivals;
+  model::Arrivals arrivals;
 };
 // A rank of the attempt tells in this node's store that it has given up waiting.
 struct RankAlarmed {
@@ -76,18 +76,18 @@ struct StillnessChanged {
 // The answer to LookAtWorkers.
 struct LookedAtWorkers {
   int attempt = 0;
-  rendezvous::RanksSeen seen;
+  model::RanksSeen seen;
 };
 // What their flight recorders, or NCCL, say.
 struct WorkersTold {
   int attempt = 0;
-  rendezvous::RanksTold told;
+  model::RanksTold told;
 };
 struct WorkersGone {
-  rendezvous::Gone gone;
+  model::Gone gone;
 };
 struct RootLost {
-  rendezvous::Loss loss;
+  model::Loss loss;
 };
 // The meaning of a signal to this agent.
 enum class SignalMeaning { end, notice, grow };
@@ -111,16 +111,16 @@ using PartEvent =
 // Actions for its driver.
 
 struct Report {
-  rendezvous::ToRoot message;
+  model::ToRoot message;
 };
 struct FindStore {
-  Shared<rendezvous::Assignment> assignment;
+  Shared<model::Assignment> assignment;
 };
 struct AwaitWorkplace {
   int attempt = 0;
 };
 struct StartWorkers {
-  Shared<rendezvous::Assignment> assignment;
+  Shared<model::Assignment> assignment;
   std::string master_addr;
 };
 // Find out where the workers stand.
@@ -204,7 +204,7 @@ class NodePart {
 
   PartState state() const { return state_; }
   // The latest attempt's.
-  const rendezvous::Assignment& assignment() const { return assignment_; }
+  const model::Assignment& assignment() const { return assignment_; }
   bool over() const { return exit_code_ && !is_alive(); }
   int exit_code() const { return exit_code_.value_or(0); }
 
@@ -226,16 +226,16 @@ class NodePart {
   void happened(const GotSignal& got);
   void happened(const KeeperLost& lost);
 
-  void on_message(const rendezvous::WaitAsSpare& message);
-  void on_message(const Shared<rendezvous::Assignment>& assignment);
-  void on_message(const rendezvous::Start&);
-  void on_message(const rendezvous::LookAtRanks& look);
-  void on_message(const rendezvous::MeasureRanks&);
-  void on_message(const rendezvous::Taken& taken);
-  void on_message(const rendezvous::Stop& stop);
-  void on_message(const rendezvous::Interrupt& interrupt);
-  void on_message(const rendezvous::Notice& notice);
-  void on_message(const rendezvous::Finish& finish);
+  void on_message(const model::WaitAsSpare& message);
+  void on_message(const Shared<model::Assignment>& assignment);
+  void on_message(const model::Start&);
+  void on_message(const model::LookAtRanks& look);
+  void on_message(const model::MeasureRanks&);
+  void on_message(const model::Taken& taken);
+  void on_message(const model::Stop& stop);
+  void on_message(const model::Interrupt& interrupt);
+  void on_message(const model::Notice& notice);
+  void on_message(const model::Finish& finish);
 
   void told_to_end(const GotSignal& got);
   bool may_leave(const GotSignal& got) const;
@@ -243,15 +243,15 @@ class NodePart {
   void ready();
   void start_workers();
   void stop(std::chrono::milliseconds grace);
-  void report(decltype(rendezvous::ToRoot::what) what);
-  void fail(rendezvous::Failing doing, const Error& error);
+  void report(decltype(model::ToRoot::what) what);
+  void fail(model::Failing doing, const Error& error);
   void tell_user(std::string text) { actions_.emplace_back(TellUser{std::move(text)}); }
 
   const PartSettings settings_;
   PartState state_ = PartState::waiting;
   SteadyTime now_{};
   std::optional<int> attempt_;  // the latest assigned one
-  Shared<rendezvous::Assignment> assignment_;
+  Shared<model::Assignment> assignment_;
   std::string master_addr_;
   // Set if they must be stopped as soon as they are started.
   std::optional<std::chrono::milliseconds> stop_when_started_;

@@ -9,13 +9,13 @@ namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
-using rendezvous::Assignment;
-using rendezvous::Gone;
-using rendezvous::Leaving;
-using rendezvous::Loss;
-using rendezvous::Signalled;
-using rendezvous::Started;
-using rendezvous::Stop;
+using model::Assignment;
+using model::Gone;
+using model::Leaving;
+using model::Loss;
+using model::Signalled;
+using model::Started;
+using model::Stop;
 
 // A member of a job with two nodes, and what it did.
 struct Part {
@@ -31,7 +31,7 @@ struct Part {
   static Part running(PartSettings settings) {
     Part one(std::move(settings));
     Assignment assignment;
-    assignment.store = rendezvous::StoreAddress{};
+    assignment.store = model::StoreAddress{};
     assignment.start = true;
     one.on(Told{Shared<Assignment>(assignment)});
     one.on(StoreFound{0, std::string("10.0.0.1")});

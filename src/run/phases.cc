@@ -8,7 +8,7 @@
 // How long the phases of an attempt took, and whom.
 namespace toprun::run {
 
-using rendezvous::Arrivals;
+using model::Arrivals;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
@@ -16,25 +16,25 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds worth_a_line{1};
 
 // Of the nodes that joined for this attempt.
-std::optional<view::Spread> Coordinator::time_to_join() const {
+std::optional<model::Spread> Coordinator::time_to_join() const {
   const SteadyTime began = course_.attempts.back().phases.began;
-  std::vector<view::Share> shares;
+  std::vector<model::Share> shares;
   for (const Part& part : attempt_.parts) {
     const Node& node = *roster_.find(part.agent);
     if (node.linked_at < began) continue;
     shares.push_back(
         {duration_cast<milliseconds>(node.linked_at - began), std::nullopt, part.host});
   }
-  return view::spread_of(shares);
+  return model::spread_of(shares);
 }
 
-std::optional<view::Spread> Coordinator::time_to_start() const {
-  std::vector<view::Share> shares;
+std::optional<model::Spread> Coordinator::time_to_start() const {
+  std::vector<model::Share> shares;
   for (const Part& part : attempt_.parts) {
     const auto took = duration_cast<milliseconds>(*part.started - attempt_.start_sent);
     shares.push_back({took, std::nullopt, part.host});
   }
-  return view::spread_of(shares);
+  return model::spread_of(shares);
 }
 
 // Ranks may come to the store before the root hears that the last of them has started.
@@ -49,14 +49,14 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
   course.phases.first_connect = meeting.first_joined;
   course.phases.imported = course.phases.last_connect = meeting.all_joined;
   course.phases.met = meeting.all_met;
-  course.spreads.prefetch = view::spread_of(attempt_.prefetched);
+  course.spreads.prefetch = model::spread_of(attempt_.prefetched);
   course.spreads.import = meeting.import;
   course.spreads.first_collective = meeting.first_collective;
   course.awaited = meeting.awaited;
   // When the last rank has come to the store, most are at once at their first collective too.
   const bool has_just_come = meeting.all_joined && told - *meeting.all_joined < worth_a_line;
   if (settings_.tells_orders && course.awaited && !has_just_come) {
-    tell_user(view::awaited_text(*course.awaited));
+    tell_user(model::awaited_text(*course.awaited));
   }
   // Some ranks' names are known only when they have met.
   const bool is_named = meeting.all_met || (meeting.import && meeting.import->rank);
@@ -99,37 +99,37 @@ bool Coordinator::is_launching() const {
          attempt_.conductor->ended_ranks() == 0 && !course_.attempts.back().phases.met;
 }
 
-view::Launch Coordinator::launch(SteadyTime now) const {
+model::Launch Coordinator::launch(SteadyTime now) const {
   const AttemptCourse& course = course_.attempts.back();
-  view::Launch launch;
+  model::Launch launch;
   launch.attempt = course.number;
   launch.elapsed = duration_cast<milliseconds>(now - course.phases.began);
   launch.of_ranks = settings_.ranks_in_place;
   launch.of = attempt_.parts.size();
   switch (stage_) {
     case Stage::gathering:
-      launch.step = view::Launch::Step::join;
+      launch.step = model::Launch::Step::join;
       launch.there = static_cast<std::size_t>(roster_.present());
       launch.of = static_cast<std::size_t>(roster_.size().most);
       launch.missing = roster_.missing(settings_.node_names);
       break;
     case Stage::arranging:
-      launch.step = view::Launch::Step::order;
+      launch.step = model::Launch::Step::order;
       break;
     case Stage::preparing:
-      launch.step = view::Launch::Step::prepare;
+      launch.step = model::Launch::Step::prepare;
       launch.there = attempt_.parts.size() - attempt_.late;
       launch.missing = awaited_members();
       break;
     default:
-      launch.step = view::Launch::Step::meet;
+      launch.step = model::Launch::Step::meet;
       launch.there = attempt_.started;
       launch.awaited = course.awaited;
-      for (const view::NodeRecord& node : course.nodes) {
+      for (const model::NodeRecord& node : course.nodes) {
         launch.ranks += static_cast<std::size_t>(node.nproc);
       }
       if (attempt_.started == attempt_.parts.size()) break;
-      launch.step = view::Launch::Step::start;
+      launch.step = model::Launch::Step::start;
       launch.missing = awaited_members();
   }
   return launch;
@@ -154,11 +154,11 @@ std::vector<std::string> Coordinator::awaited_members() const {
   return names;
 }
 
-void Coordinator::tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads) {
+void Coordinator::tell_phase(std::string_view what, SteadyTime end, const model::Spreads& spreads) {
   if (!settings_.tells_orders) return;
   std::string line =
       fmt::format("{} after {}", what, duration_text(end - course_now().phases.began));
-  for (const std::string& slowest : view::slowest_lines(spreads)) line += "; " + slowest;
+  for (const std::string& slowest : model::slowest_lines(spreads)) line += "; " + slowest;
   tell_user(std::move(line));
 }
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/record.h"
 #include "run/verdict.h"
-#include "view/report.h"
 
 namespace toprun::run {
 
@@ -22,13 +22,13 @@ struct AttemptCourse {
   WallTime started{};
   std::optional<WallTime> ended;
   Phases phases;
-  view::Spreads spreads;
-  std::optional<view::Awaited> awaited;
-  std::optional<view::Hang> hang;       // the latest
-  std::vector<view::NodeRecord> nodes;  // by group rank; empty if no order was computed
-  std::optional<view::OrderRecord> order;
+  model::Spreads spreads;
+  std::optional<model::Awaited> awaited;
+  std::optional<model::Hang> hang;       // the latest
+  std::vector<model::NodeRecord> nodes;  // by group rank; empty if no order was computed
+  std::optional<model::OrderRecord> order;
   std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed
-  std::optional<view::Interruption> interrupted;
+  std::optional<model::Interruption> interrupted;
   Verdict verdict;
 };
 
@@ -38,7 +38,7 @@ struct Course {
   WallTime ended{};
   std::vector<AttemptCourse> attempts;  // the last ones (most_recorded); none is left out between
   int restarts = 0;                     // attempts that followed a failure
-  std::vector<view::LostSpare> lost_spares;
+  std::vector<model::LostSpare> lost_spares;
   Verdict verdict;
 
   // An attempt that is among them.

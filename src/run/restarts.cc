@@ -9,8 +9,8 @@
 namespace toprun::run {
 namespace {
 
+using model::CauseKind;
 using std::chrono::milliseconds;
-using view::CauseKind;
 
 bool is_failure(const Verdict& verdict) {
   return verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal ||
@@ -26,7 +26,7 @@ bool is_loss(const Verdict& verdict) {
 // A key that is equal for equal failures, whichever rank failed first.
 std::string failure_key(const Verdict& verdict) {
   if (!verdict.exit) return verdict.message;
-  const agent::WorkerExit& exit = *verdict.exit;
+  const model::WorkerExit& exit = *verdict.exit;
   return fmt::format("{} {} {}", exit.exit_code, exit.signal,
                      exit.error_file ? exit.error_file->message : exit.exception);
 }
@@ -81,7 +81,7 @@ Restarts::Next Restarts::after_loss(const Verdict& verdict) {
 // Before anything can have been trained. A rank that hung has not ended, but by its time limit.
 bool Restarts::is_early(const Verdict& verdict, Life life) const {
   if (!verdict.exit) return false;
-  return life.lasted < instant_ || (!life.has_met && agent::is_of_an_import(*verdict.exit));
+  return life.lasted < instant_ || (!life.has_met && model::is_of_an_import(*verdict.exit));
 }
 
 Restarts::Next Restarts::after_failure(const Verdict& verdict, Life life) {
@@ -89,7 +89,7 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, Life life) {
   if (verdict.exit_code == no_restart_exit_code) {
     return {false, {}, fmt::format("exit code {} means: do not restart", no_restart_exit_code)};
   }
-  if (verdict.exit && !life.has_met && agent::is_of_the_program_s_text(*verdict.exit)) {
+  if (verdict.exit && !life.has_met && model::is_of_the_program_s_text(*verdict.exit)) {
     return {false, {}, "not restarted: the program's text or arguments are at fault"};
   }
   const std::string failure = failure_key(verdict);

@@ -6,7 +6,7 @@ namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
-using view::CauseKind;
+using model::CauseKind;
 
 constexpr Size fixed{2, 2, true};
 

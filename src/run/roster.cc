@@ -7,9 +7,9 @@
 
 namespace toprun::run {
 
-using rendezvous::Join;
-using rendezvous::Refusal;
-using rendezvous::Refused;
+using model::Join;
+using model::Refusal;
+using model::Refused;
 
 std::optional<Roster::Place> Roster::place_of(const Join& join) const {
   const bool fixed = join.node_rank && !size_.ranks_are_wishes;

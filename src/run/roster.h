@@ -13,7 +13,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/clock.h"
-#include "rendezvous/messages.h"
+#include "model/messages.h"
 
 namespace toprun::run {
 
@@ -48,7 +48,7 @@ struct Node {
   std::uint64_t came = 0;             // sequence number of its arrival
   SteadyTime linked_at{};             // when its link was open
   std::string address;                // its remote address; empty for the root's own process
-  rendezvous::Join join;
+  model::Join join;
 
   bool is_linked() const {
     return state != NodeState::admitted && state != NodeState::lost && state != NodeState::leaving;
@@ -71,7 +71,7 @@ class Roster {
   explicit Roster(Size size) : size_(size) {}
 
   // Admits the newcomer, or returns why not.
-  std::optional<rendezvous::Refused> admit(const rendezvous::Join& join);
+  std::optional<model::Refused> admit(const model::Join& join);
   // Its link is open: it waits for a part or is a spare from now on.
   void arrived(Node& node, std::string address);
   // It loses its seat, but stays known; `state`: lost or leaving.
@@ -84,9 +84,9 @@ class Roster {
   void close();
   bool is_open() const { return open_; }
   // The first member (its --max-restarts applies) if `join` has another number; else null.
-  const rendezvous::Join* with_other_max_restarts(const rendezvous::Join& join) const;
+  const model::Join* with_other_max_restarts(const model::Join& join) const;
   // The member with the same node rank or index; null: none, or it has neither.
-  const Node* holder_of_place_of(const rendezvous::Join& join) const;
+  const Node* holder_of_place_of(const model::Join& join) const;
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
@@ -114,8 +114,8 @@ class Roster {
   // A node rank or, if none is fixed, an engine's index, with the local rank of a rank in place. Or
   // an engine's number of the process.
   using Place = std::pair<int, std::optional<int>>;
-  std::optional<Place> place_of(const rendezvous::Join& join) const;
-  std::optional<rendezvous::Refused> conflict(const rendezvous::Join& join) const;
+  std::optional<Place> place_of(const model::Join& join) const;
+  std::optional<model::Refused> conflict(const model::Join& join) const;
   bool seat(Node& node);
   void leave_seat(Node& node);
 

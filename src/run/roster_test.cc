@@ -1,18 +1,23 @@
 #include "run/roster.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "rendezvous/preamble.h"
 
 namespace toprun::run {
 namespace {
 
-using rendezvous::Join;
-using rendezvous::Refusal;
+using model::Join;
+using model::Refusal;
+
+// Of an agent that no other has.
+std::string new_agent_name() {
+  static int made = 0;
+  return fmt::format("agent {}", ++made);
+}
 
 Join agent(std::string host, std::optional<int> rank = {}, int nnodes = 2) {
   Join join;
-  join.agent = rendezvous::random_hex(8);
+  join.agent = new_agent_name();
   join.host = std::move(host);
   join.node_rank = rank;
   join.nnodes = nnodes;
@@ -36,7 +41,7 @@ Roster fixed_roster(int nodes) {
 }
 
 // Admits an agent and opens its link.
-std::optional<rendezvous::Refused> come(Roster& roster, const Join& join) {
+std::optional<model::Refused> come(Roster& roster, const Join& join) {
   auto refused = roster.admit(join);
   if (!refused) roster.arrived(*roster.find(join.agent), "10.0.0.1");
   return refused;
@@ -132,11 +137,11 @@ TEST(Roster, RanksInPlaceShareANodeButNotALocalRank) {
   Join rank = agent("a");
   rank.node_index = 0;
   for (const int local_rank : {0, 1}) {
-    rank.agent = rendezvous::random_hex(8);
+    rank.agent = new_agent_name();
     rank.local_rank = local_rank;
     ASSERT_FALSE(come(roster, rank));
   }
-  rank.agent = rendezvous::random_hex(8);
+  rank.agent = new_agent_name();
   const auto refused = come(roster, rank);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->code, Refusal::rank_taken);

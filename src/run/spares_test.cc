@@ -20,7 +20,7 @@ Settings with_a_spare() {
 
 std::vector<std::string> hosts_of(const Arrange& request) {
   std::vector<std::string> hosts;
-  for (const rendezvous::Join& member : request.members) hosts.push_back(member.host);
+  for (const model::Join& member : request.members) hosts.push_back(member.host);
   return hosts;
 }
 
@@ -36,11 +36,11 @@ TEST(SpareNodes, AreChosenAmongAllThatTheEngineGave) {
   EXPECT_EQ(run.arranges[0].seats, 3u);
   EXPECT_EQ(run.arranges[0].staying, 1u) << "the root's own node";
   EXPECT_EQ(hosts_of(run.arranges[0]), (Hosts{"n0", "n1", "n2", "n3"}));
-  EXPECT_EQ(run.count_sent<rendezvous::WaitAsSpare>(1), 1);
-  EXPECT_EQ(run.count_sent<Shared<rendezvous::Assignment>>(1), 0);
+  EXPECT_EQ(run.count_sent<model::WaitAsSpare>(1), 1);
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(1), 0);
   for (const int node : {0, 2, 3}) {
-    EXPECT_EQ(run.count_sent<Shared<rendezvous::Assignment>>(node), 1) << node;
-    EXPECT_EQ(run.count_sent<rendezvous::WaitAsSpare>(node), 0) << node;
+    EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(node), 1) << node;
+    EXPECT_EQ(run.count_sent<model::WaitAsSpare>(node), 0) << node;
   }
   EXPECT_EQ(run.said, Hosts{"n1 waits as a spare"});
 }
@@ -49,9 +49,9 @@ TEST(SpareNodes, AreKnownWhileTheyWaitAndOnceTheyAreLost) {
   Simple run(with_a_spare());
   for (int node = 0; node < 4; ++node) run.come(node);
   EXPECT_EQ(run.coordinator.spares(), std::vector<Outside>{"n3"});
-  for (int node = 0; node < 3; ++node) run.say(node, rendezvous::Ready{});
-  for (int node = 0; node < 3; ++node) run.say(node, rendezvous::Started{});
-  run.on(Left{run.id(3), rendezvous::Loss{rendezvous::Loss::Kind::silent, "it was silent"}});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Ready{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Started{});
+  run.on(Left{run.id(3), model::Loss{model::Loss::Kind::silent, "it was silent"}});
   EXPECT_EQ(run.coordinator.spares(), std::vector<Outside>{});
   const auto& lost = run.coordinator.course().lost_spares;
   ASSERT_EQ(lost.size(), 1u);
@@ -72,20 +72,20 @@ TEST(SpareNodes, AreNotWaitedForLong) {
   run.after(100ms);
   ASSERT_EQ(run.arranges.size(), 1u);
   run.come(3);
-  EXPECT_EQ(run.count_sent<rendezvous::WaitAsSpare>(3), 1);
+  EXPECT_EQ(run.count_sent<model::WaitAsSpare>(3), 1);
 }
 
 TEST(SpareNodes, TakeAPlaceThatIsFreeAndNoOther) {
   Simple run(with_a_spare());
   for (int node = 0; node < 4; ++node) run.come(node);
-  for (int node = 0; node < 3; ++node) run.say(node, rendezvous::Ready{});
-  for (int node = 0; node < 3; ++node) run.say(node, rendezvous::Started{});
-  run.on(Left{run.id(1), rendezvous::Loss{rendezvous::Loss::Kind::silent, "it was silent"}});
-  for (const int node : {0, 2}) run.say(node, rendezvous::Gone{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Ready{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Started{});
+  run.on(Left{run.id(1), model::Loss{model::Loss::Kind::silent, "it was silent"}});
+  for (const int node : {0, 2}) run.say(node, model::Gone{});
   run.pass(5s);
   ASSERT_EQ(run.arranges.size(), 2u);
   EXPECT_EQ(hosts_of(run.arranges[1]), (Hosts{"n0", "n2", "n3"}));
-  EXPECT_EQ(run.count_sent<Shared<rendezvous::Assignment>>(3), 1);
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(3), 1);
   EXPECT_EQ(run.said.back(), "n3 takes part now");
 }
 
@@ -94,17 +94,17 @@ TEST(SpareNodes, OfSeveralTheBestTakesThePlace) {
   settings.node_names.push_back("n4");
   Simple run(settings);
   for (int node = 0; node < 5; ++node) run.come(node);
-  for (int node = 0; node < 3; ++node) run.say(node, rendezvous::Ready{});
-  for (int node = 0; node < 3; ++node) run.say(node, rendezvous::Started{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Ready{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Started{});
   run.unneeded = 3;
-  run.on(Left{run.id(1), rendezvous::Loss{rendezvous::Loss::Kind::silent, "it was silent"}});
-  for (const int node : {0, 2}) run.say(node, rendezvous::Gone{});
+  run.on(Left{run.id(1), model::Loss{model::Loss::Kind::silent, "it was silent"}});
+  for (const int node : {0, 2}) run.say(node, model::Gone{});
   run.pass(5s);
   ASSERT_EQ(run.arranges.size(), 2u);
   EXPECT_EQ(run.arranges[1].staying, 2u) << "what runs already goes on where it is";
   EXPECT_EQ(hosts_of(run.arranges[1]), (Hosts{"n0", "n2", "n3", "n4"}));
-  EXPECT_EQ(run.count_sent<Shared<rendezvous::Assignment>>(3), 0);
-  EXPECT_EQ(run.count_sent<Shared<rendezvous::Assignment>>(4), 1);
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(3), 0);
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(4), 1);
 }
 
 TEST(SpareNodes, OneThatLeavesBeforeItIsSeatedIsNotTaken) {
@@ -142,7 +142,7 @@ TEST(SpareNodes, MayEndBeforeTheyJoin) {
 TEST(SpareNodes, TakeThePlaceOfAnUnfitNode) {
   Simple run(with_a_spare());
   for (int node = 0; node < 3; ++node) run.come(node);
-  run.say(1, rendezvous::Failed{rendezvous::Failing::taking_part, Error{"no GPU", "", "", 1}});
+  run.say(1, model::Failed{model::Failing::taking_part, Error{"no GPU", "", "", 1}});
   EXPECT_EQ(run.said, Hosts{"n1: no GPU; the job goes on without it"});
   run.come(3);
   ASSERT_EQ(run.arranges.size(), 1u);

@@ -5,8 +5,8 @@
 
 #include "base/counted.h"
 #include "hosts/hostlist.h"
+#include "run/chain.h"
 #include "run/coordinator.h"
-#include "stage/chain.h"
 
 // How the environment gets to all nodes (--stage).
 namespace toprun::run {
@@ -26,9 +26,9 @@ void Coordinator::plan_staging() {
     locations.push_back(part.plan.location);
     if (roster_.find(part.agent)->is_own()) source = place;
   }
-  const auto upstreams = stage::upstreams_of(locations, source);
+  const auto upstreams = upstreams_of(locations, source);
   for (std::size_t place = 0; place < order.size(); ++place) {
-    rendezvous::StagePart stage{settings_.stage_key, {}};
+    model::StagePart stage{settings_.stage_key, {}};
     for (const std::size_t from : upstreams[place]) {
       stage.sources.push_back(address_of(order[from]));
     }
@@ -36,7 +36,7 @@ void Coordinator::plan_staging() {
   }
 }
 
-void Coordinator::on_staged(const Node& node, const rendezvous::Staged& staged) {
+void Coordinator::on_staged(const Node& node, const model::Staged& staged) {
   if (!staged.why_not.empty()) {
     attempt_.unstaged.emplace_back(node.join.host, staged.why_not);
     return;
@@ -49,7 +49,7 @@ void Coordinator::on_staged(const Node& node, const rendezvous::Staged& staged) 
 // One line for all nodes that start from the environment itself, with the first one's reason.
 void Coordinator::tell_staging() {
   AttemptCourse& course = course_now();
-  course.spreads.stage = view::spread_of(attempt_.staged);
+  course.spreads.stage = model::spread_of(attempt_.staged);
   if (!attempt_.unstaged.empty()) {
     const auto& [host, why] = attempt_.unstaged.front();
     std::string line = fmt::format("{}: --stage is left out: {}", host, why);

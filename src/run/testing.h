@@ -26,7 +26,7 @@ struct Simple {
   }
 
   void admit(int node, std::optional<int> max_restarts = {}) {
-    rendezvous::Join join;
+    model::Join join;
     join.agent = id(node);
     join.host = "n" + std::to_string(node);
     join.max_restarts = max_restarts;
@@ -39,7 +39,7 @@ struct Simple {
   }
   // Another agent, with this number, on a host that may have had one before.
   void come_to(const std::string& host, int agent) {
-    rendezvous::Join join;
+    model::Join join;
     join.agent = id(agent);
     join.host = host;
     join.prepares = prepare;
@@ -61,7 +61,7 @@ struct Simple {
   void pass(std::chrono::milliseconds time) {
     for (const auto end = now.steady + time; now.steady < end;) after(500ms);
   }
-  void say(int node, decltype(rendezvous::ToRoot::what) what, std::optional<int> attempt = {}) {
+  void say(int node, decltype(model::ToRoot::what) what, std::optional<int> attempt = {}) {
     on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
   }
   // Stores the sent messages and answers Arrange with one rank per member; `unneeded`, or else the
@@ -92,7 +92,7 @@ struct Simple {
         spares.push_back(i);
         continue;
       }
-      rendezvous::Assignment part;
+      model::Assignment part;
       part.group_rank = part.first_rank = static_cast<int>(plan.parts.size());
       part.world_size = static_cast<int>(arrange.seats);
       plan.nodes.push_back(plan.parts.size());
@@ -102,8 +102,8 @@ struct Simple {
     coordinator.on(Arranged{arrange.attempt, std::move(plan), {}, std::move(spares)}, now);
   }
   void all_start(int nodes) {
-    for (int node = 0; node < nodes; ++node) say(node, rendezvous::Ready{});
-    for (int node = 0; node < nodes; ++node) say(node, rendezvous::Started{});
+    for (int node = 0; node < nodes; ++node) say(node, model::Ready{});
+    for (int node = 0; node < nodes; ++node) say(node, model::Started{});
   }
   template <class Message>
   int count_sent(int node) const {

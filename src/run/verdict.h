@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/exit.h"
-#include "view/report.h"
+#include "model/exit.h"
+#include "model/record.h"
 
 namespace toprun::run {
 
@@ -14,15 +14,15 @@ struct Verdict {
   int exit_code = 0;
   // Unset: every rank exited with 0. `interrupted`: by a signal to the job, or to the single agent
   // on `node`, which left.
-  std::optional<view::CauseKind> kind;
+  std::optional<model::CauseKind> kind;
   std::string node;
   std::string message;
-  std::optional<agent::WorkerExit> exit;  // for exit, signal and hang: the rank that failed first
+  std::optional<model::WorkerExit> exit;  // for exit, signal and hang: the rank that failed first
   // For hang the ranks that did not join a collective, for ended_early those that had ended.
-  std::vector<agent::WorkerExit> absent;
+  std::vector<model::WorkerExit> absent;
   std::string meanwhile;  // for ended_early: what the others did
   // All reported exits; kept until the next attempt has ended.
-  std::vector<agent::WorkerExit> exits;
+  std::vector<model::WorkerExit> exits;
   bool told_to_end = false;  // the job must end, whatever else happened
 };
 

@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
 JobPicture::JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
-                       std::function<void(const std::string&, const rendezvous::ToNode&)> send)
+                       std::function<void(const std::string&, const model::ToNode&)> send)
     : self_(std::make_shared<JobPicture*>(this)),
       pool_(pool),
       job_(job),
@@ -36,17 +36,17 @@ JobPicture::~JobPicture() {
 }
 
 std::optional<watch::Part> JobPicture::part_of(const std::string& agent) const {
-  const rendezvous::Assignment* const part = coordinator_.part_of(agent);
+  const model::Assignment* const part = coordinator_.part_of(agent);
   if (part == nullptr || part->group_rank < 0 || part->first_rank < 0) return std::nullopt;
   return watch::Part{static_cast<std::size_t>(part->group_rank),
                      static_cast<std::size_t>(part->first_rank),
                      static_cast<std::size_t>(part->nproc)};
 }
 
-bool JobPicture::heard(const std::string& agent, const rendezvous::ToRoot& message) {
-  const auto* const use = std::get_if<rendezvous::RanksUse>(&message.what);
-  const auto* const exit = std::get_if<Shared<agent::WorkerExit>>(&message.what);
-  const bool have_started = std::holds_alternative<rendezvous::Started>(message.what);
+bool JobPicture::heard(const std::string& agent, const model::ToRoot& message) {
+  const auto* const use = std::get_if<model::RanksUse>(&message.what);
+  const auto* const exit = std::get_if<Shared<model::WorkerExit>>(&message.what);
+  const bool have_started = std::holds_alternative<model::Started>(message.what);
   if (use != nullptr && unanswered_ > 0 && --unanswered_ == 0) came_.cancel();
   const bool is_shown = use != nullptr || exit != nullptr || have_started;
   if (!is_shown || !attempt_ || message.attempt != attempt_) return use != nullptr;
@@ -83,7 +83,7 @@ void JobPicture::moved_on() {
   if (attempt.nodes.empty()) return;
   attempt_ = attempt.number;
   std::size_t ranks = 0;
-  for (const view::NodeRecord& node : attempt.nodes) ranks += static_cast<std::size_t>(node.nproc);
+  for (const model::NodeRecord& node : attempt.nodes) ranks += static_cast<std::size_t>(node.nproc);
   board_.begin(attempt.nodes.size(), ranks);
 }
 
@@ -128,7 +128,7 @@ void JobPicture::ask() {
     for (const auto& [agent, node] : coordinator_.roster().nodes()) {
       if (node->state != run::NodeState::running) continue;
       ++unanswered_;
-      send_(agent, rendezvous::MeasureRanks{});
+      send_(agent, model::MeasureRanks{});
     }
   }
   pause_.expires_after(interval());

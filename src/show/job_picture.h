@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/timer.h"
+#include "model/run_messages.h"
 #include "plan/job.h"
-#include "rendezvous/run_messages.h"
 #include "run/coordinator.h"
 #include "watch/notice.h"
 #include "watch/snapshot.h"
@@ -39,13 +39,13 @@ class JobPicture {
 
   // `send`: to a member that runs ranks. All references must outlive this.
   JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
-             std::function<void(const std::string& agent, const rendezvous::ToNode&)> send);
+             std::function<void(const std::string& agent, const model::ToNode&)> send);
   ~JobPicture();
   JobPicture(const JobPicture&) = delete;
   JobPicture& operator=(const JobPicture&) = delete;
 
   // Before the coordinator hears of it. True: it is meant for nothing else.
-  bool heard(const std::string& agent, const rendezvous::ToRoot& message);
+  bool heard(const std::string& agent, const model::ToRoot& message);
   void lost(const std::string& agent);
   // After the coordinator has.
   void moved_on();
@@ -91,7 +91,7 @@ class JobPicture {
   Pool& pool_;
   const plan::Job& job_;
   const run::Coordinator& coordinator_;
-  std::function<void(const std::string&, const rendezvous::ToNode&)> send_;
+  std::function<void(const std::string&, const model::ToNode&)> send_;
   watch::Board board_;
   std::optional<int> attempt_;  // the board's
   std::deque<watch::Message> messages_;

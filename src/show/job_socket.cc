@@ -65,7 +65,7 @@ JobSocket::~JobSocket() {
   *self_ = nullptr;
 }
 
-void JobSocket::tell(const std::vector<int>& questions, const view::Places& places) {
+void JobSocket::tell(const std::vector<int>& questions, const model::Places& places) {
   for (const int question : questions) {
     if (const auto asked = questions_.extract(question)) asked.mapped()(places);
   }
@@ -92,10 +92,10 @@ asio::awaitable<live::Answer> JobSocket::name() {
 
 // Its text is written on the pool: of many ranks it is megabytes.
 asio::awaitable<live::Answer> JobSocket::report() {
-  view::RunRecord record = record_of(job_, coordinator_.course());
+  model::RunRecord record = record_of(job_, coordinator_.course());
   record.running_at = std::chrono::system_clock::now();
   std::function<live::Answer()> write = [record = std::move(record)] {
-    return live::Answer{200, json_text(view::report_json(record))};
+    return live::Answer{200, json_text(model::report_json(record))};
   };
   const auto written = co_await pool_.answer<live::Answer>(std::move(write), live::answer_limit);
   co_return written.value_or(busy);
@@ -120,10 +120,10 @@ asio::awaitable<live::Answer> JobSocket::metrics() {
 
 asio::awaitable<live::Answer> JobSocket::places() {
   const auto self = self_;
-  const auto places = std::make_shared<std::optional<view::Places>>();
+  const auto places = std::make_shared<std::optional<model::Places>>();
   const auto came = std::make_shared<Timer>(pool_.io(), live::answer_limit);
   const int question = last_question_++;
-  questions_[question] = [places, came](const view::Places& answer) {
+  questions_[question] = [places, came](const model::Places& answer) {
     *places = answer;
     came->expires_at(SteadyTime::min());
   };
@@ -133,7 +133,7 @@ asio::awaitable<live::Answer> JobSocket::places() {
   questions_.erase(question);
   if (!*places) co_return busy;
   std::function<live::Answer()> write = [places] {
-    return live::Answer{200, json_text(view::places_json(**places))};
+    return live::Answer{200, json_text(model::places_json(**places))};
   };
   const auto written = co_await pool_.answer<live::Answer>(std::move(write), live::answer_limit);
   co_return written.value_or(busy);

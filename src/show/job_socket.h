@@ -9,10 +9,10 @@
 
 #include "base/pool.h"
 #include "live/server.h"
+#include "model/hang.h"
 #include "plan/job.h"
 #include "run/coordinator.h"
 #include "show/job_picture.h"
-#include "view/hang.h"
 
 namespace toprun::show {
 
@@ -31,7 +31,7 @@ class JobSocket {
   void open();
   // What it answers over the socket.
   boost::asio::awaitable<live::Answer> answer(live::Question question);
-  void tell(const std::vector<int>& questions, const view::Places& places);
+  void tell(const std::vector<int>& questions, const model::Places& places);
 
  private:
   Result<void> listen();
@@ -50,7 +50,7 @@ class JobSocket {
   JobPicture& picture_;
   const std::function<void(int)> ask_places_;
   // By number: who waits to hear where the ranks stand.
-  std::unordered_map<int, std::function<void(const view::Places&)>> questions_;
+  std::unordered_map<int, std::function<void(const model::Places&)>> questions_;
   int last_question_ = 0;
   std::unique_ptr<live::Server> server_;  // null: it could not be opened
 };

@@ -7,6 +7,7 @@
 
 #include "base/look.h"
 #include "show/told_launch.h"
+#include "view/launch.h"
 
 namespace toprun::show {
 
@@ -21,7 +22,7 @@ constexpr milliseconds between_draws{250};
 
 LaunchLine::LaunchLine(boost::asio::io_context& io, const plan::Job& job,
                        std::shared_ptr<output::Terminal> terminal,
-                       std::function<std::optional<view::Launch>()> launch)
+                       std::function<std::optional<model::Launch>()> launch)
     : terminal_(std::move(terminal)),
       launch_(std::move(launch)),
       has_terminal_(shows_launches(job)),
@@ -69,7 +70,7 @@ void LaunchLine::tell(const std::string& line) {
                                  fmt::format("{}{}\n", launch_mark, line));
 }
 
-bool LaunchLine::may_draw(const view::Launch& launch) const {
+bool LaunchLine::may_draw(const model::Launch& launch) const {
   const bool others_are_awaited = launch.joined > 0 || launch.awaited;
   return (tells_ || in_foreground()) &&
          leaves_room(terminal_->last_output(), began_, others_are_awaited);

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/timer.h"
+#include "model/launch.h"
 #include "output/console.h"
 #include "plan/job.h"
-#include "view/launch.h"
 
 namespace toprun::show {
 
@@ -24,7 +24,7 @@ class LaunchLine {
   // `launch`: how far it has come; nullopt: none is under way, or the run is paused.
   LaunchLine(boost::asio::io_context& io, const plan::Job& job,
              std::shared_ptr<output::Terminal> terminal,
-             std::function<std::optional<view::Launch>()> launch);
+             std::function<std::optional<model::Launch>()> launch);
 
   // Something has happened; `is_launching`: a launch is under way.
   void changed(bool is_launching);
@@ -34,10 +34,10 @@ class LaunchLine {
   void draw();
   void show(std::string line);
   void tell(const std::string& line);
-  bool may_draw(const view::Launch& launch) const;
+  bool may_draw(const model::Launch& launch) const;
 
   const std::shared_ptr<output::Terminal> terminal_;
-  const std::function<std::optional<view::Launch>()> launch_;
+  const std::function<std::optional<model::Launch>()> launch_;
   const bool has_terminal_;
   const bool tells_;  // a launcher
   bool is_launching_ = false;

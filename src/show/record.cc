@@ -7,12 +7,12 @@
 
 namespace toprun::show {
 
-std::optional<view::Cause> cause_in(const run::Verdict& verdict) {
+std::optional<model::Cause> cause_in(const run::Verdict& verdict) {
   if (!verdict.kind) return std::nullopt;
-  if (verdict.absent.empty() && verdict.exit) return view::cause_of(*verdict.exit);
-  view::Cause cause;
+  if (verdict.absent.empty() && verdict.exit) return model::cause_of(*verdict.exit);
+  model::Cause cause;
   // If a single rank did not come, its last output shows where it may hang.
-  if (verdict.absent.size() == 1) cause = view::cause_of(verdict.absent.front());
+  if (verdict.absent.size() == 1) cause = model::cause_of(verdict.absent.front());
   cause.exit_code.reset();
   cause.signal.reset();
   cause.kind = *verdict.kind;
@@ -24,7 +24,7 @@ std::optional<view::Cause> cause_in(const run::Verdict& verdict) {
 
 namespace {
 
-view::Phases phases_of(const run::Phases& phases) {
+model::Phases phases_of(const run::Phases& phases) {
   const auto since = [&](const std::optional<SteadyTime>& time) {
     std::optional<std::chrono::milliseconds> passed;
     if (time) {
@@ -37,8 +37,8 @@ view::Phases phases_of(const run::Phases& phases) {
           since(phases.last_connect), since(phases.met)};
 }
 
-view::AttemptRecord record_of(const run::AttemptCourse& course) {
-  view::AttemptRecord attempt;
+model::AttemptRecord record_of(const run::AttemptCourse& course) {
+  model::AttemptRecord attempt;
   attempt.attempt = course.number;
   attempt.started = course.started;
   attempt.ended = course.ended;
@@ -61,8 +61,8 @@ std::string title_of(const plan::Job& job) {
 
 }  // namespace
 
-view::RunRecord record_of(const plan::Job& job, const run::Course& course) {
-  view::RunRecord record;
+model::RunRecord record_of(const plan::Job& job, const run::Course& course) {
+  model::RunRecord record;
   record.job = job.name;
   record.title = title_of(job);
   record.program = job.options.script;

@@ -2,16 +2,16 @@
 
 #include <optional>
 
+#include "model/record.h"
 #include "plan/job.h"
 #include "run/record.h"
-#include "view/report.h"
 
 namespace toprun::show {
 
 // Why an attempt ended; nullopt: it did not fail.
-std::optional<view::Cause> cause_in(const run::Verdict& verdict);
+std::optional<model::Cause> cause_in(const run::Verdict& verdict);
 
 // The content of --report's file, for a run that is over or goes on.
-view::RunRecord record_of(const plan::Job& job, const run::Course& course);
+model::RunRecord record_of(const plan::Job& job, const run::Course& course);
 
 }  // namespace toprun::show

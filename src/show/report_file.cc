@@ -26,11 +26,11 @@ struct Versions {
   bool again;  // what an earlier run has left was not read yet
   nlohmann::json earlier;
 
-  std::string text_of(const view::RunRecord& record) {
+  std::string text_of(const model::RunRecord& record) {
     if (std::exchange(again, false)) {
-      earlier = view::earlier_runs(read_plain_file(path).value_or(""));
+      earlier = model::earlier_runs(read_plain_file(path).value_or(""));
     }
-    nlohmann::json document = view::report_json(record);
+    nlohmann::json document = model::report_json(record);
     if (!earlier.empty()) document["earlier"] = earlier;
     return json_text(document, 2) + '\n';
   }
@@ -50,7 +50,7 @@ struct ReportFile::State {
   const std::shared_ptr<Versions> versions;
   bool writing = false;
   bool has_failed = false;  // which was said
-  std::optional<view::RunRecord> next;
+  std::optional<model::RunRecord> next;
   Timer rests;  // cancelled when nothing is being written any more
 };
 
@@ -64,7 +64,7 @@ constexpr std::chrono::minutes version_limit{10};
 ReportFile::ReportFile(Pool& pool, std::optional<std::string> path, bool again)
     : state_(std::make_shared<State>(pool, std::move(path), again)) {}
 
-void ReportFile::keep(view::RunRecord record) {
+void ReportFile::keep(model::RunRecord record) {
   if (!state_->path) return;
   if (state_->writing) {
     state_->next = std::move(record);
@@ -73,7 +73,7 @@ void ReportFile::keep(view::RunRecord record) {
   }
 }
 
-void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord record) {
+void ReportFile::write(const std::shared_ptr<State>& state, model::RunRecord record) {
   state->writing = true;
   state->pool.run<Result<void>>(
       version_limit,
@@ -96,7 +96,7 @@ void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord reco
       });
 }
 
-asio::awaitable<void> ReportFile::finish(view::RunRecord record) {
+asio::awaitable<void> ReportFile::finish(model::RunRecord record) {
   if (!state_->path) co_return;
   state_->next.reset();
   const SteadyTime deadline = SteadyClock::now() + report_limit;

@@ -7,7 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "base/pool.h"
-#include "view/report.h"
+#include "model/record.h"
 
 namespace toprun::show {
 
@@ -24,13 +24,13 @@ class ReportFile {
 
   // A version while the run goes on: the last attempt may not have ended. Reports on stderr, once,
   // that it cannot be written.
-  void keep(view::RunRecord record);
+  void keep(model::RunRecord record);
   // The last version. Reports on stderr if it cannot be written, or not within report_limit.
-  boost::asio::awaitable<void> finish(view::RunRecord record);
+  boost::asio::awaitable<void> finish(model::RunRecord record);
 
  private:
   struct State;
-  static void write(const std::shared_ptr<State>& state, view::RunRecord record);
+  static void write(const std::shared_ptr<State>& state, model::RunRecord record);
 
   std::shared_ptr<State> state_;
 };

@@ -31,13 +31,13 @@ int pid_of(int rank) {
   return 1000 + rank;
 }
 
-bool is_of_an_attempt(const rendezvous::ToRoot& message) {
-  return message.attempt && (std::holds_alternative<rendezvous::Ready>(message.what) ||
-                             std::holds_alternative<rendezvous::Gone>(message.what) ||
-                             std::holds_alternative<rendezvous::Started>(message.what) ||
-                             std::holds_alternative<rendezvous::Arrivals>(message.what) ||
-                             std::holds_alternative<rendezvous::Failed>(message.what) ||
-                             std::holds_alternative<Shared<agent::WorkerExit>>(message.what));
+bool is_of_an_attempt(const model::ToRoot& message) {
+  return message.attempt && (std::holds_alternative<model::Ready>(message.what) ||
+                             std::holds_alternative<model::Gone>(message.what) ||
+                             std::holds_alternative<model::Started>(message.what) ||
+                             std::holds_alternative<model::Arrivals>(message.what) ||
+                             std::holds_alternative<model::Failed>(message.what) ||
+                             std::holds_alternative<Shared<model::WorkerExit>>(message.what));
 }
 
 }  // namespace
@@ -56,15 +56,15 @@ std::optional<std::size_t> Agent::index_in(std::string_view id) {
   return index ? std::optional(static_cast<std::size_t>(*index)) : std::nullopt;
 }
 
-rendezvous::Join Agent::join() const {
+model::Join Agent::join() const {
   const Scenario& scenario = world_.scenario();
-  rendezvous::Join join;
+  model::Join join;
   join.agent = id_;
   join.host = host_;
   join.slots = scenario.slots;
   join.prepares = scenario.container || scenario.unfit == place_ ||
                   scenario.seed % 2 == 0;  // or it just says so
-  if (scenario.long_names) join.addresses.assign(rendezvous::most_addresses, "10.0.0.1");
+  if (scenario.long_names) join.addresses.assign(model::most_addresses, "10.0.0.1");
   join.nnodes = scenario.settings.ranks_in_place ? 0 : scenario.settings.size.most;
   if (scenario.settings.ranks_in_place) {
     join.node_index = index_;
@@ -133,13 +133,13 @@ void Agent::leave() {
   process_.die();
 }
 
-void Agent::told(rendezvous::ToNode&& message) {
-  is_dismissed_ = is_dismissed_ || std::holds_alternative<rendezvous::Finish>(message);
+void Agent::told(model::ToNode&& message) {
+  is_dismissed_ = is_dismissed_ || std::holds_alternative<model::Finish>(message);
   on(run::Told{std::move(message)});
 }
 
-void Agent::root_lost(rendezvous::Loss loss) {
-  if (loss.kind == rendezvous::Loss::Kind::silent) check_fence();
+void Agent::root_lost(model::Loss loss) {
+  if (loss.kind == model::Loss::Kind::silent) check_fence();
   on(run::RootLost{std::move(loss)});
 }
 
@@ -147,17 +147,16 @@ void Agent::act(run::Report& report) {
   if (reported_.size() < most_remembered && is_of_an_attempt(report.message)) {
     reported_.push_back(report.message);
   }
-  if (std::holds_alternative<rendezvous::Notice>(report.message.what)) ++notices_.to_root;
+  if (std::holds_alternative<model::Notice>(report.message.what)) ++notices_.to_root;
   world_.to_root(*this, std::move(report.message));
 }
 
 // Sends messages from earlier attempts again, each once, like a slow network.
 void Agent::repeat_old_messages() {
-  const auto old =
-      std::ranges::stable_partition(reported_, [this](const rendezvous::ToRoot& message) {
-        return message.attempt >= part_->assignment().attempt;
-      });
-  for (rendezvous::ToRoot& message : old) world_.to_root(*this, std::move(message));
+  const auto old = std::ranges::stable_partition(reported_, [this](const model::ToRoot& message) {
+    return message.attempt >= part_->assignment().attempt;
+  });
+  for (model::ToRoot& message : old) world_.to_root(*this, std::move(message));
   reported_.erase(old.begin(), old.end());
 }
 
@@ -203,7 +202,7 @@ void Agent::act(const run::AwaitWorkplace& await) {
       attempt_ >= 0 ? 0ms : world_.scenario().container_takes + dice_.time(0ms, 3s);
   world_.timeline().in(takes, [this, attempt = await.attempt] {
     if (!world_.scenario().settings.stage_key.empty() && !is_own()) {
-      rendezvous::Staged staged{milliseconds(5), std::uint64_t{1} << 40, ""};
+      model::Staged staged{milliseconds(5), std::uint64_t{1} << 40, ""};
       if (dice_.chance(10)) staged.why_not = "no room";
       on(run::CopySettled{attempt, std::move(staged)});
     }
@@ -231,7 +230,7 @@ void Agent::act(const run::StartWorkers& start) {
   });
 }
 
-void Agent::start_workers(const rendezvous::Assignment& part) {
+void Agent::start_workers(const model::Assignment& part) {
   if (workers_fail_to_start) return on(run::WorkersStarted{fail("no such program")});
   world_.expect(living_workers() == 0, "{} starts ranks beside those of another attempt", host_);
   attempt_ = part.attempt;
@@ -240,7 +239,7 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   told_to_end_.reset();
   hangs_since_.reset();
   workers_.clear();
-  rendezvous::Started started{part.first_rank, ""};
+  model::Started started{part.first_rank, ""};
   for (int rank = part.first_rank; rank < part.first_rank + part.nproc; ++rank) {
     workers_.push_back({rank, attempt_, true, dice_.chance(world_.scenario().stubborn_percent),
                         dice_.chance(world_.scenario().saving_percent)});
@@ -250,7 +249,7 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   if (says_twice()) world_.to_root(*this, {attempt_, started});
   on(run::WorkersStarted{std::move(started)});
   if (dice_.chance(20)) {
-    world_.to_root(*this, {attempt_, rendezvous::Prefetched{milliseconds(700)}});
+    world_.to_root(*this, {attempt_, model::Prefetched{milliseconds(700)}});
   }
   for (int lines = world_.scenario().gathers_output ? dice_.number(0, 6) : 0; lines > 0; --lines) {
     world_.timeline().in(dice_.time(0ms, 5s), [this, attempt = attempt_] {
@@ -265,9 +264,9 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
 void Agent::ranks_come(int attempt, int world_size) {
   const int came = dice_.chance(80) ? world_size : dice_.number(0, world_size);
   const bool have_met = dice_.chance(60);
-  rendezvous::Arrivals arrivals;
+  model::Arrivals arrivals;
   for (int rank = 0; rank < came; ++rank) {
-    rendezvous::Arrivals::Rank one{pid_of(rank), std::nullopt, dice_.time(0ms, 500ms), {}};
+    model::Arrivals::Rank one{pid_of(rank), std::nullopt, dice_.time(0ms, 500ms), {}};
     if (have_met) one.met_age = dice_.time(0ms, one.joined_age);
     if (dice_.chance(20)) one.rank = rank;
     if (dice_.chance(10)) one.pid = pid_of(world_size + rank);
@@ -297,7 +296,7 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   if (attempt != attempt_ || worker >= workers_.size() || !workers_[worker].alive) return;
   workers_[worker].alive = false;
   if (living_workers() == 0) world_.workers_ended(*this, attempt);
-  agent::WorkerExit exit;
+  model::WorkerExit exit;
   exit.host = host_;
   exit.rank = workers_[worker].rank;
   exit.local_rank = static_cast<int>(worker);
@@ -308,7 +307,7 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   exit.exception = std::move(exception);
   const bool own = exit.exception == own_error;
   if (own && world_.scenario().records_errors) {
-    exit.error_file = agent::ErrorFile{"error.json", own_error, workers_[worker].raised};
+    exit.error_file = model::ErrorFile{"error.json", own_error, workers_[worker].raised};
   }
   if (own || (exit.failed() && !ours && exit.exception.empty())) world_.rank_failed(attempt, exit);
   world_.trace("{}: rank {} ends with {} signal {}{}", host_, exit.rank, code, signal,

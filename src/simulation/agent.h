@@ -20,12 +20,12 @@ class Agent {
   // `place`: the index that its engine has given its node; another agent may have had it before.
   Agent(World& world, int index, int place, Dice dice);
 
-  rendezvous::Join join() const;
+  model::Join join() const;
   // Links it with the root, which has admitted it; it starts after reading that.
   void attach(std::unique_ptr<Link> link) { link_ = std::move(link); }
   void begin();
-  void told(rendezvous::ToNode&& message);
-  void root_lost(rendezvous::Loss loss);
+  void told(model::ToNode&& message);
+  void root_lost(model::Loss loss);
 
   // Makes a rank raise an exception: its peers notice it, and the rank ends a little later.
   void rank_raises(int rank, int code, milliseconds takes);
@@ -123,7 +123,7 @@ class Agent {
   void act(const run::ShowSummary&) {}
   void act(const run::TellEndWithoutRoot&) {}
   void act(const run::TellKeeperOfSilence&) {}
-  void start_workers(const rendezvous::Assignment& part);
+  void start_workers(const model::Assignment& part);
   void ranks_come(int attempt, int world_size);
   void worker_ends(std::size_t worker, int attempt, int code, int signal, bool ours,
                    std::string exception);
@@ -157,8 +157,8 @@ class Agent {
   bool stopping_ = false;
   std::optional<SteadyTime> hangs_since_;
   std::optional<int> guilty_;
-  std::vector<rendezvous::ToRoot> reported_;  // and not yet repeated
-  Notices notices_;                           // that were handed on
+  std::vector<model::ToRoot> reported_;  // and not yet repeated
+  Notices notices_;                      // that were handed on
   bool mutes_ = false;
   bool was_disturbed_ = false;
   bool is_dismissed_ = false;

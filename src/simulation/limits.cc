@@ -22,7 +22,8 @@ constexpr std::size_t attempts_with_nodes = 8;
 constexpr std::size_t most_attempts = 1'000;
 
 bool is_loss(const run::Verdict& verdict) {
-  return verdict.kind == view::CauseKind::node_lost || verdict.kind == view::CauseKind::agent_lost;
+  return verdict.kind == model::CauseKind::node_lost ||
+         verdict.kind == model::CauseKind::agent_lost;
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ std::size_t World::notice(const run::Event& event) {
   const auto* said = std::get_if<run::Said>(&event);
   if (said == nullptr) return 0;
   const auto& what = said->message.what;
-  if (std::holds_alternative<Shared<agent::WorkerExit>>(what)) {
+  if (std::holds_alternative<Shared<model::WorkerExit>>(what)) {
     some_rank_has_ended_ = true;
     failure_is_known(said->agent, said->message);
   }
@@ -40,12 +41,12 @@ std::size_t World::notice(const run::Event& event) {
   const Agent* const from = agent(said->agent);
   const bool is_a_leaver = scenario_.settings.elastic && (from == nullptr || !from->is_own());
   const bool may_shorten = !is_a_leaver && stopped_at_ && timeline_.now() - *stopped_at_ >= 1s;
-  if (may_shorten && std::holds_alternative<rendezvous::Signalled>(what)) may_kill_ = true;
+  if (may_shorten && std::holds_alternative<model::Signalled>(what)) may_kill_ = true;
   const run::Node* const node = coordinator_->roster().find(said->agent);
   is_asked_to_grow_ = node != nullptr && node->has_seat &&
                       said->message.attempt == coordinator_->course().attempts.back().number &&
-                      std::holds_alternative<rendezvous::AskedToGrow>(what);
-  const auto* output = std::get_if<rendezvous::OutputLines>(&what);
+                      std::holds_alternative<model::AskedToGrow>(what);
+  const auto* output = std::get_if<model::OutputLines>(&what);
   return output == nullptr || closing_.contains(said->agent) ? 0 : output->lines.size();
 }
 
@@ -182,7 +183,7 @@ void World::act(const run::Show& show) {
 void World::take_output(const std::string& from, std::size_t bytes) {
   Agent* const to = agent(from);
   if (to == nullptr || to->link() == nullptr) return;
-  to->link()->send(Link::to_node, [to, bytes] { to->told(rendezvous::Taken{bytes}); });
+  to->link()->send(Link::to_node, [to, bytes] { to->told(model::Taken{bytes}); });
 }
 
 void World::pause_terminal(milliseconds time) {

@@ -4,7 +4,7 @@
 
 namespace toprun::simulation {
 
-using rendezvous::Loss;
+using model::Loss;
 
 SteadyTime Link::arrival(Direction direction) {
   SteadyTime& last = paths_[direction].last;

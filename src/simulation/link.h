@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "rendezvous/link.h"
+#include "model/link.h"
 #include "simulation/process.h"
 #include "simulation/timeline.h"
 
@@ -20,7 +20,7 @@ class Link {
 
   struct End {
     Process& process;
-    std::function<void(std::optional<rendezvous::Loss>)> over;  // once; no loss: closed normally
+    std::function<void(std::optional<model::Loss>)> over;  // once; no loss: closed normally
   };
   enum Direction { to_root, to_node };
 
@@ -73,7 +73,7 @@ class Link {
     });
   }
   void mute(Direction direction);
-  void end(Direction at_the_end_of, std::optional<rendezvous::Loss> loss);
+  void end(Direction at_the_end_of, std::optional<model::Loss> loss);
 
   Timeline& timeline_;
   Dice dice_;

@@ -12,24 +12,24 @@ void World::check_message(const run::Send& send) {
   const milliseconds grace = scenario_.settings.grace.stop;
   const run::Node* const node = coordinator_->roster().find(send.agent);
   std::optional<milliseconds> ends_within;
-  if (const auto* stop = std::get_if<rendezvous::Stop>(&what)) {
+  if (const auto* stop = std::get_if<model::Stop>(&what)) {
     expect(stop->grace == grace || stop->grace == milliseconds(0), "a grace of {} ms",
            stop->grace.count());
     ends_within = stop->grace;
-  } else if (const auto* interrupt = std::get_if<rendezvous::Interrupt>(&what)) {
+  } else if (const auto* interrupt = std::get_if<model::Interrupt>(&what)) {
     expect(interrupt->grace == grace, "a grace of {} ms", interrupt->grace.count());
     expect(interrupt->signal == SIGINT || interrupt->signal == SIGTERM, "no one sent signal {}",
            interrupt->signal);
     ends_within = interrupt->grace;
-  } else if (const auto* finish = std::get_if<rendezvous::Finish>(&what)) {
+  } else if (const auto* finish = std::get_if<model::Finish>(&what)) {
     const bool run_is_over = coordinator_->stage() >= run::Stage::telling;
     expect(finish->summary.empty() != run_is_over, "{} gets a wrong end", send.agent);
     expect(!run_is_over || finish->exit_code == coordinator_->course().verdict.exit_code,
            "{} gets another exit code than the run's", send.agent);
-  } else if (std::holds_alternative<rendezvous::Notice>(what)) {
+  } else if (std::holds_alternative<model::Notice>(what)) {
     expect(notice_is_due_, "{} gets a notice that no one gave", send.agent);
     expect(notified_.insert(send.agent).second, "{} gets a notice twice", send.agent);
-  } else if (std::holds_alternative<rendezvous::WaitAsSpare>(what)) {
+  } else if (std::holds_alternative<model::WaitAsSpare>(what)) {
     expect(node != nullptr && !node->has_seat, "{} has a seat, but is to wait", send.agent);
   }
   if (!ends_within) return;
@@ -51,7 +51,7 @@ void World::check_members(const run::Arrange& request) {
          members);
   std::set<std::string> agents;
   std::set<int> places;
-  for (const rendezvous::Join& member : request.members) {
+  for (const model::Join& member : request.members) {
     expect(agents.insert(member.agent).second, "{} is a member twice", member.agent);
     expect(coordinator_->roster().find(member.agent)->is_linked(), "{} is a member without a link",
            member.agent);

@@ -21,7 +21,7 @@ void Agent::deliver_output() {
   if (now == 0 || !lives()) return;
   printed_bytes_ -= now;
   outstanding_bytes_ += now;
-  world_.to_root(*this, {std::nullopt, rendezvous::OutputLines{false, std::string(now, 'x')}});
+  world_.to_root(*this, {std::nullopt, model::OutputLines{false, std::string(now, 'x')}});
 }
 
 void Agent::act(const run::CreditOutput& credit) {

@@ -8,9 +8,9 @@
 
 namespace toprun::simulation {
 
-using view::CauseKind;
+using model::CauseKind;
 
-void World::check_assignment(const std::string& to, const rendezvous::Assignment& assignment) {
+void World::check_assignment(const std::string& to, const model::Assignment& assignment) {
   AssignedRanks& assigned = assigned_ranks_[assignment.attempt];
   if (assigned.given.empty())
     assigned.given.resize(static_cast<std::size_t>(assignment.world_size));
@@ -78,7 +78,7 @@ void World::check_phases(const run::AttemptCourse& attempt) {
          "attempt {}: ranks are awaited that have come", attempt.number);
   for (const auto& spread : {attempt.spreads.import, attempt.spreads.first_collective}) {
     if (!spread || !spread->rank) continue;
-    const bool is_there = std::ranges::any_of(attempt.nodes, [&](const view::NodeRecord& node) {
+    const bool is_there = std::ranges::any_of(attempt.nodes, [&](const model::NodeRecord& node) {
       return node.name == spread->node && *spread->rank >= node.first_rank &&
              *spread->rank < node.first_rank + node.nproc;
     });
@@ -88,8 +88,8 @@ void World::check_phases(const run::AttemptCourse& attempt) {
 }
 
 // The root hears of an exit, and has to take it into account.
-void World::failure_is_known(const std::string& from, const rendezvous::ToRoot& message) {
-  const auto& exit = *std::get<Shared<agent::WorkerExit>>(message.what);
+void World::failure_is_known(const std::string& from, const model::ToRoot& message) {
+  const auto& exit = *std::get<Shared<model::WorkerExit>>(message.what);
   const run::Node* const node = coordinator_->roster().find(from);
   const int attempt = coordinator_->course().attempts.back().number;
   const bool counts = coordinator_->stage() == run::Stage::running && node != nullptr &&
@@ -106,14 +106,14 @@ void World::failure_is_known(const std::string& from, const rendezvous::ToRoot& 
 // The failures of the attempt's ranks, as far as the root has heard of them, of which any may be
 // its cause: those that were first of all that ended by themselves or, without such, of those that
 // were stopped.
-std::vector<const agent::WorkerExit*> World::first_failures(int attempt) const {
-  const auto time_of = [](const agent::WorkerExit& exit) {
+std::vector<const model::WorkerExit*> World::first_failures(int attempt) const {
+  const auto time_of = [](const model::WorkerExit& exit) {
     return exit.error_file ? *exit.error_file->raised : exit.ended;
   };
-  std::vector<const agent::WorkerExit*> first;
+  std::vector<const model::WorkerExit*> first;
   for (const Failure& failure : failures_) {
     if (failure.attempt != attempt || !failure.is_known) continue;
-    const agent::WorkerExit& exit = failure.exit;
+    const model::WorkerExit& exit = failure.exit;
     const auto order = first.empty() ? std::strong_ordering::less
                                      : std::pair(exit.ours, time_of(exit)) <=>
                                            std::pair(first.front()->ours, time_of(*first.front()));
@@ -149,7 +149,7 @@ void World::check_cause(const run::AttemptCourse& attempt) {
     return expect(first.empty(), "attempt {}: it is said that {}, but {} failed by itself",
                   attempt.number, verdict.message, first.empty() ? "none" : first.front()->host);
   }
-  const bool right = std::ranges::any_of(first, [&](const agent::WorkerExit* exit) {
+  const bool right = std::ranges::any_of(first, [&](const model::WorkerExit* exit) {
     return exit->host == verdict.node && exit->rank == verdict.exit->rank &&
            exit->exit_code == verdict.exit->exit_code && exit->signal == verdict.exit->signal;
   });
@@ -216,7 +216,7 @@ void World::check_end() {
   expect((code == 0) == !course.verdict.kind || course.verdict.told_to_end,
          "exit code {} with the cause \"{}\"", code, course.verdict.message);
   if (course.verdict.exit && course.verdict.kind == CauseKind::exit) {
-    expect(code == agent::cause_code(*course.verdict.exit), "the exit code is not the cause's");
+    expect(code == model::cause_code(*course.verdict.exit), "the exit code is not the cause's");
   }
 }
 

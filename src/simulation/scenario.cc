@@ -103,7 +103,7 @@ std::string_view name_of(FaultKind kind) {
 
 std::string name_of_node(int place, bool is_long) {
   std::string name = fmt::format("n{}", place);
-  if (is_long) name.resize(rendezvous::longest_name, '-');
+  if (is_long) name.resize(model::longest_name, '-');
   return name;
 }
 

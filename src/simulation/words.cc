@@ -71,7 +71,7 @@ std::string World::failing_attempt(const run::Event& event) const {
   const auto* const said = std::get_if<run::Said>(&event);
   const Agent* const from = said == nullptr ? nullptr : agent(said->agent);
   const auto* const failed =
-      said == nullptr ? nullptr : std::get_if<rendezvous::Failed>(&said->message.what);
+      said == nullptr ? nullptr : std::get_if<model::Failed>(&said->message.what);
   const bool counts = failed != nullptr && from != nullptr && is_member(*from) &&
                       coordinator_->stage() == run::Stage::running &&
                       said->message.attempt == coordinator_->course().attempts.back().number;
@@ -83,7 +83,7 @@ void World::expect_notices(const run::Event& event) {
   const auto* const said = std::get_if<run::Said>(&event);
   const Agent* const from = said == nullptr ? nullptr : agent(said->agent);
   notice_is_due_ = from != nullptr && is_member(*from) &&
-                   std::holds_alternative<rendezvous::Notice>(said->message.what) &&
+                   std::holds_alternative<model::Notice>(said->message.what) &&
                    coordinator_->stage() == run::Stage::running;
   notified_.clear();
 }
@@ -102,7 +102,7 @@ Agent::Notices Agent::notices_due(const run::PartEvent& event) const {
     return got->for_all ? Notices{0, 1} : Notices{runs ? 1 : 0, 0};
   }
   const auto* const told = std::get_if<run::Told>(&event);
-  const bool is_one = told != nullptr && std::holds_alternative<rendezvous::Notice>(told->message);
+  const bool is_one = told != nullptr && std::holds_alternative<model::Notice>(told->message);
   return {is_one && runs ? 1 : 0, 0};
 }
 

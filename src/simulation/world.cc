@@ -95,9 +95,9 @@ Agent& World::add_agent(std::optional<int> place) {
 void World::join(Agent& agent) {
   if (!agent.lives() || !root().lives() || over_) return agent.process().die();
   root().process().deliver([this, &agent] {
-    rendezvous::Join who = agent.join();
+    model::Join who = agent.join();
     if (scenario_.encodes) {
-      const auto read = rendezvous::join_in(nlohmann::json::parse(nlohmann::json(who).dump()));
+      const auto read = model::join_in(nlohmann::json::parse(nlohmann::json(who).dump()));
       expect(read.has_value(), "{} cannot join: {}", agent.host(), read ? "" : read.error().line());
       if (read) who = *read;
     }
@@ -126,9 +126,8 @@ void World::link(Agent& agent) {
                 [this, &agent](const auto& loss) {
                   happened(run::Left{agent.id(), loss});
                 }},
-      Link::End{agent.process(), [&agent](const auto& loss) {
-                  agent.root_lost(loss.value_or(rendezvous::Loss{}));
-                }}));
+      Link::End{agent.process(),
+                [&agent](const auto& loss) { agent.root_lost(loss.value_or(model::Loss{})); }}));
   happened(
       run::Came{agent.id(), agent.is_own() ? "" : fmt::format("10.0.0.{}", agent.index()), ""});
   if (!agent.lives()) return agent.link()->break_off(Link::to_root);
@@ -188,7 +187,7 @@ void World::wait() {
 void World::act(run::Send& send) {
   Agent* const to = agent(send.agent);
   check_message(send);
-  if (const auto* part = std::get_if<Shared<rendezvous::Assignment>>(&send.message)) {
+  if (const auto* part = std::get_if<Shared<model::Assignment>>(&send.message)) {
     check_assignment(send.agent, *part);
     if (store_is_to_die_) store_dies((*part)->store->agent);
   }
@@ -225,7 +224,7 @@ void World::act(const run::Arrange& request) {
       answer.spares.push_back(i);
       continue;
     }
-    rendezvous::Assignment part;
+    model::Assignment part;
     part.group_rank = static_cast<int>(plan.parts.size());
     part.group_world_size = static_cast<int>(request.seats);
     part.first_rank = first;
@@ -235,7 +234,7 @@ void World::act(const run::Arrange& request) {
     plan.nodes.push_back(plan.parts.size());
     plan.parts.push_back(part);
   }
-  for (rendezvous::Assignment& part : plan.parts) part.world_size = first;
+  for (model::Assignment& part : plan.parts) part.world_size = first;
   plan.store_host =
       static_cast<std::size_t>(dice_.number(0, static_cast<int>(plan.parts.size()) - 1));
   // Where nodes start with their assignment if it is on the root's.
@@ -302,7 +301,7 @@ void World::act(const run::Over&) {
   });
 }
 
-void World::to_root(Agent& from, rendezvous::ToRoot&& message) {
+void World::to_root(Agent& from, model::ToRoot&& message) {
   if (from.is_mute()) return;
   if (scenario_.encodes) message = as_read(std::move(message));
   from.link()->send(Link::to_root, [this, &from, message = std::move(message)]() mutable {
@@ -314,7 +313,7 @@ void World::malformed_from(Agent& agent) {
   agent.link()->send(Link::to_root, [this, id = agent.id()] {
     if (!root().lives() || over_) return;
     act(run::Close{id});
-    happened(run::Left{id, rendezvous::Loss{rendezvous::Loss::Kind::malformed, "nonsense"}});
+    happened(run::Left{id, model::Loss{model::Loss::Kind::malformed, "nonsense"}});
   });
 }
 

@@ -52,14 +52,14 @@ class World {
   }
 
   // Actions of agents.
-  void to_root(Agent& from, rendezvous::ToRoot&& message);
+  void to_root(Agent& from, model::ToRoot&& message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
   void another_dies(const Agent& one);
   void workers_started(Agent& agent, int attempt, int first_rank, int count);
   void peers_are_missed(int attempt);
   void process_ended(Agent& agent);
-  void rank_failed(int attempt, const agent::WorkerExit& exit) {
+  void rank_failed(int attempt, const model::WorkerExit& exit) {
     failures_.push_back({attempt, exit, false});
   }
   bool old_messages_return() const { return old_messages_return_; }
@@ -83,7 +83,7 @@ class World {
   // The end of a rank that failed by itself.
   struct Failure {
     int attempt = 0;
-    agent::WorkerExit exit;
+    model::WorkerExit exit;
     bool is_known = false;  // the root has heard of it, while its node had a seat
   };
 
@@ -126,11 +126,11 @@ class World {
   void act(const run::AskEngine&);
   void act(const run::TellEnd&);
   void act(const run::Over&);
-  void check_assignment(const std::string& agent, const rendezvous::Assignment& assignment);
+  void check_assignment(const std::string& agent, const model::Assignment& assignment);
   void check_attempt(const run::AttemptCourse& attempt);
   void check_cause(const run::AttemptCourse& attempt);
-  void failure_is_known(const std::string& from, const rendezvous::ToRoot& message);
-  std::vector<const agent::WorkerExit*> first_failures(int attempt) const;
+  void failure_is_known(const std::string& from, const model::ToRoot& message);
+  std::vector<const model::WorkerExit*> first_failures(int attempt) const;
   void store_dies(const std::string& id);
   void check_phases(const run::AttemptCourse& attempt);
   void check_pause(const run::AttemptCourse& attempt);
@@ -141,8 +141,8 @@ class World {
   void check_members(const run::Arrange& request);
   void check_record();
   std::optional<milliseconds> limit_of_stage() const;
-  rendezvous::ToRoot as_read(rendezvous::ToRoot&& message);
-  rendezvous::ToNode as_read(rendezvous::ToNode&& message);
+  model::ToRoot as_read(model::ToRoot&& message);
+  model::ToNode as_read(model::ToNode&& message);
   void check_end();
   Agent* agent(const std::string& id) const;
   Agent& root() { return *agents_.front(); }

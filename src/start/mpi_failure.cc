@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shown_line.h"
 #include "output/tail.h"
 #include "scheduler/mpi/mpirun.h"
 #include "scheduler/mpi/mpirun_output.h"
@@ -51,7 +52,7 @@ std::string last_error(std::string_view said) {
 }
 
 MpiFailure failure_of(std::optional<int> rank, const std::string& error) {
-  return {rank, std::nullopt, output::last_state(error, longest_exception_bytes),
+  return {rank, std::nullopt, last_state(error, longest_exception_bytes),
           std::string(misses_a_variable(error) ? advice_for_variables : "")};
 }
 

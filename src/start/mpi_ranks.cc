@@ -36,11 +36,11 @@ namespace toprun::start {
 namespace {
 
 // The nodes as agents would report them.
-std::vector<rendezvous::Join> members_of(const plan::Job& job, const scheduler::Allocation& place) {
-  std::vector<rendezvous::Join> members;
+std::vector<model::Join> members_of(const plan::Job& job, const scheduler::Allocation& place) {
+  std::vector<model::Join> members;
   const auto count = std::min(place.nodes.size(), static_cast<std::size_t>(place.node_count));
   for (std::size_t i = 0; i < count; ++i) {
-    rendezvous::Join join;
+    model::Join join;
     join.host = place.nodes[i].name;
     join.nnodes = job.nnodes;
     const bool asked = !job.options.nproc_per_node.value.empty();
@@ -51,10 +51,10 @@ std::vector<rendezvous::Join> members_of(const plan::Job& job, const scheduler::
   return members;
 }
 
-Result<topology::Map> map_of(const plan::Job& job, const std::vector<rendezvous::Join>& members) {
+Result<topology::Map> map_of(const plan::Job& job, const std::vector<model::Join>& members) {
   if (!job.locates()) return topology::Map{};
   topology::Request request{job.options.topology, {}, job.environment};
-  for (const rendezvous::Join& join : members) request.members.push_back({join.host, {}, {}});
+  for (const model::Join& join : members) request.members.push_back({join.host, {}, {}});
   return topology::locate(std::move(request));
 }
 
@@ -117,8 +117,8 @@ class HostFile {
 };
 
 // Consecutive ranks of a host are one node.
-std::vector<view::NodeRecord> nodes_of(const std::vector<std::string>& hosts) {
-  std::vector<view::NodeRecord> nodes;
+std::vector<model::NodeRecord> nodes_of(const std::vector<std::string>& hosts) {
+  std::vector<model::NodeRecord> nodes;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (nodes.empty() || nodes.back().name.raw() != hosts[rank]) {
       const int number = static_cast<int>(nodes.size());
@@ -129,18 +129,18 @@ std::vector<view::NodeRecord> nodes_of(const std::vector<std::string>& hosts) {
   return nodes;
 }
 
-view::Cause cause_of(const run::EngineTold::Stop& stop) {
-  view::Cause cause;
+model::Cause cause_of(const run::EngineTold::Stop& stop) {
+  model::Cause cause;
   cause.kind = stop.kind;
   cause.message = stop.words;
   return cause;
 }
 
-std::optional<view::Cause> cause_of(const MpiFailure& failure, int exit_code,
-                                    const std::vector<std::string>& hosts) {
+std::optional<model::Cause> cause_of(const MpiFailure& failure, int exit_code,
+                                     const std::vector<std::string>& hosts) {
   if (!failure.is_known()) return std::nullopt;
-  view::Cause cause;
-  cause.kind = failure.signal ? view::CauseKind::signal : view::CauseKind::exit;
+  model::Cause cause;
+  cause.kind = failure.signal ? model::CauseKind::signal : model::CauseKind::exit;
   cause.signal = failure.signal;
   if (!failure.signal) cause.exit_code = exit_code;
   if (failure.rank && *failure.rank < std::ssize(hosts)) {
@@ -153,9 +153,9 @@ std::optional<view::Cause> cause_of(const MpiFailure& failure, int exit_code,
 }
 
 // Of a run that mpirun itself could not start or end.
-view::Cause cause_of(const Error& trouble) {
-  view::Cause cause;
-  cause.kind = view::CauseKind::launcher;
+model::Cause cause_of(const Error& trouble) {
+  model::Cause cause;
+  cause.kind = model::CauseKind::launcher;
   cause.message = trouble.line();
   return cause;
 }
@@ -170,7 +170,7 @@ class MpiReport {
     record_.root_pid = ::getpid();
     record_.started = std::chrono::system_clock::now();
     record_.running_at = record_.started;
-    view::AttemptRecord attempt;
+    model::AttemptRecord attempt;
     attempt.started = record_.started;
     attempt.nodes = nodes_of(hosts);
     record_.attempts.push_back(std::move(attempt));
@@ -178,11 +178,11 @@ class MpiReport {
   }
 
   // `cause`: unset on success, and where nothing shows it.
-  void finish(int exit_code, std::optional<view::Cause> cause) {
+  void finish(int exit_code, std::optional<model::Cause> cause) {
     record_.running_at.reset();
     record_.exit_code = exit_code;
     record_.ended = std::chrono::system_clock::now();
-    view::AttemptRecord& attempt = record_.attempts.back();
+    model::AttemptRecord& attempt = record_.attempts.back();
     attempt.ended = record_.ended;
     attempt.cause = std::move(cause);
     boost::asio::co_spawn(io_, file_.finish(record_), boost::asio::detached);
@@ -193,7 +193,7 @@ class MpiReport {
   boost::asio::io_context io_{1};
   Pool pool_{io_};
   show::ReportFile file_;
-  view::RunRecord record_;
+  model::RunRecord record_;
 };
 
 }  // namespace

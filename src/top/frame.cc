@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/text.h"
+#include "model/phases.h"
 #include "top/cells.h"
 #include "top/wrap.h"
 #include "view/node_log.h"
-#include "view/phases.h"
 
 namespace toprun::top {
 
@@ -141,7 +141,7 @@ std::string progress(const Picture& picture, std::size_t width) {
     if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
     return text;
   }
-  if (picture.awaited) return view::awaited_text(*picture.awaited);
+  if (picture.awaited) return model::awaited_text(*picture.awaited);
   const std::pair<std::string_view, std::optional<milliseconds>> phases[] = {
       {"joined", picture.phases.join},     {"ordered", picture.phases.order},
       {"staged", picture.phases.stage},    {"started", picture.phases.spawn},

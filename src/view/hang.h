@@ -1,44 +1,13 @@
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include "base/clock.h"
-#include "hang/alarm.h"
-#include "hang/verdict.h"
+#include "model/hang.h"
 
 namespace toprun::view {
 
-// Ranks that made no progress, and who keeps the others waiting.
-struct Hang {
-  WallTime noticed{};
-  std::chrono::milliseconds after{0};  // the time without progress, …
-  std::optional<hang::Alarm> alarm;    // … unless this is what it was noticed by
-  hang::Verdict verdict;
-  std::vector<std::string> suspected;  // the suspects' nodes, in the suspects' order
-  std::vector<std::string> lines;      // hang::lines_of()
-  std::optional<WallTime> over;        // a rank has made progress again
-};
-
-// Where the ranks of a running attempt stand.
-struct Places {
-  int attempt = 0;
-  std::vector<hang::Group> groups;
-  std::vector<int> unseen;         // ranks of nodes that did not answer
-  std::vector<std::string> lines;  // hang::lines_of()
-};
-
-// Schema toprun.stacks/1.
-nlohmann::json places_json(const Places& places);
-
-// "no rank has made progress for 30 s: rank 5 on n2 …", or "rank 3 wrote exception_dump: …".
-std::string headline(const Hang& hang);
 // The headline and where the ranks stand, for a terminal: at most hang::most_lines.
-std::string hang_text(const Hang& hang, std::string_view next);
-nlohmann::json hang_json(const std::optional<Hang>& hang);  // null if unset
+std::string hang_text(const model::Hang& hang, std::string_view next);
 
 }  // namespace toprun::view

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_named = 3;
 
-std::string members(const Launch& launch) {
+std::string members(const model::Launch& launch) {
   return counted(launch.of, launch.of_ranks ? "rank" : "node");
 }
 
@@ -25,44 +25,44 @@ std::string without(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string some(const Launch& launch, std::string_view done) {
+std::string some(const model::Launch& launch, std::string_view done) {
   return fmt::format("{} of {} {}{}", launch.there, members(launch), done, without(launch.missing));
 }
 
 // What the store here counts is newer than what was told; only what was told has names.
-Awaited newest(const Launch& launch) {
-  Awaited awaited{.came = launch.joined, .of = launch.ranks};
+model::Awaited newest(const model::Launch& launch) {
+  model::Awaited awaited{.came = launch.joined, .of = launch.ranks};
   if (launch.joined == launch.ranks) {
     awaited.at_store = false;
     awaited.came = launch.met;
   }
-  const std::optional<Awaited>& told = launch.awaited;
+  const std::optional<model::Awaited>& told = launch.awaited;
   if (!told) return awaited;
   const bool is_newer =
       awaited.at_store != told->at_store ? told->at_store : awaited.came > told->came;
   return is_newer ? awaited : *told;
 }
 
-std::string ranks_text(const Launch& launch) {
-  const Awaited awaited = newest(launch);
+std::string ranks_text(const model::Launch& launch) {
+  const model::Awaited awaited = newest(launch);
   if (awaited.came == 0 && awaited.at_store) {
     return fmt::format("{} started, none has come to the store yet", counted(launch.ranks, "rank"));
   }
-  return awaited_text(awaited);
+  return model::awaited_text(awaited);
 }
 
-std::string step_text(const Launch& launch) {
+std::string step_text(const model::Launch& launch) {
   const bool is_alone = launch.of == 1;
   switch (launch.step) {
-    case Launch::Step::join:
+    case model::Launch::Step::join:
       return is_alone ? "the node joins" : some(launch, "have joined");
-    case Launch::Step::order:
+    case model::Launch::Step::order:
       return is_alone ? "the ranks get their places" : members(launch) + " get their places";
-    case Launch::Step::prepare:
+    case model::Launch::Step::prepare:
       return is_alone ? "the node gets ready" : some(launch, "are ready");
-    case Launch::Step::start:
+    case model::Launch::Step::start:
       return is_alone ? "the ranks start" : some(launch, "have started");
-    case Launch::Step::meet:
+    case model::Launch::Step::meet:
       return ranks_text(launch);
   }
   return "";
@@ -70,7 +70,7 @@ std::string step_text(const Launch& launch) {
 
 }  // namespace
 
-std::string launch_line(const Launch& launch, std::size_t columns) {
+std::string launch_line(const model::Launch& launch, std::size_t columns) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(launch.elapsed);
   const std::string elapsed = seconds < std::chrono::minutes(1)
                                   ? fmt::format("{} s", seconds.count())

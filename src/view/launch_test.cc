@@ -6,10 +6,11 @@ namespace toprun::view {
 namespace {
 
 using namespace std::chrono_literals;
-using Step = Launch::Step;
+using Step = model::Launch::Step;
 
-Launch at(Step step, std::size_t there, std::size_t of, std::vector<std::string> missing = {}) {
-  Launch launch;
+model::Launch at(Step step, std::size_t there, std::size_t of,
+                 std::vector<std::string> missing = {}) {
+  model::Launch launch;
   launch.step = step;
   launch.elapsed = 12'900ms;
   launch.there = there;
@@ -18,8 +19,9 @@ Launch at(Step step, std::size_t there, std::size_t of, std::vector<std::string>
   return launch;
 }
 
-Launch meeting(std::size_t joined, std::size_t met, std::optional<Awaited> awaited = {}) {
-  Launch launch = at(Step::meet, 2, 2);
+model::Launch meeting(std::size_t joined, std::size_t met,
+                      std::optional<model::Awaited> awaited = {}) {
+  model::Launch launch = at(Step::meet, 2, 2);
   launch.ranks = 16;
   launch.joined = joined;
   launch.met = met;
@@ -29,7 +31,7 @@ Launch meeting(std::size_t joined, std::size_t met, std::optional<Awaited> await
 
 TEST(Launch, Members) {
   const struct {
-    Launch launch;
+    model::Launch launch;
     const char* line;
   } cases[] = {
       {at(Step::join, 3, 4), "toprun: 12 s, 3 of 4 nodes have joined"},
@@ -46,9 +48,9 @@ TEST(Launch, Members) {
 }
 
 TEST(Launch, Ranks) {
-  const Awaited told{true, 14, 16, 3, "n1"};
+  const model::Awaited told{true, 14, 16, 3, "n1"};
   const struct {
-    Launch launch;
+    model::Launch launch;
     const char* line;
   } cases[] = {
       {meeting(0, 0), "toprun: 12 s, 16 ranks started, none has come to the store yet"},
@@ -59,7 +61,7 @@ TEST(Launch, Ranks) {
        "toprun: 12 s, 14 of 16 ranks have come to the store, not rank 3 on n1 and 1 other"},
       {meeting(15, 0, told), "toprun: 12 s, 15 of 16 ranks have come to the store"},
       {meeting(16, 0, told), "toprun: 12 s, 0 of 16 ranks have come to their first collective"},
-      {meeting(16, 2, Awaited{false, 2, 16, 3, "n1"}),
+      {meeting(16, 2, model::Awaited{false, 2, 16, 3, "n1"}),
        "toprun: 12 s, 2 of 16 ranks have come to their first collective, not rank 3 on n1 and 13 "
        "others"},
   };
@@ -67,7 +69,7 @@ TEST(Launch, Ranks) {
 }
 
 TEST(Launch, LaterAttemptsLongOnesAndNarrowTerminals) {
-  Launch launch = at(Step::join, 3, 4, {"n3"});
+  model::Launch launch = at(Step::join, 3, 4, {"n3"});
   launch.attempt = 2;
   launch.elapsed = 65s;
   EXPECT_EQ(launch_line(launch, 0),

@@ -11,12 +11,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/finding.h"
 #include "base/counted.h"
 #include "base/json_members.h"
 #include "base/json_text.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "model/finding.h"
 
 namespace toprun::view {
 namespace {
@@ -26,175 +26,6 @@ using nlohmann::json;
 constexpr std::size_t most_last_lines = 12;
 constexpr std::size_t most_message_lines = 4;
 constexpr std::size_t label_width = 12;
-constexpr std::array<std::string_view, 14> cause_names = {
-    "exit",     "signal",      "node_lost",   "agent_lost", "join_timeout",
-    "refused",  "interrupted", "preempted",   "time_limit", "hang",
-    "launcher", "grown",       "ended_early", "requeued"};
-
-// "SIGSEGV (segmentation fault)".
-std::string signal_words(int signal) {
-  const char* const description = ::sigdescr_np(signal);
-  if (description == nullptr) return signal_name(signal);
-  return fmt::format("{} ({})", signal_name(signal), lower(description));
-}
-
-template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
-json or_null(const std::string& text) {
-  return text.empty() ? json(nullptr) : json(text);
-}
-
-json or_null(const Outside& text) {
-  return or_null(text.raw());
-}
-
-// " on n4"; empty: nowhere.
-std::string on(const Outside& node) {
-  return node.empty() ? "" : fmt::format(" on {}", node);
-}
-
-}  // namespace
-
-json cause_json(const Cause& cause) {
-  return {{"kind", name_of(cause.kind)},
-          {"what", sentence(cause)},
-          {"rank", or_null(cause.rank)},
-          {"local_rank", or_null(cause.local_rank)},
-          {"node", or_null(cause.node)},
-          {"exit_code", or_null(cause.exit_code)},
-          {"signal", or_null(cause.signal)},
-          {"message", cause.message},
-          {"error_file", or_null(cause.error_file)},
-          {"last_output", cause.last_output},
-          {"kernel_evidence", or_null(cause.kernel_evidence)}};
-}
-
-namespace {
-
-json order_json(const OrderRecord& order) {
-  json levels = json::array();
-  for (const OrderRecord::Level& level : order.levels) {
-    levels.push_back({{"level", level.name},
-                      {"given", level.given},
-                      {"ordered", level.ordered},
-                      {"minimum", level.minimum}});
-  }
-  return {
-      {"name", order.name},        {"why", order.why},           {"source", or_null(order.source)},
-      {"ring", std::move(levels)}, {"unplaced", order.unplaced}, {"warnings", order.warnings},
-      {"notes", order.notes},      {"verified", order.verified}};
-}
-
-json networks_json(const std::vector<fabric::NetworkByHost>& networks) {
-  json all = json::array();
-  for (const auto& [host, use] : networks) {
-    all.push_back({{"node", host},
-                   {"networks", use.networks},
-                   {"ranks", use.ranks},
-                   {"gpu_direct", use.gpu_direct},
-                   {"nccl", use.nccl},
-                   {"troubles", use.troubles}});
-  }
-  return all;
-}
-
-json interrupted_json(const std::optional<Interruption>& interrupted) {
-  if (!interrupted) return nullptr;
-  return {{"signal", interrupted->signal},
-          {"at", rfc3339(interrupted->at)},
-          {"grace_ms", interrupted->grace.count()}};
-}
-
-json gathering_json(const std::optional<Gathering>& gathering) {
-  if (!gathering) return nullptr;
-  const auto& begins_at = gathering->begins_at;
-  return {{"here", gathering->here},
-          {"missing", gathering->missing},
-          {"least", gathering->least},
-          {"most", gathering->most},
-          {"begins_at", begins_at ? json(rfc3339(*begins_at)) : json(nullptr)},
-          {"ends_at", rfc3339(gathering->ends_at)}};
-}
-
-json attempt_json(const AttemptRecord& attempt) {
-  json nodes = json::array();
-  for (const NodeRecord& node : attempt.nodes) {
-    nodes.push_back({{"name", node.name},
-                     {"group_rank", node.group_rank},
-                     {"first_rank", node.first_rank},
-                     {"nproc", node.nproc},
-                     {"location", or_null(node.location)},
-                     {"logs", or_null(node.logs)}});
-  }
-  return {{"attempt", attempt.attempt},
-          {"started", rfc3339(attempt.started)},
-          {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
-          {"phases_ms", phases_json(attempt.phases)},
-          {"slowest", slowest_json(attempt.spreads)},
-          {"awaited", awaited_json(attempt.awaited)},
-          {"hang", hang_json(attempt.hang)},
-          {"nodes", std::move(nodes)},
-          {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
-          {"network", networks_json(attempt.networks)},
-          {"interrupted", interrupted_json(attempt.interrupted)},
-          {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
-}
-
-// "rank 3 on n4", "node n4", "" …
-std::string subject(const Cause& cause) {
-  if (cause.rank) return fmt::format("rank {}{}", *cause.rank, on(cause.node));
-  return cause.node.empty() ? "the job" : fmt::format("node {}", cause.node);
-}
-
-}  // namespace
-
-std::string sentence(const Cause& cause) {
-  const std::string at = on(cause.node);
-  switch (cause.kind) {
-    case CauseKind::exit:
-      return fmt::format("{} ended with exit code {}", subject(cause), cause.exit_code.value_or(1));
-    case CauseKind::signal:
-      return fmt::format("{} was killed by {}", subject(cause),
-                         signal_words(cause.signal.value_or(0)));
-    case CauseKind::node_lost:
-      return subject(cause) + " was lost";
-    case CauseKind::agent_lost:
-      return "the agent" + at + " was lost";
-    case CauseKind::join_timeout:
-      return "too few nodes joined in time";
-    case CauseKind::refused:
-      return subject(cause) + " was refused";
-    case CauseKind::interrupted:
-      return cause.signal ? "interrupted by " + signal_name(*cause.signal) : "interrupted";
-    case CauseKind::preempted:
-      return "preempted" + at;
-    case CauseKind::requeued:
-      return "requeued";
-    case CauseKind::time_limit:
-      return "the time limit was reached";
-    case CauseKind::hang:
-      return cause.rank ? subject(cause) + " did not come to a collective in which others timed out"
-                        : "the job hung";
-    case CauseKind::launcher:
-      return "toprun failed" + at;
-    case CauseKind::grown:
-      return "stopped to take in more nodes";
-    case CauseKind::ended_early:
-      return fmt::format("{} had ended with 0 while {}", cause.rank ? subject(cause) : "some ranks",
-                         cause.meanwhile);
-  }
-  return {};
-}
-
-std::string sentence_with_code(const Cause& cause, int exit_code) {
-  if (cause.kind == CauseKind::exit && cause.exit_code == exit_code) return sentence(cause);
-  return fmt::format("{}, exit code {}", sentence(cause), exit_code);
-}
-
-namespace {
 
 std::string advice_for_signal(int signal, const Outside& node) {
   switch (signal) {
@@ -202,7 +33,7 @@ std::string advice_for_signal(int signal, const Outside& node) {
       return fmt::format(
           "toprun did not send it: look for the out-of-memory killer (dmesg{}) or "
           "the scheduler's memory limit",
-          on(node));
+          model::on(node));
     case SIGUSR1:
     case SIGUSR2:
       return "Slurm may send --signal and scancel --signal to every process of a step, whether it "
@@ -220,14 +51,14 @@ std::string advice_for_signal(int signal, const Outside& node) {
   }
 }
 
-bool message_contains(const Cause& cause, std::string_view words) {
+bool message_contains(const model::Cause& cause, std::string_view words) {
   const auto in = [&](const Outside& text) { return text.raw().contains(words); };
   return in(cause.message) || std::ranges::any_of(cause.last_output, in);
 }
 
 // The argument that torch.distributed.launch passed to each script, in the spelling that this
 // script's argparse requires.
-std::string_view missing_local_rank_option(const Cause& cause) {
+std::string_view missing_local_rank_option(const model::Cause& cause) {
   if (!message_contains(cause, "the following arguments are required: ")) return {};
   for (const std::string_view name : {"--local-rank", "--local_rank"}) {
     if (message_contains(cause, name)) return name;
@@ -236,7 +67,7 @@ std::string_view missing_local_rank_option(const Cause& cause) {
 }
 
 // "/env/bin/python3"; empty: the rank's program is something else, which may have started a Python.
-std::string python_of(const Cause& cause) {
+std::string python_of(const model::Cause& cause) {
   const std::string& path = cause.program.raw();
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1: 0
   return name.starts_with("python") ? cause.program.shown() : "";
@@ -266,7 +97,7 @@ std::string_view missing_module(std::string_view text) {
 }
 
 // Of an exception that says by its type what is missing: a module, or memory. Empty: it is another.
-std::string advice_for_exception(const Cause& cause) {
+std::string advice_for_exception(const model::Cause& cause) {
   const std::string& text = cause.message.raw();
   const std::string_view type = std::string_view(text).substr(0, text.find_first_of(":\n"));
   const std::string python = python_of(cause);
@@ -297,20 +128,20 @@ std::string advice_for_exception(const Cause& cause) {
   return {};
 }
 
-std::string advice(const Cause& cause, bool has_logs) {
+std::string advice(const model::Cause& cause, bool has_logs) {
   if (!cause.kernel_evidence.empty()) {
     return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
            "--mem)";
   }
-  if (cause.kind == CauseKind::hang) {
+  if (cause.kind == model::CauseKind::hang) {
     return cause.rank ? "start it again with --hang-timeout 60, which tells where each rank stands"
                       : "";
   }
-  if (cause.kind == CauseKind::ended_early) {
+  if (cause.kind == model::CauseKind::ended_early) {
     return "uneven data? give all ranks equally many steps, or train within DDP's join()";
   }
-  if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
-  if (cause.kind != CauseKind::exit) return {};
+  if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
+  if (cause.kind != model::CauseKind::exit) return {};
   if (message_contains(cause, "doesn't have MPI built in")) {
     return "this PyTorch has no MPI: use backend gloo or nccl, or one that is built with MPI, by "
            "--launcher mpirun";
@@ -424,25 +255,25 @@ std::string clock(const std::tm& t) {
 }
 
 // Of the last attempt that had nodes: the one after it may have waited for them in vain.
-std::string size_text(const RunRecord& run) {
+std::string size_text(const model::RunRecord& run) {
   const auto last =
       std::ranges::find_if(run.attempts | std::views::reverse,
                            [](const auto& attempt) { return !attempt.nodes.empty(); });
   if (last == run.attempts.rend()) return "no rank started";
   int ranks = 0;
-  for (const NodeRecord& node : last->nodes) ranks += node.nproc;
+  for (const model::NodeRecord& node : last->nodes) ranks += node.nproc;
   return fmt::format("{} on {}", counted(ranks, "rank"), counted(last->nodes.size(), "node"));
 }
 
 // Why an elastic job has begun anew without a failure that counts: "n2 was lost".
-std::vector<std::string> changes_of(const RunRecord& run) {
+std::vector<std::string> changes_of(const model::RunRecord& run) {
   std::vector<std::string> changes;
-  for (const AttemptRecord& attempt : run.attempts) {
+  for (const model::AttemptRecord& attempt : run.attempts) {
     if (!attempt.cause || &attempt == &run.attempts.back()) continue;
-    const CauseKind kind = attempt.cause->kind;
+    const model::CauseKind kind = attempt.cause->kind;
     std::string change;
-    if (kind == CauseKind::grown) change = "more nodes came";
-    if (kind == CauseKind::node_lost || kind == CauseKind::agent_lost) {
+    if (kind == model::CauseKind::grown) change = "more nodes came";
+    if (kind == model::CauseKind::node_lost || kind == model::CauseKind::agent_lost) {
       change = attempt.cause->node.shown() + " was lost";
     }
     if (!change.empty() && std::ranges::find(changes, change) == changes.end()) {
@@ -459,7 +290,7 @@ std::vector<std::string> changes_of(const RunRecord& run) {
 }
 
 // What went before the last attempt.
-std::string history_text(const RunRecord& run) {
+std::string history_text(const model::RunRecord& run) {
   std::vector<std::string> parts;
   if (run.restarts > 0) parts.push_back(counted(run.restarts, "restart"));
   const std::vector<std::string> changes = changes_of(run);
@@ -470,157 +301,34 @@ std::string history_text(const RunRecord& run) {
   return parts.empty() ? "" : " after " + join(parts, " and ");
 }
 
-std::string outcome(const RunRecord& run) {
-  const Cause* const cause =
+std::string outcome(const model::RunRecord& run) {
+  const model::Cause* const cause =
       run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
   if (cause == nullptr) {
     if (run.exit_code == 0) return "all ended with 0";
     return fmt::format("exit code {}{}", run.exit_code,
-                       run.exit_code == agent::exit_found ? ": something was found" : "");
+                       run.exit_code == model::exit_found ? ": something was found" : "");
   }
-  return sentence_with_code(*cause, run.exit_code);
+  return model::sentence_with_code(*cause, run.exit_code);
 }
 
 }  // namespace
 
-std::string_view name_of(CauseKind kind) {
-  return cause_names.at(static_cast<std::size_t>(kind));
-}
-
-std::optional<CauseKind> cause_kind_called(std::string_view name) {
-  const auto found = std::ranges::find(cause_names, name);
-  if (found == cause_names.end()) return std::nullopt;
-  return static_cast<CauseKind>(found - cause_names.begin());
-}
-
-Cause cause_of(const agent::WorkerExit& exit) {
-  Cause cause;
-  // If we stopped a worker while it was already exiting after its own error, that error is the
-  // cause.
-  const bool by_signal = exit.signal != 0 && !exit.ours;
-  cause.kind = by_signal ? CauseKind::signal : CauseKind::exit;
-  cause.rank = exit.rank;
-  cause.local_rank = exit.local_rank;
-  cause.pid = exit.pid;
-  cause.program = exit.program;
-  cause.node = exit.host;
-  if (by_signal) {
-    cause.signal = exit.signal;
-  } else {
-    cause.exit_code = agent::cause_code(exit);
-  }
-  cause.message = exit.exception;
-  if (exit.error_file) {
-    cause.error_file = exit.error_file->path;
-    if (!exit.error_file->message.empty()) cause.message = exit.error_file->message;
-  }
-  cause.last_output.assign(exit.last_output.begin(), exit.last_output.end());
-  cause.kernel_evidence = exit.kernel_evidence;
-  return cause;
-}
-
-std::vector<std::string> order_table(const OrderRecord& order,
-                                     const std::vector<NodeRecord>& nodes) {
-  std::vector<std::string> ranks;
-  std::size_t rank_width = std::string_view("ranks").size();
-  std::size_t name_width = std::string_view("node").size();
-  for (const NodeRecord& node : nodes) {
-    ranks.push_back(node.nproc == 0 ? "none"
-                    : node.nproc == 1
-                        ? fmt::to_string(node.first_rank)
-                        : fmt::format("{}-{}", node.first_rank, node.first_rank + node.nproc - 1));
-    rank_width = std::max(rank_width, ranks.back().size());
-    name_width = std::max(name_width, node.name.shown().size());
-  }
-  std::vector<std::string> lines = {
-      fmt::format("order: {} ({})", order.name, order.why),
-      fmt::format("  {:<{}}  {:<{}}  place", "ranks", rank_width, "node", name_width)};
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    lines.push_back(fmt::format("  {:<{}}  {:<{}}  {}", ranks[i], rank_width, nodes[i].name,
-                                name_width,
-                                nodes[i].location.empty() ? "unknown" : nodes[i].location.shown()));
-  }
-  for (const std::string& note : order.notes) lines.push_back(note);
-  for (const OrderRecord::Level& level : order.levels) {
-    lines.push_back(fmt::format(
-        "{}: {} of {} neighbours in another {} as given, {} as ordered (minimum {})", level.name,
-        level.given, nodes.size(), level.name, level.ordered, level.minimum));
-  }
-  return lines;
-}
-
-json spares_json(const RunRecord& run) {
-  json names = json::array();
-  for (const Outside& name : run.spares) names.push_back(name);
-  return names;
-}
-
-json lost_spares_json(const RunRecord& run) {
-  json all = json::array();
-  for (const LostSpare& spare : run.lost_spares) {
-    all.push_back({{"node", spare.node}, {"at", rfc3339(spare.at)}, {"why", spare.why}});
-  }
-  return all;
-}
-
-json report_json(const RunRecord& run) {
-  json attempts = json::array();
-  for (const AttemptRecord& attempt : run.attempts) attempts.push_back(attempt_json(attempt));
-  const bool runs = run.running_at.has_value();
-  return {{"schema", report_schema},
-          {"job", run.job},
-          {"title", or_null(run.title)},
-          {"program", or_null(run.program)},
-          {"root", {{"host", run.root_host}, {"pid", run.root_pid}}},
-          {"grow", or_null(run.grow)},
-          {"exit_code", runs ? json(nullptr) : json(run.exit_code)},
-          {"started", rfc3339(run.started)},
-          {"ended", runs ? json(nullptr) : json(rfc3339(run.ended))},
-          {"updated", rfc3339(run.running_at.value_or(run.ended))},
-          {"restarts", run.restarts},
-          {"max_restarts", run.max_restarts},
-          {"spares", spares_json(run)},
-          {"lost_spares", lost_spares_json(run)},
-          {"gathering", gathering_json(run.gathering)},
-          {"attempts", std::move(attempts)}};
-}
-
-json earlier_runs(std::string_view old_report) {
-  const json report = json_in(old_report);
-  if (text_at(report, "schema") != report_schema) return json::array();
-  json runs = member(report, "earlier");
-  if (!runs.is_array()) runs = json::array();
-  const json& attempts = member(report, "attempts");
-  const bool has_attempts = attempts.is_array() && !attempts.empty();
-  const json& cause = has_attempts ? member(attempts.back(), "cause") : attempts;
-  json run = {{"cause", nullptr}};
-  for (const char* key : {"started", "ended", "updated", "exit_code"}) {
-    run[key] = member(report, key);
-  }
-  if (cause.is_object()) {
-    run["cause"] = json::object();
-    for (const char* key : {"kind", "what", "message"}) run["cause"][key] = member(cause, key);
-  }
-  runs.push_back(std::move(run));
-  while (runs.size() > most_earlier_runs) runs.erase(runs.begin());
-  return runs;
-}
-
-Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause) {
-  const auto is_known = [&](const agent::WorkerExit& exit) {
+Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause) {
+  const auto is_known = [&](const model::WorkerExit& exit) {
     return cause != nullptr && !exit.exception.empty();
   };
-  const auto has_another = [&](const agent::WorkerExit& exit) {
-    return is_known(exit) && !agent::tells_only_of_a_lost_peer(exit);
+  const auto has_another = [&](const model::WorkerExit& exit) {
+    return is_known(exit) && !model::tells_only_of_a_lost_peer(exit);
   };
-  const auto fate_of = [&](const agent::WorkerExit& exit) {
+  const auto fate_of = [&](const model::WorkerExit& exit) {
     if (!exit.failed()) return &Others::ended;
     if (is_known(exit) && exit.exception == cause->exception) return &Others::alike;
     if (exit.ours) return &Others::stopped;
     return has_another(exit) ? &Others::other : &Others::failed;
   };
   Others others;
-  for (const agent::WorkerExit& exit : exits) {
+  for (const model::WorkerExit& exit : exits) {
     if (&exit == cause) continue;
     const auto fate = fate_of(exit);
     ++(others.*fate);
@@ -629,33 +337,33 @@ Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::Wo
   return others;
 }
 
-std::string failure_report(const Cause& cause, const Others& others, const Outside& logs,
+std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Look& look, const std::string& node_log) {
   Block block(look);
-  block.headline(sentence(cause));
+  block.headline(model::sentence(cause));
   if (cause.rank) {
     block.row("rank", fmt::format("{}: local rank {} of {}, pid {}", *cause.rank,
                                   cause.local_rank.value_or(0), cause.node, cause.pid.value_or(0)));
   }
   // Of these kinds the message is toprun's, about other ranks.
   const bool tells_of_others =
-      cause.kind == CauseKind::hang || cause.kind == CauseKind::ended_early;
+      cause.kind == model::CauseKind::hang || cause.kind == model::CauseKind::ended_early;
   if (cause.rank && !tells_of_others) {
     block.rows("it said", message_lines(cause.message));
-  } else if (cause.rank || cause.kind != CauseKind::hang) {
+  } else if (cause.rank || cause.kind != model::CauseKind::hang) {
     block.whole_row("reason", cause.message.shown());
   }
   block.whole_row("kernel", cause.kernel_evidence.shown());
   block.rows("last lines", last_lines(cause.last_output));
   block.row("others", others_text(others));
   block.row("error file", cause.error_file.shown());
-  if (!logs.empty()) block.row("logs", fmt::format("{}{}", logs, on(cause.node)));
+  if (!logs.empty()) block.row("logs", fmt::format("{}{}", logs, model::on(cause.node)));
   block.whole_row("output", printable(node_log));
   block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
   return block.take();
 }
 
-std::string last_line(const RunRecord& run) {
+std::string last_line(const model::RunRecord& run) {
   const std::tm start = local_time(run.started);
   const std::tm end = local_time(run.ended);
   const std::string end_date = date(start) == date(end) ? "" : date(end) + " ";

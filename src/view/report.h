@@ -1,171 +1,12 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include "agent/exit.h"
-#include "base/clock.h"
 #include "base/look.h"
-#include "base/outside.h"
-#include "fabric/proof.h"
-#include "view/hang.h"
-#include "view/phases.h"
+#include "model/record.h"
 
 namespace toprun::view {
-
-// The reason why an attempt did not end with all ranks at exit code 0.
-enum class CauseKind {
-  exit,          // a rank ended with an exit code other than 0
-  signal,        // a signal that we did not send killed a rank
-  node_lost,     // a node no longer answers
-  agent_lost,    // a node's agent died
-  join_timeout,  // too few nodes joined
-  refused,       // a different version, secret, job …
-  interrupted,   // by the user's or the scheduler's signal
-  preempted,     // reported by the scheduler
-  time_limit,    // reported by the scheduler
-  hang,          // ranks timed out in a collective because other ranks did not reach it
-  launcher,      // any other error of toprun itself
-  grown,         // stopped to add more nodes
-  ended_early,   // ranks ended with 0 while others still needed them
-  requeued,      // reported by the scheduler: back in its queue, and not for another job
-};
-
-// The name in JSON: "exit", "node_lost" …
-std::string_view name_of(CauseKind kind);
-// nullopt: there is no such kind, or none in this version.
-std::optional<CauseKind> cause_kind_called(std::string_view name);
-
-struct Cause {
-  CauseKind kind = CauseKind::launcher;
-  std::optional<int> rank;
-  std::optional<int> local_rank;
-  std::optional<int> pid;
-  Outside program;  // argv[0] of the rank
-  Outside node;     // empty: no single node
-  std::optional<int> exit_code;
-  std::optional<int> signal;
-  Outside meanwhile;   // of ended_early: "2 ranks still called all_reduce"
-  Outside message;     // from an exception, an error file or toprun itself
-  Outside error_file;  // path; empty: none
-  std::vector<Outside> last_output;
-  Outside kernel_evidence;  // from the out-of-memory killer; empty: none
-};
-
-// A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
-std::string sentence(const Cause& cause);
-// The same with the run's exit code, unless the sentence has it already.
-std::string sentence_with_code(const Cause& cause, int exit_code);
-nlohmann::json cause_json(const Cause& cause);
-
-// Converts a worker's exit to a cause of kind exit or signal.
-Cause cause_of(const agent::WorkerExit& exit);
-
-struct NodeRecord {
-  Outside name;
-  int group_rank = 0;
-  int first_rank = 0;
-  int nproc = 0;
-  Outside location;   // "/cluster/rack/node"; empty: unknown
-  Outside logs = {};  // the folder of its per-rank files; empty: none, or not known yet
-};
-
-// The order of the nodes and its quality.
-struct OrderRecord {
-  std::string name;    // topology, name, scheduler, given, file
-  std::string why;     // the reason in words
-  std::string source;  // of the evidence; empty: none
-  struct Level {
-    std::string name;
-    std::size_t given = 0;    // ring neighbours in different domains: in the given order
-    std::size_t ordered = 0;  // … in this order
-    std::size_t minimum = 0;  // … in the best order
-  };
-  std::vector<Level> levels;  // outermost first
-  std::vector<std::string> unplaced;
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes = {};  // sources of the network's facts, quality of the order
-  bool verified = false;  // every node's workers have the ranks that the plan assigns to it
-};
-
-// A signal that told the ranks to end; the last of an attempt.
-struct Interruption {
-  int signal = 0;
-  WallTime at{};
-  std::chrono::milliseconds grace{0};  // from then until SIGKILL
-};
-
-struct AttemptRecord {
-  int attempt = 0;
-  WallTime started{};
-  std::optional<WallTime> ended;
-  Phases phases;
-  Spreads spreads;
-  std::optional<Awaited> awaited;
-  std::optional<Hang> hang;          // the latest
-  std::vector<NodeRecord> nodes;     // by group rank; empty before ranks are assigned
-  std::optional<OrderRecord> order;  // unset before ranks are assigned
-  std::vector<fabric::NetworkByHost> networks =
-      {};                      // of the nodes whose workers' NCCL was observed
-  std::optional<Cause> cause;  // unset on success
-  std::optional<Interruption> interrupted = {};
-};
-
-// The nodes of an attempt that has not begun, because more have to come or may.
-struct Gathering {
-  std::vector<Outside> here;          // in the order of joining
-  std::vector<std::string> missing;   // of the engine's list; empty: unknown, or none
-  std::size_t least = 0, most = 0;    // so many begin
-  std::optional<WallTime> begins_at;  // without the others; unset: there are too few
-  WallTime ends_at{};                 // the run, if there are too few until then
-};
-
-// A node that waited as a spare, or was to, and is gone.
-struct LostSpare {
-  Outside node;
-  WallTime at{};
-  Outside why;
-};
-inline constexpr std::size_t most_lost_spares = 64;
-
-struct RunRecord {
-  std::string job;
-  std::string root_host;  // the host of the root agent; its process id follows
-  int root_pid = 0;
-  // Set if the run is not finished: the time of this snapshot. Exit code and end are unknown then.
-  std::optional<WallTime> running_at = {};
-  int exit_code = 0;
-  WallTime started{};
-  WallTime ended{};
-  std::vector<AttemptRecord> attempts;
-  int restarts = 0;          // attempts that followed a failure
-  std::string grow = {};     // when it takes in more nodes, as --grow has it; empty: never
-  std::string title = {};    // the name that its user chose; empty: none
-  std::string program = {};  // the script, module or program
-  int max_restarts = 0;
-  std::vector<Outside> spares = {};         // nodes that wait now
-  std::optional<Gathering> gathering = {};  // while nodes are awaited
-  std::vector<LostSpare> lost_spares = {};  // the last ones, most_lost_spares at most
-};
-nlohmann::json spares_json(const RunRecord& run);
-nlohmann::json lost_spares_json(const RunRecord& run);
-
-inline constexpr std::size_t most_earlier_runs = 16;
-// What a report keeps of the runs before it of the same job, which Slurm has requeued: the latest
-// ones, from the report that the last of them left. An empty list if that is not a report.
-nlohmann::json earlier_runs(std::string_view old_report);
-
-// The nodes in their order and its quality, as shown by -v: lines without line ends.
-std::vector<std::string> order_table(const OrderRecord& order,
-                                     const std::vector<NodeRecord>& nodes);
-
-inline constexpr std::string_view report_schema = "toprun.report/1";
-// The content of the --report file: of that schema. `exit_code` and `ended` are null during
-// the run.
-nlohmann::json report_json(const RunRecord& run);
 
 // The ends of the other ranks.
 struct Others {
@@ -178,17 +19,17 @@ struct Others {
 };
 
 // `cause` is one of `exits`, or null.
-Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause);
+Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause);
 
 // The message to the user after a failed run: the rank or node that failed, its error message, the
 // ends of the other ranks, the place of the logs, and advice. At most 25 lines; the first starts
 // with "toprun: ". On a terminal lines are cut to its width, otherwise not. `logs` is the failed
 // rank's file or folder on its node, `node_log` the file with all output of its node; empty: none.
-std::string failure_report(const Cause& cause, const Others& others, const Outside& logs,
+std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Look& look, const std::string& node_log = {});
 
 // The last line of every run, with a line end: start and end in local time, duration, ranks × nodes
 // of the last attempt, outcome.
-std::string last_line(const RunRecord& run);
+std::string last_line(const model::RunRecord& run);
 
 }  // namespace toprun::view

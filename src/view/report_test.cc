@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/finding.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "model/finding.h"
 
 namespace toprun::view {
 namespace {
@@ -19,8 +19,8 @@ using nlohmann::json;
 
 const WallTime ten_o_clock{std::chrono::seconds(1795255200)};  // 2026-11-21 10:00:00 UTC
 
-agent::WorkerExit failed_exit() {
-  agent::WorkerExit exit;
+model::WorkerExit failed_exit() {
+  model::WorkerExit exit;
   exit.host = "n4";
   exit.rank = 3;
   exit.local_rank = 1;
@@ -29,37 +29,37 @@ agent::WorkerExit failed_exit() {
   return exit;
 }
 
-Cause of_kind(CauseKind kind) {
-  Cause cause;
+model::Cause of_kind(model::CauseKind kind) {
+  model::Cause cause;
   cause.kind = kind;
   return cause;
 }
 
-RunRecord two_nodes() {
-  RunRecord run;
+model::RunRecord two_nodes() {
+  model::RunRecord run;
   run.job = "job1";
   run.started = ten_o_clock;
   run.ended = ten_o_clock + 200s;
-  AttemptRecord attempt;
+  model::AttemptRecord attempt;
   attempt.started = run.started;
   attempt.ended = run.ended;
   attempt.phases.join = 12ms;
   attempt.spreads.join = {2, 3ms, 12ms, std::nullopt, "n2"};
   attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1", "/l/job1_x"}, {"n2", 1, 8, 8, ""}};
   attempt.order =
-      OrderRecord{"topology",        "evidence from t", "t", {{"rack", 2, 2, 2}}, {"n2"},
-                  {"n2 is unknown"}, {"t tells n1"},    true};
+      model::OrderRecord{"topology",        "evidence from t", "t", {{"rack", 2, 2, 2}}, {"n2"},
+                         {"n2 is unknown"}, {"t tells n1"},    true};
   run.attempts = {attempt};
   return run;
 }
 
 TEST(Report, FailureOfARank) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exception = "ValueError: boom\nmore of it";
   exit.last_output = {"Traceback (most recent call last):", "  File \"t.py\", line 1",
                       "ValueError: boom"};
-  exit.error_file = agent::ErrorFile{"/logs/e.json", "", std::nullopt};
-  EXPECT_EQ(failure_report(cause_of(exit), {2, 13, 0}, "/logs/attempt_0/1/stderr.log", {}),
+  exit.error_file = model::ErrorFile{"/logs/e.json", "", std::nullopt};
+  EXPECT_EQ(failure_report(model::cause_of(exit), {2, 13, 0}, "/logs/attempt_0/1/stderr.log", {}),
             "toprun: rank 3 on n4 ended with exit code 7\n"
             "  rank        3: local rank 1 of n4, pid 4711\n"
             "  it said     ValueError: boom\n"
@@ -73,9 +73,9 @@ TEST(Report, FailureOfARank) {
 }
 
 TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
-  agent::WorkerExit exit = failed_exit();
-  exit.error_file = agent::ErrorFile{"/logs/e.json", "", std::nullopt};
-  EXPECT_EQ(failure_report(cause_of(exit), {}, "", {}),
+  model::WorkerExit exit = failed_exit();
+  exit.error_file = model::ErrorFile{"/logs/e.json", "", std::nullopt};
+  EXPECT_EQ(failure_report(model::cause_of(exit), {}, "", {}),
             "toprun: rank 3 on n4 ended with exit code 7\n"
             "  rank        3: local rank 1 of n4, pid 4711\n"
             "  error file  /logs/e.json\n"
@@ -83,10 +83,10 @@ TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
 }
 
 TEST(Report, KilledRank) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exit_code = 0;
   exit.signal = SIGKILL;
-  EXPECT_EQ(failure_report(cause_of(exit), {0, 1, 2}, "", {}),
+  EXPECT_EQ(failure_report(model::cause_of(exit), {0, 1, 2}, "", {}),
             "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
             "  rank        3: local rank 1 of n4, pid 4711\n"
             "  others      1 was stopped, 2 had ended with 0\n"
@@ -95,12 +95,12 @@ TEST(Report, KilledRank) {
 }
 
 TEST(Report, RankThatTheKernelEndedForItsMemory) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exit_code = 0;
   exit.signal = SIGKILL;
   exit.kernel_evidence = "the kernel's out-of-memory killer ended it: Killed process 4711 (python)";
   EXPECT_EQ(
-      failure_report(cause_of(exit), {0, 1, 0}, "", {}),
+      failure_report(model::cause_of(exit), {0, 1, 0}, "", {}),
       "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
       "  rank        3: local rank 1 of n4, pid 4711\n"
       "  kernel      the kernel's out-of-memory killer ended it: Killed process 4711 (python)\n"
@@ -110,19 +110,20 @@ TEST(Report, RankThatTheKernelEndedForItsMemory) {
 }
 
 TEST(Report, SaysWhatToDoAboutAPyTorchWithoutMpi) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exception = "RuntimeError: Distributed package doesn't have MPI built in. MPI is only …";
-  EXPECT_NE(
-      failure_report(cause_of(exit), {}, "/logs", {}).find("this PyTorch has no MPI: use backend"),
-      std::string::npos);
+  EXPECT_NE(failure_report(model::cause_of(exit), {}, "/logs", {})
+                .find("this PyTorch has no MPI: use backend"),
+            std::string::npos);
 }
 
 TEST(Report, SaysWhatToDoAboutAPythonWithoutPyTorch) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exception = "ModuleNotFoundError: No module named 'torch'";
   exit.program = "/env/bin/python";
-  EXPECT_NE(failure_report(cause_of(exit), {}, "/logs", {}).find("/env/bin/python has no PyTorch"),
-            std::string::npos);
+  EXPECT_NE(
+      failure_report(model::cause_of(exit), {}, "/logs", {}).find("/env/bin/python has no PyTorch"),
+      std::string::npos);
 }
 
 TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
@@ -153,32 +154,32 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
        "the GPU had no memory left: use less per rank"},
   };
   for (const auto& [exception, program, advice] : cases) {
-    agent::WorkerExit exit = failed_exit();
+    model::WorkerExit exit = failed_exit();
     exit.exception = exception;
     exit.program = program;
     for (const char* logs : {"/logs", ""}) {
-      const std::string text = failure_report(cause_of(exit), {}, logs, {});
+      const std::string text = failure_report(model::cause_of(exit), {}, logs, {});
       EXPECT_TRUE(text.contains(fmt::format("  next        {}", advice))) << text;
     }
   }
-  agent::WorkerExit said = failed_exit();
+  model::WorkerExit said = failed_exit();
   said.exception = "ValueError: no MemoryError, CUDA out of memory or No module named 'x'";
-  EXPECT_FALSE(failure_report(cause_of(said), {}, "/logs", {}).contains("  next  "));
+  EXPECT_FALSE(failure_report(model::cause_of(said), {}, "/logs", {}).contains("  next  "));
 }
 
 TEST(Report, SaysWhatToDoAboutAScriptOfAnotherLauncher) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.last_output = {
       "usage: train.py [-h] --local_rank LOCAL_RANK",
       "train.py: error: the following arguments are required: --data, --local_rank"};
-  EXPECT_NE(failure_report(cause_of(exit), {}, "/logs", {})
+  EXPECT_NE(failure_report(model::cause_of(exit), {}, "/logs", {})
                 .find("  next        read LOCAL_RANK in the script, or behind it write "
                       "--local_rank='${local_rank}': "),
             std::string::npos);
 }
 
 TEST(Report, FailureWithoutARank) {
-  Cause cause = of_kind(CauseKind::node_lost);
+  model::Cause cause = of_kind(model::CauseKind::node_lost);
   cause.node = "n4";
   cause.message = "nothing heard for 30 s";
   EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {.colour = true}),
@@ -188,7 +189,7 @@ TEST(Report, FailureWithoutARank) {
 }
 
 TEST(Report, AHangsReasonWasToldBefore) {
-  Cause cause = of_kind(CauseKind::hang);
+  model::Cause cause = of_kind(model::CauseKind::hang);
   cause.node = "n4";
   cause.message = "no rank has made progress for 60 s: rank 3 on n4 sleeps";
   EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {}),
@@ -197,14 +198,15 @@ TEST(Report, AHangsReasonWasToldBefore) {
 }
 
 TEST(Report, StaysShortAndNarrow) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   for (int i = 0; i < 50; ++i) {
     exit.exception += std::string(3000, 'e') + "\n";
     std::string umlauts;
     for (int j = 0; j < 300; ++j) umlauts += "ü";
     exit.last_output.push_back(umlauts);
   }
-  const std::string report = failure_report(cause_of(exit), {1, 1, 1}, "/l", {.columns = 80});
+  const std::string report =
+      failure_report(model::cause_of(exit), {1, 1, 1}, "/l", {.columns = 80});
   const auto lines = split(report, '\n');
   EXPECT_LE(lines.size(), 26u);  // the last is empty
   for (const std::string_view line : lines) {
@@ -215,18 +217,18 @@ TEST(Report, StaysShortAndNarrow) {
 }
 
 TEST(Report, AStoppedRankThatHadFailedEndedByItsError) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.ours = true;
   exit.signal = SIGTERM;
   exit.exception = "ValueError: boom";
-  const Cause cause = cause_of(exit);
-  EXPECT_EQ(cause.kind, CauseKind::exit);
+  const model::Cause cause = model::cause_of(exit);
+  EXPECT_EQ(cause.kind, model::CauseKind::exit);
   EXPECT_EQ(cause.exit_code, 1);
   EXPECT_FALSE(cause.signal);
 }
 
 TEST(Report, CountsTheOthers) {
-  std::vector<agent::WorkerExit> exits(5, failed_exit());
+  std::vector<model::WorkerExit> exits(5, failed_exit());
   exits[1].ours = true;
   exits[2].exit_code = 0;
   exits[3].exit_code = 0;
@@ -237,25 +239,25 @@ TEST(Report, CountsTheOthers) {
 }
 
 TEST(Report, WhatFailsAsTheCauseDidIsNotItsConsequence) {
-  std::vector<agent::WorkerExit> exits(3, failed_exit());
-  for (agent::WorkerExit& exit : exits) exit.exception = "ModuleNotFoundError: No module named 'x'";
+  std::vector<model::WorkerExit> exits(3, failed_exit());
+  for (model::WorkerExit& exit : exits) exit.exception = "ModuleNotFoundError: No module named 'x'";
   exits[1].ours = true;  // it had said so before it was stopped
   const Others others = count_others(exits, &exits[0]);
   EXPECT_EQ(others.alike, 2);
   EXPECT_EQ(others.failed + others.stopped, 0);
-  const std::string report = failure_report(cause_of(exits[0]), others, "", {});
+  const std::string report = failure_report(model::cause_of(exits[0]), others, "", {});
   EXPECT_NE(report.find("others      2 failed in the same way\n"), report.npos) << report;
 }
 
 TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
-  const auto others_of = [](const std::vector<agent::WorkerExit>& exits) {
+  const auto others_of = [](const std::vector<model::WorkerExit>& exits) {
     const std::string report =
-        failure_report(cause_of(exits[0]), count_others(exits, &exits[0]), "", {});
+        failure_report(model::cause_of(exits[0]), count_others(exits, &exits[0]), "", {});
     const std::size_t start = report.find("others      ");
     return start == report.npos ? ""
                                 : report.substr(start + 12, report.find('\n', start) - start - 12);
   };
-  std::vector<agent::WorkerExit> exits(5, failed_exit());
+  std::vector<model::WorkerExit> exits(5, failed_exit());
   exits[0].exception = "FileNotFoundError: /data/0";
   exits[1].exception = "FileNotFoundError: /data/1";
   exits[2].exception = "RuntimeError: Connection closed by peer";
@@ -275,22 +277,22 @@ TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
 }
 
 TEST(Report, InFilesNothingIsCutAndOnATerminalBothEndsStay) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exception = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:81] " +
                    std::string(60, '.') + " Timed out waiting 20000ms for recv operation";
   exit.last_output = {"ValueError: " + std::string(200, '.') + " does not match the world size"};
-  const std::string whole = failure_report(cause_of(exit), {}, "/l", {});
+  const std::string whole = failure_report(model::cause_of(exit), {}, "/l", {});
   EXPECT_NE(whole.find(exit.exception), whole.npos);
   EXPECT_NE(whole.find(exit.last_output[0]), whole.npos);
-  const std::string cut = failure_report(cause_of(exit), {}, "/l", {.columns = 80});
+  const std::string cut = failure_report(model::cause_of(exit), {}, "/l", {.columns = 80});
   EXPECT_NE(cut.find("waiting 20000ms for recv operation"), cut.npos);
   EXPECT_NE(cut.find("does not match the world size"), cut.npos);
 }
 
 TEST(Report, OfAMessageOfManyLinesTheFirstAndTheLastAreShown) {
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exception = "RuntimeError: Error(s) in loading:\n1\n2\n3\n4\nit does not match";
-  const std::string report = failure_report(cause_of(exit), {}, "/l", {});
+  const std::string report = failure_report(model::cause_of(exit), {}, "/l", {});
   EXPECT_NE(report.find("RuntimeError: Error(s) in loading:"), report.npos);
   EXPECT_NE(report.find("… 2 more lines …"), report.npos);
   EXPECT_NE(report.find("it does not match"), report.npos);
@@ -299,60 +301,60 @@ TEST(Report, OfAMessageOfManyLinesTheFirstAndTheLastAreShown) {
 // Every text that comes from outside, hostile.
 TEST(Report, NoTextOfOthersWritesALineOrAColour) {
   const std::string evil = "x\x1b[31m\ntoprun: forged\r\a\xc2\x9b\u202e\u200b";
-  Cause cause;
+  model::Cause cause;
   cause.rank = 3;
   for (Outside* text : {&cause.program, &cause.node, &cause.error_file, &cause.kernel_evidence}) {
     *text = evil;
   }
   cause.message = evil + "No module named 'torch'";
   cause.last_output = {evil, evil};
-  RunRecord run = two_nodes();
+  model::RunRecord run = two_nodes();
   run.exit_code = 7;
   run.attempts[0].nodes = {{evil, 0, 0, 8, evil, evil}};
-  std::string all = join(order_table(*run.attempts[0].order, run.attempts[0].nodes), "\n");
-  for (int kind = 0; kind <= static_cast<int>(CauseKind::requeued); ++kind) {
-    cause.kind = static_cast<CauseKind>(kind);
-    if (cause.kind == CauseKind::signal) cause.signal = SIGKILL;
+  std::string all = join(model::order_table(*run.attempts[0].order, run.attempts[0].nodes), "\n");
+  for (int kind = 0; kind <= static_cast<int>(model::CauseKind::requeued); ++kind) {
+    cause.kind = static_cast<model::CauseKind>(kind);
+    if (cause.kind == model::CauseKind::signal) cause.signal = SIGKILL;
     run.attempts[0].cause = cause;
-    all += failure_report(cause, {}, evil, {}, evil) + last_line(run) + sentence(cause);
+    all += failure_report(cause, {}, evil, {}, evil) + last_line(run) + model::sentence(cause);
   }
   EXPECT_NE(all.find("x\\x1b[31m\\ntoprun: forged\\x0d"), std::string::npos);
   for (const std::string_view line : split(all, '\n')) {
     EXPECT_FALSE(line.starts_with("toprun: forged")) << line;
     EXPECT_EQ(printable(line), line);
   }
-  EXPECT_EQ(cause_json(cause)["node"], evil);  // for programs it stays
+  EXPECT_EQ(model::cause_json(cause)["node"], evil);  // for programs it stays
 }
 
 TEST(Report, LastLine) {
   ::setenv("TZ", "UTC", 1);
   ::tzset();
-  RunRecord run = two_nodes();
+  model::RunRecord run = two_nodes();
   const std::string times = "toprun: 2026-11-21 10:00:00 → 10:03:20 (3 min 20 s): ";
   EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, all ended with 0\n");
-  run.exit_code = agent::exit_found;
+  run.exit_code = model::exit_found;
   EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, exit code 3: something was found\n");
 
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   run.exit_code = 7;
-  run.attempts[0].cause = cause_of(exit);
+  run.attempts[0].cause = model::cause_of(exit);
   EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, rank 3 on n4 ended with exit code 7\n");
 
   exit.signal = SIGSEGV;
   run.exit_code = 139;
-  run.attempts[0].cause = cause_of(exit);
+  run.attempts[0].cause = model::cause_of(exit);
   EXPECT_EQ(last_line(run), times +
                                 "16 ranks on 2 nodes, rank 3 on n4 was killed by SIGSEGV "
                                 "(segmentation fault), exit code 139\n");
 
   run.exit_code = 130;
-  run.attempts[0].cause = of_kind(CauseKind::interrupted);
+  run.attempts[0].cause = of_kind(model::CauseKind::interrupted);
   run.attempts[0].cause->signal = SIGINT;
   EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, interrupted by SIGINT, exit code 130\n");
 
   run.exit_code = 1;
   run.attempts[0].nodes.clear();
-  run.attempts[0].cause = of_kind(CauseKind::join_timeout);
+  run.attempts[0].cause = of_kind(model::CauseKind::join_timeout);
   run.ended = ten_o_clock + 24h;
   EXPECT_EQ(last_line(run),
             "toprun: 2026-11-21 10:00:00 → 2026-11-22 10:00:00 (24 h 00 min): no rank started, too "
@@ -364,20 +366,20 @@ TEST(Report, LastLine) {
 }
 
 TEST(Report, TheLastLineTellsWhatWentBefore) {
-  RunRecord run = two_nodes();
+  model::RunRecord run = two_nodes();
   const auto ended = [&] { return last_line(run).substr(last_line(run).find("all ended")); };
-  const auto before = [&](CauseKind kind, std::string_view node) {
-    AttemptRecord attempt = run.attempts.back();
+  const auto before = [&](model::CauseKind kind, std::string_view node) {
+    model::AttemptRecord attempt = run.attempts.back();
     attempt.cause = of_kind(kind);
     attempt.cause->node = std::string(node);
     run.attempts.insert(run.attempts.end() - 1, std::move(attempt));
   };
-  before(CauseKind::node_lost, "n2");
+  before(model::CauseKind::node_lost, "n2");
   EXPECT_EQ(ended(), "all ended with 0 after 1 new attempt (n2 was lost)\n");
-  before(CauseKind::grown, "");
-  before(CauseKind::agent_lost, "n2");
+  before(model::CauseKind::grown, "");
+  before(model::CauseKind::agent_lost, "n2");
   EXPECT_EQ(ended(), "all ended with 0 after 3 new attempts (n2 was lost, more nodes came)\n");
-  before(CauseKind::exit, "n1");
+  before(model::CauseKind::exit, "n1");
   run.restarts = 1;
   EXPECT_EQ(ended(),
             "all ended with 0 after 1 restart and 3 new attempts (n2 was lost, more nodes came)\n");
@@ -386,11 +388,11 @@ TEST(Report, TheLastLineTellsWhatWentBefore) {
 }
 
 TEST(Report, KeepsTheEndsOfEarlierRuns) {
-  RunRecord run = two_nodes();
+  model::RunRecord run = two_nodes();
   run.exit_code = 75;
-  run.attempts[0].cause = of_kind(CauseKind::requeued);
+  run.attempts[0].cause = of_kind(model::CauseKind::requeued);
   run.attempts[0].cause->message = "Slurm requeued the job";
-  json runs = earlier_runs(json_text(report_json(run)));
+  json runs = model::earlier_runs(json_text(model::report_json(run)));
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0]["exit_code"], 75);
   EXPECT_EQ(runs[0]["started"], rfc3339(run.started));
@@ -399,26 +401,27 @@ TEST(Report, KeepsTheEndsOfEarlierRuns) {
       runs[0]["cause"],
       (json{{"kind", "requeued"}, {"what", "requeued"}, {"message", "Slurm requeued the job"}}));
   // Each is kept by the next, and the oldest go.
-  for (std::size_t i = 0; i < 2 * most_earlier_runs; ++i) {
-    json next = report_json(run);
+  for (std::size_t i = 0; i < 2 * model::most_earlier_runs; ++i) {
+    json next = model::report_json(run);
     next["earlier"] = runs;
     next["exit_code"] = i;
-    runs = earlier_runs(json_text(next));
+    runs = model::earlier_runs(json_text(next));
   }
-  EXPECT_EQ(runs.size(), most_earlier_runs);
-  EXPECT_EQ(runs.back()["exit_code"], 2 * most_earlier_runs - 1);
+  EXPECT_EQ(runs.size(), model::most_earlier_runs);
+  EXPECT_EQ(runs.back()["exit_code"], 2 * model::most_earlier_runs - 1);
   for (const char* odd : {"", "{}", "[1]", R"({"schema":"other"})"}) {
-    EXPECT_EQ(earlier_runs(odd), json::array()) << odd;
+    EXPECT_EQ(model::earlier_runs(odd), json::array()) << odd;
   }
-  EXPECT_EQ(earlier_runs(R"({"schema":"toprun.report/1","attempts":7,"earlier":"x"})").size(), 1u);
+  EXPECT_EQ(
+      model::earlier_runs(R"({"schema":"toprun.report/1","attempts":7,"earlier":"x"})").size(), 1u);
 }
 
 TEST(Report, OrderTable) {
-  const RunRecord run = two_nodes();
-  std::vector<NodeRecord> nodes = run.attempts[0].nodes;
+  const model::RunRecord run = two_nodes();
+  std::vector<model::NodeRecord> nodes = run.attempts[0].nodes;
   nodes.push_back({"long-name", 2, 16, 1, "/c/r1/long-name"});
   nodes.push_back({"n9", 3, 17, 0, ""});
-  EXPECT_EQ(order_table(*run.attempts[0].order, nodes),
+  EXPECT_EQ(model::order_table(*run.attempts[0].order, nodes),
             (std::vector<std::string>{
                 "order: topology (evidence from t)",
                 "  ranks  node       place",
@@ -432,10 +435,10 @@ TEST(Report, OrderTable) {
 }
 
 TEST(Report, Json) {
-  RunRecord run = two_nodes();
+  model::RunRecord run = two_nodes();
   run.root_host = "n1";
   run.root_pid = 4711;
-  EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
+  EXPECT_EQ(model::report_json(run), nlohmann::json::parse(R"({
     "schema": "toprun.report/1", "job": "job1", "title": null, "program": null,
     "root": {"host": "n1", "pid": 4711},
     "grow": null, "exit_code": 0, "restarts": 0, "max_restarts": 0, "spares": [], "lost_spares": [], "gathering": null,
@@ -460,15 +463,15 @@ TEST(Report, Json) {
       "cause": null}]})"));
 
   run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}};
-  EXPECT_EQ(report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
+  EXPECT_EQ(model::report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
     {"node": "n1", "networks": ["IB"], "ranks": 8, "gpu_direct": 7,
      "nccl": ["2.27.3"], "troubles": ["mlx5_0:1 sent 1 MB"]}])"));
 
-  agent::WorkerExit exit = failed_exit();
+  model::WorkerExit exit = failed_exit();
   exit.exception = "ValueError: boom";
   exit.last_output = {"a"};
-  run.attempts[0].cause = cause_of(exit);
-  EXPECT_EQ(report_json(run)["attempts"][0]["cause"], nlohmann::json::parse(R"({
+  run.attempts[0].cause = model::cause_of(exit);
+  EXPECT_EQ(model::report_json(run)["attempts"][0]["cause"], nlohmann::json::parse(R"({
     "kind": "exit", "what": "rank 3 on n4 ended with exit code 7", "rank": 3, "local_rank": 1,
     "node": "n4", "exit_code": 7, "signal": null,
     "message": "ValueError: boom", "error_file": null, "last_output": ["a"],
@@ -476,18 +479,18 @@ TEST(Report, Json) {
 }
 
 TEST(Report, JsonOfARunThatGoesOn) {
-  RunRecord run = two_nodes();
+  model::RunRecord run = two_nodes();
   run.running_at = run.started + std::chrono::seconds(5);
-  const auto json = report_json(run);
+  const auto json = model::report_json(run);
   EXPECT_TRUE(json["exit_code"].is_null());
   EXPECT_TRUE(json["ended"].is_null());
   EXPECT_EQ(json["updated"], "2026-11-21T10:00:05.000Z");
   run.grow = "on-signal";
-  EXPECT_EQ(report_json(run)["grow"], "on-signal");
+  EXPECT_EQ(model::report_json(run)["grow"], "on-signal");
   run.title = "bigrun";
   run.program = "train.py";
-  EXPECT_EQ(report_json(run)["title"], "bigrun");
-  EXPECT_EQ(report_json(run)["program"], "train.py");
+  EXPECT_EQ(model::report_json(run)["title"], "bigrun");
+  EXPECT_EQ(model::report_json(run)["program"], "train.py");
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shown_line.h"
 #include "base/text.h"
-#include "output/tail.h"
 
 namespace toprun::watch {
 namespace {
 
-RankState state_after(const agent::WorkerExit& exit) {
+RankState state_after(const model::WorkerExit& exit) {
   if (!exit.failed()) return RankState::done;
   return exit.ours ? RankState::stopped : RankState::failed;
 }
@@ -24,9 +24,9 @@ void end(RankFigures& rank, RankState state) {
 }
 
 // The error itself, if it has told of one. Empty: it has not failed.
-std::string last_line_of(const agent::WorkerExit& exit) {
+std::string last_line_of(const model::WorkerExit& exit) {
   const std::string_view exception = exit.exception;
-  return output::last_state(
+  return last_state(
       exception.empty() ? join(exit.last_output, "\n") : std::string(first_line(exception)),
       meter::longest_last_line);
 }
@@ -50,7 +50,7 @@ void Board::started(const Part& part) {
   }
 }
 
-void Board::ended(const agent::WorkerExit& exit) {
+void Board::ended(const model::WorkerExit& exit) {
   if (exit.rank < 0 || static_cast<std::size_t>(exit.rank) >= ranks_.size()) return;
   RankFigures& rank = ranks_[static_cast<std::size_t>(exit.rank)];
   end(rank, state_after(exit));

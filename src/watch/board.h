@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "agent/exit.h"
 #include "base/clock.h"
 #include "meter/usage.h"
+#include "model/exit.h"
 
 namespace toprun::watch {
 
@@ -45,7 +45,7 @@ class Board {
  public:
   void begin(std::size_t nodes, std::size_t ranks);
   void started(const Part& part);
-  void ended(const agent::WorkerExit& exit);
+  void ended(const model::WorkerExit& exit);
   // A signal ends the job: ranks that it ended were stopped, whether they have ended yet or not.
   void told_to_end(int signal);
   void lost(const Part& part);

@@ -14,8 +14,8 @@ std::string states(const Board& board) {
   return text;
 }
 
-agent::WorkerExit exit_of(int rank, int code, bool ours = false) {
-  agent::WorkerExit exit;
+model::WorkerExit exit_of(int rank, int code, bool ours = false) {
+  model::WorkerExit exit;
   exit.rank = rank;
   exit.exit_code = code;
   exit.ours = ours;
@@ -37,8 +37,8 @@ TEST(Board, FollowsEachRank) {
   EXPECT_EQ(states(board), "dlkf");
 }
 
-agent::WorkerExit killed_by(int rank, int signal) {
-  agent::WorkerExit exit = exit_of(rank, 0);
+model::WorkerExit killed_by(int rank, int signal) {
+  model::WorkerExit exit = exit_of(rank, 0);
   exit.signal = signal;
   return exit;
 }
@@ -89,11 +89,11 @@ TEST(Board, KeepsTheLastLineOfWhatHasEnded) {
   for (meter::Rank& rank : usage.ranks) rank.last_line = "step 3";
   board.measured({0, 0, 4}, usage, {});
   board.ended(exit_of(0, 0));
-  agent::WorkerExit raised = exit_of(1, 1);
+  model::WorkerExit raised = exit_of(1, 1);
   raised.last_output = {"[rank1]: ValueError: boom", "WARNING: destroy_process_group"};
   raised.exception = "ValueError: boom of hf_abcdefghijklmnopqrstuvwxyz012345\nmore";
   board.ended(raised);
-  agent::WorkerExit exited = exit_of(2, 7);
+  model::WorkerExit exited = exit_of(2, 7);
   exited.last_output = {"first", "last", "[W1128 12:00:00.1 socket.cpp:1] a peer has gone"};
   board.ended(exited);
   board.lost({0, 3, 1});

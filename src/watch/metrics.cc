@@ -78,7 +78,7 @@ double seconds(std::chrono::nanoseconds duration) {
 }
 
 void add_job(Text& text, const Run& run) {
-  const view::RunRecord& record = run.record;
+  const model::RunRecord& record = run.record;
   text.family("toprun_job", Type::info, "", "The job.");
   text.sample({{"name", record.job},
                {"id", run.id},
@@ -105,10 +105,10 @@ void add_job(Text& text, const Run& run) {
   text.sample({}, static_cast<double>(run.missing.size()));
 }
 
-void add_phases(Text& text, const view::Phases& phases) {
+void add_phases(Text& text, const model::Phases& phases) {
   text.family("toprun_phase_seconds", Type::gauge, "seconds",
               "From the attempt's start to the end of each phase of the launch.");
-  for (const auto& [name, phase] : view::phases_by_name()) {
+  for (const auto& [name, phase] : model::phases_by_name()) {
     if (phases.*phase) text.sample({{"phase", name}}, seconds(*(phases.*phase)));
   }
 }
@@ -179,7 +179,7 @@ constexpr std::array<Figure<meter::Rank>, 5> rank_figures = {{
      }},
 }};
 
-void add_nodes(Text& text, const Board& board, const std::vector<view::NodeRecord>& nodes) {
+void add_nodes(Text& text, const Board& board, const std::vector<model::NodeRecord>& nodes) {
   for (const Figure<meter::Host>& figure : node_figures) {
     text.family(figure.name, Type::gauge, figure.unit, figure.help);
     for (std::size_t i = 0; i < std::min(nodes.size(), board.nodes().size()); ++i) {
@@ -190,11 +190,11 @@ void add_nodes(Text& text, const Board& board, const std::vector<view::NodeRecor
   }
 }
 
-void add_ranks(Text& text, const Board& board, const std::vector<view::NodeRecord>& nodes) {
+void add_ranks(Text& text, const Board& board, const std::vector<model::NodeRecord>& nodes) {
   if (board.ranks().size() > most_ranks_with_series) return;
   for (const Figure<meter::Rank>& figure : rank_figures) {
     text.family(figure.name, Type::gauge, figure.unit, figure.help);
-    for (const view::NodeRecord& node : nodes) {
+    for (const model::NodeRecord& node : nodes) {
       for (int local = 0; local < node.nproc; ++local) {
         const auto at = static_cast<std::size_t>(node.first_rank + local);
         if (at >= board.ranks().size()) break;
@@ -218,7 +218,7 @@ void add_step(Text& text, const Board& board) {
 }  // namespace
 
 std::string metrics_text(const Run& run, const Board& board, const std::vector<int>& suspects) {
-  const std::vector<view::NodeRecord>& nodes = nodes_of(run.record);
+  const std::vector<model::NodeRecord>& nodes = nodes_of(run.record);
   Text text;
   add_job(text, run);
   if (!run.record.attempts.empty()) add_phases(text, run.record.attempts.back().phases);

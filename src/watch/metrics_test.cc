@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Run run() {
-  view::AttemptRecord attempt;
+  model::AttemptRecord attempt;
   attempt.nodes = {{"n0", 0, 0, 2, ""}};
   attempt.phases.join = 41ms;
   Run run;

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/finding.h"
 #include "base/clock.h"
+#include "model/finding.h"
 
 namespace toprun::watch {
 namespace {
@@ -28,7 +28,7 @@ std::string_view name_of(Happening happening) {
 }
 
 // The name that its user chose, else its program.
-std::string short_name(const view::RunRecord& record) {
+std::string short_name(const model::RunRecord& record) {
   if (!record.title.empty()) return record.title;
   return record.program.substr(record.program.rfind('/') + 1);  // npos + 1 is 0
 }
@@ -48,14 +48,14 @@ std::string name_of(const Run& run) {
 
 std::string what_of(Happening happening, const Run& run) {
   if (run.record.attempts.empty()) return {};
-  const view::AttemptRecord& last = run.record.attempts.back();
-  if (happening == Happening::hangs) return last.hang ? view::headline(*last.hang) : "";
-  return last.cause ? view::sentence(*last.cause) : "";
+  const model::AttemptRecord& last = run.record.attempts.back();
+  if (happening == Happening::hangs) return last.hang ? model::headline(*last.hang) : "";
+  return last.cause ? model::sentence(*last.cause) : "";
 }
 
-std::string why_with_code(const view::RunRecord& record) {
+std::string why_with_code(const model::RunRecord& record) {
   const bool is_told = !record.attempts.empty() && record.attempts.back().cause;
-  return is_told ? view::sentence_with_code(*record.attempts.back().cause, record.exit_code)
+  return is_told ? model::sentence_with_code(*record.attempts.back().cause, record.exit_code)
                  : fmt::format("exit code {}", record.exit_code);
 }
 
@@ -68,7 +68,7 @@ std::string sentence_on(Happening happening, const Run& run, const std::string& 
       return "hangs: " + what;
     case Happening::ended:
       if (run.record.exit_code == 0) return fmt::format("ended well {}", after);
-      if (run.record.exit_code == agent::exit_found && what.empty()) {
+      if (run.record.exit_code == model::exit_found && what.empty()) {
         return fmt::format("found something {}, exit code {}", after, run.record.exit_code);
       }
       return fmt::format("failed {}: {}", after, why_with_code(run.record));
@@ -79,13 +79,13 @@ std::string sentence_on(Happening happening, const Run& run, const std::string& 
 }  // namespace
 
 json notice_json(Happening happening, Run run, WallTime now) {
-  view::RunRecord& record = run.record;
+  model::RunRecord& record = run.record;
   const bool next_has_begun = happening == Happening::restarts && record.attempts.size() > 1 &&
                               !record.attempts.back().cause;
   if (next_has_begun) record.attempts.pop_back();
   const bool is_over = happening == Happening::ended;
   std::size_t ranks = 0;
-  for (const view::NodeRecord& node : nodes_of(record))
+  for (const model::NodeRecord& node : nodes_of(record))
     ranks += static_cast<std::size_t>(node.nproc);
   const std::string what = what_of(happening, run);
   return {{"schema", "toprun.notice/1"},

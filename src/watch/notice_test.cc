@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/finding.h"
+#include "model/finding.h"
 
 namespace toprun::watch {
 namespace {
@@ -13,12 +13,12 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 Run failed_run(int exit_code) {
-  view::AttemptRecord attempt;
+  model::AttemptRecord attempt;
   attempt.attempt = 2;
   attempt.nodes = {{"n0", 0, 0, 2, ""}, {"n1", 1, 2, 2, ""}};
   if (exit_code != 0) {
     attempt.cause.emplace();
-    attempt.cause->kind = view::CauseKind::exit;
+    attempt.cause->kind = model::CauseKind::exit;
     attempt.cause->rank = 3;
     attempt.cause->node = "n1";
     attempt.cause->exit_code = exit_code;
@@ -51,7 +51,7 @@ TEST(Notice, SaysWhatHappened) {
   EXPECT_EQ(well["what"], nullptr);
   EXPECT_EQ(well["exit_code"], 0);
   watch::Run finding = failed_run(0);
-  finding.record.exit_code = agent::exit_found;
+  finding.record.exit_code = model::exit_found;
   EXPECT_EQ(notice_json(Happening::ended, finding, WallTime(165s))["text"],
             "toprun: train.py (17) found something after 1 min 05 s, exit code 3");
   const json again = notice_json(Happening::restarts, failed_run(7), WallTime(165s));

@@ -10,8 +10,8 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
-#include "agent/exit.h"
 #include "base/json_members.h"
+#include "model/exit.h"
 
 namespace toprun::watch {
 namespace {
@@ -93,9 +93,9 @@ void read_job(const json& job, Picture& picture) {
     picture.missing.push_back(missing.text(i));
   }
   picture.missing_count = size_of(member(job, "missing_count"));
-  picture.phases = view::phases_in(member(job, "phases"));
-  picture.slowest = view::spreads_in(member(job, "slowest"));
-  picture.awaited = view::awaited_in(member(job, "awaited"));
+  picture.phases = model::phases_in(member(job, "phases"));
+  picture.slowest = model::spreads_in(member(job, "slowest"));
+  picture.awaited = model::awaited_in(member(job, "awaited"));
   if (member(job, "hangs") == true) read_hang(job, picture);
   if (member(job, "exit_code").is_number_integer()) picture.exit_code = count_in(job, "exit_code");
   picture.interval_s = std::clamp(number_of(member(job, "interval_s")).value_or(1), 0.1, 3'600.0);
@@ -107,11 +107,11 @@ Picture::Attempt attempt_in(const json& attempt) {
                        moment_in(attempt, "started"),
                        moment_in(attempt, "ended"),
                        text_at(attempt, "what"),
-                       view::cause_kind_called(text_at(cause, "kind")),
+                       model::cause_kind_called(text_at(cause, "kind")),
                        text_at(cause, "message")};
   if (member(cause, "rank").is_number()) out.rank = size_of(member(cause, "rank"));
   const Column lines(cause, "last_output");
-  for (std::size_t i = 0; i < std::min(lines.size(), agent::last_output_lines); ++i) {
+  for (std::size_t i = 0; i < std::min(lines.size(), model::last_output_lines); ++i) {
     out.last_output.push_back(lines.text(i));
   }
   return out;

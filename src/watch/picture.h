@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/outside.h"
-#include "view/phases.h"
+#include "model/phases.h"
 #include "watch/board.h"
 #include "watch/snapshot.h"
 
@@ -21,11 +21,11 @@ struct Picture {
   struct Attempt {
     int attempt = 0;
     std::optional<WallTime> started, ended;
-    Outside what;                              // why it failed, in one line; empty: it has not
-    std::optional<view::CauseKind> kind = {};  // unset: it has not, or of a newer version
-    Outside message = {};                      // … and with what words
-    std::optional<std::size_t> rank = {};      // the one that failed
-    std::vector<Outside> last_output = {};     // … and its last lines
+    Outside what;                               // why it failed, in one line; empty: it has not
+    std::optional<model::CauseKind> kind = {};  // unset: it has not, or of a newer version
+    Outside message = {};                       // … and with what words
+    std::optional<std::size_t> rank = {};       // the one that failed
+    std::vector<Outside> last_output = {};      // … and its last lines
   };
   struct Node {
     Outside name, location, logs;
@@ -53,9 +53,9 @@ struct Picture {
   std::size_t spares = 0, lost_spares = 0;  // nodes
   std::vector<Outside> missing;             // the first ones
   std::size_t missing_count = 0;
-  view::Phases phases;
-  view::Spreads slowest;
-  std::optional<view::Awaited> awaited;
+  model::Phases phases;
+  model::Spreads slowest;
+  std::optional<model::Awaited> awaited;
   Outside hang;                        // one line; empty: none, or it is over
   Outside hang_what;                   // … who keeps the others waiting, alone
   std::optional<WallTime> hang_since;  // unset: it was noticed by something else

@@ -13,8 +13,8 @@ using nlohmann::json;
 const WallTime start{1'795'318'177'250ms};
 const SteadyTime steady{100s};
 
-view::AttemptRecord attempt(int number) {
-  view::AttemptRecord record;
+model::AttemptRecord attempt(int number) {
+  model::AttemptRecord record;
   record.attempt = number;
   record.started = start;
   record.nodes = {{"n0", 0, 0, 2, "/rack0/n0", "/logs"}, {"n1", 1, 2, 1, ""}};
@@ -23,19 +23,19 @@ view::AttemptRecord attempt(int number) {
 
 Run pictured_run() {
   Run run;
-  view::AttemptRecord failed = attempt(0);
+  model::AttemptRecord failed = attempt(0);
   failed.ended = start + 1min;
   failed.cause.emplace();
-  failed.cause->kind = view::CauseKind::exit;
+  failed.cause->kind = model::CauseKind::exit;
   failed.cause->rank = 2;
   failed.cause->node = "n1";
   failed.cause->exit_code = 7;
   failed.cause->message = "ValueError: boom";
-  view::AttemptRecord now = attempt(1);
+  model::AttemptRecord now = attempt(1);
   now.phases.join = 41ms;
   now.phases.first_collective = 2s;
-  now.spreads.import = view::Spread{3, 1s, 3s, 2, "n1"};
-  now.awaited = view::Awaited{true, 2, 3, 2, "n1"};
+  now.spreads.import = model::Spread{3, 1s, 3s, 2, "n1"};
+  now.awaited = model::Awaited{true, 2, 3, 2, "n1"};
   now.hang.emplace();
   now.hang->noticed = start + 90s;
   now.hang->after = 30s;

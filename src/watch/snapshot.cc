@@ -38,14 +38,15 @@ json whole_mib(const std::optional<std::uint64_t>& bytes) {
   return bytes ? whole_mib(*bytes) : json(nullptr);
 }
 
-json attempts_json(const std::vector<view::AttemptRecord>& attempts) {
+json attempts_json(const std::vector<model::AttemptRecord>& attempts) {
   json all = json::array();
-  for (const view::AttemptRecord& attempt : attempts) {
-    all.push_back({{"attempt", attempt.attempt},
-                   {"started", rfc3339(attempt.started)},
-                   {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
-                   {"cause", attempt.cause ? view::cause_json(*attempt.cause) : json(nullptr)},
-                   {"what", attempt.cause ? json(view::sentence(*attempt.cause)) : json(nullptr)}});
+  for (const model::AttemptRecord& attempt : attempts) {
+    all.push_back(
+        {{"attempt", attempt.attempt},
+         {"started", rfc3339(attempt.started)},
+         {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
+         {"cause", attempt.cause ? model::cause_json(*attempt.cause) : json(nullptr)},
+         {"what", attempt.cause ? json(model::sentence(*attempt.cause)) : json(nullptr)}});
   }
   return all;
 }
@@ -58,9 +59,9 @@ json messages_json(const std::deque<Message>& messages) {
   return all;
 }
 
-std::size_t ranks_of(const std::vector<view::NodeRecord>& nodes) {
+std::size_t ranks_of(const std::vector<model::NodeRecord>& nodes) {
   std::size_t sum = 0;
-  for (const view::NodeRecord& node : nodes) sum += static_cast<std::size_t>(node.nproc);
+  for (const model::NodeRecord& node : nodes) sum += static_cast<std::size_t>(node.nproc);
   return sum;
 }
 
@@ -119,15 +120,15 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
 
 }  // namespace
 
-const std::vector<view::NodeRecord>& nodes_of(const view::RunRecord& run) {
-  static const std::vector<view::NodeRecord> none;
+const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run) {
+  static const std::vector<model::NodeRecord> none;
   return run.attempts.empty() ? none : run.attempts.back().nodes;
 }
 
 json job_json(const Run& run, WallTime now) {
-  const view::RunRecord& record = run.record;
-  const view::AttemptRecord none;
-  const view::AttemptRecord& last = record.attempts.empty() ? none : record.attempts.back();
+  const model::RunRecord& record = run.record;
+  const model::AttemptRecord none;
+  const model::AttemptRecord& last = record.attempts.empty() ? none : record.attempts.back();
   const std::size_t named = std::min(run.missing.size(), most_missing);
   const std::vector<std::string> missing(run.missing.begin(),
                                          run.missing.begin() + static_cast<std::ptrdiff_t>(named));
@@ -146,28 +147,28 @@ json job_json(const Run& run, WallTime now) {
           {"attempt", last.attempt},
           {"restarts", record.restarts},
           {"max_restarts", run.max_restarts},
-          {"spares", view::spares_json(record)},
-          {"lost_spares", view::lost_spares_json(record)},
+          {"spares", model::spares_json(record)},
+          {"lost_spares", model::lost_spares_json(record)},
           {"world", ranks_of(last.nodes)},
           {"joined", run.joined},
           {"missing", missing},
           {"missing_count", run.missing.size()},
-          {"phases", view::phases_json(last.phases)},
-          {"slowest", view::slowest_json(last.spreads)},
-          {"awaited", view::awaited_json(last.awaited)},
+          {"phases", model::phases_json(last.phases)},
+          {"slowest", model::slowest_json(last.spreads)},
+          {"awaited", model::awaited_json(last.awaited)},
           {"hangs", run.hangs},
-          {"hang", view::hang_json(last.hang)},
-          {"hang_text", last.hang ? json(view::headline(*last.hang)) : json(nullptr)},
+          {"hang", model::hang_json(last.hang)},
+          {"hang_text", last.hang ? json(model::headline(*last.hang)) : json(nullptr)},
           {"attempts", attempts_json(record.attempts)},
           {"exit_code", record.running_at ? json(nullptr) : json(record.exit_code)},
           {"messages", messages_json(run.messages)},
           {"interval_s", static_cast<double>(run.interval.count()) / 1'000}};
 }
 
-json nodes_json(const std::vector<view::NodeRecord>& nodes) {
+json nodes_json(const std::vector<model::NodeRecord>& nodes) {
   json name = json::array(), location = json::array(), first = json::array(), nproc = json::array(),
        logs = json::array();
-  for (const view::NodeRecord& node : nodes) {
+  for (const model::NodeRecord& node : nodes) {
     name.push_back(node.name);
     location.push_back(node.location);
     first.push_back(node.first_rank);

@@ -11,7 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/clock.h"
-#include "view/report.h"
+#include "model/record.h"
 #include "watch/board.h"
 
 // The picture of a running job, schema toprun.live/1 (docs/live.md), in three parts that change at
@@ -27,7 +27,7 @@ inline constexpr std::size_t most_missing = 20;  // names
 
 // The run as its root knows it.
 struct Run {
-  view::RunRecord record;
+  model::RunRecord record;
   std::string id;  // the engine's, or the job's own
   std::string stage;
   int least_nodes = 1;
@@ -43,10 +43,10 @@ struct Run {
 };
 
 // The current attempt's nodes; none before their ranks are assigned.
-const std::vector<view::NodeRecord>& nodes_of(const view::RunRecord& run);
+const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run);
 
 nlohmann::json job_json(const Run& run, WallTime now);
-nlohmann::json nodes_json(const std::vector<view::NodeRecord>& nodes);
+nlohmann::json nodes_json(const std::vector<model::NodeRecord>& nodes);
 // `suspects`: ranks that keep the others waiting.
 nlohmann::json figures_json(const Board& board, const std::vector<int>& suspects, WallTime now,
                             SteadyTime steady);

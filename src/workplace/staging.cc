@@ -73,7 +73,7 @@ std::optional<stage::Hash> parse_key(const std::string& hex) {
   return key;
 }
 
-stage::Upstream upstream_of(const rendezvous::StoreAddress& source) {
+stage::Upstream upstream_of(const model::StoreAddress& source) {
   stage::Upstream upstream{source.agent, source.host, {}, source.port};
   for (const std::string& text : source.addresses) {
     if (const auto address = hosts::Address::parse(text)) upstream.addresses.push_back(*address);
@@ -233,7 +233,7 @@ void Staging::serve(stage::Visit visit) {
       [](const Pool::Answer<bool>&) {});
 }
 
-asio::awaitable<Result<void>> Staging::settled(const rendezvous::StagePart& part) {
+asio::awaitable<Result<void>> Staging::settled(const model::StagePart& part) {
   if (!key_) set_key(parse_key(part.key));
   if (!key_) co_return fail("the root's key for --stage is malformed");
   if (!outcome_ && !std::exchange(is_fetching_, true)) {
@@ -243,7 +243,7 @@ asio::awaitable<Result<void>> Staging::settled(const rendezvous::StagePart& part
   co_return *outcome_;
 }
 
-asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
+asio::awaitable<void> Staging::fetch_once(model::StagePart part) {
   if (!has_threads_) {
     conclude({milliseconds(0), 0, job_->place.node_name + std::string(no_threads)}, true);
     co_return;
@@ -258,7 +258,7 @@ asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
   if (!answer) {
     answer = Taken{fail("no copy", fmt::format("not there after {} min", stage_limit.count()))};
   }
-  rendezvous::Staged staged;
+  model::Staged staged;
   staged.took = duration_cast<milliseconds>(steady_clock::now() - began);
   if (answer->copy) {
     staged.bytes = answer->copy->received_bytes;
@@ -271,7 +271,7 @@ asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
   conclude(std::move(staged), answer->path_is_there);
 }
 
-void Staging::conclude(rendezvous::Staged staged, bool path_is_there) {
+void Staging::conclude(model::Staged staged, bool path_is_there) {
   outcome_.emplace();
   if (!staged.why_not.empty() && !path_is_there) {
     outcome_ = fail(fmt::format("{} has no copy of {}, which is not there itself either",

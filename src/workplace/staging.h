@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/pool.h"
+#include "model/run_messages.h"
 #include "plan/job.h"
 #include "rendezvous/door.h"
-#include "rendezvous/run_messages.h"
 #include "spawn/view.h"
 #include "stage/entrance.h"
 #include "stage/fetch.h"
@@ -50,16 +50,16 @@ class Staging {
   void visit(Fd socket, std::string preamble);
   // Waits until this node has its copy or will do without. Error: it can do neither. The next
   // attempt may ask while the last one's question is still open.
-  boost::asio::awaitable<Result<void>> settled(const rendezvous::StagePart& part);
+  boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
   // What has come of it, once.
-  std::optional<rendezvous::Staged> take_news() { return std::exchange(news_, std::nullopt); }
+  std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
   // Lets ranks use the copy, if there is one.
   void enter(Workplace& place) const;
 
  private:
   boost::asio::awaitable<void> tell_progress();
-  boost::asio::awaitable<void> fetch_once(rendezvous::StagePart part);
-  void conclude(rendezvous::Staged staged, bool path_is_there);
+  boost::asio::awaitable<void> fetch_once(model::StagePart part);
+  void conclude(model::Staged staged, bool path_is_there);
   std::string our_line(rendezvous::Role role) const;
   void serve(stage::Visit visit);
   void set_key(std::optional<stage::Hash> key);
@@ -79,7 +79,7 @@ class Staging {
   boost::asio::steady_timer progress_timer_;
   boost::asio::steady_timer settled_timer_;  // cancelled when outcome_ is known
   std::optional<Result<void>> outcome_;
-  std::optional<rendezvous::Staged> news_;
+  std::optional<model::Staged> news_;
   std::optional<stage::Fetched> copy_;  // keeps it from being removed
   std::shared_ptr<const spawn::View> view_;
   std::string moved_to_;  // without mounts: a venv's copy, which ranks use where it lies

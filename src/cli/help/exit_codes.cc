@@ -3,9 +3,9 @@
 #include <csignal>
 #include <vector>
 
-#include "agent/finding.h"
 #include "base/error.h"
 #include "doctor/report.h"
+#include "model/finding.h"
 #include "run/restarts.h"
 #include "scheduler/exit_codes.h"
 
@@ -82,7 +82,7 @@ const std::vector<ExitCode>& codes_of_compare() {
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage),
        "the command line or a file that it names is wrong, or the two have no row in common"},
-      {code_text(agent::exit_found),
+      {code_text(model::exit_found),
        "a result became slower by more than its spread; if the spread is not known, by more than "
        "a quarter; with --fail-below, by more than that allows"},
   };
@@ -96,7 +96,7 @@ std::vector<ExitCode> codes_of_measurement(std::string_view found) {
       {code_text(exit_failure),
        "the measurement failed: a rank stalled or was lost, or nodes did not meet"},
       {code_text(exit_usage), "the command line is wrong, or asks for what the job does not have"},
-      {code_text(agent::exit_found), found},
+      {code_text(model::exit_found), found},
       {code_text(exit_preempted), "Slurm preempted or requeued the job"},
       {code_text(scheduler::exit_time_limit), "the job's time limit was reached"},
       {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),

@@ -128,7 +128,7 @@ std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
 }
 
 // "interrupted by SIGTERM at …, …": the run has not told of its end.
-std::string interrupted_text(const view::Interruption& interrupted, bool job_has_ended) {
+std::string interrupted_text(const model::Interruption& interrupted, bool job_has_ended) {
   return fmt::format(
       "interrupted by {} at {}, and its ranks {} {} to end{}", signal_name(interrupted.signal),
       jobs::time_text(interrupted.at), job_has_ended ? "got" : "have",
@@ -160,7 +160,7 @@ std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
 }
 
 // "2 of 3 to 4 nodes: n[0-1]" and "1 more of n[2-3], until …".
-std::string gathering_rows(const view::Gathering& gathering) {
+std::string gathering_rows(const model::Gathering& gathering) {
   const std::size_t here = gathering.here.size();
   std::vector<std::string> names;
   for (const Outside& name : gathering.here) names.push_back(name.shown());

@@ -61,7 +61,7 @@ constexpr std::chrono::seconds picture_limit{20};
 // are; the job itself knows a signal alone.
 void add_cancel(Picture& picture) {
   if (picture.attempts.empty() || picture.node_log.empty()) return;
-  if (picture.attempts.back().kind != view::CauseKind::interrupted) return;
+  if (picture.attempts.back().kind != model::CauseKind::interrupted) return;
   const jobs::JobStory story = jobs::read_story(picture.node_log.raw());
   if (!story.cancelled || (picture.started && story.cancelled->at < *picture.started)) return;
   picture.cancelled =

@@ -84,7 +84,7 @@ function awaitedText(awaited) {
   return `${awaited.came.toLocaleString('en')} of ${awaited.of.toLocaleString('en')} ranks have ${where}, not ${who}${more}.`;
 }
 
-// As view/phases.cc: a second and a quarter more than the others' median or, of tenths, twice it.
+// As model/phases.cc: a second and a quarter more than the others' median or, of tenths, twice it.
 function isSlow({ms, median_ms}) {
   const behind = ms - median_ms;
   return (behind >= 1000 && 4 * behind >= median_ms) || (ms >= 100 && ms > 2 * median_ms);

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "agent/exit.h"
+#include "model/exit.h"
 
-namespace toprun::agent {
+namespace toprun::model {
 
 // The word by which toprun starts itself as a rank's program, as `toprun bench` does.
 inline constexpr std::string_view own_program = "/proc/self/exe";
@@ -18,4 +18,4 @@ inline bool is_finding(const WorkerExit& exit) {
   return exit.program == own_program && exit.signal == 0 && exit.exit_code == exit_found;
 }
 
-}  // namespace toprun::agent
+}  // namespace toprun::model

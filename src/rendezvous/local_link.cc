@@ -1,11 +1,11 @@
-#include "rendezvous/link.h"
+#include "rendezvous/local_link.h"
 
 #include <boost/asio/post.hpp>
 
 namespace toprun::rendezvous {
 namespace {
 
-class LocalLink : public Link {
+class LocalLink : public model::Link {
  public:
   explicit LocalLink(boost::asio::io_context& io) : io_(io) {}
   void connect(const std::shared_ptr<LocalLink>& other) { other_ = other; }
@@ -31,7 +31,8 @@ class LocalLink : public Link {
 
 }  // namespace
 
-std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>> local_link(boost::asio::io_context& io) {
+std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> local_link(
+    boost::asio::io_context& io) {
   auto a = std::make_shared<LocalLink>(io);
   auto b = std::make_shared<LocalLink>(io);
   a->connect(b);

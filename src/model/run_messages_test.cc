@@ -1,11 +1,11 @@
-#include "rendezvous/run_messages.h"
+#include "model/run_messages.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 namespace {
 
 using nlohmann::json;
@@ -47,7 +47,7 @@ meter::Node busy_node() {
 }
 
 TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
-  agent::WorkerExit exit;
+  WorkerExit exit;
   exit.host = "n1";
   exit.rank = 3;
   exit.exit_code = 7;
@@ -277,4 +277,4 @@ TEST(Join, HasBounds) {
 }
 
 }  // namespace
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

@@ -13,7 +13,7 @@
 #include "base/shared.h"
 #include "doctor/resources.h"
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 
 // The messages of the agent channel for joining. Every message is a JSON object with a "type"; its
 // other members are the fields of one of these structs. Unknown members are ignored.
@@ -209,4 +209,4 @@ std::optional<T> read(const nlohmann::json& message) {
   }
 }
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-namespace toprun::agent {
+namespace toprun::model {
 
 // The content of a worker's error.json, which PyTorch's @record writes when its function raises.
 // Format: torch/distributed/elastic/multiprocessing/errors/error_handler.py.
@@ -90,6 +90,10 @@ std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits);
 // not compile it, or argparse refused its arguments.
 bool is_of_the_program_s_text(const WorkerExit& exit);
 
+// Whether Python says by this line that it cannot find or open what it is to run
+// ("/usr/bin/python3: No module named x"; runpy.py, Modules/main.c).
+bool tells_of_a_missing_program(std::string_view line);
+
 // Whether each rank of the same program is bound to fail in this way, soon and by itself: Python
 // cannot compile its text, or does not find what it is to run.
 bool fails_in_every_rank(const WorkerExit& exit);
@@ -100,9 +104,4 @@ bool is_of_an_import(const WorkerExit& exit);
 // worker after it had failed.
 int cause_code(const WorkerExit& cause);
 
-// Parses an error.json. The file's time `modified` refines the whole seconds of its time stamp;
-// `started` and the present limit it. Null if the text is not an error file.
-std::optional<ErrorFile> parse_error_file(const std::string& text, const std::string& path,
-                                          WallTime modified, SteadyTime started);
-
-}  // namespace toprun::agent
+}  // namespace toprun::model

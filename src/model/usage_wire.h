@@ -4,7 +4,7 @@
 
 #include "meter/usage.h"
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 
 // {"host": [CPUs, busy, memory, its total, received, sent],
 //  "ranks": [[busy, memory, silence, GPU's busy percent, its memory, its total] …]}: CPUs that are
@@ -14,4 +14,4 @@ void write_usage(nlohmann::json& object, const meter::Node& node);
 // Throws OutOfRange or nlohmann::json::exception.
 meter::Node usage_in(const nlohmann::json& object);
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

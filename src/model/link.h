@@ -1,14 +1,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <utility>
 
-#include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 
 // The reason why the other end is gone without a proper close.
 struct Loss {
@@ -38,7 +35,4 @@ class Link {
   std::function<void()> on_closed;
 };
 
-// Two ends within one process: of the root and of the agent on its own node.
-std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>> local_link(boost::asio::io_context& io);
-
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

@@ -1,11 +1,11 @@
-#include "stage/chain.h"
+#include "run/chain.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-namespace toprun::stage {
+namespace toprun::run {
 namespace {
 
 using Upstreams = std::vector<std::vector<std::size_t>>;
@@ -59,4 +59,4 @@ TEST(Chain, EveryUplinkCarriesItOnceInEachDirection) {
 }
 
 }  // namespace
-}  // namespace toprun::stage
+}  // namespace toprun::run

@@ -1,10 +1,10 @@
-#include "view/phases.h"
+#include "model/phases.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace toprun::view {
+namespace toprun::model {
 namespace {
 
 using namespace std::chrono_literals;
@@ -99,4 +99,4 @@ TEST(Phases, WhoIsAwaited) {
 }
 
 }  // namespace
-}  // namespace toprun::view
+}  // namespace toprun::model

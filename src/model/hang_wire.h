@@ -2,10 +2,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "rendezvous/run_messages.h"
+#include "model/run_messages.h"
 
 // What agents tell of a hang: where ranks stand, and what their recorders and NCCL say.
-namespace toprun::rendezvous {
+namespace toprun::model {
 
 void write(nlohmann::json& object, const RanksSeen& seen);
 void write(nlohmann::json& object, const RanksTold& told);
@@ -13,4 +13,4 @@ void write(nlohmann::json& object, const RanksTold& told);
 void read_from(const nlohmann::json& object, RanksSeen& seen);
 void read_from(const nlohmann::json& object, RanksTold& told);
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

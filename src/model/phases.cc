@@ -1,4 +1,4 @@
-#include "view/phases.h"
+#include "model/phases.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/counted.h"
 
-namespace toprun::view {
+namespace toprun::model {
 namespace {
 
 using nlohmann::json;
@@ -197,4 +197,4 @@ std::string awaited_text(const Awaited& awaited) {
   return text;
 }
 
-}  // namespace toprun::view
+}  // namespace toprun::model

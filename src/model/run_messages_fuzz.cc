@@ -6,20 +6,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rendezvous/run_messages.h"
+#include "model/run_messages.h"
 
-namespace rendezvous = toprun::rendezvous;
+namespace model = toprun::model;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto message = nlohmann::json::parse(text, nullptr, false);
   if (message.is_discarded()) return 0;
-  if (const auto said = rendezvous::to_root_in(message); said && *said) {
-    if (!rendezvous::to_root_in(rendezvous::to_wire(**said))) std::abort();
+  if (const auto said = model::to_root_in(message); said && *said) {
+    if (!model::to_root_in(model::to_wire(**said))) std::abort();
   }
-  if (const auto told = rendezvous::to_node_in(message); told && *told) {
-    if (!rendezvous::to_node_in(rendezvous::to_wire(**told))) std::abort();
+  if (const auto told = model::to_node_in(message); told && *told) {
+    if (!model::to_node_in(model::to_wire(**told))) std::abort();
   }
-  static_cast<void>(rendezvous::read<rendezvous::Join>(message));
+  static_cast<void>(model::read<model::Join>(message));
   return 0;
 }

@@ -1,4 +1,4 @@
-#include "rendezvous/messages.h"
+#include "model/messages.h"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 namespace {
 
 template <template <class> class Optional, class T>
@@ -329,4 +329,4 @@ std::string type_of(const nlohmann::json& message) {
   return type != message.end() && type->is_string() ? type->get<std::string>() : std::string();
 }
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

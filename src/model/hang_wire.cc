@@ -1,4 +1,4 @@
-#include "rendezvous/hang_wire.h"
+#include "model/hang_wire.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 
 using nlohmann::json;
 
@@ -309,4 +309,4 @@ void read_from(const json& object, RanksTold& told) {
   }
 }
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

@@ -1,4 +1,4 @@
-#include "agent/exit.h"
+#include "model/exit.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace toprun::agent {
+namespace toprun::model {
 namespace {
 
 using std::chrono::milliseconds;
@@ -192,52 +192,5 @@ TEST(Exit, OfAnotherHostHasItsBounds) {
   EXPECT_EQ(received.last_output.front().size(), last_output_line_bytes);
 }
 
-TEST(Exit, ReadsErrorFiles) {
-  const auto now = std::chrono::system_clock::now();
-  const auto second = std::chrono::floor<std::chrono::seconds>(now - std::chrono::seconds(5));
-  const std::string stamp = std::to_string(second.time_since_epoch().count());
-  const auto parse = [&](const std::string& text, WallTime modified) {
-    return parse_error_file(text, "/e.json", modified, start);
-  };
-  const auto seconds_ago = [](const ErrorFile& file) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - *file.raised).count();
-  };
-
-  const std::string record =
-      R"({"message":{"message":"ValueError: x","extraInfo":{"timestamp":")" + stamp + R"("}}})";
-  const auto recorded = parse(record, second + milliseconds(700));
-  ASSERT_TRUE(recorded);
-  EXPECT_EQ(recorded->message, "ValueError: x");
-  const double expected = std::chrono::duration<double>(now - second).count();
-  EXPECT_NEAR(seconds_ago(*recorded), expected - 0.7, 0.5);
-  EXPECT_NEAR(seconds_ago(*parse(record, now - std::chrono::hours(1))), expected, 0.5);
-
-  const auto plain = parse(R"({"message":"boom","timestamp":)" + stamp + "}", now);
-  ASSERT_TRUE(plain);
-  EXPECT_EQ(plain->message, "boom");
-  EXPECT_TRUE(plain->raised);
-  // A clock change cannot move the error before the start or after the present.
-  const auto early = parse(R"({"message":"boom","timestamp":1})", now);
-  EXPECT_EQ(*early->raised, start);
-
-  // The size shows milliseconds and nanoseconds; an invalid time is left out.
-  for (const char* zeros : {"000", "000000", "000000000"}) {
-    const auto fine = parse(R"({"message":"boom","timestamp":)" + stamp + zeros + "}", now);
-    ASSERT_TRUE(fine && fine->raised) << zeros;
-    EXPECT_NEAR(seconds_ago(*fine), expected, 0.5) << zeros;
-  }
-  for (const char* no_time : {"1e300", "-1", "-1e300", "9223372036854775807",
-                              "18446744073709551615", "1e19", "\"99999999999999999999\""}) {
-    const auto file = parse(R"({"message":"boom","timestamp":)" + std::string(no_time) + "}", now);
-    ASSERT_TRUE(file) << no_time;
-    EXPECT_FALSE(file->raised) << no_time;
-  }
-
-  for (const char* bad : {"", "{", "[]", "{}", "null", R"({"message"})"}) {
-    EXPECT_FALSE(parse(bad, now)) << bad;
-  }
-  EXPECT_EQ(parse(R"({"message":{}})", now)->message, "");
-}
-
 }  // namespace
-}  // namespace toprun::agent
+}  // namespace toprun::model

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace toprun::view {
+namespace toprun::model {
 
 // The duration from the attempt's start to the end of each phase; unset: not reached.
 struct Phases {
@@ -82,4 +82,4 @@ std::vector<std::string> slowest_lines(const Spreads& spreads);
 // "62 of 64 ranks have come to the store, not rank 17 on n5 and 1 other".
 std::string awaited_text(const Awaited& awaited);
 
-}  // namespace toprun::view
+}  // namespace toprun::model

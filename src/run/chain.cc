@@ -1,11 +1,11 @@
-#include "stage/chain.h"
+#include "run/chain.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/text.h"
 
-namespace toprun::stage {
+namespace toprun::run {
 namespace {
 
 // How many domains two nodes share, from the outermost on.
@@ -39,4 +39,4 @@ std::vector<std::vector<std::size_t>> upstreams_of(const std::vector<std::string
   return upstreams;
 }
 
-}  // namespace toprun::stage
+}  // namespace toprun::run

@@ -1,4 +1,4 @@
-#include "agent/exit.h"
+#include "model/exit.h"
 
 #include <fmt/format.h>
 
@@ -10,16 +10,13 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "base/timer.h"
-#include "output/tail.h"
 
-namespace toprun::agent {
+namespace toprun::model {
 namespace {
 
 using std::chrono::milliseconds;
 
 constexpr milliseconds longest_age = std::chrono::hours(24 * 365);
-constexpr std::size_t longest_message_bytes = 8000;
-constexpr std::chrono::seconds time_stamp_resolution{1};
 // From the moment when a rank closes its connections to its end.
 constexpr std::chrono::seconds farewell{2};
 
@@ -142,35 +139,6 @@ void take(const nlohmann::json& json, const char* name, T& value) {
 
 std::int64_t age_ms(SteadyTime time, SteadyTime now) {
   return std::chrono::duration_cast<milliseconds>(now - time).count();
-}
-
-// A time stamp above this many seconds (the year 2223) is in milli-, micro- or nanoseconds.
-constexpr double latest_second = 8e9;
-constexpr double latest_nanosecond = latest_second * 1e9;
-
-// The time stamp of an error file in seconds since 1970: a number, or a number in quotes. Nullopt
-// if it is missing or invalid.
-std::optional<std::int64_t> time_stamp(const nlohmann::json& object) {
-  const auto found = object.find("timestamp");
-  if (found == object.end()) return std::nullopt;
-  double stamp = -1;
-  if (found->is_number()) {
-    stamp = found->get<double>();
-  } else if (found->is_string()) {
-    if (const auto number = parse_int(found->get<std::string>())) {
-      stamp = static_cast<double>(*number);
-    }
-  }
-  if (!(stamp >= 0 && stamp <= latest_nanosecond)) return std::nullopt;
-  while (stamp > latest_second) stamp /= 1000;
-  return static_cast<std::int64_t>(stamp);
-}
-
-SteadyTime on_steady_clock(WallTime time, SteadyTime earliest_possible) {
-  const auto age = std::chrono::system_clock::now() - time;
-  const SteadyTime now = SteadyClock::now();
-  const SteadyTime there = now - std::chrono::duration_cast<SteadyTime::duration>(age);
-  return std::clamp(there, earliest_possible, now);
 }
 
 }  // namespace
@@ -306,9 +274,22 @@ bool is_of_the_program_s_text(const WorkerExit& exit) {
          has([](std::string_view line) { return line.contains(": error: "); });
 }
 
+bool tells_of_a_missing_program(std::string_view line) {
+  constexpr std::array<std::string_view, 4> errors = {
+      "No module named ", "Error while finding module specification for '", "can't open file '",
+      "can't find '__main__' module in '"};
+  const std::size_t colon = line.find(": ");
+  if (colon == std::string_view::npos) return false;
+  const std::string_view path = line.substr(0, colon);
+  const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  if (!name.starts_with("python") || name.contains(' ')) return false;
+  return std::ranges::any_of(
+      errors, [&](std::string_view error) { return line.substr(colon + 2).starts_with(error); });
+}
+
 bool fails_in_every_rank(const WorkerExit& exit) {
   return is_of_the_program_s_text(exit) ||
-         (exit.signal == 0 && output::tells_of_a_missing_program(exit.exception));
+         (exit.signal == 0 && tells_of_a_missing_program(exit.exception));
 }
 
 bool is_of_an_import(const WorkerExit& exit) {
@@ -320,31 +301,4 @@ int cause_code(const WorkerExit& cause) {
   return cause.signal == 0 ? cause.exit_code : exit_failure;
 }
 
-std::optional<ErrorFile> parse_error_file(const std::string& text, const std::string& path,
-                                          WallTime modified, SteadyTime started) {
-  const nlohmann::json json = json_in(text);
-  if (!json.is_object() || !json.contains("message")) return std::nullopt;
-  const auto& outer = json["message"];
-  ErrorFile file{output::shown_line(path, longest_message_bytes), {}, std::nullopt};
-  std::optional<std::int64_t> seconds;
-  if (outer.is_string()) {
-    file.message = outer;
-    seconds = time_stamp(json);
-  } else if (outer.is_object()) {
-    if (outer.contains("message") && outer["message"].is_string()) file.message = outer["message"];
-    if (outer.contains("extraInfo") && outer["extraInfo"].is_object()) {
-      seconds = time_stamp(outer["extraInfo"]);
-    }
-  }
-  if (file.message.size() > longest_message_bytes) {
-    file.message = output::shown_line(file.message, longest_message_bytes);
-  }
-  if (seconds) {
-    const WallTime stamped{std::chrono::seconds(*seconds)};
-    const bool same_second = modified >= stamped && modified < stamped + 2 * time_stamp_resolution;
-    file.raised = on_steady_clock(same_second ? modified : stamped, started);
-  }
-  return file;
-}
-
-}  // namespace toprun::agent
+}  // namespace toprun::model

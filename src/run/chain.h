@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace toprun::stage {
+namespace toprun::run {
 
 // The nodes before a node in the chain that it asks, one after the other, before the source.
 inline constexpr std::size_t most_predecessors = 3;
@@ -16,4 +16,4 @@ inline constexpr std::size_t most_predecessors = 3;
 std::vector<std::vector<std::size_t>> upstreams_of(const std::vector<std::string>& locations,
                                                    std::size_t source);
 
-}  // namespace toprun::stage
+}  // namespace toprun::run

@@ -10,18 +10,18 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "agent/exit.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "fabric/proof.h"
 #include "hang/alarm.h"
 #include "hang/standing.h"
 #include "meter/usage.h"
+#include "model/exit.h"
+#include "model/messages.h"
 #include "ras/status.h"
 #include "recorder/summary.h"
-#include "rendezvous/messages.h"
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 
 // The messages between the root and its members from the welcome to the end. On the wire each is a
 // JSON object with a "type", and most name their attempt. Unknown members are ignored, so that a
@@ -148,8 +148,8 @@ struct Notice {
 // member → root. `attempt`: of the member's latest assignment; unset before the first one.
 struct ToRoot {
   std::optional<int> attempt;
-  std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, Shared<agent::WorkerExit>,
-               Gone, Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
+  std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, Shared<WorkerExit>, Gone,
+               Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
                hang::Alarm, RanksSeen, RanksTold, RanksUse, Notice>
       what;
 };
@@ -213,4 +213,4 @@ nlohmann::json to_wire(const ToNode& message);
 Result<std::optional<ToRoot>> to_root_in(const nlohmann::json& json);
 Result<std::optional<ToNode>> to_node_in(const nlohmann::json& json);
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

@@ -1,4 +1,4 @@
-#include "rendezvous/run_messages.h"
+#include "model/run_messages.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -15,10 +15,10 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
-#include "rendezvous/hang_wire.h"
-#include "rendezvous/usage_wire.h"
+#include "model/hang_wire.h"
+#include "model/usage_wire.h"
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 namespace {
 
 using nlohmann::json;
@@ -152,10 +152,10 @@ void read_from(const json& object, OutputLines& output) {
   object.get_to(output);
 }
 
-void write(json& object, const agent::WorkerExit& exit) {
+void write(json& object, const WorkerExit& exit) {
   to_json(object, exit);
 }
-void read_from(const json& object, agent::WorkerExit& exit) {
+void read_from(const json& object, WorkerExit& exit) {
   object.get_to(exit);
 }
 
@@ -341,7 +341,7 @@ constexpr const char* type_name<Arrivals> = "arrivals";
 template <>
 constexpr const char* type_name<OutputLines> = "output";
 template <>
-constexpr const char* type_name<agent::WorkerExit> = "exit";
+constexpr const char* type_name<WorkerExit> = "exit";
 template <>
 constexpr const char* type_name<Gone> = "gone";
 template <>
@@ -471,4 +471,4 @@ Result<std::optional<ToNode>> to_node_in(const json& object) {
   });
 }
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model

@@ -1,4 +1,4 @@
-#include "rendezvous/usage_wire.h"
+#include "model/usage_wire.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rendezvous/messages.h"
+#include "model/messages.h"
 
-namespace toprun::rendezvous {
+namespace toprun::model {
 namespace {
 
 using nlohmann::json;
@@ -153,4 +153,4 @@ meter::Node usage_in(const json& object) {
   return node;
 }
 
-}  // namespace toprun::rendezvous
+}  // namespace toprun::model
