@@ -21,12 +21,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
-#include "plan/arrange.h"
-#include "rendezvous/preamble.h"
-#include "run/coordinator.h"
-#include "run/node_part.h"
-#include "topology/tree.h"
+#include "base/text/text.h"
+#include "node/plan/arrange.h"
+#include "node/link/preamble.h"
+#include "run/conductor/coordinator.h"
+#include "run/conductor/node_part.h"
+#include "decide/topology/tree.h"
 
 namespace {
 
@@ -125,7 +125,7 @@ class Run {
   model::Join join_of(int number) const {
     const int node = kind_.in_place ? number / slots : number;
     model::Join join;
-    join.agent = fmt::format("{:0{}x}", number, 2 * rendezvous::agent_id_bytes);
+    join.agent = fmt::format("{:0{}x}", number, 2 * link::agent_id_bytes);
     join.host = host(node);
     join.pid = number;
     join.nnodes = kind_.in_place ? 0 : kind_.agents;

@@ -28,13 +28,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "base/environment.h"
-#include "base/open_files.h"
-#include "base/text.h"
-#include "base/uncaught.h"
-#include "base/version.h"
-#include "rendezvous/dial.h"
-#include "run/node_part.h"
+#include "base/os/environment.h"
+#include "base/os/open_files.h"
+#include "base/text/text.h"
+#include "base/os/uncaught.h"
+#include "base/text/version.h"
+#include "node/link/dial.h"
+#include "run/conductor/node_part.h"
 
 namespace {
 
@@ -83,16 +83,16 @@ struct Wanted {
 
 class Load;
 
-// A member of the job, as node/member.cc drives one, whose workers are made up.
+// A member of the job, as node/agent/member.cc drives one, whose workers are made up.
 class Agent {
  public:
   Agent(Load& load, int rank);
 
-  void begin(rendezvous::Joined joined);
+  void begin(link::Joined joined);
   void workers_end();
   void die();
   bool is_dead() const { return dead_; }
-  const rendezvous::Identity& identity() const { return identity_; }
+  const link::Identity& identity() const { return identity_; }
   model::Join join() const;
 
  private:
@@ -107,8 +107,8 @@ class Agent {
 
   Load& load_;
   const int rank_;
-  const rendezvous::Identity identity_;
-  std::shared_ptr<rendezvous::Channel> channel_;
+  const link::Identity identity_;
+  std::shared_ptr<link::Channel> channel_;
   std::string root_agent_;
   std::optional<run::NodePart> part_;
   bool runs_ = false;  // its workers
@@ -121,7 +121,7 @@ class Load {
  public:
   explicit Load(Wanted what)
       : wanted(std::move(what)),
-        secret(rendezvous::Secret::given(
+        secret(link::Secret::given(
             Environment::from(::environ).get("TOPRUN_SECRET").value_or(""))),
         next_(io),
         overdue_(io, limit) {}
@@ -172,7 +172,7 @@ class Load {
 
   asio::io_context io{1};
   const Wanted wanted;
-  const rendezvous::Secret secret;
+  const link::Secret secret;
 
  private:
   // As fast as this process can, but each speaks as soon as it is connected, as on hosts of their
@@ -183,13 +183,13 @@ class Load {
   }
 
   asio::awaitable<void> dial(Agent& agent) {
-    const rendezvous::MakeJoin make_join =
-        [&agent](const rendezvous::Channel&) -> asio::awaitable<model::Join> {
+    const link::MakeJoin make_join =
+        [&agent](const link::Channel&) -> asio::awaitable<model::Join> {
       model::Join join = agent.join();
       co_return join;
     };
-    const rendezvous::RootAddress where{"127.0.0.1", {wanted.port}, false, {}, wanted.agents};
-    auto joined = co_await rendezvous::join_root(pool_, where, agent.identity(), secret, {}, limit,
+    const link::RootAddress where{"127.0.0.1", {wanted.port}, false, {}, wanted.agents};
+    auto joined = co_await link::join_root(pool_, where, agent.identity(), secret, {}, limit,
                                                  make_join);
     if (!joined) ::die(joined.error().line());
     agent.begin(std::move(*joined));
@@ -234,8 +234,8 @@ class Load {
 Agent::Agent(Load& load, int rank)
     : load_(load),
       rank_(rank),
-      identity_{std::string(version), rendezvous::job_hash(load.wanted.job),
-                rendezvous::new_agent_id()} {}
+      identity_{std::string(version), link::job_hash(load.wanted.job),
+                link::new_agent_id()} {}
 
 model::Join Agent::join() const {
   model::Join join;
@@ -248,7 +248,7 @@ model::Join Agent::join() const {
   return join;
 }
 
-void Agent::begin(rendezvous::Joined joined) {
+void Agent::begin(link::Joined joined) {
   run::PartSettings settings;
   settings.host = fmt::format("n{}", rank_);
   settings.root = joined.root.text();
@@ -289,7 +289,7 @@ void Agent::act(const run::Report& report) {
 
 void Agent::act(const run::FindStore& find) {
   load_.reached(assigned);
-  if (find.assignment->store->agent == root_agent_) {  // as node/member.cc does
+  if (find.assignment->store->agent == root_agent_) {  // as node/agent/member.cc does
     return on(run::StoreFound{find.assignment->attempt, "127.0.0.1"});
   }
   load_.when_free([this, assignment = find.assignment] {
@@ -298,7 +298,7 @@ void Agent::act(const run::FindStore& find) {
 }
 
 asio::awaitable<void> Agent::find_store(int attempt, model::StoreAddress store) {
-  const auto address = co_await rendezvous::find_store(load_.io, std::move(store), identity_, {});
+  const auto address = co_await link::find_store(load_.io, std::move(store), identity_, {});
   load_.probe_is_done();
   if (!address) ::die(address.error().line());
   on(run::StoreFound{attempt, address->text()});

@@ -41,7 +41,7 @@ find_path(nlohmann_INCLUDE nlohmann/json.hpp)
 find_path(toml_INCLUDE toml++/toml.h)
 toprun_compilers_file(libc_FILE libc.a)
 toprun_compilers_file(libstdcxx_FILE libstdc++.a)
-# The names are those of the table in src/cli/help/libraries.cc.
+# The names are those of the table in src/cli/verbs/help/libraries.cc.
 toprun_linked_packages(
   ${CMAKE_BINARY_DIR}/generated/linked_packages.inc
   Boost "${Boost_INCLUDE_DIRS}/boost/version.hpp" libsodium "${sodium_LIBRARY}"

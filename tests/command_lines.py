@@ -112,7 +112,7 @@ def table_of(program):
 
 
 class Line:
-    """A call, split as src/options/split.cc does: `pieces` are pairs of an option, or None, and its words."""
+    """A call, split as src/cli/options/split.cc does: `pieces` are pairs of an option, or None, and its words."""
 
     def __init__(self, table, words):
         self.verb, start = self.called(table, words)

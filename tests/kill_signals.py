@@ -28,7 +28,7 @@ WAYS = {
     "all processes": (("keeper", "agent", "ranks"), ()),
 }
 NODES = ((0,), (1,), (0, 1))
-IMPATIENT_S = 1.0      # process/impatience.h
+IMPATIENT_S = 1.0      # base/process/impatience.h
 LATEST_BURST_S = 0.5
 A_USER_S = (1.2, 2.0)
 SAVE_S = 0.5           # what a rank takes to save

@@ -100,7 +100,7 @@ class Pages(support.TestCase):
         code = "".join(path.read_text(errors="replace") for folder in CODE_FOLDERS
                        for path in (REPOSITORY / folder).rglob("*") if path.suffix in (".cc", ".h", ".py", ".cmake", ".txt"))
         targets = re.search(r"(?m)^\.PHONY: (.*)$", (REPOSITORY / "Makefile").read_text())[1].split()
-        self.assertEqual(list(absent_names("`src/main.cc` `src/no.cc` TOPRUN_VENV " + "TOPRUN_NO" + "THING toprun.live/1 "
+        self.assertEqual(list(absent_names("`apps/toprun/main.cc` `src/no.cc` TOPRUN_VENV " + "TOPRUN_NO" + "THING toprun.live/1 "
                                            "toprun.live" + "/7 `make test` `make tea`", code, targets)),
                          ["src/no.cc", "TOPRUN_NO" + "THING", "toprun.live" + "/7", "make tea"])
         self.on_each_page(lambda page, text: absent_names(text, code, targets))

@@ -11,7 +11,7 @@ from store_test import old_python
 
 TOPRUN = support.TOPRUN
 
-# The last rank imports torch only after all others have, by more than is_slow() in src/model/phases.cc
+# The last rank imports torch only after all others have, by more than is_slow() in src/run/model/phases.cc
 # asks for: it is named as the slowest whatever the machine does.
 MEETS = """\
 import os, pathlib, time

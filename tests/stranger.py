@@ -1,4 +1,4 @@
-"""An agent that toprun did not start: it speaks the agents' protocol (src/rendezvous/preamble.h, channel.h) and says
+"""An agent that toprun did not start: it speaks the agents' protocol (src/node/link/preamble.h, channel.h) and says
 what a case wants it to say."""
 
 import ctypes

@@ -144,7 +144,7 @@ class Bounded(Case):
                 self.assertLessEqual(end.err.count("stranger"), self.lines_within(seconds), f"of {answers}")
 
     def lines_within(self, seconds):
-        """64 in each 10 s (run/settings.h), which may have begun and ended in the middle."""
+        """64 in each 10 s (run/conductor/settings.h), which may have begun and ended in the middle."""
         return 64 * (2 + seconds // 10)
 
     def test_a_first_frame_that_is_too_long_is_said(self):

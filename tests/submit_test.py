@@ -14,7 +14,7 @@ from cluster import column, shown, shows, wait_for
 from submitting import SubmitCase
 
 TOPRUN = support.TOPRUN
-GOLDEN = support.REPOSITORY / "src/cli/jobs/submit_golden"
+GOLDEN = support.REPOSITORY / "src/cli/verbs/jobs/submit_golden"
 
 # Words that a shell, sbatch or Slurm's patterns would like to take for their own.
 HOSTILE = ["two words", "it's", 'a "quote"', "$(touch injected)", "`touch injected`", "$HOME", "\\",

@@ -14,8 +14,8 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/text.h"
-#include "web/server.h"
+#include "base/text/text.h"
+#include "observe/web/server.h"
 
 namespace {
 

@@ -11,7 +11,7 @@ import support
 import web_cases
 import web_pictures
 
-MOST_BROWSERS = 64  # src/web/server.h
+MOST_BROWSERS = 64  # src/observe/web/server.h
 
 
 def ask(player, path="/", method="GET", **headers):

@@ -1,0 +1,65 @@
+#include "base/json/json_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_limits.h"
+
+namespace toprun {
+namespace {
+
+constexpr auto replace = nlohmann::json::error_handler_t::replace;
+
+// Where a text of JSON that begins before `i` goes on.
+std::size_t end_of_text(std::string_view json, std::size_t i) {
+  while (i < json.size() && json[i] != '"') i += json[i] == '\\' ? 2 : 1;
+  return i;
+}
+
+bool is_within(std::string_view json, const JsonLimits& limits) {
+  const std::size_t most_lists = limits.lists + json.size() / 32;
+  const std::size_t most_values = limits.values + json.size() / 16;
+  std::size_t lists = 0, values = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    switch (json[i]) {
+      case '"':
+        i = end_of_text(json, i + 1);
+        break;
+      case '[':
+      case '{':
+        if (++depth > limits.depth || ++lists > most_lists) return false;
+        break;
+      case ']':
+      case '}':
+        --depth;
+        break;
+      case ',':
+        if (++values > most_values) return false;
+        break;
+      default:
+        break;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+nlohmann::json json_in(std::string_view text, const JsonLimits& limits) {
+  if (!is_within(text, limits)) return nlohmann::json::value_t::discarded;
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
+nlohmann::json json_in(std::string_view text) {
+  return json_in(text, JsonLimits());
+}
+
+std::string json_text(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, replace);
+}
+
+std::string json_text(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, replace);
+}
+
+}  // namespace toprun

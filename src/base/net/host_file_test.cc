@@ -1,0 +1,137 @@
+#include "base/net/host_file.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::hosts {
+namespace {
+
+// "user@name:slots …", the slots left out where none were given.
+std::string shown(const std::vector<NamedHost>& hosts) {
+  std::string out;
+  for (const NamedHost& host : hosts) {
+    if (!out.empty()) out += ' ';
+    out += host.login;
+    if (host.slots) out += fmt::format(":{}", *host.slots);
+  }
+  return out;
+}
+
+struct Case {
+  std::string_view text;
+  std::string_view expected;
+};
+
+TEST(HostFile, HostsOption) {
+  constexpr Case cases[] = {
+      {"a", "a"},
+      {"a,b[3-5]:4", "a b3:4 b4:4 b5:4"},
+      {"b[08-10,12]:2,c", "b08:2 b09:2 b10:2 b12:2 c"},
+      {"root@a:2, me@b", "root@a:2 me@b"},
+      {"10.0.0.1:8,fd77::1", "10.0.0.1:8 fd77::1"},
+      {"a,,b,", "a b"},
+      {"r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2"},
+      {"[fd00::1]:4,[fd00::2]", "fd00::1:4 fd00::2"},
+      {"a 4 b 2", "a:4 b:2"},  // LSB_MCPU_HOSTS
+      {"a a b a", "a:3 b:1"},  // LSB_HOSTS
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto hosts = parse_hosts(text, "--hosts");
+    ASSERT_TRUE(hosts) << text << ": " << hosts.error().line();
+    EXPECT_EQ(shown(*hosts), expected) << text;
+  }
+}
+
+TEST(HostFile, HostsOptionErrors) {
+  constexpr Case cases[] = {
+      {"", "--hosts names no host"},
+      {" , ", "--hosts names no host"},
+      {"a,b,a", "--hosts, item 3: host a again: it stands at --hosts, item 1 already"},
+      {"n[1-3],n2:4", "--hosts, item 2: host n2 again"},
+      {"me@a,you@a", "--hosts, item 2: host a again"},
+      {"a:0", "--hosts, item 1: \"a:0\": no number of processes after the ':'"},
+      {"a:ssh", "\"a:ssh\": no number of processes"},
+      {"a:100001", "with N from 1 to 100000"},
+      {"a,b[3-", "--hosts, item 2, column 2 of \"b[3-\": '[' is never closed"},
+      {"-oProxyCommand=x", "\"-oProxyCommand=x\" is not a host"},
+      {"a;reboot", "\"a;reboot\" is not a host"},
+      {"$(x)@a", "is not a host"},
+      {"n[0-9999]", "too many hosts, at most 4096 fit here"},
+      {"n[0-4095],m", "--hosts, item 2: too many hosts"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto hosts = parse_hosts(text, "--hosts");
+    ASSERT_FALSE(hosts) << text;
+    EXPECT_NE(hosts.error().line().find(expected), std::string::npos) << hosts.error().line();
+    EXPECT_EQ(hosts.error().exit_code, exit_usage) << text;
+  }
+}
+
+TEST(HostFile, Forms) {
+  constexpr Case cases[] = {
+      {"a\nb\n", "a b"},
+      {"# Open MPI\nnode01 slots=10 max_slots=20\nme@node02 slots = 4 # a comment\n",
+       "node01:10 me@node02:4"},
+      {"worker-1 slots=8\nworker-2 slots=8", "worker-1:8 worker-2:8"},
+      {"n[0-1] slots=2\r\n\r\nn2:3\r\n", "n0:2 n1:2 n2:3"},
+      {"a,b:2\n\tc\n", "a b:2 c"},
+      {"a max-slots=4\n", "a"},
+      {"[fd00::1] slots=4\n[fd00::2]:2\n", "fd00::1:4 fd00::2:2"},
+      {"a 4 b 2\n", "a:4 b:2"},
+      {"a 4\nb 4\n", "a:4 b:4"},
+      {"rank slots=2\n", "rank:2"},
+      {"\xef\xbb\xbf"
+       "a\n",
+       "a"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto file = parse_host_file(text, "f");
+    ASSERT_TRUE(file) << text << ": " << file.error().line();
+    EXPECT_EQ(shown(file->hosts), expected) << text;
+    EXPECT_TRUE(file->notes.empty()) << text;
+  }
+}
+
+// PBS_NODEFILE and LSB_DJOB_HOSTFILE.
+TEST(HostFile, AHostForEachProcess) {
+  const auto file = parse_host_file("n0\nn0\nn1.site\n\nn0\n", "f");
+  ASSERT_TRUE(file) << file.error().line();
+  EXPECT_EQ(shown(file->hosts), "n0:3 n1.site:1");
+  EXPECT_EQ(file->notes,
+            std::vector<std::string>{"f: a host runs as many processes as it has lines there"});
+}
+
+TEST(HostFile, UnknownWordsArePassedOver) {
+  const auto file = parse_host_file("a slots=2 rack=7\n\nb fast\n", "hosts");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(shown(file->hosts), "a:2 b");
+  EXPECT_EQ(file->notes, (std::vector<std::string>{"hosts:1: \"rack=7\" is passed over",
+                                                   "hosts:3: \"fast\" is passed over"}));
+}
+
+TEST(HostFile, FileErrors) {
+  const std::string long_line(max_host_line_bytes + 1, 'a');
+  const std::string long_file(max_host_file_bytes + 1, '\n');
+  const Case cases[] = {
+      {"", "host file f names no host"},
+      {"# nothing\n", "host file f names no host"},
+      {"a\nb\n\na slots=2\n", "f:4: host a again: it stands at f:1 already; name it once"},
+      {"rank 0=n0 slot=0:0-3\nrank 1=n1 slot=1\n",
+       "f:1: \"rank 0=n0\": is a line of a rankfile, which places each rank, and not of a host "
+       "file; write HOST slots=N"},
+      {"a slots=0\n", "f:1: slots=0: no number of processes"},
+      {"a slots=many\n", "f:1: slots=many"},
+      {"a slots=8 max_slots=4\n", "f:1: slots=8 and max_slots=4"},
+      {"a\nn[1-\n", "f:2, column"},
+      {"a\n-v\n", "f:2: \"-v\" is not a host"},
+      {long_line, "f:1: a line longer than 4096 bytes"},
+      {long_file, "host file f: longer than"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto file = parse_host_file(text, "f");
+    ASSERT_FALSE(file) << expected;
+    EXPECT_NE(file.error().line().find(expected), std::string::npos) << file.error().line();
+  }
+}
+
+}  // namespace
+}  // namespace toprun::hosts

@@ -1,0 +1,103 @@
+#include "base/os/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/os/fd.h"
+#include "base/os/random_name.h"
+#include "base/os/trust.h"
+
+namespace toprun {
+namespace {
+
+// Returns 0 or an errno.
+int write_content(const Fd& file, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(file.get(), content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+// Root could replace a device by a file.
+bool is_another_kind_than_plain(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+Result<std::string> read_open_file(const Fd& fd, const std::filesystem::path& path,
+                                   std::size_t limit_bytes) {
+  if (!fd) return fail_errno("cannot read " + path.string());
+  const auto too_large = [&] {
+    return fail("cannot read " + path.string(), fmt::format("larger than {} bytes", limit_bytes));
+  };
+  struct stat status {};
+  const bool is_told = ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (is_told && static_cast<std::size_t>(status.st_size) > limit_bytes) return too_large();
+  std::string content;
+  char buffer[16384];
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno("cannot read " + path.string());
+    if (n == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(n));
+    if (content.size() > limit_bytes) return too_large();
+  }
+}
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return read_open_file(fd, path, limit_bytes);
+}
+
+Result<void> replace_file(const std::filesystem::path& path, std::string_view content) {
+  const std::string what = "cannot write " + path.string();
+  const auto target = follow_own_links(path, ::geteuid());
+  if (!target) return fail(what, target.error().line());
+  if (is_another_kind_than_plain(*target)) return fail(what, "it is not a plain file");
+  const std::string temporary = fmt::format("{}.{}.tmp", target->string(), random_name());
+  const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file) return fail_errno(what);
+  int code = write_content(file, content);
+  if (code == 0 && ::rename(temporary.c_str(), target->c_str()) != 0) code = errno;
+  if (code == 0) return {};
+  ::unlink(temporary.c_str());
+  return fail_errno(code, what);
+}
+
+Result<void> write_through(const std::filesystem::path& path, std::string_view content) {
+  const std::string what = "cannot write " + path.string();
+  const auto target = follow_own_links(path, ::geteuid());
+  if (!target) return fail(what, target.error().line());
+  struct stat status {};
+  const bool is_there = ::lstat(target->c_str(), &status) == 0;
+  const bool is_file = is_there && S_ISREG(status.st_mode);
+  if (is_file && status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return fail(what, fmt::format("it belongs to user {}", status.st_uid), "name another file");
+  }
+  const bool is_descriptor = is_there && S_ISLNK(status.st_mode);  // a descriptor's link in /proc
+  const Fd file(::open(target->c_str(), O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC |
+                                            (is_descriptor ? 0 : O_NOFOLLOW)));
+  if (!file) return fail_errno(what);
+  if (const int code = write_content(file, content); code != 0) return fail_errno(code, what);
+  return {};
+}
+
+Result<std::string> read_plain_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (fd && ::fstat(fd.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return fail("cannot read " + path.string(), "it is not a regular file");
+  }
+  return read_open_file(fd, path, limit_bytes);
+}
+
+}  // namespace toprun

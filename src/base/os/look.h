@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/os/environment.h"
+
+namespace toprun {
+
+// How to show text on a descriptor. Only terminals get colours and shortened lines; files and pipes
+// get the whole text.
+struct Look {
+  bool colour = false;
+  std::size_t columns = 0;  // longer lines are shortened; 0: none is
+};
+
+// Whether the user allows colours on a terminal: NO_COLOR is unset or empty (no-color.org) and TERM
+// is not "dumb".
+bool wants_colours(const Environment& environment);
+
+// The variable that marks an agent whose stderr another toprun forwards to a colour terminal.
+inline constexpr std::string_view colours_variable = "TOPRUN_COLOURS";
+
+Look look_of(int fd, const Environment& environment);
+// The look of stderr, also if another toprun forwards it.
+Look look_of_stderr(const Environment& environment);
+
+// Colours stand for meanings; the text says the same in words.
+enum class Colour { good, waiting, bad, faint };
+std::string coloured(std::string_view text, Colour colour, const Look& look);
+
+// The terminal's size; 0: it is none, or does not tell.
+struct TerminalSize {
+  std::size_t columns = 0;
+  std::size_t rows = 0;
+};
+TerminalSize terminal_size(int fd);
+
+// The width of UTF-8 text in columns, counted in code points: good enough for program output.
+std::size_t columns_of(std::string_view text);
+
+// The text in at most `columns` columns (0: unchanged). A longer text keeps its beginning and its
+// end, which in an error message say what happened and why, with "…" in between.
+std::string both_ends(std::string_view text, std::size_t columns);
+
+}  // namespace toprun

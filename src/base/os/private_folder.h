@@ -1,0 +1,23 @@
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "base/os/environment.h"
+#include "base/os/fd.h"
+
+namespace toprun {
+
+// Creates a folder `parent`/`name`_<8 random> that only this user may enter, as torchrun does. The
+// error is an errno.
+std::expected<std::string, int> new_private_folder(const std::string& parent,
+                                                   const std::string& name);
+
+// Creates such a folder in TMPDIR, else in /tmp or /dev/shm; its absolute path, empty on failure.
+std::string new_temporary_folder(const Environment& environment, const std::string& name);
+
+// Creates or empties this file for reading and writing; neither it nor its folder may be a link. If
+// the result is not open, errno says why.
+Fd open_without_links(const std::string& path);
+
+}  // namespace toprun

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/text/clock.h"
+
+namespace toprun {
+
+// Stands in for the time and the threads that a process gets from its machine, so that a simulation
+// waits for nothing and comes out the same for the same seed.
+class StandIn {
+ public:
+  virtual ~StandIn() = default;
+  virtual SteadyTime now() const = 0;
+  virtual void call_at(SteadyTime time, std::function<void()> action) = 0;
+  // Instead of a pool's thread: calls `task` later on this thread, or never. False: the pool's
+  // queue is full.
+  virtual bool take(std::function<void()> task) = 0;
+
+  // Of the calling thread; null outside of a simulation.
+  static StandIn* of_this_thread();
+  // From now on; null: none.
+  static void put(StandIn* stand_in);
+};
+
+// The machine's steady clock, or its stand-in's. Whatever the drivers of a run wait for goes by it.
+struct SteadyClock {
+  static SteadyTime now();
+};
+
+// A timer that goes by SteadyClock, used like Asio's steady_timer.
+class Timer {
+ public:
+  explicit Timer(boost::asio::io_context& io) : Timer(io, SteadyTime()) {}
+  Timer(boost::asio::io_context& io, SteadyTime expiry);
+  Timer(boost::asio::io_context& io, SteadyTime::duration after)
+      : Timer(io, SteadyClock::now() + after) {}
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  SteadyTime expiry() const { return played_ ? played_->expiry : timer_.expiry(); }
+  // Both end the waits that go on, with operation_aborted.
+  void expires_at(SteadyTime expiry);
+  void expires_after(SteadyTime::duration after) { expires_at(SteadyClock::now() + after); }
+  void cancel();
+
+  template <class Token>
+  auto async_wait(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this](auto handler) { this->wait(std::move(handler)); }, token);
+  }
+
+ private:
+  // With a stand-in the machine's timer never expires: it only keeps who waits, until the stand-in
+  // calls.
+  struct Played {
+    boost::asio::steady_timer* timer;  // null: the timer is gone
+    SteadyTime expiry{};
+    std::uint64_t round = 0;    // one for each expiry that was set
+    std::uint64_t expired = 0;  // the last round that has
+  };
+
+  template <class Handler>
+  void wait(Handler handler) {
+    if (!played_) return timer_.async_wait(std::move(handler));
+    const auto executor = boost::asio::get_associated_executor(handler, timer_.get_executor());
+    auto woken = [played = played_, round = played_->round,
+                  handler = std::move(handler)](const boost::system::error_code& error) mutable {
+      const bool has_expired = played->expired == round;
+      std::move(handler)(has_expired ? boost::system::error_code() : error);
+    };
+    if (played_->expired == played_->round) {
+      return boost::asio::post(executor, [woken = std::move(woken)]() mutable { woken({}); });
+    }
+    timer_.async_wait(boost::asio::bind_executor(executor, std::move(woken)));
+  }
+
+  boost::asio::steady_timer timer_;
+  std::shared_ptr<Played> played_;  // null: without a stand-in
+};
+
+}  // namespace toprun

@@ -1,0 +1,105 @@
+#include "base/os/trust.h"
+
+#include <deque>
+
+#include "base/text/text.h"
+
+namespace toprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_links = 40;  // the kernel's limit
+
+bool is_foreign(const struct stat& status, uid_t me) {
+  return status.st_uid != me && status.st_uid != 0;
+}
+
+std::string whose(const struct stat& status) {
+  return fmt::format("it belongs to user {}, neither to you nor to root", status.st_uid);
+}
+
+// Everybody may rename and remove the files in this folder.
+bool is_open_to_all(const struct stat& folder) {
+  return (folder.st_mode & S_IWOTH) != 0 && (folder.st_mode & S_ISVTX) == 0;
+}
+
+std::deque<fs::path> parts_of(const fs::path& path) {
+  const fs::path relative = path.relative_path();
+  return {relative.begin(), relative.end()};
+}
+
+}  // namespace
+
+std::string distrust(const struct stat& status, uid_t me) {
+  if (is_foreign(status, me)) return whose(status);
+  return (status.st_mode & S_IWOTH) != 0 ? "every user may write to it" : "";
+}
+
+std::string distrust_secret(const struct stat& status, uid_t me) {
+  if (auto why = distrust(status, me); !why.empty()) return why;
+  const bool is_closed = status.st_uid != me || (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+  return is_closed ? "" : "others may read it";
+}
+
+Result<fs::path> follow_own_links(const fs::path& path, uid_t me) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  if (error) return fail(path.string(), error.message());
+  std::deque<fs::path> rest = parts_of(whole);
+  fs::path at = "/";
+  for (int links = 0; !rest.empty();) {
+    const fs::path part = rest.front();
+    rest.pop_front();
+    if (part == "..") at = at.parent_path();
+    if (part.empty() || part == "." || part == "..") continue;
+    struct stat status {};
+    const fs::path next = at / part;
+    const bool is_link = ::lstat(next.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+    if (!is_link) {
+      at = next;
+      continue;
+    }
+    const std::string what = "the link " + printable(next.native());
+    if (is_foreign(status, me)) return fail(what, whose(status), "name another path, or remove it");
+    if (++links > most_links) return fail(what, "too many links follow one another");
+    const fs::path target = fs::read_symlink(next, error);
+    if (error) return fail(what, error.message());
+    // The target of a descriptor in /proc has no path.
+    if (!fs::exists(target.is_absolute() ? target : at / target, error) &&
+        fs::exists(next, error)) {
+      at = next;
+      continue;
+    }
+    if (target.is_absolute()) at = "/";
+    const std::deque<fs::path> inserted = parts_of(target);
+    rest.insert(rest.begin(), inserted.begin(), inserted.end());
+  }
+  return at;
+}
+
+Result<void> check_ours(const fs::path& base, const fs::path& path, uid_t me) {
+  const auto above = follow_own_links(base, me);
+  if (!above) return std::unexpected(above.error());
+  struct stat status {};
+  for (fs::path folder = *above;; folder = folder.parent_path()) {
+    if (::stat(folder.c_str(), &status) == 0 && is_open_to_all(status)) {
+      return fail(printable(folder.native()), "every user may rename the files in it");
+    }
+    if (folder == folder.parent_path()) break;
+  }
+  fs::path at = *above;
+  for (const fs::path& part : path.lexically_relative(base)) {
+    at /= part;
+    if (::lstat(at.c_str(), &status) != 0) break;
+    if (S_ISLNK(status.st_mode)) status.st_mode &= ~mode_t{S_IWOTH};  // all links have this bit
+    std::string why = distrust(status, me);
+    if (why.empty() && S_ISLNK(status.st_mode) && ::stat(at.c_str(), &status) == 0) {
+      why = distrust(status, me);
+    }
+    if (!why.empty()) return fail(printable(at.native()), std::move(why));
+  }
+  return {};
+}
+
+}  // namespace toprun

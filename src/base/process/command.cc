@@ -1,0 +1,179 @@
+#include "base/process/command.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/os/fd.h"
+#include "base/process/child.h"
+#include "base/process/program.h"
+#include "base/process/telling.h"
+#include "base/text/clock.h"
+#include "base/text/complaint.h"
+#include "base/text/text.h"
+
+namespace toprun::process {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Whose output is read, and how much of it is kept.
+enum class Purpose { answer, telling };
+
+// One output stream of the child, read until its end.
+struct Stream {
+  Fd fd;
+  std::size_t most_kept = std::string::npos;
+  std::string text;
+
+  // Returns false at the end of the stream.
+  bool read_some() {
+    char buffer[65536];
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    if (n <= 0) {
+      fd.reset();
+      return false;
+    }
+    const std::size_t room = most_kept - std::min(most_kept, text.size());
+    text.append(buffer, std::min(room, static_cast<std::size_t>(n)));
+    return true;
+  }
+};
+
+// Reads both streams to their ends, or to that of the process; returns the reason if that failed.
+std::string collect(Stream& out, Stream& err, const Fd& process, SteadyTime deadline,
+                    std::chrono::milliseconds timeout) {
+  while (out.fd || err.fd) {
+    // The descriptor of a closed stream is -1, which poll ignores.
+    std::array<pollfd, 3> polled{pollfd{out.fd ? out.fd.get() : -1, POLLIN, 0},
+                                 pollfd{err.fd ? err.fd.get() : -1, POLLIN, 0},
+                                 pollfd{process ? process.get() : -1, POLLIN, 0}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const int ready = left.count() <= 0
+                          ? 0
+                          : ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return errno_text(errno);
+    if (ready == 0) return fmt::format("no answer within {}", duration_text(timeout));
+    if (ready < 0) continue;
+    if (polled[0].revents != 0) out.read_some();
+    if (polled[1].revents != 0) err.read_some();
+    // What it wrote itself has been read, unless it is more than is kept.
+    const bool is_quiet = polled[0].revents == 0 && polled[1].revents == 0;
+    const bool is_full = out.text.size() == out.most_kept || err.text.size() == err.most_kept;
+    if (polled[2].revents != 0 && (is_quiet || is_full)) return {};
+    if (out.text.size() > max_output_bytes || err.text.size() > max_output_bytes) {
+      return fmt::format("more than {} bytes of output", max_output_bytes);
+    }
+  }
+  return {};
+}
+
+// Readable when the process has ended. Called by its number, because <sys/pidfd.h> of glibc 2.36
+// cannot be used from C++.
+Fd handle_of(pid_t pid) {
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+std::string quoted(const std::vector<std::string>& argv) {
+  return fmt::format("`{}`", fmt::join(argv, " "));
+}
+
+// Whether the child ends before the deadline; does not reap the child.
+bool ends_by(pid_t pid, SteadyTime deadline) {
+  const Fd handle = handle_of(pid);
+  if (!handle) return true;  // kernels before 5.3: then the following wait has no limit
+  for (;;) {
+    pollfd polled{handle.get(), POLLIN, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return false;
+    const int ready = ::poll(&polled, 1, static_cast<int>(left.count()));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+Result<Finished> run_for(Purpose purpose, const std::vector<std::string>& argv,
+                         const Environment& environment, std::chrono::milliseconds timeout,
+                         std::string_view input) {
+  const auto program = find_program(argv[0], environment);
+  if (!program) {
+    return fail("cannot run " + quoted(argv), argv[0].find('/') == std::string::npos
+                                                  ? fmt::format("no {} in PATH", argv[0])
+                                                  : argv[0] + " is not an executable file");
+  }
+  const auto in = memory_file(input);
+  if (!in) return std::unexpected(in.error());
+  auto out_pipe = make_pipe();
+  if (!out_pipe) return std::unexpected(out_pipe.error());
+  auto err_pipe = make_pipe();
+  if (!err_pipe) return std::unexpected(err_pipe.error());
+  const auto pid = start(*program, argv, environment,
+                         {.in = in->get(),
+                          .out = out_pipe->write.get(),
+                          .err = err_pipe->write.get(),
+                          .signals = Start::Signals::all_default,
+                          .own_group = true});
+  if (!pid) return std::unexpected(pid.error());
+  out_pipe->write.reset();
+  err_pipe->write.reset();
+
+  const bool is_told = purpose == Purpose::telling;
+  const std::size_t most_kept = is_told ? max_told_bytes : std::string::npos;
+  Stream out{std::move(out_pipe->read), most_kept, {}};
+  Stream err{std::move(err_pipe->read), most_kept, {}};
+  const SteadyTime deadline = Clock::now() + timeout;
+  std::string trouble = collect(out, err, is_told ? handle_of(*pid) : Fd(), deadline, timeout);
+  if (trouble.empty() && !ends_by(*pid, deadline)) {
+    trouble = fmt::format("still running after {}", duration_text(timeout));
+  }
+  // This also follows a successful end: processes that the command left in its group must not stay.
+  signal_command(*pid, SIGKILL);
+  const int code = exit_code(await_end(*pid));
+  if (!trouble.empty()) return fail(quoted(argv) + " failed", trouble);
+  return Finished{code, std::move(out.text), std::move(err.text)};
+}
+
+}  // namespace
+
+Result<Fd> memory_file(std::string_view text) {
+  Fd file(::memfd_create("text", MFD_CLOEXEC));
+  if (!file) return fail_errno("cannot make a file in memory");
+  while (!text.empty()) {
+    const ssize_t n = ::write(file.get(), text.data(), text.size());
+    if (n < 0 && errno != EINTR) return fail_errno("cannot write a file in memory");
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
+                     std::chrono::milliseconds timeout, std::string_view input) {
+  return run_for(Purpose::answer, argv, environment, timeout, input);
+}
+
+Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
+                      std::chrono::milliseconds timeout, std::string_view input) {
+  return run_for(Purpose::telling, argv, environment, timeout, input);
+}
+
+Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
+                              std::chrono::milliseconds timeout) {
+  auto finished = run(argv, environment, timeout);
+  if (!finished) return std::unexpected(std::move(finished.error()));
+  if (finished->code == 0) return std::move(finished->out);
+  const auto reason = complaint(finished->err, 1);
+  if (!reason.empty()) return fail(quoted(argv) + " failed", reason.front());
+  return fail(quoted(argv) + " failed",
+              finished->code > 128 ? fmt::format("killed by signal {}", finished->code - 128)
+                                   : fmt::format("exit code {}", finished->code));
+}
+
+}  // namespace toprun::process

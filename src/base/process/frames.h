@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/os/fd.h"
+#include "base/process/beat.h"
+#include "base/text/error.h"
+
+namespace toprun::process {
+
+inline constexpr std::size_t largest_frame_bytes = 16u << 20;
+inline constexpr std::size_t most_frame_descriptors = 3;
+// The time limit for the rest of a frame: its writer does nothing else meanwhile.
+inline constexpr std::chrono::milliseconds frame_limit{5'000};
+
+// A message between two processes of a node, with the descriptors that it passes.
+struct Frame {
+  std::vector<std::uint8_t> bytes;
+  std::vector<Fd> descriptors;
+};
+
+// Frames on a connected stream socket: u32 length in network order, then the bytes; descriptors
+// accompany the length (SCM_RIGHTS, unix(7)). Both calls block, for frame_limit at most between two
+// bytes, and call `beat` meanwhile. Errors name `peer`.
+Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
+                        std::span<const int> descriptors, const std::string& peer,
+                        const Beat& beat = {});
+// nullopt: the other side has closed the connection. `limit` applies to the first byte.
+Result<std::optional<Frame>> receive_frame(int socket, std::chrono::milliseconds limit,
+                                           const std::string& peer, const Beat& beat = {});
+
+// Whether data or the end of the stream can be received within `limit`.
+bool readable_within(int socket, std::chrono::milliseconds limit, const Beat& beat = {});
+// Whether a small frame can be sent without blocking.
+bool takes_more(int socket);
+
+}  // namespace toprun::process

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <compare>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text/text.h"
+
+namespace toprun {
+
+// A text that another host, user or program wrote. It does not become text of ours but by
+// formatting, which makes it printable(): on one line, harmless to a terminal.
+class Outside {
+ public:
+  Outside() = default;
+  template <std::convertible_to<std::string> Text>
+  Outside(Text&& text) : text_(std::forward<Text>(text)) {}
+  Outside(std::string_view text) : text_(text) {}
+
+  bool empty() const { return text_.empty(); }
+  void clear() { text_.clear(); }
+  std::string shown() const { return printable(text_); }
+  // As it came: for programs (JSON), to compare, and as a path. Never for a terminal.
+  const std::string& raw() const { return text_; }
+
+  friend bool operator==(const Outside& a, const Outside& b) = default;
+  friend std::strong_ordering operator<=>(const Outside& a, const Outside& b) = default;
+  template <class Json>
+  friend void to_json(Json& json, const Outside& text) {
+    json = text.text_;
+  }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace toprun
+
+template <>
+struct fmt::formatter<toprun::Outside> : fmt::formatter<std::string_view> {
+  auto format(const toprun::Outside& text, fmt::format_context& context) const {
+    return fmt::formatter<std::string_view>::format(text.shown(), context);
+  }
+};

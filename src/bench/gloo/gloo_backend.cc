@@ -1,0 +1,217 @@
+#include "bench/gloo/gloo_backend.h"
+
+#include <fmt/format.h>
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/config.h>
+#include <gloo/gather.h>
+#include <gloo/reduce.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/scatter.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <exception>
+
+#include "bench/gloo/gloo_store.h"
+#include "bench/measure/host_work.h"
+
+namespace toprun::libgloo {
+namespace {
+
+using bench::Collective;
+using measure::Buffers;
+using measure::Group;
+using measure::Request;
+using Context = std::shared_ptr<gloo::rendezvous::Context>;
+
+// Gloo tells errors by exceptions.
+template <class Call>
+Result<void> called(const Request& request, Call call) {
+  try {
+    call();
+    return {};
+  } catch (const std::exception& error) {
+    return fail(fmt::format("Gloo's {}", bench::facts_of(request.collective).name), error.what(),
+                "a rank is stopped or a link is down");
+  }
+}
+
+class GlooWork final : public measure::HostWork {
+ public:
+  GlooWork(Context context, const Request& request, const measure::Place& place,
+           measure::HostBuffers memory)
+      : HostWork(request, place, std::move(memory)), context_(std::move(context)) {
+    if (request.collective != Collective::sendrecv) return;
+    const Buffers& buffers = memory_.buffers(false);
+    const auto& need = memory_.lengths();
+    out_ = context_->createUnboundBuffer(buffers.send, need.send);
+    in_ = context_->createUnboundBuffer(buffers.receive, need.receive);
+  }
+
+ private:
+  // Gloo's functions are templates over the element, of which only the length matters here.
+  Result<void> once(bool in_place) override {
+    const Buffers& buffers = memory_.buffers(in_place);
+    return called(request_, [&] {
+      switch (buffers.element) {
+        case 1:
+          return run_as<std::uint8_t>(buffers);
+        case 2:
+          return run_as<std::uint16_t>(buffers);
+        case 4:
+          return run_as<std::uint32_t>(buffers);
+        default:
+          return run_as<std::uint64_t>(buffers);
+      }
+    });
+  }
+
+  template <class T>
+  void run_as(const Buffers& buffers) {
+    T* const send = reinterpret_cast<T*>(buffers.send);
+    T* const receive = reinterpret_cast<T*>(buffers.receive);
+    const std::size_t count = buffers.part / sizeof(T);
+    const std::size_t all = count * place_.size;
+    const int root = static_cast<int>(place_.root);
+    const bool is_root = place_.position == place_.root;
+    switch (request_.collective) {
+      case Collective::all_reduce: {
+        gloo::AllreduceOptions options(context_);
+        options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
+        if (send != receive) options.setInput(send, count);
+        options.setOutput(receive, count);
+        options.setReduceFunction(reduction());
+        return gloo::allreduce(options);
+      }
+      case Collective::reduce: {
+        gloo::ReduceOptions options(context_);
+        if (send != receive) options.setInput(send, count);
+        options.setOutput(receive, count);
+        options.setRoot(root);
+        options.setReduceFunction(reduction());
+        return gloo::reduce(options);
+      }
+      case Collective::all_gather: {
+        gloo::AllgatherOptions options(context_);
+        options.setInput(send, count);
+        options.setOutput(receive, all);
+        return gloo::allgather(options);
+      }
+      case Collective::broadcast: {
+        gloo::BroadcastOptions options(context_);
+        if (is_root && send != receive) options.setInput(send, count);
+        options.setOutput(receive, count);
+        options.setRoot(root);
+        return gloo::broadcast(options);
+      }
+      case Collective::alltoall: {
+        gloo::AlltoallOptions options(context_);
+        options.setInput(send, all);
+        options.setOutput(receive, all);
+        return gloo::alltoall(options);
+      }
+      case Collective::gather: {
+        gloo::GatherOptions options(context_);
+        options.setInput(send, count);
+        if (is_root) options.setOutput(receive, all);
+        options.setRoot(root);
+        return gloo::gather(options);
+      }
+      case Collective::scatter: {
+        gloo::ScatterOptions options(context_);
+        std::vector<T*> parts;
+        for (std::size_t i = 0; i < place_.size && is_root; ++i) parts.push_back(send + i * count);
+        if (is_root) options.setInputs(parts, count);
+        options.setOutput(receive, count);
+        options.setRoot(root);
+        return gloo::scatter(options);
+      }
+      case Collective::sendrecv:
+        return send_and_receive();
+      default: {
+        gloo::BarrierOptions options(context_);
+        return gloo::barrier(options);
+      }
+    }
+  }
+
+  void send_and_receive() {
+    const std::size_t size = place_.size;
+    constexpr std::uint64_t slot = 1;
+    in_->recv(static_cast<int>((place_.position + size - 1) % size), slot);
+    out_->send(static_cast<int>((place_.position + 1) % size), slot);
+    out_->waitSend(request_.stall_limit);
+    in_->waitRecv(request_.stall_limit);
+  }
+
+  gloo::AllreduceOptions::Func reduction() const {
+    const auto combine = measure::combine_of(request_.type, request_.op);
+    return [combine](void* out, const void* a, const void* b, std::size_t elements) {
+      combine(static_cast<const std::byte*>(a), static_cast<const std::byte*>(b),
+              static_cast<std::byte*>(out), elements);
+    };
+  }
+
+  Context context_;
+  std::unique_ptr<gloo::transport::UnboundBuffer> out_;
+  std::unique_ptr<gloo::transport::UnboundBuffer> in_;
+};
+
+class GlooBackend final : public measure::Backend {
+ public:
+  GlooBackend(Group& group, const Request& request, std::size_t index, measure::CellMesh& mesh)
+      : group_(group), request_(request), index_(index), mesh_(mesh) {}
+
+  Result<void> connect() override {
+    if (request_.collective == Collective::reduce_scatter) {
+      return usage("--backend gloo", "Gloo has no reduce_scatter", "--backend tcp has one");
+    }
+    return called(request_, [&] {
+      gloo::transport::tcp::attr where;
+      where.hostname = group_.peers[group_.self.rank].address;
+      auto device = gloo::transport::tcp::CreateDevice(where);
+      const auto& place = mesh_.place();
+      context_ = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(place.position),
+                                                             static_cast<int>(place.size));
+      context_->setTimeout(request_.stall_limit);
+      GlooStore store(group_.store,
+                      fmt::format("toprun.bench/{}/gloo/{}/", group_.self.attempt, index_));
+      context_->connectFullMesh(store, device);
+    });
+  }
+
+  Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const override {
+    return measure::check_memory(bytes, processes);
+  }
+
+  Result<std::unique_ptr<measure::Work>> work(std::size_t part) override {
+    auto memory = measure::HostBuffers::of(request_, mesh_.place(), part);
+    if (!memory) return std::unexpected(memory.error());
+    return std::make_unique<GlooWork>(context_, request_, mesh_.place(), *std::move(memory));
+  }
+
+ private:
+  Group& group_;
+  const Request& request_;
+  std::size_t index_;
+  measure::CellMesh& mesh_;
+  Context context_;
+};
+
+}  // namespace
+
+Result<measure::Opened> open_gloo(Group& group, const Environment& /*environment*/) {
+  measure::Opened opened;
+  opened.library =
+      fmt::format("gloo {}.{}.{}", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR, GLOO_VERSION_PATCH);
+  if (group.self.rank == 0) opened.devices.assign(group.self.size, {"cpu", "", 0});
+  opened.make = [](Group& all, const Request& request, std::size_t index, measure::CellMesh& mesh) {
+    return std::make_unique<GlooBackend>(all, request, index, mesh);
+  };
+  return opened;
+}
+
+}  // namespace toprun::libgloo

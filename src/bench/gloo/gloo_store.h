@@ -1,0 +1,28 @@
+#pragma once
+
+#include <gloo/rendezvous/store.h>
+
+#include <string>
+
+#include "node/store/client.h"
+
+namespace toprun::libgloo {
+
+// The job's store as Gloo's. Gloo expects exceptions where the store fails.
+class GlooStore final : public gloo::rendezvous::Store {
+ public:
+  GlooStore(store::Client& client, std::string prefix)
+      : client_(client), prefix_(std::move(prefix)) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override;
+  std::vector<char> get(const std::string& key) override;
+  void wait(const std::vector<std::string>& keys) override { wait(keys, kDefaultTimeout); }
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override;
+
+ private:
+  store::Client& client_;
+  std::string prefix_;
+};
+
+}  // namespace toprun::libgloo

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+
+namespace toprun::gpu {
+
+enum class Vendor { nvidia, amd };
+
+// The driver's functions that are used: CUDA's driver API, or the functions of HIP with the same
+// arguments.
+struct Driver;
+
+// One GPU.
+class Device {
+ public:
+  // The GPU of a process: the local rank's, or the only one that it sees.
+  static Result<std::shared_ptr<Device>> open(Vendor vendor, std::size_t local_rank,
+                                              const Environment& environment);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const std::string& name() const { return name_; }      // "NVIDIA H100 80GB HBM3"
+  const std::string& bus_id() const { return bus_id_; }  // "0000:1b:00.0"
+  int number() const { return number_; }
+  Result<std::uint64_t> free_bytes() const;
+  // Another thread than the one that opened it uses it too.
+  Result<void> use_here() const;
+
+ private:
+  friend class DeviceMemory;
+  friend class Stream;
+  Device() = default;
+  Result<void> check(int code, std::string_view what) const;
+
+  std::unique_ptr<const Driver> driver_;
+  std::string name_;
+  std::string bus_id_;
+  int number_ = 0;
+  void* context_ = nullptr;  // CUDA
+};
+
+// Memory of a GPU.
+class DeviceMemory {
+ public:
+  static Result<DeviceMemory> of(const std::shared_ptr<Device>& device, std::size_t bytes);
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&&) = delete;
+  ~DeviceMemory();
+
+  std::byte* get() const { return start_; }
+  // From and to its beginning; both wait until the bytes are there.
+  Result<void> write(std::span<const std::byte> bytes) const;
+  Result<void> read(std::span<std::byte> bytes) const;
+
+ private:
+  DeviceMemory(std::shared_ptr<Device> device, std::byte* start)
+      : device_(std::move(device)), start_(start) {}
+  std::shared_ptr<Device> device_;
+  std::byte* start_;
+};
+
+// Work in its order, and marks in it whose times can be measured.
+class Stream {
+ public:
+  static Result<Stream> of(const std::shared_ptr<Device>& device);
+  Stream(Stream&& other) noexcept;
+  Stream& operator=(Stream&&) = delete;
+  ~Stream();
+
+  void* get() const { return stream_; }
+  // Marks 0, 1 … of this stream; a mark that is set again loses its earlier time.
+  Result<void> mark(std::size_t index);
+  // Whether all before the mark is done.
+  Result<bool> reached(std::size_t index) const;
+  Result<double> microseconds_between(std::size_t first, std::size_t second) const;
+
+ private:
+  Stream(std::shared_ptr<Device> device, void* stream)
+      : device_(std::move(device)), stream_(stream) {}
+  std::shared_ptr<Device> device_;
+  void* stream_;
+  std::vector<void*> marks_;
+};
+
+}  // namespace toprun::gpu

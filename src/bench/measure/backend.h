@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "bench/measure/cell_mesh.h"
+#include "bench/measure/pattern.h"
+#include "bench/measure/request.h"
+
+namespace toprun::measure {
+
+// One size's buffers on one rank, and what is done with them. In place, what is sent and received
+// is one buffer.
+class Work {
+ public:
+  virtual ~Work() = default;
+  // Writes what Check expects this rank to send.
+  virtual Result<void> fill(bool in_place) = 0;
+  // One iteration directly after the other: the time of each, in microseconds. An iteration is one
+  // operation, or the share of one in `aggregated` that a GPU's library is given at once.
+  virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
+                                          std::size_t aggregated) = 0;
+  // Elements that are wrong after fill() and one iteration.
+  virtual Result<std::uint64_t> wrong(bool in_place) = 0;
+};
+
+// What moves the data of one cell, on one of its ranks.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // All ranks of the cell call it together. Error: names the rank that is missing or differs.
+  virtual Result<void> connect() = 0;
+  // Error (exit_usage): so many bytes are not free for each of `processes` ranks of this host.
+  virtual Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const = 0;
+  // `part`: as in Buffers.
+  virtual Result<std::unique_ptr<Work>> work(std::size_t part) = 0;
+};
+
+// Makes the backend of one cell. `index`: the cell's among those that are measured together.
+using MakeBackend = std::function<std::unique_ptr<Backend>(Group& group, const Request& request,
+                                                           std::size_t index, CellMesh& mesh)>;
+
+// What a process opened, before anything is measured with it.
+struct Opened {
+  std::string name = {};  // of the backend
+  struct Device {
+    std::string name;
+    std::string bus_id;  // PCI address; empty: none
+    int number = 0;      // as its process sees it
+  };
+  std::string library;          // "nccl 2.27.3", "tcp"
+  std::vector<Device> devices;  // of each rank; on rank 0 only
+  MakeBackend make;
+};
+struct NamedBackend {
+  std::string_view name;
+  std::function<Result<Opened>(Group& group, const Environment& environment)> open;
+};
+
+// The memory that one rank's three buffers take.
+std::uint64_t memory_of(bench::Collective collective, std::size_t part, std::size_t ranks);
+
+}  // namespace toprun::measure

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "bench/measure/cells.h"
+#include "bench/measure/element.h"
+#include "bench/measure/join.h"
+#include "bench/measure/schedule.h"
+#include "bench/tables/collective.h"
+
+namespace toprun::measure {
+
+// The TCP connections of one cell, seen from one of its ranks.
+class CellMesh {
+ public:
+  CellMesh(Group& group, const Cell& cell, const Place& place)
+      : group_(group), cell_(cell), place_(place) {}
+
+  const Cell& cell() const { return cell_; }
+  const Place& place() const { return place_; }
+
+  // All ranks of the cell do the same. `stripes`: connections to each.
+  Result<void> connect(bench::Collective collective, std::size_t stripes);
+  // What plan() says, with the sockets of connect().
+  std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
+                          std::size_t stripes) const;
+  // Each number becomes that of all ranks together.
+  Result<void> combine_over_all(std::vector<double>& values, Op op,
+                                std::chrono::milliseconds limit) const;
+  // All ranks of the cell are here.
+  Result<void> barrier(std::chrono::milliseconds limit) const;
+
+ private:
+  void bind(std::size_t position, std::size_t stripe, int& socket, std::string& name) const;
+
+  Group& group_;
+  const Cell& cell_;
+  Place place_;
+};
+
+}  // namespace toprun::measure

@@ -1,0 +1,26 @@
+#include "bench/measure/host_buffers.h"
+
+#include <algorithm>
+
+namespace toprun::measure {
+
+Result<HostBuffers> HostBuffers::of(const Request& request, const Place& place, std::size_t part) {
+  const Lengths need = measure::lengths(request.collective, part, place.size);
+  auto send = Memory::of(std::max(need.send, need.receive));
+  if (!send) return std::unexpected(send.error());
+  auto receive = Memory::of(need.receive);
+  if (!receive) return std::unexpected(receive.error());
+  auto scratch = Memory::of(need.scratch);
+  if (!scratch) return std::unexpected(scratch.error());
+  HostBuffers made(*std::move(send), *std::move(receive), *std::move(scratch));
+  made.need_ = need;
+  made.outside_ = {made.send_.get(), made.receive_.get(), made.scratch_.get(), part,
+                   facts_of(request.type).bytes};
+  const InPlace where = in_place(request.collective, part, place);
+  made.inside_ = made.outside_;
+  made.inside_.send = made.send_.get() + where.send;
+  made.inside_.receive = made.send_.get() + where.receive;
+  return made;
+}
+
+}  // namespace toprun::measure

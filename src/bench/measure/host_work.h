@@ -1,0 +1,31 @@
+#pragma once
+
+#include "bench/measure/backend.h"
+#include "bench/measure/host_buffers.h"
+
+namespace toprun::measure {
+
+// The work of a backend whose buffers are in host memory and whose calls return when they are done.
+class HostWork : public Work {
+ public:
+  HostWork(const Request& request, const Place& place, HostBuffers memory)
+      : request_(request), place_(place), memory_(std::move(memory)) {}
+
+  Result<void> fill(bool in_place) final;
+  Result<std::vector<double>> run(bool in_place, std::size_t iterations,
+                                  std::size_t aggregated) final;
+  Result<std::uint64_t> wrong(bool in_place) final;
+
+ protected:
+  // One iteration; the mean of Op::avg is its sum, which is divided here.
+  virtual Result<void> once(bool in_place) = 0;
+
+  const Request& request_;
+  const Place place_;
+  HostBuffers memory_;
+
+ private:
+  Check check() const { return {request_.collective, request_.type, request_.op, place_}; }
+};
+
+}  // namespace toprun::measure

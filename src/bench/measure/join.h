@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+#include "bench/measure/mesh.h"
+#include "node/store/client.h"
+
+namespace toprun::measure {
+
+// One process of the job, as torchrun's variables say.
+struct Self {
+  std::size_t rank = 0;
+  std::size_t size = 1;
+  std::size_t node = 0;   // GROUP_RANK
+  std::size_t nodes = 1;  // GROUP_WORLD_SIZE
+  std::string store_host;
+  int store_port = 0;
+  std::string attempt;    // TORCHELASTIC_RESTART_COUNT
+  std::string location;   // TOPRUN_LOCATION
+  std::string interface;  // that the fabric's set-up or the user chose for sockets; may be empty
+};
+
+// Error (exit_usage): a variable is missing or no number, so no launcher has started this process.
+Result<Self> self_from(const Environment& environment);
+
+// The job's ranks, and this one's connections to them.
+struct Group {
+  Self self;
+  std::vector<Peer> peers;  // by rank
+  Mesh mesh;
+  store::Client store;
+
+  // Ranks on this rank's node, itself among them.
+  std::size_t ranks_here() const;
+};
+
+// The job's store, at self.store_host.
+Result<store::Client> connect_store(const Self& self, std::chrono::milliseconds limit);
+
+// Finds the others by the job's store (PyTorch's TCPStore protocol). Waits at most `limit`.
+Result<Group> join(const Self& self, std::chrono::milliseconds limit);
+
+}  // namespace toprun::measure

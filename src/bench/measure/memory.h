@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/text/error.h"
+
+namespace toprun::measure {
+
+// A buffer of zeros; its pages come into being when they are first written.
+class Memory {
+ public:
+  // Error: the kernel does not give so much.
+  static Result<Memory> of(std::size_t bytes);
+  Memory(Memory&& other) noexcept
+      : start_(std::exchange(other.start_, nullptr)), bytes_(other.bytes_) {}
+  Memory& operator=(Memory&&) = delete;
+  ~Memory();
+
+  std::byte* get() const { return start_; }
+
+ private:
+  Memory(std::byte* start, std::size_t bytes) : start_(start), bytes_(bytes) {}
+  std::byte* start_;
+  std::size_t bytes_;
+};
+
+// Error (exit_usage): each of so many processes of this host wants these bytes, and the host has
+// less (MemAvailable, proc(5)). Without this the kernel would end a process in the middle.
+Result<void> check_memory(std::uint64_t bytes, std::size_t processes);
+
+}  // namespace toprun::measure

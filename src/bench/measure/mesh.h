@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/net/address.h"
+#include "base/os/fd.h"
+#include "base/text/error.h"
+
+namespace toprun::measure {
+
+// Where a rank's process waits for the connections of others.
+struct Peer {
+  std::size_t rank = 0;
+  std::size_t node = 0;  // in rank order
+  std::string host;
+  std::string location;  // "/core/r0/n0"; empty: not known
+  std::string address;   // a literal
+  int port = 0;
+  long pid = 0;
+
+  std::string text() const;  // "rank 3 on n1"
+};
+
+// The TCP connections of one rank to others, made when they are first needed. Of two ranks the
+// higher one connects. Each connection begins with a greeting that says who comes and holds the
+// job's token, so that what else connects to the port is dropped.
+class Mesh {
+ public:
+  // `token`: the same for all ranks of a job and no others.
+  static Result<Mesh> open(std::size_t rank, std::string token);
+  int port() const;
+  void know(std::vector<Peer> peers) { peers_ = std::move(peers); }
+
+  // Connects to all of these that are not connected yet; all of them must do the same within
+  // `limit`. `stripes`: connections to each.
+  Result<void> connect(std::span<const std::size_t> ranks, std::size_t stripes,
+                       std::chrono::milliseconds limit);
+  int socket(std::size_t rank, std::size_t stripe) const;
+  // Closes all connections to a rank.
+  void drop(std::size_t rank);
+
+ private:
+  struct Greeting;
+  using Key = std::pair<std::size_t, std::size_t>;  // rank, stripe
+  Mesh(std::size_t rank, std::string token, Fd listener);
+  Result<Fd> dial(const Peer& peer, std::size_t stripe, std::chrono::milliseconds limit) const;
+  Result<void> admit(std::chrono::milliseconds limit);
+  void add(Key key, Fd socket);
+
+  std::size_t rank_;
+  std::string token_;
+  Fd listener_;
+  std::vector<Peer> peers_;
+  std::map<Key, Fd> sockets_;
+};
+
+}  // namespace toprun::measure

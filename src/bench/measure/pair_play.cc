@@ -1,0 +1,339 @@
+#include "bench/measure/pair_play.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "bench/measure/lane.h"
+#include "bench/tables/statistics.h"
+
+namespace toprun::measure {
+namespace {
+
+using pairs::Measured;
+using pairs::Pair;
+using pairs::State;
+using std::chrono::steady_clock;
+
+constexpr std::size_t pings = 20;
+// Before the ranks that are away: there are no more rounds.
+constexpr std::string_view end_word = "end";
+// After so long one more ping has to do: queues of a slow uplink hold each for seconds.
+constexpr std::chrono::milliseconds pings_last{200};
+
+double microseconds_since(steady_clock::time_point began) {
+  return std::chrono::duration<double, std::micro>(steady_clock::now() - began).count();
+}
+
+}  // namespace
+
+// One rank's connection to its partner.
+class PairPlay::Partner {
+ public:
+  Partner(int socket, std::string name, std::chrono::milliseconds limit) : limit_(limit) {
+    blank_.out_socket = blank_.in_socket = socket;
+    blank_.to = blank_.from = std::move(name);
+  }
+
+  Result<void> send(std::span<const std::byte> bytes) const {
+    Lane lane = blank_;
+    lane.out = {{bytes.data(), bytes.size()}};
+    return transfer(std::span(&lane, 1), nullptr, 1, limit_);
+  }
+  Result<void> receive(std::span<std::byte> bytes) const {
+    Lane lane = blank_;
+    lane.in = {{bytes.data(), nullptr, bytes.size()}};
+    return transfer(std::span(&lane, 1), nullptr, 1, limit_);
+  }
+
+  // Both sides send the message so many times and receive as much: how long receiving one took, in
+  // µs. Of several the first quarter does not count: the other side may begin later, and what it
+  // sent before this one began has come in at once.
+  Result<double> exchange(std::span<std::byte> out, std::span<std::byte> in,
+                          std::size_t times) const {
+    Lane lane = blank_;
+    lane.out.assign(times, {out.data(), out.size()});
+    lane.in.assign(times, {in.data(), nullptr, in.size()});
+    const std::size_t skipped = times > 1 ? std::max<std::size_t>(1, times / 4) : 0;
+    Arrival arrival{skipped * in.size(), {}, {}};
+    const auto began = steady_clock::now();
+    const auto done = transfer(std::span(&lane, 1), nullptr, 1, limit_, &arrival);
+    if (!done) return std::unexpected(done.error());
+    const auto from = skipped > 0 ? arrival.mark.value_or(began) : began;
+    return std::chrono::duration<double, std::micro>(arrival.all.value_or(began) - from).count() /
+           static_cast<double>(times - skipped);
+  }
+
+  // Half of the median time of a byte that goes there and back, in µs; the partner reflects until
+  // the byte is 0.
+  Result<double> latency() const {
+    std::vector<double> took;
+    const auto until = steady_clock::now() + pings_last;
+    for (std::byte more{1}; more != std::byte{0};) {
+      const auto began = steady_clock::now();
+      if (took.size() + 1 == pings || (!took.empty() && began >= until)) more = std::byte{0};
+      auto done = send(std::span(&more, 1));
+      if (done) done = receive(std::span(&more, 1));
+      if (!done) return std::unexpected(done.error());
+      took.push_back(microseconds_since(began));
+    }
+    return bench::median(std::move(took)) / 2;
+  }
+  Result<double> reflect() const {
+    for (std::byte more{1}; more != std::byte{0};) {
+      auto done = receive(std::span(&more, 1));
+      if (done) done = send(std::span(&more, 1));
+      if (!done) return std::unexpected(done.error());
+    }
+    return 0.0;
+  }
+
+ private:
+  Lane blank_;
+  std::chrono::milliseconds limit_;
+};
+
+namespace {
+
+double gbps(std::uint64_t bytes, double microseconds) {
+  return static_cast<double>(bytes) * 8 / microseconds / 1e3;
+}
+
+std::string text_of(const Measured& measured) {
+  return fmt::format("{} {} {} {} {} {}", measured.a, measured.b, measured.gbps_ab,
+                     measured.gbps_ba, measured.latency_us, static_cast<int>(measured.state));
+}
+
+Measured measured_from(std::string_view text, std::size_t round) {
+  const auto fields = words(text);
+  const auto number = [&](std::size_t i) {
+    return i < fields.size() ? parse_double(fields[i]).value_or(0) : 0;
+  };
+  const auto state = number(5);
+  return {static_cast<std::size_t>(number(0)),
+          static_cast<std::size_t>(number(1)),
+          round,
+          number(2),
+          number(3),
+          number(4),
+          state == 0   ? State::measured
+          : state == 1 ? State::hung
+                       : State::failed};
+}
+
+}  // namespace
+
+std::string PairPlay::key(std::string_view name, std::size_t rank) const {
+  return fmt::format("toprun.bench/{}/pairs/{}/{}/{}", group_.self.attempt, round_, name, rank);
+}
+
+bool PairPlay::is_away(std::size_t rank) const {
+  return std::ranges::find(away_, rank) != away_.end();
+}
+
+bool PairPlay::is_lost(std::size_t rank) const {
+  return std::ranges::find(lost_, rank) != lost_.end();
+}
+
+Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> rounds) {
+  const std::string where = key("rounds", 0);
+  if (group_.self.rank == 0) {
+    std::string text;
+    for (const pairs::Round& round : rounds) {
+      for (const Pair& pair : round) text += fmt::format("{} {} ", pair.a, pair.b);
+      text += '\n';
+    }
+    if (auto set = group_.store.set(where, text); !set) return std::unexpected(set.error());
+    return rounds;
+  }
+  const std::string_view keys[] = {where};
+  const auto there = group_.store.wait(keys, round_limit());
+  if (!there) return std::unexpected(there.error());
+  if (!*there) return fail("rank 0 does not say what is to be measured next");
+  const auto text = group_.store.get(where);
+  if (!text) return std::unexpected(text.error());
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto numbers = words(line);
+    if (line.empty()) continue;
+    pairs::Round& round = rounds.emplace_back();
+    for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+      round.push_back({static_cast<std::size_t>(parse_int(numbers[i]).value_or(0)),
+                       static_cast<std::size_t>(parse_int(numbers[i + 1]).value_or(0))});
+    }
+  }
+  return rounds;
+}
+
+Result<std::vector<Measured>> PairPlay::play(const pairs::Round& round,
+                                             std::chrono::milliseconds lasts, bool is_last) {
+  lasts_ = lasts;
+  const std::size_t own = group_.self.rank;
+  for (const Pair& pair : round) {
+    if ((pair.a != own && pair.b != own) || is_missed(pair)) continue;
+    const Measured measured = meet(pair);
+    if (own != pair.a) continue;
+    if (auto set = group_.store.set(key("pair", pair.a), text_of(measured)); !set) {
+      return std::unexpected(set.error());
+    }
+  }
+  if (auto set = group_.store.set(key("done", own), "1"); !set) return std::unexpected(set.error());
+  pairs::Round met;
+  std::vector<Measured> missed;
+  for (const Pair& pair : round) {
+    if (!is_missed(pair)) {
+      met.push_back(pair);
+    } else if (own == 0) {
+      missed.push_back(left_out(pair));
+    }
+  }
+  if (auto closed = close_round(is_last); !closed) return std::unexpected(closed.error());
+  auto measured = own == 0 ? collect(met, std::move(missed)) : missed;
+  ++round_;
+  return measured;
+}
+
+bool PairPlay::is_missed(const Pair& pair) const {
+  return is_away(pair.a) || is_away(pair.b);
+}
+
+Measured PairPlay::left_out(const Pair& pair) const {
+  const State state = is_lost(pair.a) || is_lost(pair.b) ? State::hung : State::not_measured;
+  return {pair.a, pair.b, round_, 0, 0, 0, state};
+}
+
+std::vector<Measured> PairPlay::settled(std::vector<Measured> pass) const {
+  for (Measured& one : pass) {
+    if (one.state == State::not_measured) one.state = left_out({one.a, one.b}).state;
+  }
+  return pass;
+}
+
+Measured PairPlay::meet(const Pair& pair) {
+  const auto began = steady_clock::now();
+  const auto measured = exchange(pair);
+  if (measured) return *measured;
+  group_.mesh.drop(group_.self.rank == pair.a ? pair.b : pair.a);
+  const bool is_hung = steady_clock::now() - began >= terms_.limit;
+  return {pair.a, pair.b, round_, 0, 0, 0, is_hung ? State::hung : State::failed};
+}
+
+// Probes, and says the load of the measurement. Rank b tells a how long it received, because each
+// knows one direction only, and a decides.
+Result<PairLoad> PairPlay::agree_on_load(const Partner& partner, bool is_first,
+                                         std::span<std::byte> out, std::span<std::byte> in) const {
+  PairLoad load = first_load(terms_);
+  while (load.is_probe()) {
+    const auto took = partner.exchange(out.first(load.bytes), in.first(load.bytes), 1);
+    if (!took) return std::unexpected(took.error());
+    double slowest_us = *took;
+    const auto told = std::as_writable_bytes(std::span(&slowest_us, 1));
+    if (auto done = is_first ? partner.receive(told) : partner.send(told); !done) {
+      return std::unexpected(done.error());
+    }
+    if (is_first) load = next_load(terms_, load, std::max(*took, slowest_us), lasts_);
+    const auto next = std::as_writable_bytes(std::span(&load, 1));
+    if (auto done = is_first ? partner.send(next) : partner.receive(next); !done) {
+      return std::unexpected(done.error());
+    }
+  }
+  return load;
+}
+
+// Both directions at once: the pairs of a round then load the network alike all the time. Rank b
+// tells a what it received.
+Result<Measured> PairPlay::exchange(const Pair& pair) {
+  const bool is_first = group_.self.rank == pair.a;
+  const std::size_t other = is_first ? pair.b : pair.a;
+  if (auto made = group_.mesh.connect(std::span(&other, 1), 1, terms_.limit); !made) {
+    return std::unexpected(made.error());
+  }
+  const Partner partner(group_.mesh.socket(other, 0), group_.peers[other].text(), terms_.limit);
+  std::vector<std::byte> out(terms_.bytes);
+  std::vector<std::byte> in(terms_.bytes);
+  const auto latency = is_first ? partner.latency() : partner.reflect();
+  if (!latency) return std::unexpected(latency.error());
+  const auto load = agree_on_load(partner, is_first, out, in);
+  if (!load) return std::unexpected(load.error());
+  const std::span sent = std::span(out).first(load->bytes);
+  const auto took = partner.exchange(sent, std::span(in).first(load->bytes), load->times);
+  if (!took) return std::unexpected(took.error());
+  double own = gbps(load->bytes, *took);
+  double others = 0;
+  const auto done = is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
+                             : partner.send(std::as_bytes(std::span(&own, 1)));
+  if (!done) return std::unexpected(done.error());
+  group_.mesh.drop(other);
+  return Measured{pair.a, pair.b, round_, others, own, *latency, State::measured};
+}
+
+// Rank 0 waits for all and tells who is away; the others wait for that.
+Result<void> PairPlay::close_round(bool is_last) {
+  const std::string where = key("away", 0);
+  if (group_.self.rank != 0) return hear_who_is_away(where);
+  is_over_ = is_last || steady_clock::now() >= until_;
+  const auto is_waited_for = [&](std::size_t rank) {
+    return is_over_ ? !is_lost(rank) : !is_away(rank);
+  };
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
+    if (is_waited_for(rank)) names.push_back(key("done", rank));
+  }
+  const std::vector<std::string_view> waited(names.begin(), names.end());
+  const auto all = group_.store.wait(waited, round_limit());
+  if (!all) return std::unexpected(all.error());
+  std::vector<std::size_t> away = lost_;
+  for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
+    if (is_lost(rank) || (*all && is_waited_for(rank))) continue;
+    const std::string name = key("done", rank);
+    const std::string_view one[] = {name};
+    const auto there = group_.store.check(one);
+    if (!there) return std::unexpected(there.error());
+    if (!*there) away.push_back(rank);
+  }
+  away_ = std::move(away);
+  if (is_over_) lost_ = away_;
+  return group_.store.set(where,
+                          fmt::format("{} {}", is_over_ ? end_word : "", fmt::join(away_, " ")));
+}
+
+Result<void> PairPlay::hear_who_is_away(const std::string& where) {
+  const std::string_view keys[] = {where};
+  const auto there = group_.store.wait(keys, 2 * round_limit());
+  if (!there) return std::unexpected(there.error());
+  if (!*there) return fail("rank 0 does not come out of a round");
+  const auto text = group_.store.get(where);
+  if (!text) return std::unexpected(text.error());
+  away_.clear();
+  is_over_ = false;
+  for (const std::string_view rank : words(*text)) {
+    if (rank == end_word) {
+      is_over_ = true;
+      continue;
+    }
+    away_.push_back(static_cast<std::size_t>(parse_int(rank).value_or(0)));
+  }
+  return {};
+}
+
+// Adds them to what was found before.
+Result<std::vector<Measured>> PairPlay::collect(const pairs::Round& met,
+                                                std::vector<Measured> found) {
+  for (const Pair& pair : met) {
+    const std::string name = key("pair", pair.a);
+    const std::string_view one[] = {name};
+    const auto there = group_.store.check(one);
+    if (!there) return std::unexpected(there.error());
+    if (!*there) {
+      found.push_back({pair.a, pair.b, round_, 0, 0, 0, State::hung});
+      continue;
+    }
+    const auto text = group_.store.get(name);
+    if (!text) return std::unexpected(text.error());
+    found.push_back(measured_from(*text, round_));
+  }
+  return found;
+}
+
+}  // namespace toprun::measure

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "bench/measure/join.h"
+#include "bench/measure/pair_load.h"
+#include "bench/pairs/measured.h"
+
+namespace toprun::measure {
+
+// Plays rounds together with the other ranks, whose numbers are the pairs' nodes. What a round
+// measured comes back on rank 0; elsewhere the results are empty.
+//
+//   present ──not out of a round in time──▶ late ──not at the end of a pass──▶ lost
+//      ▲                                     │ out, if late
+//      └─────────────────────────────────────┘
+//
+// A late rank's pairs are not measured, a lost one's hung.
+class PairPlay {
+ public:
+  PairPlay(Group& group, const PairTerms& terms) : group_(group), terms_(terms) {}
+
+  // All ranks play the same rounds. Each pair is measured for about as long as `lasts`, so that a
+  // turn of another process on the host is a small part of it. The last round of a pass waits for
+  // late ranks too, as does the one during which the time of end_passes_at() comes. Error: rank 0
+  // or the store is gone.
+  Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
+                                            std::chrono::milliseconds lasts, bool is_last);
+  // On all ranks, after play(): that was the pass's last round.
+  bool is_over() const { return is_over_; }
+  // Rank 0's clock decides, for all ranks.
+  void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
+  // On rank 0, after a last round: the results with those of ranks that did not come out as hung.
+  std::vector<pairs::Measured> settled(std::vector<pairs::Measured> pass) const;
+  // Rank 0's rounds, told to all others.
+  Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
+
+ private:
+  class Partner;
+  pairs::Measured meet(const pairs::Pair& pair);
+  Result<pairs::Measured> exchange(const pairs::Pair& pair);
+  Result<PairLoad> agree_on_load(const Partner& partner, bool is_first, std::span<std::byte> out,
+                                 std::span<std::byte> in) const;
+  Result<void> close_round(bool is_last);
+  Result<void> hear_who_is_away(const std::string& where);
+  Result<std::vector<pairs::Measured>> collect(const pairs::Round& met,
+                                               std::vector<pairs::Measured> found);
+  bool is_away(std::size_t rank) const;
+  bool is_lost(std::size_t rank) const;
+  bool is_missed(const pairs::Pair& pair) const;
+  pairs::Measured left_out(const pairs::Pair& pair) const;
+  std::string key(std::string_view name, std::size_t rank) const;
+  // For a whole pair: both connect, then wait for each other at every step.
+  std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
+
+  Group& group_;
+  const PairTerms& terms_;
+  std::chrono::milliseconds lasts_{0};
+  std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::time_point::max();
+  bool is_over_ = false;
+  std::size_t round_ = 0;
+  std::vector<std::size_t> away_;  // ranks that are late or lost
+  std::vector<std::size_t> lost_;  // on rank 0
+};
+
+}  // namespace toprun::measure

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text/error.h"
+#include "bench/measure/element.h"
+#include "bench/tables/collective.h"
+
+namespace toprun::measure {
+
+// Which rank's time is an iteration's: the numbers of nccl-tests' -a.
+enum class Average { first_rank, mean, least, most };
+
+// What is to be measured. The defaults are nccl-tests'.
+struct Request {
+  bench::Collective collective = bench::Collective::all_reduce;
+  std::uint64_t min_bytes = 32u << 20;
+  std::uint64_t max_bytes = 32u << 20;
+  std::uint64_t step_bytes = 1u << 20;  // between sizes, unless there is a factor
+  std::optional<double> factor = {};    // > 1
+  std::size_t iterations = 20;
+  std::size_t warmups = 1;
+  std::size_t aggregated = 1;  // operations that a GPU's library is given at once
+  Average average = Average::most;
+  bool check = true;
+  Type type = Type::float32;
+  Op op = Op::sum;
+  std::size_t root = 0;     // a rank
+  std::size_t stripes = 1;  // connections to each neighbour
+  // Iterations are repeated until their coefficient of variation is below this.
+  std::optional<double> stable_cv = {};
+  // What is compared; empty: all ranks in their order, over TCP.
+  std::vector<std::string> backends = {};
+  std::vector<std::string> fabrics = {};  // of fabric_names
+  std::vector<std::string> orders = {};   // of order_names
+  std::vector<std::size_t> nodes = {};
+  std::vector<std::size_t> ranks = {};
+  // Nothing moves for so long: the measurement has failed.
+  std::chrono::seconds stall_limit{60};
+};
+
+inline constexpr std::size_t most_sizes = 1000;
+
+// The sizes in bytes, ascending. Error (exit_usage): max below min, a factor of at most 1, no step,
+// or more than most_sizes.
+Result<std::vector<std::uint64_t>> sizes(const Request& request);
+
+}  // namespace toprun::measure

@@ -1,0 +1,289 @@
+#include "bench/measure/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "bench/tables/live_table.h"
+#include "bench/tables/statistics.h"
+
+namespace toprun::measure {
+namespace {
+
+using bench::Collective;
+
+// Ranks outside a cell wait while it has its turn; if it fails, its ranks' failure ends the job.
+constexpr std::chrono::hours turn_limit{1};
+constexpr std::size_t turns_per_round = 5;
+constexpr std::size_t most_stable_rounds = 20;  // of all iterations, with --stable
+
+// Of a size's time: the rest is the same in place, and the checks.
+constexpr double share_out_of_place = 0.5;
+
+// Its time, in bytes: even the smallest message takes as long as so many bytes.
+double cost_of(std::uint64_t bytes) {
+  constexpr double least = 256 << 10;
+  return static_cast<double>(bytes) + least;
+}
+
+// Whether the collective can use one buffer for what it sends and receives.
+bool runs_in_place(Collective collective) {
+  return collective != Collective::alltoall && collective != Collective::sendrecv &&
+         collective != Collective::barrier;
+}
+
+Place place_in(const Cell& cell, std::size_t position, std::size_t root) {
+  return {position, cell.ranks.size(), cell.position_of(root).value_or(0)};
+}
+
+// One cell on one of its ranks.
+struct OwnCell {
+  std::size_t cell;
+  CellMesh mesh;
+  std::unique_ptr<Backend> backend;
+};
+
+// What one rank of a cell sends or receives for a size of the request.
+struct Extent {
+  std::uint64_t bytes = 0;  // the table's size
+  std::size_t part = 0;
+
+  static Extent of(const Request& request, std::uint64_t wanted, std::size_t ranks) {
+    if (request.collective == Collective::barrier) return {};
+    const std::uint64_t bytes =
+        bench::rounded_size(request.collective, wanted, facts_of(request.type).bytes, ranks);
+    const bool is_total = bench::facts_of(request.collective).size_is_total;
+    return {bytes, is_total ? bytes / ranks : bytes};
+  }
+};
+
+// One size of one cell.
+class Sizing {
+ public:
+  static Result<Sizing> make(const OwnCell& own, const Request& request, Extent extent) {
+    auto work = own.backend->work(extent.part);
+    if (!work) return std::unexpected(work.error());
+    // Pages that were never written are all the kernel's one page of zeros, which a processor's
+    // cache holds: sending from them would be too fast.
+    if (extent.bytes > 0) {
+      if (auto filled = (*work)->fill(false); !filled) return std::unexpected(filled.error());
+    }
+    return Sizing(own, request, extent, *std::move(work));
+  }
+
+  Result<void> warm_up() {
+    const auto done = work_->run(false, request_.warmups, request_.aggregated);
+    return done ? Result<void>() : std::unexpected(done.error());
+  }
+
+  // Some iterations: the time of each, as the request averages those of the ranks.
+  Result<std::vector<double>> turn(bool in_place, std::size_t iterations) {
+    if (auto there = mesh_.barrier(turn_limit); !there) return std::unexpected(there.error());
+    auto times = work_->run(in_place, iterations, request_.aggregated);
+    if (!times) return times;
+    auto combined = combine(*times);
+    return combined ? times : std::unexpected(combined.error());
+  }
+
+  Result<std::optional<std::uint64_t>> count_wrong(bool in_place) {
+    if (!request_.check || extent_.bytes == 0) return std::optional<std::uint64_t>();
+    if (auto filled = work_->fill(in_place); !filled) return std::unexpected(filled.error());
+    if (auto done = work_->run(in_place, 1, 1); !done) return std::unexpected(done.error());
+    const auto own = work_->wrong(in_place);
+    if (!own) return std::unexpected(own.error());
+    std::vector<double> wrong{static_cast<double>(*own)};
+    auto all = mesh_.combine_over_all(wrong, Op::sum, request_.stall_limit);
+    if (!all) return std::unexpected(all.error());
+    return std::optional(static_cast<std::uint64_t>(wrong.front()));
+  }
+
+  bench::Row row() const {
+    bench::Row row;
+    const auto& facts = bench::facts_of(request_.collective);
+    row.bytes = extent_.bytes;
+    row.count = extent_.part / facts_of(request_.type).bytes;
+    row.type = facts_of(request_.type).name;
+    row.redop = facts.reduces ? name_of(request_.op) : "none";
+    row.root = facts.has_root ? static_cast<int>(request_.root) : -1;
+    return row;
+  }
+
+  bench::Side side(std::span<const double> times, std::optional<std::uint64_t> wrong) const {
+    bench::Side side;
+    side.times = bench::times_of(times);
+    constexpr double bytes_per_us_of_gb = 1e3;
+    side.algbw = static_cast<double>(extent_.bytes) / side.times.mean_us / bytes_per_us_of_gb;
+    side.busbw = side.algbw * bench::bus_factor(request_.collective, mesh_.place().size);
+    side.wrong = wrong;
+    return side;
+  }
+
+ private:
+  Result<void> combine(std::vector<double>& times) {
+    const auto over_all = [&](Op op) {
+      return mesh_.combine_over_all(times, op, request_.stall_limit);
+    };
+    switch (request_.average) {
+      case Average::most:
+        return over_all(Op::max);
+      case Average::least:
+        return over_all(Op::min);
+      case Average::first_rank:
+        if (mesh_.place().position != 0) std::ranges::fill(times, 0);
+        return over_all(Op::sum);
+      case Average::mean:
+        for (double& time : times) time /= static_cast<double>(mesh_.place().size);
+        return over_all(Op::sum);
+    }
+    return {};
+  }
+
+  Sizing(const OwnCell& own, const Request& request, Extent extent, std::unique_ptr<Work> work)
+      : mesh_(own.mesh), request_(request), extent_(extent), work_(std::move(work)) {}
+
+  const CellMesh& mesh_;
+  const Request& request_;
+  Extent extent_;
+  std::unique_ptr<Work> work_;
+};
+
+std::vector<double> flat(const std::vector<std::vector<double>>& turns) {
+  std::vector<double> all;
+  for (const auto& turn : turns) all.insert(all.end(), turn.begin(), turn.end());
+  return all;
+}
+
+// One size over all cells: turn by turn out of place, then in place and checked.
+class Round {
+ public:
+  Round(Group& group, const Request& request, std::span<const Cell> cells, const MakeBackend& make,
+        const Told& told)
+      : request_(request), cells_(cells), told_(told), ranks_here_(group.ranks_here()) {
+    own_.reserve(cells.size());  // backends refer to the meshes beside them
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const auto position = cells[i].position_of(group.self.rank);
+      if (!position) continue;
+      OwnCell& own = own_.emplace_back(
+          i, CellMesh(group, cells[i], place_in(cells[i], *position, request.root)), nullptr);
+      own.backend = make(group, request, i, own.mesh);
+    }
+  }
+
+  Result<void> connect() {
+    for (OwnCell& own : own_) {
+      // Times and counts go over TCP whatever the backend.
+      Result<void> made = own.mesh.connect(Collective::all_reduce, 1);
+      if (made) made = own.backend->connect();
+      if (!made) return made;
+    }
+    return {};
+  }
+
+  // `tell` gets the share of the size that is done.
+  Result<void> measure(std::uint64_t bytes, const std::function<void(double)>& tell) {
+    std::uint64_t memory = 0;
+    for (const OwnCell& own : own_) {
+      const std::size_t ranks = own.mesh.place().size;
+      memory += memory_of(request_.collective, Extent::of(request_, bytes, ranks).part, ranks);
+    }
+    for (const OwnCell& own : own_) {
+      auto fits = own.backend->check_memory(memory, ranks_here_);
+      if (!fits) return fits;
+    }
+    std::vector<Sizing> sizings;
+    for (const OwnCell& own : own_) {
+      auto sizing = Sizing::make(own, request_, Extent::of(request_, bytes, own.mesh.place().size));
+      if (!sizing) return std::unexpected(sizing.error());
+      sizings.push_back(*std::move(sizing));
+      if (auto warm = sizings.back().warm_up(); !warm) return warm;
+    }
+    std::vector<std::vector<std::vector<double>>> times(sizings.size());
+    for (std::size_t round = 0; round == 0 || !is_stable(times, round); ++round) {
+      if (auto done = take_turns(sizings, times, tell); !done) return done;
+    }
+    for (std::size_t i = 0; i < sizings.size(); ++i) {
+      auto finished = finish(sizings[i], std::move(times[i]));
+      if (!finished) return std::unexpected(finished.error());
+      finished->cell = own_[i].cell;
+      if (told_.row) told_.row(*finished);
+    }
+    return {};
+  }
+
+ private:
+  Result<void> take_turns(std::vector<Sizing>& sizings,
+                          std::vector<std::vector<std::vector<double>>>& times,
+                          const std::function<void(double)>& tell) {
+    for (std::size_t turn = 0; turn < turns_per_round; ++turn) {
+      const std::size_t share = request_.iterations * (turn + 1) / turns_per_round -
+                                request_.iterations * turn / turns_per_round;
+      if (share == 0) continue;
+      for (std::size_t i = 0; i < sizings.size(); ++i) {
+        auto took = sizings[i].turn(false, share);
+        if (!took) return std::unexpected(took.error());
+        times[i].push_back(*std::move(took));
+      }
+      tell(share_out_of_place * static_cast<double>(turn + 1) / turns_per_round);
+    }
+    return {};
+  }
+
+  // All ranks of a cell have the same times, so they decide alike; those of several cells need
+  // not, so that --stable goes with one cell only.
+  bool is_stable(const std::vector<std::vector<std::vector<double>>>& times,
+                 std::size_t round) const {
+    if (!request_.stable_cv || cells_.size() > 1 || round == most_stable_rounds) return true;
+    if (times.empty()) return true;  // this rank is not in the cell
+    const auto last =
+        std::span(times.front()).last(std::min(turns_per_round, times.front().size()));
+    return bench::times_of(flat({last.begin(), last.end()})).cv <= *request_.stable_cv;
+  }
+
+  Result<CellRow> finish(Sizing& sizing, std::vector<std::vector<double>> times) {
+    CellRow measured;
+    measured.row = sizing.row();
+    const auto wrong = sizing.count_wrong(false);
+    if (!wrong) return std::unexpected(wrong.error());
+    measured.row.out_of_place = sizing.side(flat(times), *wrong);
+    measured.turns = std::move(times);
+    if (!runs_in_place(request_.collective)) return measured;
+    const auto inside = sizing.turn(true, request_.iterations);
+    if (!inside) return std::unexpected(inside.error());
+    const auto wrong_inside = sizing.count_wrong(true);
+    if (!wrong_inside) return std::unexpected(wrong_inside.error());
+    measured.row.in_place = sizing.side(*inside, *wrong_inside);
+    return measured;
+  }
+
+  const Request& request_;
+  const std::span<const Cell> cells_;
+  const Told& told_;
+  const std::size_t ranks_here_;
+  std::vector<OwnCell> own_;
+};
+
+}  // namespace
+
+Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
+                     const MakeBackend& make, const Told& told) {
+  const auto wanted = sizes(request);
+  if (!wanted) return std::unexpected(wanted.error());
+  Round round(group, request, cells, make, told);
+  if (auto made = round.connect(); !made) return made;
+  Progress progress;
+  for (const std::uint64_t bytes : *wanted) progress.total += cost_of(bytes);
+  double before = 0;
+  for (const std::uint64_t bytes : *wanted) {
+    progress.what = bench::size_text(bytes);
+    const auto tell = [&](double share) {
+      progress.done = before + share * cost_of(bytes);
+      if (told.progress) told.progress(progress);
+    };
+    if (auto done = round.measure(bytes, tell); !done) return done;
+    before += cost_of(bytes);
+  }
+  return {};
+}
+
+}  // namespace toprun::measure

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/pairs/measured.h"
+
+namespace toprun::pairs {
+
+// What pairs that are equally far apart reached.
+struct Distance {
+  std::string name;                // "inside a rack", "between racks"
+  std::size_t pairs = 0;           // that gave a result
+  std::size_t at_once = 0;         // so many of them at the same time, at most
+  std::vector<std::size_t> parts;  // innermost domains of their nodes, ascending
+  // Of both directions of all pairs, in Gbit/s.
+  double least = 0;
+  double median = 0;
+  double most = 0;
+};
+
+// The nearest first. Without places there is one, "all pairs"; pairs of ranks on one host stand
+// for themselves.
+std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured> measured);
+
+// One line for each, without line ends:
+//   inside a rack  3.1 to 14 Gbps, median 9.8 (2 pairs)
+//   between racks  0.038 to 0.042 Gbps, median 0.04 (4 pairs, 2 at a time)
+// If there are but two racks and they are slower with each other, a line says what that leaves
+// open.
+std::vector<std::string> distance_lines(std::span<const Distance> distances);
+
+// A rate or a time with the two digits that count: "98", "3.1", "0.038".
+std::string figure_text(double value);
+
+}  // namespace toprun::pairs

@@ -1,0 +1,229 @@
+#include "bench/pairs/second_look.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "bench/tables/statistics.h"
+
+namespace toprun::pairs {
+namespace {
+
+using Check = SecondPlan::Check;
+using Nodes = std::vector<std::size_t>;
+
+using Results = std::vector<std::vector<const Measured*>>;  // by round
+
+std::vector<const Measured*> results_of(const Results& results, const Nodes& rounds) {
+  std::vector<const Measured*> out;
+  for (const std::size_t round : rounds) {
+    out.insert(out.end(), results[round].begin(), results[round].end());
+  }
+  return out;
+}
+
+bool is_whole(const Check& check, std::size_t played) {
+  const auto was_played = [&](std::size_t round) { return round < played; };
+  return std::ranges::all_of(check.suspect, was_played) &&
+         std::ranges::all_of(check.control, was_played);
+}
+
+// The node from which a subject's directions are seen; a domain has none.
+std::optional<std::size_t> seen_from(const Finding& finding, Subject subject) {
+  if (finding.nodes.empty()) return std::nullopt;
+  return finding.nodes[subject == Subject::second_node ? 1 : 0];
+}
+
+double in_unit(double pace, Figure figure) {
+  if (pace <= 0) return 0;
+  return figure == Figure::latency ? 1 / pace : pace;
+}
+
+// The pace of the controls. Without any, what was usual in the first pass has to do, where that was
+// measured between the same nodes: with more load, so that who does not reach it alone is slow.
+double usual_pace(const Check& check, const Results& results, const Finding& finding,
+                  Figure figure) {
+  std::vector<double> usual;
+  for (const Measured* pair : results_of(results, check.control)) {
+    for (std::size_t d = 0; d < directions; ++d) usual.push_back(pace(*pair, d, figure));
+  }
+  if (!usual.empty()) return bench::median(std::move(usual));
+  const bool same_nodes = check.question.subject == Subject::itself && finding.kind != Kind::node;
+  return same_nodes ? in_unit(finding.usual, figure) : 0;
+}
+
+// Of a domain's pairs the slower direction counts: which one it is, the first pass has said.
+Answer answer(const Check& check, const Results& results, const Finding& finding, Figure figure,
+              const Thresholds& thresholds) {
+  Answer out;
+  out.usual = usual_pace(check, results, finding, figure);
+  // What gave no result needs nothing to be compared with: any result clears it.
+  const bool gave_none = finding.reached == 0 && finding.hung + finding.failed > 0;
+  const double slow_below = out.usual > 0 ? out.usual * (1 - thresholds.least_shortfall)
+                                          : std::numeric_limits<double>::min();
+  const std::optional<std::size_t> node = seen_from(finding, check.question.subject);
+  std::vector<double> there;
+  std::vector<double> back;
+  for (const Measured* pair : results_of(results, check.suspect)) {
+    double from_a = pace(*pair, 0, figure);
+    double to_a = pace(*pair, 1, figure);
+    if (!node) from_a = to_a = std::min(from_a, to_a);
+    there.push_back(node == pair->b ? to_a : from_a);
+    back.push_back(node == pair->b ? from_a : to_a);
+    ++out.pairs;
+    if (std::min(from_a, to_a) < slow_below) ++out.slow_pairs;
+    if (pair->state == State::hung) ++out.hung;
+  }
+  out.known = !there.empty() && (out.usual > 0 || gave_none);
+  if (!out.known) return out;
+  // What is broken is slow each time; the pairs of a domain share its uplink, some of them
+  // unevenly.
+  const auto typical = [&](std::vector<double> paces) {
+    return node ? std::ranges::max(paces) : bench::median(std::move(paces));
+  };
+  const double sends = typical(std::move(there));
+  const double receives = typical(std::move(back));
+  out.reached = std::min(sends, receives);
+  out.slow = out.reached < slow_below;
+  if (std::max(sends, receives) >= slow_below) {
+    out.way = sends < receives ? Way::out : Way::in;
+  }
+  return out;
+}
+
+Finding node_finding(std::size_t node, std::size_t shared, const Answer& answer, Figure figure) {
+  Finding out{Kind::node, answer.way, {node}, {}, shared};
+  out.reached = in_unit(answer.reached, figure);
+  out.usual = in_unit(answer.usual, figure);
+  out.slow = answer.slow_pairs;
+  out.pairs = answer.pairs;
+  out.hung = answer.hung;
+  return out;
+}
+
+bool names_node(std::span<const Finding> findings, std::size_t node) {
+  return std::ranges::any_of(findings, [&](const Finding& finding) {
+    return finding.kind == Kind::node && finding.nodes[0] == node;
+  });
+}
+
+const Answer& about(const SecondLook::Answers& answers, Subject subject) {
+  return answers[static_cast<std::size_t>(subject)];
+}
+
+// What is broken is slow each time: what a pair's nodes lacked in rounds of their own was chance
+// where the pair itself is not slow.
+bool is_cleared(const SecondLook::Answers& answers) {
+  const Answer& itself = about(answers, Subject::itself);
+  return itself.known && !itself.slow;
+}
+
+// A pair's nodes come before the pair, because a slow node makes the pair slow. Where there was
+// nothing to compare a node with, the pair is all that can be told.
+void settle(const Finding& finding, const SecondLook::Answers& answers, Figure figure, bool is_left,
+            Confirmed& out) {
+  if (is_cleared(answers)) {
+    out.cleared.push_back(finding);
+    return;
+  }
+  bool node_is_slow = false;
+  for (const Subject subject : {Subject::first_node, Subject::second_node}) {
+    const Answer& answer = about(answers, subject);
+    if (!answer.known || !answer.slow || answer.usual == 0) continue;
+    node_is_slow = true;
+    const std::size_t node = finding.nodes[subject == Subject::first_node ? 0 : 1];
+    if (!names_node(out.bad, node)) {
+      out.bad.push_back(node_finding(node, finding.shared, answer, figure));
+    }
+  }
+  if (node_is_slow) return;
+  const Answer& itself = about(answers, Subject::itself);
+  if (itself.slow && !finding.nodes.empty()) {
+    if (finding.kind == Kind::node && names_node(out.bad, finding.nodes[0])) return;
+    out.bad.push_back(finding);
+    out.bad.back().way = itself.way;
+    return;
+  }
+  (itself.known ? out.bad : is_left ? out.left : out.open).push_back(finding);
+}
+
+}  // namespace
+
+SecondLook::SecondLook(const Cluster& cluster, const Verdict& verdict, const Thresholds& thresholds)
+    : domains_(cluster),
+      figure_(verdict.figure),
+      thresholds_(thresholds),
+      findings_(verdict.findings.size()) {
+  for (const Finding& finding : verdict.findings) suspects_.push_back({finding, true});
+  for (const Finding& pair : verdict.doubted) suspects_.push_back({pair, false});
+  answers_.resize(suspects_.size());
+  is_left_.resize(suspects_.size());
+  std::vector<Question> all(suspects_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].suspect = i;
+  plan_ = second_plan(domains_, suspects_, all);
+}
+
+void SecondLook::tell(std::span<const Measured> measured, std::size_t played) {
+  Results results(plan_.rounds.size());
+  for (const Measured& pair : measured) {
+    if (pair.state == State::not_measured) continue;
+    if (pair.round < results.size()) results[pair.round].push_back(&pair);
+  }
+  for (const Check& check : plan_.checks) {
+    const auto& [suspect, subject] = check.question;
+    if (!is_whole(check, played)) {
+      is_left_[suspect] = true;
+      continue;
+    }
+    answers_[suspect][static_cast<std::size_t>(subject)] =
+        answer(check, results, suspects_[suspect].finding, figure_, thresholds_);
+  }
+  bool others_are_cleared = false;
+  for (std::size_t i = 0; i < suspects_.size(); ++i) {
+    const Answer& itself = about(answers_[i], Subject::itself);
+    if (!itself.known) continue;
+    if (suspects_[i].avoided && !itself.slow) others_are_cleared = true;
+    suspects_[i].avoided = itself.slow;
+  }
+  ++passes_;
+  plan_ = passes_ < most_passes ? second_plan(domains_, suspects_, unanswered(others_are_cleared))
+                                : SecondPlan{};
+}
+
+std::vector<Question> SecondLook::unanswered(bool others_are_cleared) const {
+  std::vector<Question> out;
+  for (std::size_t i = 0; i < suspects_.size(); ++i) {
+    if (is_cleared(answers_[i])) continue;
+    for (const Subject subject : {Subject::itself, Subject::first_node, Subject::second_node}) {
+      const bool of_a_node = subject != Subject::itself;
+      if (of_a_node && suspects_[i].finding.kind != Kind::pair) continue;
+      const bool is_new = of_a_node && passes_ == 1;
+      if (!about(answers_[i], subject).known && (is_new || others_are_cleared)) {
+        out.push_back({i, subject});
+      }
+    }
+  }
+  return out;
+}
+
+Confirmed SecondLook::found() const {
+  Confirmed out;
+  for (std::size_t i = 0; i < findings_; ++i) {
+    settle(suspects_[i].finding, answers_[i], figure_, is_left_[i], out);
+  }
+  // Of doubts that were not confirmed there is nothing to say.
+  Confirmed doubts{out.bad, {}, {}, {}};
+  for (std::size_t i = findings_; i < suspects_.size(); ++i) {
+    Finding pair = suspects_[i].finding;
+    const auto is_bad = [&](std::size_t node) { return names_node(doubts.bad, node); };
+    if (std::ranges::any_of(pair.nodes, is_bad)) continue;
+    const Answer& alone = about(answers_[i], Subject::itself);
+    pair.reached = in_unit(alone.reached, figure_);
+    pair.usual = in_unit(alone.usual, figure_);
+    settle(pair, answers_[i], figure_, is_left_[i], doubts);
+  }
+  out.bad = std::move(doubts.bad);
+  return out;
+}
+
+}  // namespace toprun::pairs

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bench/pairs/ratios.h"
+#include "bench/pairs/verdict.h"
+
+namespace toprun::pairs {
+
+struct Count {
+  std::size_t slow = 0;
+  std::size_t all = 0;
+  double share() const {
+    return all == 0 ? 0 : static_cast<double>(slow) / static_cast<double>(all);
+  }
+};
+
+// The figures that no finding explains yet, counted per node. A figure is a measured pair in one
+// direction: i · 2 + direction, i its index in `measured`.
+class Tally {
+ public:
+  Tally(std::size_t nodes, std::span<const Measured> measured, const Ratios& ratios,
+        double slow_below);
+
+  std::size_t levels() const { return levels_; }  // of shared domains: 0 … levels − 1
+  std::size_t nodes() const { return pairs_of_.size(); }
+  // What a node sends (Way::out) or receives (Way::in) in pairs that share so many domains.
+  const Count& of(std::size_t node, Way way, std::size_t shared) const;
+  Count of_all_levels(std::size_t node, Way way) const;
+
+  bool open(std::size_t figure) const { return open_[figure] != 0; }
+  bool slow(std::size_t figure) const;
+  void explain(std::size_t figure);
+
+  std::size_t sender(std::size_t figure) const;
+  std::size_t receiver(std::size_t figure) const;
+  // Indexes in `measured`.
+  const std::vector<std::size_t>& pairs_of(std::size_t node) const { return pairs_of_[node]; }
+
+ private:
+  std::size_t place(std::size_t node, Way way, std::size_t shared) const;
+  template <class Change>
+  void change(std::size_t figure, Change by);
+
+  std::span<const Measured> measured_;
+  const Ratios& ratios_;
+  double slow_below_;
+  std::size_t levels_ = 1;
+  std::vector<std::vector<std::size_t>> pairs_of_;
+  std::vector<Count> counts_;
+  std::vector<char> open_;
+};
+
+}  // namespace toprun::pairs

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/text/error.h"
+#include "bench/pairs/measured.h"
+
+namespace toprun::pairs {
+
+// When something is slow. Shares and shortfalls: 0 … 1.
+struct Thresholds {
+  // A pair is slow if it lacks this much of the usual pace, or so many standard deviations of the
+  // healthy pairs' noise, whichever is more.
+  double least_shortfall = 0.3;
+  double deviations = 3;
+  // A node or uplink is bad if so many of its pairs are slow; with half of them, it may be the
+  // others' fault.
+  double most = 0.6;
+  // A link between two nodes has but one pair. Of many healthy pairs the worst lies far out, so
+  // this many deviations are added to the distance at which one is expected (√(2 ln n)).
+  double deviations_beyond_worst = 1.25;
+  // A pair whose directions lack this much on average, or one of them least_shortfall, is doubted.
+  double doubted_shortfall = 0.2;
+};
+
+// Of a first pass: the slowest ones.
+inline constexpr std::size_t most_doubted_pairs = 4;
+
+enum class Kind {
+  node,
+  uplink,   // of a domain: the pairs between its nodes and others
+  between,  // two domains: the pairs between their nodes
+  pair,
+};
+
+// Of a node or uplink: sending or receiving. Of two: from the first to the second, or back.
+enum class Way { both, out, in };
+
+struct Finding {
+  Kind kind = Kind::node;
+  Way way = Way::both;
+  std::vector<std::size_t> nodes;  // one, two, or none
+  std::vector<Place> domains;      // names from the top
+  std::size_t shared = 0;          // domains that the nodes of its pairs share
+  // Medians of what its slow pairs reached and of what is usual: Gbit/s or µs. 0: no pair that is
+  // slow gave a result.
+  double reached = 0;
+  double usual = 0;
+  std::size_t slow = 0;    // pairs, those without a result included
+  std::size_t pairs = 0;   // that could be compared
+  std::size_t hung = 0;    // pairs
+  std::size_t failed = 0;  // pairs
+};
+
+struct Verdict {
+  Figure figure = Figure::rate;
+  std::vector<Finding> findings;  // by kind, the most slow pairs first
+  // Pairs of nodes in no finding that lie within the noise, the slowest first. An uplink that
+  // several pairs share nearly hides a slow link, so the second pass decides.
+  std::vector<Finding> doubted;
+  std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
+  double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
+};
+
+// What is slow or hangs in a first pass. Findings explain each other's pairs: the pairs of a bad
+// node do not count against its partners, nor those of a bad uplink against its nodes. Pairs
+// within a leaf decide before those across, because full uplinks hide slow nodes. Where a leaf has
+// but two nodes, or nearly all pairs are slow, the second look (second_look.h) decides. Pairs that
+// were not measured count as if they were missing.
+//
+// Errors: a pair of unknown or equal nodes, a figure that is not a positive number, places that are
+// not one per node.
+Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured,
+                      Figure figure = Figure::rate, const Thresholds& thresholds = {});
+
+// One line per finding, without line ends:
+//   n17: 31 Gbps beside 98 in 30 of 31 pairs, both directions
+std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding);
+
+// The hosts of bad nodes, each once, in the cluster's order, for a host list to leave out. A bad
+// link is a matter for the network's people: both its nodes work.
+std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
+
+}  // namespace toprun::pairs

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "bench/pairs/distances.h"
+#include "bench/pairs/verdict.h"
+
+namespace toprun::pairs {
+namespace {
+
+std::string domain_name(const Cluster& cluster, const Place& path) {
+  const std::size_t level = path.size() - 1;
+  const std::string kind = level < cluster.levels.size() ? cluster.levels[level] : "domain";
+  return printable(fmt::format("{} {}", kind, join(path, "/")));
+}
+
+std::string subject(const Cluster& cluster, const Finding& finding) {
+  const auto node = [&](std::size_t i) { return printable(cluster.names[finding.nodes[i]]); };
+  const auto domain = [&](std::size_t i) { return domain_name(cluster, finding.domains[i]); };
+  switch (finding.kind) {
+    case Kind::node:
+      return node(0);
+    case Kind::uplink:
+      return "uplink of " + domain(0);
+    case Kind::between:
+      return fmt::format("between {} and {}", domain(0), domain(1));
+    case Kind::pair:
+      return fmt::format("{} – {}", node(0), node(1));
+  }
+  return {};
+}
+
+std::string_view way_words(const Finding& finding) {
+  const bool of_two = finding.kind == Kind::between || finding.kind == Kind::pair;
+  switch (finding.way) {
+    case Way::both:
+      return "both directions";
+    case Way::out:
+      return of_two ? "from the first to the second" : "sending";
+    case Way::in:
+      return of_two ? "from the second to the first" : "receiving";
+  }
+  return {};
+}
+
+std::string count_words(const Finding& finding) {
+  if (finding.kind == Kind::pair) return {};
+  return fmt::format(" in {} of {} pairs", finding.slow, finding.pairs);
+}
+
+// "; 3 hung, 1 failed"
+std::string without_result(const Finding& finding) {
+  std::string out;
+  for (const auto& [count, word] :
+       {std::pair(finding.hung, "hung"), std::pair(finding.failed, "failed")}) {
+    if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "; " : ", ", count, word);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding) {
+  if (finding.reached == 0) {
+    if (finding.kind == Kind::pair) {
+      return subject(cluster, finding) + (finding.hung > 0 ? ": hung" : ": failed");
+    }
+    return fmt::format("{}: no result{}{}", subject(cluster, finding), count_words(finding),
+                       without_result(finding));
+  }
+  return fmt::format("{}: {} {} beside {}{}, {}{}", subject(cluster, finding),
+                     figure_text(finding.reached), figure == Figure::rate ? "Gbps" : "µs",
+                     figure_text(finding.usual), count_words(finding), way_words(finding),
+                     without_result(finding));
+}
+
+std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings) {
+  std::vector<char> bad(cluster.names.size());
+  for (const Finding& finding : findings) {
+    if (finding.kind == Kind::node) bad[finding.nodes[0]] = 1;
+  }
+  std::vector<std::string> out;
+  for (std::size_t node = 0; node < bad.size(); ++node) {
+    if (bad[node] == 0 || std::ranges::find(out, cluster.host_of(node)) != out.end()) continue;
+    out.push_back(cluster.host_of(node));
+  }
+  return out;
+}
+
+}  // namespace toprun::pairs

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/tables/measurement.h"
+
+namespace toprun::bench {
+
+// What others published for an all_reduce between GPUs of one kind: figures to hold one's own
+// against, not limits.
+struct Anchor {
+  std::string_view gpu;  // a word of the driver's name: "H100" of "NVIDIA H100 80GB HBM3"
+  std::size_t gpus_per_node = 0;
+  std::size_t fewest_nodes = 1;
+  std::size_t most_nodes = 1;
+  double low = 0;  // busbw of large sizes, GB/s
+  double high = 0;
+  std::string_view with;    // what connected them
+  std::string_view source;  // who measured it
+};
+
+// From this size on a series can be held against an anchor.
+inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
+
+// The anchor of one series of a report; null: none is known for its collective, its GPUs, or as
+// many of them on as many nodes, or not all its GPUs are alike.
+const Anchor* anchor_of(const Report& report, const Series& series);
+
+// "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the upper end with NVLS;
+// nccl-tests#212)"
+std::string anchor_sentence(const Anchor& anchor, const Series& series);
+
+}  // namespace toprun::bench

@@ -1,0 +1,327 @@
+#include "bench/tables/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "bench/tables/anchors.h"
+#include "bench/tables/figures.h"
+#include "bench/tables/live_table.h"
+#include "bench/tables/nccl_text.h"
+
+namespace toprun::bench {
+namespace {
+
+bool agree(const std::string& a, const std::string& b) {
+  return a == b || a.empty() || b.empty();
+}
+
+bool agree(std::size_t a, std::size_t b) {
+  return a == b || a == 0 || b == 0;
+}
+
+bool may_match(const Series& a, const Series& b) {
+  return a.collective == b.collective && agree(a.backend, b.backend) && agree(a.order, b.order) &&
+         agree(a.ranks, b.ranks) && agree(a.nodes, b.nodes) && agree(a.source, b.source);
+}
+
+bool is_same(const Series& a, const Series& b) {
+  return a.collective == b.collective && a.backend == b.backend && a.order == b.order &&
+         a.ranks == b.ranks && a.nodes == b.nodes && a.fabric == b.fabric && a.source == b.source;
+}
+
+using Match = bool (*)(const Series&, const Series&);
+
+// For each series before, the series after that is its partner; null: none.
+std::vector<const Series*> partners(const Report& before, const Report& after) {
+  std::vector<const Series*> out(before.series.size());
+  std::vector<bool> used(after.series.size());
+  for (const Match match : {is_same, may_match}) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      for (std::size_t j = 0; j < used.size() && out[i] == nullptr; ++j) {
+        if (used[j] || !match(before.series[i], after.series[j])) continue;
+        out[i] = &after.series[j];
+        used[j] = true;
+      }
+    }
+  }
+  return out;
+}
+
+std::string name_of(const Series& series) {
+  std::string out(facts_of(series.collective).name);
+  for (const std::string* part : {&series.backend, &series.fabric, &series.order}) {
+    if (!part->empty()) out += " " + printable(*part);
+  }
+  out += ranks_text(series);
+  if (!series.source.empty()) out += ", " + printable(series.source);
+  return out;
+}
+
+std::pair<const Side*, const Side*> sides_of(const Row& before, const Row& after) {
+  if (before.out_of_place && after.out_of_place) {
+    return {&*before.out_of_place, &*after.out_of_place};
+  }
+  if (before.in_place && after.in_place) return {&*before.in_place, &*after.in_place};
+  return {side_of(before), side_of(after)};
+}
+
+std::optional<double> ratio_of(const Side& before, const Side& after) {
+  if (before.times.mean_us > 0 && after.times.mean_us > 0) {
+    return before.times.mean_us / after.times.mean_us;
+  }
+  if (before.busbw > 0 && after.busbw > 0) return after.busbw / before.busbw;
+  return std::nullopt;
+}
+
+Change change_without_spread(const std::optional<double>& ratio) {
+  if (ratio && *ratio < share_without_spread) return Change::slower;
+  if (ratio && *ratio * share_without_spread > 1) return Change::faster;
+  return Change::unknown;
+}
+
+Change change_of(const std::optional<double>& ratio, const std::optional<Ratio>& interval) {
+  if (!interval) return change_without_spread(ratio);
+  if (!interval->is_significant()) return Change::none;
+  return interval->value > 1 ? Change::faster : Change::slower;
+}
+
+Series without_rows(const Series& series) {
+  Series out = series;
+  out.rows.clear();
+  return out;
+}
+
+Row without_figures(const Row& row) {
+  return {row.bytes, row.count, row.type, row.redop, row.root, {}, {}};
+}
+
+std::optional<Compared> compare_row(const Series& series, const Row& before, const Row& after) {
+  const auto [first, second] = sides_of(before, after);
+  if (first == nullptr || second == nullptr) return std::nullopt;
+  Compared out{without_rows(series), without_figures(before), *first, *second, {}, {},
+               Change::unknown};
+  out.ratio = ratio_of(*first, *second);
+  out.interval = unpaired_ratio(first->times, second->times);
+  out.change = change_of(out.ratio, out.interval);
+  return out;
+}
+
+std::string size_name(const Series& series, const Row& row, const Kinds& kinds) {
+  const std::string kind = kind_text(row, kinds);
+  return fmt::format("{}{}{} of {}", size_text(row.bytes), kind.empty() ? "" : " ", kind,
+                     name_of(series));
+}
+
+// For each row before, the row after that is its partner; null: none.
+std::vector<const Row*> partners(const Series& before, const Series& after) {
+  std::vector<const Row*> out(before.rows.size());
+  std::map<std::uint64_t, std::deque<const Row*>> left;  // by size
+  for (const Row& row : after.rows) left[row.bytes].push_back(&row);
+  const auto pair_up = [&](const auto& match) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (out[i] != nullptr) continue;
+      auto& candidates = left[before.rows[i].bytes];
+      const auto next = std::ranges::find_if(
+          candidates, [&](const Row* row) { return match(before.rows[i], *row); });
+      if (next == candidates.end()) continue;
+      out[i] = *next;
+      candidates.erase(next);
+    }
+  };
+  pair_up(is_same_kind);
+  pair_up([&](const Row& a, const Row& b) { return may_be_same_kind(before.collective, a, b); });
+  return out;
+}
+
+void compare_series(const Series& before, const Series& after, Comparison& out) {
+  const auto partner = partners(before, after);
+  for (std::size_t i = 0; i < partner.size(); ++i) {
+    if (partner[i] == nullptr) {
+      out.only_before.push_back(size_name(before, before.rows[i], out.kinds));
+    } else if (auto compared = compare_row(before, before.rows[i], *partner[i])) {
+      out.rows.push_back(std::move(*compared));
+    }
+  }
+  const std::set<const Row*> paired(partner.begin(), partner.end());
+  for (const Row& row : after.rows) {
+    if (!paired.contains(&row)) out.only_after.push_back(size_name(after, row, out.kinds));
+  }
+}
+
+std::string_view change_text(Change change) {
+  switch (change) {
+    case Change::faster:
+      return "faster";
+    case Change::slower:
+      return "slower";
+    case Change::none:
+      return "no difference";
+    case Change::unknown:
+      return "spread not known";
+  }
+  return {};
+}
+
+// size, kinds, busbw before and after, ratio, interval, change
+constexpr auto change_columns = "{:>9}{}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
+
+std::string row_text(const Compared& row, const Kinds& kinds) {
+  const std::string ratio = row.ratio ? fmt::format("{:.3f}", *row.ratio) : "-";
+  const std::string interval =
+      row.interval ? fmt::format("{:.3f} to {:.3f}", row.interval->low, row.interval->high) : "-";
+  return fmt::format(change_columns, size_text(row.row.bytes), kind_columns(row.row, kinds),
+                     rate_text(row.before.busbw), rate_text(row.after.busbw), ratio, interval,
+                     change_text(row.change));
+}
+
+// The row with the smallest ratio among those; null: none has one.
+const Compared* slowest(const Comparison& comparison, bool (*counts)(const Compared&)) {
+  const Compared* worst = nullptr;
+  for (const Compared& row : comparison.rows) {
+    if (!row.ratio || !counts(row)) continue;
+    if (worst == nullptr || *row.ratio < *worst->ratio) worst = &row;
+  }
+  return worst;
+}
+
+std::string speed_sentence(const Compared& row, const Kinds& kinds) {
+  return fmt::format("{} has {:.1f} % of its speed before", size_name(row.series, row.row, kinds),
+                     100 * *row.ratio);
+}
+
+std::uint64_t wrong_in(const Report& report) {
+  std::uint64_t sum = 0;
+  for (const Series& series : report.series) sum += wrong_elements(series);
+  return sum;
+}
+
+// A series beside what is expected of it.
+struct Reached {
+  const Series* series;
+  double busbw;     // GB/s
+  double expected;  // GB/s; 0: nothing is usual for it
+  double share() const { return expected > 0 ? busbw / expected : 0; }
+};
+
+double expected_of(const Report& report, const Series& series, const Expectation& expectation) {
+  if (expectation.busbw) return *expectation.busbw;
+  const Anchor* const anchor = anchor_of(report, series);
+  return anchor != nullptr ? anchor->low : 0;
+}
+
+std::vector<Reached> reached_by(const Report& report, const Expectation& expectation) {
+  std::vector<Reached> found;
+  for (const Series& series : report.series) {
+    const auto plateau = plateau_of(series);
+    if (!plateau || series.collective == Collective::barrier) continue;
+    found.push_back(
+        {&series, side_of(plateau->row)->busbw, expected_of(report, series, expectation)});
+  }
+  return found;
+}
+
+std::string share_text(const Reached& reached) {
+  const double percent = 100 * reached.share();
+  return fmt::format("{}: busbw {} GB/s ({:.4g} Gbps) is {:.{}f} % of the expected {} GB/s",
+                     name_of(*reached.series), rate_text(reached.busbw), gbps_of(reached.busbw),
+                     percent, percent < 10 ? 1 : 0, rate_text(reached.expected));
+}
+
+}  // namespace
+
+Comparison compare(const Report& before, const Report& after) {
+  Comparison out;
+  std::vector<Series> all = before.series;
+  all.insert(all.end(), after.series.begin(), after.series.end());
+  out.kinds = kinds_in(all);
+  const auto partner = partners(before, after);
+  for (std::size_t i = 0; i < partner.size(); ++i) {
+    if (partner[i] == nullptr) {
+      out.only_before.push_back(name_of(before.series[i]));
+    } else {
+      compare_series(before.series[i], *partner[i], out);
+    }
+  }
+  for (const Series& series : after.series) {
+    if (std::ranges::find(partner, &series) == partner.end()) {
+      out.only_after.push_back(name_of(series));
+    }
+  }
+  return out;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  std::string out;
+  std::string series;
+  for (const Compared& row : comparison.rows) {
+    if (std::string name = name_of(row.series); name != series) {
+      series = std::move(name);
+      out += series + "\n";
+      out += fmt::format(change_columns, "size", kind_heading(comparison.kinds), "before", "after",
+                         "ratio", "95 %", "change");
+    }
+    out += row_text(row, comparison.kinds);
+  }
+  for (const std::string& name : comparison.only_before) out += "only before: " + name + "\n";
+  for (const std::string& name : comparison.only_after) out += "only after: " + name + "\n";
+  return out;
+}
+
+std::optional<std::string> what_could_not_be_judged(const Comparison& comparison) {
+  const auto unknown = std::ranges::count(comparison.rows, Change::unknown, &Compared::change);
+  if (unknown == 0) return std::nullopt;
+  const auto all = static_cast<std::ptrdiff_t>(comparison.rows.size());
+  const std::string which =
+      unknown == all ? "nothing could be judged"
+                     : fmt::format("{} of {} could not be judged", unknown, counted(all, "row"));
+  return which +
+         ": these results do not tell how much their iterations vary, so that a difference may be "
+         "chance; --fail-below judges by the ratio alone";
+}
+
+std::optional<std::string> what_counts_without_spread(const Comparison& comparison) {
+  const Compared* const worst = slowest(comparison, [](const Compared& row) {
+    return !row.interval && row.change == Change::slower;
+  });
+  if (worst == nullptr) return std::nullopt;
+  return fmt::format(
+      "{}: less than {:g} % counts as slower where the spread of the iterations is not known; "
+      "--fail-below RATIO sets another limit",
+      speed_sentence(*worst, comparison.kinds), 100 * share_without_spread);
+}
+
+Verdict gate(const Comparison& comparison, double fail_below) {
+  const Compared* const worst = slowest(comparison, [](const Compared&) { return true; });
+  if (worst == nullptr) return {false, "no figure of the two can be compared"};
+  const bool is_passed = *worst->ratio >= fail_below;
+  return {is_passed, fmt::format("{}, {} {:g} %", speed_sentence(*worst, comparison.kinds),
+                                 is_passed ? "not below" : "below", 100 * fail_below)};
+}
+
+Verdict gate(const Report& report, const Expectation& expectation) {
+  if (!report.errors.empty()) {
+    return {false, "the measurement had errors: " + printable(report.errors.front())};
+  }
+  if (const std::uint64_t wrong = wrong_in(report); wrong > 0) {
+    return {false, fmt::format("{} of the results are wrong", counted(wrong, "element"))};
+  }
+  const std::vector<Reached> all = reached_by(report, expectation);
+  if (all.empty()) return {false, "the report holds no busbw"};
+  const Reached worst = *std::ranges::min_element(all, {}, &Reached::share);
+  if (worst.expected <= 0) {
+    return {false, fmt::format("{}: nothing is known to be usual for its hardware, so name the "
+                               "expected busbw in GB/s",
+                               name_of(*worst.series))};
+  }
+  const bool is_passed = worst.share() >= expectation.fail_below;
+  return {is_passed, fmt::format("{}, {} {:.0f} %", share_text(worst),
+                                 is_passed ? "not below" : "below", 100 * expectation.fail_below)};
+}
+
+}  // namespace toprun::bench

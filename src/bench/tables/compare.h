@@ -1,0 +1,79 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/tables/kinds.h"
+#include "bench/tables/measurement.h"
+#include "bench/tables/statistics.h"
+
+namespace toprun::bench {
+
+enum class Change {
+  faster,
+  slower,
+  none,     // the 95 % interval holds 1
+  unknown,  // the iterations' spread is not known in one of the two, as in most imported tables
+};
+
+// Without a spread, a speed below this share of the other counts as slower all the same: between
+// two runs of a network that is well, even small messages seldom differ by more.
+constexpr double share_without_spread = 0.75;
+
+// One size of one series in two reports. The placement is the first that both have of out of place
+// and in place, else what each has.
+struct Compared {
+  Series series;  // the first report's, without rows
+  Row row;        // the first report's, without figures
+  Side before, after;
+  // after's speed over before's: above 1 is faster. Unset: neither time nor busbw is known of both.
+  std::optional<double> ratio;
+  std::optional<Ratio> interval;  // unset: the spread is not known
+  Change change = Change::unknown;
+};
+
+struct Comparison {
+  std::vector<Compared> rows;
+  Kinds kinds;  // of the rows of both
+  // Series and sizes that one report lacks, as a person would name them.
+  std::vector<std::string> only_before, only_after;
+};
+
+// Series match that agree in collective, backend, ranks, nodes and order, where a value that one
+// report does not know agrees with any; one that also has the same fabric and knows all comes
+// first. Each series is matched once, and so is each row: with one of its size, type, operation and
+// root, of several the next.
+Comparison compare(const Report& before, const Report& after);
+
+// A line per matched row (busbw in GB/s), then what is in one report only.
+std::string comparison_text(const Comparison& comparison);
+
+// Whether a difference could be told from chance in every row; otherwise what to say of it.
+std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
+
+// The row that is slowest by share_without_spread alone, in words; unset: there is none.
+std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
+
+// What a report must reach for a script to go on.
+struct Expectation {
+  // GB/s, of each series' largest size; above 0. Unset: the lower end of what is usual for its
+  // GPUs (anchors.h).
+  std::optional<double> busbw;
+  double fail_below = 0.9;  // share of it
+};
+struct Verdict {
+  bool is_passed = false;
+  std::string sentence;  // without a full stop
+};
+
+// Whether each row has at least this share of its speed before. Fails also where no row has a
+// ratio.
+Verdict gate(const Comparison& comparison, double fail_below);
+
+// Fails also for a report without figures, with errors, or with wrong elements, and where nothing
+// is usual for its GPUs. Barriers, which have no busbw, are left out. The sentence is about the
+// series that is furthest below what is expected.
+Verdict gate(const Report& report, const Expectation& expectation);
+
+}  // namespace toprun::bench

@@ -1,0 +1,77 @@
+#include "bench/tables/history.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/tables/json.h"
+
+namespace toprun::bench {
+namespace {
+
+Row row(std::uint64_t bytes, double busbw) {
+  Row row;
+  row.bytes = bytes;
+  row.type = "float";
+  row.redop = "sum";
+  Side& side = row.out_of_place.emplace();
+  side.algbw = side.busbw = busbw;
+  side.times.mean_us = 1;
+  return row;
+}
+
+Report report(std::string time, double busbw, std::string backend = "nccl") {
+  Series series;
+  series.backend = std::move(backend);
+  series.order = "topology";
+  series.ranks = 16;
+  series.nodes = 2;
+  series.rows = {row(1 << 20, busbw / 2), row(1 << 30, busbw)};
+  Report report;
+  report.start_time = std::move(time);
+  report.series = {series};
+  return report;
+}
+
+TEST(History, ALineIsAReportWithTheLargestSizes) {
+  const std::string line = history_line(report("2026-11-20T10:00:00.000Z", 100));
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  const History history = read_history(line + line, "bench.jsonl");
+  ASSERT_EQ(history.reports.size(), 2u) << testing::PrintToString(history.unreadable);
+  ASSERT_EQ(history.reports[1].series.size(), 1u);
+  EXPECT_EQ(history.reports[1].series[0].rows.size(), 1u);
+  EXPECT_EQ(history.reports[1].series[0].rows[0].bytes, 1u << 30);
+}
+
+TEST(History, ALineThatIsCutOffCostsNoOther) {
+  const std::string line = history_line(report("2026-11-20T10:00:00.000Z", 100));
+  const History history = read_history(line + line.substr(0, 40) + "\n\n" + line, "bench.jsonl");
+  EXPECT_EQ(history.reports.size(), 2u);
+  ASSERT_EQ(history.unreadable.size(), 1u);
+  EXPECT_TRUE(history.unreadable[0].starts_with("line 2: ")) << history.unreadable[0];
+}
+
+// Lines of several jobs need not stand in the order of time.
+TEST(History, EachIsBesideTheMedianOfEarlierOnes) {
+  const std::string text = history_line(report("2026-11-22T10:00:00.000Z", 90)) +
+                           history_line(report("2026-11-20T10:00:00.000Z", 100)) +
+                           history_line(report("2026-11-21T22:00:00.000Z", 110)) +
+                           history_line(report("2026-11-21T10:00:00.000Z", 7, "tcp")) +
+                           history_line(report("no time", 5));
+  const auto kinds = kinds_of(read_history(text, "bench.jsonl").reports);
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(history_text(kinds, 2),
+            "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology\n"
+            "  2026-11-21T22:00     110.00 GB/s     +10.0 %\n"
+            "  2026-11-22T10:00      90.00 GB/s     -14.3 %\n"
+            "\n"
+            "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology\n"
+            "  2026-11-21T10:00       7.00 GB/s\n");
+  EXPECT_DOUBLE_EQ(kinds[0].moments[1].days, 1.5);
+}
+
+TEST(History, OfNothing) {
+  EXPECT_TRUE(kinds_of({}).empty());
+  EXPECT_TRUE(read_history("", "bench.jsonl").reports.empty());
+}
+
+}  // namespace
+}  // namespace toprun::bench

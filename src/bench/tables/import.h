@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text/error.h"
+#include "bench/tables/measurement.h"
+
+namespace toprun::bench {
+
+enum class Format {
+  toprun_json,  // report_json()
+  nccl_json,    // nccl-tests -J, file version 2
+  nccl_text,    // what nccl-tests and rccl-tests print, also old ones, also in a log with prefixes
+  all_reduce_bench,  // all_reduce_bench.py of ml-engineering: its Markdown and its older two lines
+  superbench,  // SuperBench results: …/allreduce_8388608_busbw:0 = 89.51, also as JSON lines
+};
+
+// What a text is, by the first line that only one of them has.
+std::optional<Format> format_of(std::string_view text);
+
+struct ImportTerms {
+  std::string file;                      // for errors
+  std::optional<Collective> collective;  // of tables that do not name theirs
+};
+
+inline constexpr std::size_t max_import_bytes = std::size_t{64} << 20;
+
+// Errors (exit code 2) name the file and the line: an unknown format, no row at all, a row that
+// does not fit its heading, a table whose collective is neither named nor evident, too large a
+// file. Figures that a file lacks stay 0 or unset; its iterations' spread is mostly unknown
+// (samples 0).
+Result<Report> import_report(std::string_view text, const ImportTerms& terms);
+
+}  // namespace toprun::bench

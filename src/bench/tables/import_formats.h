@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+#include "base/text/text.h"
+#include "bench/tables/import.h"
+#include "bench/tables/log_line.h"
+
+namespace toprun::bench {
+
+inline constexpr std::string_view decimal_digits = "0123456789";
+
+// One per foreign format; contracts are those of import_report().
+Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms);
+Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms);
+Result<Report> import_all_reduce_bench(std::string_view text, const ImportTerms& terms);
+Result<Report> import_superbench(std::string_view text, const ImportTerms& terms);
+
+// The error "FILE:LINE: WHY".
+std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, std::string why,
+                                  std::string fix = {});
+
+// Gives each line as a terminal shows it, and its number from 1 on, to a reader's read(), and
+// returns its take().
+template <class Reader>
+Result<Report> read_lines(std::string_view text, Reader reader) {
+  std::size_t number = 0;
+  std::string buffer;
+  for (const std::string_view line : split(text, '\n')) {
+    if (auto read = reader.read(shown_text(line, buffer), ++number); !read) {
+      return std::unexpected(read.error());
+    }
+  }
+  return std::move(reader).take();
+}
+
+// The collective whose program, such as build/all_reduce_perf, is one of the line's words.
+std::optional<Collective> collective_of_program(std::string_view line);
+
+// "NCCL 2.28.7" of NCCL's number 22807.
+std::string nccl_name(std::int64_t version);
+
+// How many hosts the devices are on; 0 without devices: not known.
+std::size_t nodes_of(const std::vector<Device>& devices);
+
+// A measured figure: 0, or within these, so that what is computed of it is finite.
+inline constexpr double least_figure = 1e-12;
+inline constexpr double most_figure = 1e18;
+std::optional<double> parse_figure(std::string_view text);
+
+}  // namespace toprun::bench

@@ -1,0 +1,255 @@
+#include "bench/tables/json.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/text/text.h"
+#include "bench/tables/figures.h"
+#include "bench/tables/json_document.h"
+#include "bench/tables/nccl_text.h"
+
+namespace toprun::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+// From this algbw in GB/s on, a busbw that was printed as 0 was not measured.
+constexpr double least_told_gigabytes = 0.1;
+
+ordered_json optional_json(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+// Null for a value of which 0, or an empty text, says that it is not known.
+template <class Value>
+ordered_json known_json(const Value& value) {
+  return value == Value() ? ordered_json(nullptr) : ordered_json(value);
+}
+
+std::string truth(bool value) {
+  return value ? "true" : "false";
+}
+
+ordered_json device_json(const Device& device) {
+  return {{"rank", device.rank},       {"group", 0},
+          {"pid", device.pid},         {"hostname", device.host},
+          {"device", device.device},   {"device_hex", device.bus_id},
+          {"device_info", device.name}};
+}
+
+ordered_json side_json(const Series& series, const std::optional<Side>& side) {
+  if (!side) return nullptr;
+  const Times& times = side->times;
+  // A rounded 0 is a figure; without any algbw, or beside one that is not small, it is none.
+  const bool has_algbw = side->algbw > 0 || times.mean_us > 0;
+  const bool has_busbw = side->busbw > 0 || side->algbw < least_told_gigabytes || series.ranks == 1;
+  return {{"time", known_json(times.mean_us)},
+          {"alg_bw", has_algbw ? ordered_json(side->algbw) : ordered_json(nullptr)},
+          {"bus_bw", has_busbw ? ordered_json(side->busbw) : ordered_json(nullptr)},
+          {"nwrong", side->wrong ? ordered_json(*side->wrong) : ordered_json(nullptr)},
+          {"min", known_json(times.min_us)},
+          {"median", known_json(times.median_us)},
+          {"p99", known_json(times.p99_us)},
+          {"cv", times.samples > 0 ? ordered_json(times.cv) : ordered_json(nullptr)},
+          {"samples", times.samples}};
+}
+
+// Null: the ranks or nodes that it depends on are not known.
+ordered_json wire_floor_json(const Series& series, double algbw) {
+  if (series.nodes == 0 || series.ranks == 0) return nullptr;
+  return gbps_of(wire_floor(series.collective, algbw, series.nodes, series.ranks));
+}
+
+ordered_json result_json(const Series& series, const Row& row) {
+  const Side* const side = side_of(row);
+  const double algbw = side != nullptr ? side->algbw : 0;
+  const bool has_count = row.count > 0 || row.bytes == 0;
+  ordered_json result = {{"size", row.bytes},
+                         {"count", has_count ? ordered_json(row.count) : ordered_json(nullptr)},
+                         {"type", known_json(row.type)},
+                         {"redop", known_json(row.redop)},
+                         {"root", fmt::format("{:6}", row.root)},
+                         {"out_of_place", side_json(series, row.out_of_place)},
+                         {"in_place", side_json(series, row.in_place)},
+                         {"collective", std::string(facts_of(series.collective).name)},
+                         {"backend", series.backend},
+                         {"nodes", known_json(series.nodes)},
+                         {"ranks", known_json(series.ranks)},
+                         {"order", series.order},
+                         {"fabric", series.fabric},
+                         {"line_gbps", optional_json(series.line_gbps)},
+                         {"limit_gbps", optional_json(series.limit_gbps)},
+                         {"wire_floor_gbps", wire_floor_json(series, algbw)}};
+  if (series.least_ranks > 0) result["least_ranks"] = series.least_ranks;
+  if (!series.source.empty()) result["source"] = series.source;
+  return result;
+}
+
+// NCCL's own number of a version: 2.30.7 is 23007. Null: another library.
+ordered_json nccl_version(std::string_view library) {
+  if (!library.starts_with("NCCL ")) return nullptr;
+  const auto parts = split(library.substr(5), '.');
+  if (parts.size() != 3) return nullptr;
+  std::int64_t code = 0;
+  for (const std::string_view part : parts) {
+    const auto number = parse_int(part);
+    if (!number || *number < 0 || *number > 99) return nullptr;
+    code = code * 100 + *number;
+  }
+  return code;
+}
+
+struct Sums {
+  std::uint64_t wrong = 0;
+  double average_busbw = 0;  // of all series together, weighted by their rows
+};
+
+Sums sums_of(const Report& report) {
+  Series all;
+  for (const Series& series : report.series) {
+    all.rows.insert(all.rows.end(), series.rows.begin(), series.rows.end());
+  }
+  return {wrong_elements(all), average_busbw(all)};
+}
+
+bool is_same_series(const Series& a, const Series& b) {
+  return a.collective == b.collective && a.backend == b.backend && a.order == b.order &&
+         a.fabric == b.fabric && a.ranks == b.ranks && a.nodes == b.nodes &&
+         a.least_ranks == b.least_ranks && a.source == b.source && a.line_gbps == b.line_gbps &&
+         a.limit_gbps == b.limit_gbps;
+}
+
+std::optional<double> optional_number(JsonFields& fields, const char* key) {
+  if (!fields.has(key)) return std::nullopt;
+  return fields.number(key);
+}
+
+Device read_device(JsonFields& fields) {
+  return {static_cast<std::size_t>(fields.count("rank")),
+          fields.text("hostname"),
+          fields.whole<long>("pid"),
+          fields.whole<int>("device"),
+          fields.text("device_info"),
+          fields.text_or("device_hex")};
+}
+
+std::optional<Side> read_side(JsonFields& result, const char* key) {
+  if (!result.has(key)) return std::nullopt;
+  JsonFields fields = result.object(key);
+  Side side;
+  side.times.mean_us = fields.number_or("time", 0);
+  side.times.min_us = fields.number_or("min", 0);
+  side.times.median_us = fields.number_or("median", 0);
+  side.times.p99_us = fields.number_or("p99", 0);
+  side.times.cv = fields.number_or("cv", 0);
+  side.times.samples = fields.count("samples");
+  side.algbw = fields.number_or("alg_bw", 0);
+  side.busbw = fields.number_or("bus_bw", 0);
+  if (fields.has("nwrong")) side.wrong = fields.count("nwrong");
+  return side;
+}
+
+Series read_series(JsonFields& fields) {
+  Series series;
+  if (const auto collective = find_collective(fields.text("collective"))) {
+    series.collective = *collective;
+  } else {
+    fields.fault("collective", "a known collective");
+  }
+  series.backend = fields.text("backend");
+  series.order = fields.text("order");
+  series.fabric = fields.text("fabric");
+  series.ranks = fields.count_or("ranks", 0);
+  series.nodes = fields.count_or("nodes", 0);
+  series.least_ranks = fields.count_or("least_ranks", 0);
+  series.source = fields.text_or("source");
+  series.line_gbps = optional_number(fields, "line_gbps");
+  series.limit_gbps = optional_number(fields, "limit_gbps");
+  return series;
+}
+
+Row read_row(JsonFields& fields) {
+  return {fields.count("size"),         fields.count_or("count", 0),
+          fields.text_or("type"),       fields.text_or("redop"),
+          fields.whole<int>("root"),    read_side(fields, "out_of_place"),
+          read_side(fields, "in_place")};
+}
+
+void read_result(JsonFields& fields, Report& report) {
+  Series series = read_series(fields);
+  if (report.series.empty() || !is_same_series(report.series.back(), series)) {
+    report.series.push_back(std::move(series));
+  }
+  report.series.back().rows.push_back(read_row(fields));
+}
+
+void read_environment(JsonFields& fields, Report& report) {
+  for (const std::string& line : fields.texts("env")) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) {
+      fields.fault("env", "a list of NAME=VALUE");
+      return;
+    }
+    report.env.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+  }
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) {
+  ordered_json devices = ordered_json::array();
+  for (const Device& device : report.devices) devices.push_back(device_json(device));
+  ordered_json results = ordered_json::array();
+  for (const Series& series : report.series) {
+    for (const Row& row : series.rows) results.push_back(result_json(series, row));
+  }
+  ordered_json environment = ordered_json::array();
+  for (const auto& [name, value] : report.env) environment.push_back(name + "=" + value);
+  const Sums sums = sums_of(report);
+  const ordered_json document = {
+      {"schema", std::string(report_schema)},
+      {"version", report.version},
+      {"start_time", report.start_time},
+      {"args", report.args},
+      {"env", std::move(environment)},
+      {"nccl_version", nccl_version(report.library)},
+      {"library", report.library},
+      {"config", {{"nthreads", 1}, {"ngpus", 1}, {"devices", std::move(devices)}}},
+      {"results", std::move(results)},
+      {"out_of_bounds", {{"count", sums.wrong}, {"okay", truth(sums.wrong == 0)}}},
+      {"average_bus_bandwidth", {{"bandwidth", sums.average_busbw}, {"okay", "unchecked"}}},
+      {"errors", report.errors},
+      {"end_time", report.end_time}};
+  return json_text(document, 1) + "\n";
+}
+
+Result<Report> parse_report(std::string_view text, const std::string& file) {
+  const auto document = parse_document(text, file);
+  if (!document) return std::unexpected(document.error());
+  std::string wrong;
+  JsonFields fields(*document, "", wrong);
+  if (fields.text_or("schema") != report_schema) {
+    return usage("cannot read " + printable(file),
+                 fmt::format("it is not a report of toprun bench ({})", report_schema));
+  }
+  Report report;
+  report.version = fields.text("version");
+  report.start_time = fields.text("start_time");
+  report.end_time = fields.text("end_time");
+  report.args = fields.texts("args");
+  read_environment(fields, report);
+  report.library = fields.text("library");
+  fields.object("config").each(
+      "devices", [&](JsonFields& device) { report.devices.push_back(read_device(device)); });
+  fields.each("results", [&](JsonFields& result) { read_result(result, report); });
+  report.errors = fields.texts("errors");
+  if (!report.start_time.empty() && report.end_time.empty()) {
+    report.notes.push_back(file + ": the measurement did not come to its end");
+  }
+  if (!wrong.empty()) return usage("cannot read " + printable(file), printable(wrong));
+  return report;
+}
+
+}  // namespace toprun::bench

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/error.h"
+
+namespace toprun::bench {
+
+inline constexpr std::size_t max_json_bytes = std::size_t{64} << 20;
+inline constexpr int max_json_depth = 16;
+
+// `file` names the text in errors: not JSON (with line and column), too large, too deep, or not an
+// object.
+Result<nlohmann::json> parse_document(std::string_view text, const std::string& file);
+
+// Reads an object's fields and remembers the first that is not what it must be, so that a reader is
+// a list of fields and looks once, at its end. A value that is wrong or absent reads as 0, empty,
+// an empty object or an empty list.
+class JsonFields {
+ public:
+  // `place` is the object's, such as "results[3]"; `wrong` holds the first fault and may be shared.
+  JsonFields(const nlohmann::json& object, std::string place, std::string& wrong);
+
+  bool has(const char* key) const;  // present and not null
+
+  std::string text(const char* key);
+  double number(const char* key);         // finite, not negative
+  std::uint64_t count(const char* key);   // a whole number, not negative
+  std::int64_t integer(const char* key);  // also as text, which is how nccl-tests writes a root
+  // An integer that fits into the type.
+  template <class Whole>
+  Whole whole(const char* key) {
+    const std::int64_t value = integer(key);
+    if (std::in_range<Whole>(value)) return static_cast<Whole>(value);
+    fault(key, "within its range");
+    return 0;
+  }
+  JsonFields object(const char* key);
+
+  // The same where the field may be absent or null.
+  std::string text_or(const char* key, std::string otherwise = {});
+  double number_or(const char* key, double otherwise);
+  std::uint64_t count_or(const char* key, std::uint64_t otherwise);
+
+  // Calls `read` with each object of a list.
+  template <class Read>
+  void each(const char* key, Read read) {
+    const nlohmann::json& elements = list(key);
+    for (std::size_t i = 0; i < elements.size() && wrong_.empty(); ++i) {
+      JsonFields fields(elements[i], place_of(key) + "[" + std::to_string(i) + "]", wrong_);
+      read(fields);
+    }
+  }
+  std::vector<std::string> texts(const char* key);
+  std::size_t size_of(const char* key);  // of a list
+
+  // "FIELD is not SOMETHING", unless an earlier fault is known.
+  void fault(const char* key, std::string_view expected);
+
+ private:
+  const nlohmann::json& list(const char* key);
+  const nlohmann::json* find(const char* key) const;
+  std::string place_of(const char* key) const;
+
+  const nlohmann::json& object_;
+  std::string place_;
+  std::string& wrong_;
+};
+
+}  // namespace toprun::bench

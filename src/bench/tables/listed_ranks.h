@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "bench/tables/measurement.h"
+#include "bench/tables/rank_bounds.h"
+
+namespace toprun::bench {
+
+// A device of nccl-tests' list, and the communicator that it is in (NCCL_TESTS_SPLIT).
+struct ListedDevice {
+  Device device;
+  std::int64_t group = 0;
+};
+
+// size / (count · element) of a collective whose size is that of all ranks together; nullopt: not a
+// whole number above 1, or the type's width is not known.
+std::optional<std::size_t> ranks_by_count(const Row& row);
+
+// That number where all rows agree on it.
+class RanksByCount {
+ public:
+  void add(Collective collective, const Row& row);
+  std::optional<std::size_t> ranks() const { return is_sure_ ? ranks_ : std::nullopt; }
+
+ private:
+  std::optional<std::size_t> ranks_;
+  bool is_sure_ = true;
+};
+
+// Sets the series' ranks and nodes: by its bandwidths where they allow one number only, else by its
+// counts, else by a list of devices that is whole and possible. Of a list that is cut off at least
+// the highest rank is known.
+void settle_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
+                  const RanksByCount& by_count, Series& series);
+
+}  // namespace toprun::bench

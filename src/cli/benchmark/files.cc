@@ -1,0 +1,121 @@
+#include "cli/benchmark/files.h"
+
+#include <algorithm>
+
+#include "base/os/console.h"
+#include "base/os/files.h"
+#include "base/os/named_file.h"
+#include "base/os/print.h"
+#include "bench/tables/compare.h"
+#include "bench/tables/import.h"
+#include "bench/tables/json.h"
+#include "bench/tables/live_table.h"
+#include "bench/tables/nccl_text.h"
+#include "bench/tables/tables.h"
+#include "cli/benchmark/plot.h"
+#include "cli/benchmark/request.h"
+#include "observe/picture/picture_file.h"
+#include "run/model/finding.h"
+
+namespace toprun::benchmark {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+Result<bench::Report> read_report(const Call& call, std::size_t operand) {
+  const std::string file = call.operand(operand);
+  const auto text = read_file(file, bench::max_import_bytes);
+  if (!text) return usage(text.error().what, text.error().why);
+  bench::ImportTerms terms{file, std::nullopt};
+  if (const auto given = call.given(FlagId::collective)) {
+    const auto name = options::parse_choice(
+        *given, options::choices(options::flag_of(FlagId::collective, call.command)));
+    if (!name) return std::unexpected(name.error());
+    terms.collective = bench::find_collective(*name);
+  }
+  auto report = bench::import_report(*text, terms);
+  if (report) {
+    for (const std::string& note : report->notes) say("warning: " + note);
+  }
+  return report;
+}
+
+// What AFTER must reach of BEFORE's speed; nullopt: nothing is asked.
+Result<std::optional<double>> share_to_reach(const Call& call) {
+  const auto given = call.given(FlagId::fail_below);
+  if (!given) return std::nullopt;
+  const auto share = positive(*given);
+  if (!share) return std::unexpected(share.error());
+  return *share;
+}
+
+std::string tables(const bench::Report& report) {
+  std::string out;
+  const bench::Kinds kinds = bench::kinds_in(report.series);
+  for (const bench::Series& series : report.series) {
+    if (!out.empty()) out += '\n';
+    bench::TableColumns columns = bench::columns_of(series);
+    columns.kinds = kinds;
+    out += bench::live_heading(series, columns);
+    for (const bench::Row& row : series.rows) out += bench::live_row(series, row, columns);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string formatted(const bench::Report& report, std::string_view format) {
+  if (format == "nccl-tests") return bench::nccl_text(report);
+  if (format == "markdown") return bench::markdown(std::span(&report, 1));
+  if (format == "csv") return bench::csv(std::span(&report, 1));
+  if (format == "json") return bench::report_json(report);
+  return tables(report);
+}
+
+Result<int> run_bench_compare(const Call& call) {
+  const auto before = read_report(call, 0);
+  if (!before) return std::unexpected(before.error());
+  const auto after = read_report(call, 1);
+  if (!after) return std::unexpected(after.error());
+  const auto share = share_to_reach(call);
+  if (!share) return std::unexpected(share.error());
+  const bench::Comparison comparison = bench::compare(*before, *after);
+  const int code = print(bench::comparison_text(comparison));
+  if (comparison.rows.empty())
+    return usage(call.operand(0) + " and " + call.operand(1), "no measurement is in both",
+                 "compare files of the same collectives, ranks and sizes");
+  if (*share) {
+    const bench::Verdict verdict = bench::gate(comparison, **share);
+    say(verdict.sentence);
+    return code == 0 && !verdict.is_passed ? model::exit_found : code;
+  }
+  if (const auto unjudged = bench::what_could_not_be_judged(comparison)) {
+    say("warning: " + *unjudged);
+  }
+  if (const auto slower = bench::what_counts_without_spread(comparison)) say(*slower);
+  const bool is_slower = std::ranges::any_of(comparison.rows, [](const bench::Compared& row) {
+    return row.change == bench::Change::slower;
+  });
+  return code == 0 && is_slower ? model::exit_found : code;
+}
+
+Result<int> run_bench_import(const Call& call) {
+  const auto format = call.choice(FlagId::format);
+  if (!format) return std::unexpected(format.error());
+  const auto report = read_report(call, 0);
+  if (!report) return std::unexpected(report.error());
+  if (const auto save = call.text(FlagId::save)) {
+    const auto saved = write_and_say(*save, bench::report_json(*report));
+    if (!saved) return std::unexpected(saved.error());
+  }
+  if (const auto plot = call.text(FlagId::plot)) {
+    const auto svg = drawn(*report);
+    if (!svg) return std::unexpected(svg.error());
+    auto written = picture::write_picture(*plot, *svg, call.environment);
+    if (!written) return std::unexpected(written.error());
+  }
+  return print_bytes(formatted(*report, *format));
+}
+
+}  // namespace toprun::benchmark

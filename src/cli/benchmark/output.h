@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/measure/session.h"
+#include "bench/tables/live_table.h"
+#include "bench/tables/measurement.h"
+#include "cli/benchmark/request.h"
+
+namespace toprun::benchmark {
+
+// What rank 0 prints and saves. Rows are printed as they come where the format is a table for
+// people or nccl-tests'; the others are printed at the end. The saved file holds all rows so far,
+// so that an interrupted measurement is not lost.
+class BenchOutput {
+ public:
+  BenchOutput(const BenchRequest& request, const measure::Group& group,
+              std::span<const measure::Opened> opened, std::span<const measure::Cell> cells,
+              std::vector<std::string> argv, const Environment& environment);
+
+  void add(const measure::CellRow& measured);
+  // Prints the rest; the exit code: failure if elements were wrong or the file cannot be written.
+  Result<int> finish();
+
+ private:
+  void print_row(const measure::CellRow& measured);
+  void print_comparison();
+  void print_remarks() const;
+  bool is_comparison() const { return report_.series.size() > 1; }
+  Result<int> judge() const;
+  Result<void> save() const;
+
+  const BenchRequest& request_;
+  const Environment& environment_;
+  bench::Report report_;
+  bench::TableColumns columns_;                 // of the table for people
+  std::vector<std::string> limits_;             // by cell: what limits it; empty: not known
+  std::vector<measure::CellRow> of_this_size_;  // by cell
+  Result<void> saved_;
+};
+
+}  // namespace toprun::benchmark

@@ -1,0 +1,348 @@
+#include "cli/benchmark/pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/json/json_writer.h"
+#include "base/net/hostlist.h"
+#include "base/os/console.h"
+#include "base/os/named_file.h"
+#include "base/os/print.h"
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "bench/measure/cells.h"
+#include "bench/measure/memory.h"
+#include "bench/measure/pair_play.h"
+#include "bench/measure/progress.h"
+#include "bench/pairs/distances.h"
+#include "bench/pairs/second_look.h"
+#include "bench/pairs/speed_groups.h"
+#include "bench/pairs/verdict.h"
+#include "bench/tables/statistics.h"
+#include "cli/benchmark/plot.h"
+#include "cli/benchmark/request.h"
+#include "observe/picture/picture_file.h"
+#include "run/model/finding.h"
+
+namespace toprun::benchmark {
+namespace {
+
+using measure::Group;
+using options::Call;
+using options::FlagId;
+using pairs::Measured;
+
+struct Wanted {
+  measure::PairTerms terms;
+  std::size_t most_rounds = pairs::every_round;
+  std::optional<std::string> exclude_bad;
+  std::optional<std::string> save;
+  std::optional<std::string> plot;
+};
+
+Result<Wanted> wanted_of(const Call& call) {
+  Wanted wanted;
+  std::chrono::seconds limit = std::chrono::duration_cast<std::chrono::seconds>(wanted.terms.limit);
+  const auto read = OptionReader(call)
+                        .take(FlagId::min_bytes, wanted.terms.bytes, options::parse_size)
+                        .number(FlagId::iterations, wanted.terms.transfers, 1, most_iterations)
+                        .number(FlagId::rounds, wanted.most_rounds, 1, most_iterations)
+                        .number(FlagId::stall, limit, 1, longest_stall_s)
+                        .done();
+  if (!read) return std::unexpected(read.error());
+  wanted.terms.limit = limit;
+  wanted.exclude_bad = call.text(FlagId::exclude_bad);
+  wanted.save = call.text(FlagId::save);
+  wanted.plot = call.text(FlagId::plot);
+  if (wanted.plot) {
+    if (auto known = picture::check_picture_name(*wanted.plot); !known) {
+      return std::unexpected(known.error());
+    }
+  }
+  return wanted;
+}
+
+pairs::Cluster cluster_of(const Group& group) {
+  pairs::Cluster cluster;
+  const bool are_hosts = group.self.nodes == group.peers.size();
+  for (const measure::Peer& peer : group.peers) {
+    cluster.names.push_back(are_hosts ? peer.host
+                                      : fmt::format("{} rank {}", peer.host, peer.rank));
+    if (!are_hosts) cluster.hosts.push_back(peer.host);
+    pairs::Place& place = cluster.places.emplace_back();
+    for (const std::string_view name : split(measure::domain_of(peer), '/')) {
+      if (!name.empty()) place.emplace_back(name);
+    }
+  }
+  return cluster;
+}
+
+std::vector<pairs::Round> first_pass(const pairs::Cluster& cluster, std::size_t most_rounds) {
+  std::vector<pairs::Round> rounds;
+  for (pairs::Batch& batch : pairs::batches(cluster.places, most_rounds)) {
+    std::ranges::move(batch.rounds, std::back_inserter(rounds));
+  }
+  return rounds;
+}
+
+std::vector<std::string> hosts_of(const pairs::Cluster& cluster) {
+  std::vector<std::string> hosts;
+  for (std::size_t node = 0; node < cluster.names.size(); ++node) {
+    hosts.push_back(cluster.host_of(node));
+  }
+  return hosts;
+}
+
+bool is_one_host(const std::vector<std::string>& hosts) {
+  return std::ranges::all_of(hosts, [&](const auto& host) { return host == hosts.front(); });
+}
+
+std::string_view word_of(pairs::State state) {
+  switch (state) {
+    case pairs::State::measured:
+      return "measured";
+    case pairs::State::hung:
+      return "hung";
+    case pairs::State::failed:
+      return "failed";
+    case pairs::State::not_measured:
+      return "not measured";
+  }
+  return {};
+}
+
+std::string json_of(const pairs::Cluster& cluster, const std::vector<Measured>& measured,
+                    const std::vector<std::string>& findings) {
+  JsonWriter json;
+  json.raw("{\"schema\": \"toprun.bench_pairs/1\", \"hosts\": ").texts(hosts_of(cluster));
+  json.raw(", \"findings\": ").texts(findings).raw(",\n \"pairs\": ");
+  json.list(
+      measured,
+      [&](const Measured& one) {
+        json.raw(fmt::format("[{}, {}, {:.4g}, {:.4g}, {:.4g}, ", one.a, one.b, one.gbps_ab,
+                             one.gbps_ba, one.latency_us));
+        json.text(word_of(one.state));
+        json.raw("]");
+      },
+      ",\n  ");
+  return json.raw("}\n").take();
+}
+
+// Of nodes whose places nobody knows, those that are faster among themselves count as a rack's:
+// else healthy nodes would be slow beside a pair that shares a switch.
+void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>& measured) {
+  constexpr std::size_t most_named = 4;
+  if (!std::ranges::all_of(cluster.places, &pairs::Place::empty)) return;
+  const auto groups = pairs::speed_groups(cluster.names.size(), measured);
+  if (groups.empty()) return;
+  cluster.places = pairs::places_of(cluster, groups);
+  cluster.levels = {"group of"};
+  if (is_one_host(hosts_of(cluster)))
+    return;  // parts of a host, such as its sockets, have no names
+  std::vector<std::string> named;
+  std::vector<double> inside;
+  std::vector<double> outside;
+  for (const pairs::SpeedGroup& group : groups) {
+    inside.push_back(group.inside);
+    outside.push_back(group.outside);
+    std::set<std::string> hosts;
+    for (const std::size_t node : group.nodes) hosts.insert(cluster.host_of(node));
+    const std::vector<std::string> names(hosts.begin(), hosts.end());
+    if (named.size() < most_named) named.push_back(hosts::compress_hostlist(names));
+  }
+  if (groups.size() > named.size()) {
+    named.push_back(fmt::format("and {} more", groups.size() - named.size()));
+  }
+  say(
+      fmt::format("no racks are known (--topology FILE names them), so nodes that are faster among "
+                  "themselves are taken for racks: {}; {:.2g} Gbps inside, {:.2g} between",
+                  join(named, ", "), bench::median(inside), bench::median(outside)));
+}
+
+// What both passes say: findings in words, and hosts to leave out.
+struct Said {
+  std::vector<pairs::Finding> findings;
+  std::vector<std::string> lines;  // of the findings
+  std::vector<std::string> bad_hosts;
+  std::size_t not_compared = 0;  // nodes
+};
+
+void add_unconfirmed(const pairs::Cluster& cluster, std::span<const pairs::Finding> findings,
+                     std::string_view why, Said& said) {
+  for (const pairs::Finding& finding : findings) {
+    const std::string line = fmt::format(
+        "{}, not confirmed: {}", pairs::finding_line(cluster, pairs::Figure::rate, finding), why);
+    // One pair may be slow by chance.
+    if (finding.kind == pairs::Kind::pair) {
+      say(line);
+    } else {
+      said.findings.push_back(finding);
+      said.lines.push_back(line);
+    }
+  }
+}
+
+Said said_by(const pairs::Cluster& cluster, const pairs::Verdict& verdict,
+             const pairs::Confirmed& confirmed) {
+  Said said;
+  said.not_compared = verdict.not_compared.size();
+  for (const pairs::Finding& finding : confirmed.bad) {
+    said.findings.push_back(finding);
+    said.lines.push_back(pairs::finding_line(cluster, pairs::Figure::rate, finding));
+  }
+  add_unconfirmed(cluster, confirmed.open, "there is nothing to compare it with", said);
+  add_unconfirmed(cluster, confirmed.left, "there was no time left to measure it again", said);
+  said.bad_hosts = pairs::excluded(cluster, confirmed.bad);
+  return said;
+}
+
+std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size_t measured) {
+  const std::size_t ranks = cluster.names.size();
+  const std::string_view word = cluster.hosts.empty() ? "node" : "rank";
+  const std::string head = counted(ranks, word);
+  if (said.not_compared == ranks) {
+    return fmt::format("{}: too few to tell whether one is slower, {} measured", head,
+                       counted(measured, "pair"));
+  }
+  if (said.not_compared == 0) {
+    return fmt::format("{}: none is slower than the others, {} measured", head,
+                       counted(measured, "pair"));
+  }
+  return fmt::format("{}: none is slower than the others, {} measured; {} could not be compared",
+                     head, counted(measured, "pair"), counted(said.not_compared, word));
+}
+
+// Rank 0's end: words to stdout, files, the exit code.
+Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said& said,
+                 const std::vector<Measured>& measured, const Environment& environment) {
+  for (const std::string& line : said.lines) print(line + "\n");
+  const auto missed = static_cast<std::size_t>(
+      std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
+  if (said.lines.empty()) print(all_clear(cluster, said, measured.size() - missed) + "\n");
+  if (missed > 0) {
+    say(fmt::format("nothing is known of {}: a rank of each was still busy with an earlier pair",
+                    counted(missed, "pair")));
+  }
+  for (const std::string& line : pairs::distance_lines(pairs::distances(cluster, measured))) {
+    print("  " + line + "\n");
+  }
+  if (wanted.save) {
+    auto saved = write_and_say(*wanted.save, json_of(cluster, measured, said.lines));
+    if (!saved) return std::unexpected(saved.error());
+  }
+  if (wanted.exclude_bad) {
+    std::string hosts;
+    for (const std::string& host : said.bad_hosts) hosts += host + "\n";
+    auto saved = write_and_say(*wanted.exclude_bad, hosts);
+    if (!saved) return std::unexpected(saved.error());
+  }
+  if (wanted.plot) {
+    const auto svg = drawn(cluster, measured, said.findings);
+    if (!svg) return std::unexpected(svg.error());
+    auto written = picture::write_picture(*wanted.plot, *svg, environment);
+    if (!written) return std::unexpected(written.error());
+  }
+  return said.lines.empty() ? 0 : model::exit_found;
+}
+
+struct Pass {
+  std::string_view name;
+  std::chrono::milliseconds lasts;  // each pair, at least about so long
+};
+constexpr Pass all_pairs{"all pairs", std::chrono::milliseconds(20)};
+constexpr Pass suspects{"suspects", std::chrono::milliseconds(200)};
+constexpr Pass still_suspected{"what is still suspected", suspects.lasts};
+
+// What is suspected is measured again for at most so many times --stall-timeout: 300 s by default.
+constexpr int second_look_stalls = 30;
+
+struct Played {
+  std::vector<Measured> measured;
+  std::size_t rounds = 0;  // fewer than were named, where the time was over
+};
+
+// Plays rounds that rank 0 names; the results come back there.
+Result<Played> played(measure::PairPlay& play, std::vector<pairs::Round> own, bool is_root,
+                      const Pass& pass) {
+  const auto rounds = play.agree(std::move(own));
+  if (!rounds) return std::unexpected(rounds.error());
+  measure::ProgressLines lines(std::chrono::steady_clock::now());
+  std::vector<Measured> all;
+  std::size_t i = 0;
+  for (bool is_over = rounds->empty(); !is_over; ++i) {
+    auto measured = play.play((*rounds)[i], pass.lasts, i + 1 == rounds->size());
+    if (!measured) return std::unexpected(measured.error());
+    is_over = play.is_over();
+    for (Measured& one : *measured) one.round = i;
+    all.insert(all.end(), measured->begin(), measured->end());
+    const measure::Progress progress{
+        fmt::format("{}, round {} of {}", pass.name, i + 1, rounds->size()),
+        static_cast<double>(i + 1), static_cast<double>(rounds->size())};
+    if (!is_root) continue;
+    if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
+  }
+  return Played{play.settled(std::move(all)), i};
+}
+
+// Where nothing is suspected, as on all ranks but 0, the ranks play rank 0's rounds.
+Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
+                                        const pairs::Cluster& cluster,
+                                        const pairs::Verdict& verdict,
+                                        std::chrono::milliseconds stall_limit) {
+  const auto most = second_look_stalls * stall_limit;
+  const auto until = std::chrono::steady_clock::now() + most;
+  play.end_passes_at(until);
+  pairs::SecondLook look(cluster, verdict);
+  std::size_t left = 0;  // rounds
+  for (std::size_t pass = 0; pass < pairs::SecondLook::most_passes; ++pass) {
+    const bool has_time = std::chrono::steady_clock::now() < until;
+    const auto done = played(play, has_time ? look.next() : std::vector<pairs::Round>(), is_root,
+                             pass == 0 ? suspects : still_suspected);
+    if (!done) return std::unexpected(done.error());
+    if (look.next().empty()) continue;
+    left += look.next().size() - done->rounds;
+    look.tell(done->measured, done->rounds);
+  }
+  if (left > 0) {
+    say(
+        fmt::format("measuring again what looks slow took longer than {} s ({} times "
+                    "--stall-timeout): {} not measured",
+                    std::chrono::duration_cast<std::chrono::seconds>(most).count(),
+                    second_look_stalls, counted(left, "round") + (left == 1 ? " was" : " were")));
+  }
+  return look.found();
+}
+
+}  // namespace
+
+Result<void> check_pairs(const Call& call) {
+  const auto wanted = wanted_of(call);
+  return wanted ? Result<void>() : std::unexpected(wanted.error());
+}
+
+Result<int> run_pairs(const Call& call, Group& group) {
+  const auto wanted = wanted_of(call);
+  if (!wanted) return std::unexpected(wanted.error());
+  if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
+  auto fits = measure::check_memory(2 * wanted->terms.bytes, group.ranks_here());
+  if (!fits) return std::unexpected(fits.error());
+  pairs::Cluster cluster = cluster_of(group);
+  const bool is_root = group.self.rank == 0;
+  measure::PairPlay play(group, wanted->terms);
+  const auto first =
+      played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
+             is_root, all_pairs);
+  if (!first) return std::unexpected(first.error());
+  if (is_root) take_speed_for_places(cluster, first->measured);
+  const auto verdict = pairs::judge(cluster, first->measured);
+  if (!verdict) return std::unexpected(verdict.error());
+  const auto confirmed = measured_again(play, is_root, cluster, *verdict, wanted->terms.limit);
+  if (!confirmed) return std::unexpected(confirmed.error());
+  if (!is_root) return 0;
+  return tell(*wanted, cluster, said_by(cluster, *verdict, *confirmed), first->measured,
+              call.environment);
+}
+
+}  // namespace toprun::benchmark

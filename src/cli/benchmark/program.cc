@@ -1,0 +1,185 @@
+#include "cli/benchmark/program.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/net/address.h"
+#include "base/os/console.h"
+#include "base/os/fd.h"
+#include "base/os/files.h"
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "engines/gpus.h"
+
+namespace toprun::benchmark {
+namespace {
+
+using measure::Self;
+using std::chrono::milliseconds;
+
+// A value in the store may have 8 MiB.
+constexpr std::size_t most_program_bytes = 8u << 20;
+
+std::string_view program_of(std::string_view backend) {
+  if (backend == "nccl" || backend == "rccl") return "toprun-bench";
+  return backend == "gloo" ? "toprun-bench-gloo" : "";
+}
+
+Result<std::string_view> program_of_all(const std::vector<std::string>& backends) {
+  std::string_view name;
+  for (const std::string& backend : backends) {
+    const auto of_backend = program_of(backend);
+    if (of_backend.empty() || of_backend == name) continue;
+    if (!name.empty()) {
+      return usage(fmt::format("--backend {}", join(backends, ",")),
+                   fmt::format("{} and {} are different programs", name, of_backend),
+                   "measure twice, then toprun bench compare");
+    }
+    name = of_backend;
+  }
+  return name;
+}
+
+std::filesystem::path beside_toprun(std::string_view name) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name;
+}
+
+bool is_program(const std::filesystem::path& path) {
+  return ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string absence_of(const std::vector<std::string>& backends) {
+  return fmt::format("--backend {} needs it, because a static program cannot open libraries",
+                     join(backends, ","));
+}
+
+// The wheel has no program for Gloo, which needs Debian's library.
+std::string way_to(std::string_view name) {
+  const bool is_of_gloo = name == program_of("gloo");
+  return fmt::format("put the {} of the same build beside toprun{}", name,
+                     is_of_gloo ? " (the wheel has none; a build with libgloo-dev makes it), or "
+                                  "measure with --backend tcp"
+                                : "");
+}
+
+std::string key_of(const Self& self, std::string_view name) {
+  return fmt::format("toprun.bench/{}/{}", self.attempt, name);
+}
+
+// Rank 0's value under this name, for all of them. `make`: called on rank 0 alone.
+template <class Make>
+Result<std::string> from_rank_0(const Self& self, std::string_view name, milliseconds limit,
+                                Make make) {
+  auto store = measure::connect_store(self, limit);
+  if (!store) return std::unexpected(store.error());
+  const std::string key = key_of(self, name);
+  if (self.rank == 0) {
+    Result<std::string> value = make();
+    if (!value) return value;
+    auto set = store->set(key, *value);
+    return set ? value : std::unexpected(set.error());
+  }
+  const std::string_view keys[] = {key};
+  const auto there = store->wait(keys, limit);
+  if (!there) return std::unexpected(there.error());
+  if (!*there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  return store->get(key);
+}
+
+std::string backend_by_hardware(const Environment& environment) {
+  const int gpus = engines::visible_gpus(environment).count;
+  const auto ranks = parse_int(environment.get("LOCAL_WORLD_SIZE").value_or("1")).value_or(1);
+  const auto vendor = engines::gpu_vendor();
+  if (vendor == engines::GpuVendor::none || gpus < ranks) return "tcp";
+  const std::string backend = vendor == engines::GpuVendor::nvidia ? "nccl" : "rccl";
+  if (!is_program(beside_toprun(program_of(backend)))) return "tcp";
+  say(fmt::format("{} here, so --backend {}; --backend tcp measures the network without them",
+                  counted(static_cast<std::size_t>(gpus), "GPU"), backend));
+  return backend;
+}
+
+class Words {
+ public:
+  explicit Words(std::vector<std::string> words) : words_(std::move(words)) {
+    for (std::string& word : words_) pointers_.push_back(word.data());
+    pointers_.push_back(nullptr);
+  }
+  char** get() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> pointers_;
+};
+
+// As if the command line had named them: what the job uses by itself, all ranks agree on before.
+Words words_for(std::vector<std::string> argv, std::string program,
+                const std::vector<std::string>& backends) {
+  argv.front() = std::move(program);
+  argv.push_back("--backend=" + join(backends, ","));
+  return Words(std::move(argv));
+}
+
+std::unexpected<Error> run_from_memory(const std::string& bytes, const std::string& name,
+                                       Words words) {
+  const Fd file(::memfd_create(name.c_str(), MFD_CLOEXEC));
+  if (!file) return fail_errno("memory for " + name);
+  const auto written = ::write(file.get(), bytes.data(), bytes.size());
+  if (written != static_cast<ssize_t>(bytes.size())) return fail_errno("memory for " + name);
+  ::fexecve(file.get(), words.get(), environ);
+  return fail_errno(fmt::format("running {} from memory", name));
+}
+
+}  // namespace
+
+Result<void> check_backends(const std::vector<std::string>& backends) {
+  const auto name = program_of_all(backends);
+  return name ? Result<void>() : std::unexpected(name.error());
+}
+
+Result<void> check_program(const std::vector<std::string>& backends) {
+  const auto name = program_of_all(backends);
+  if (!name) return std::unexpected(name.error());
+  if (name->empty() || is_program(beside_toprun(*name))) return {};
+  return usage(fmt::format("there is no program {} on {}", beside_toprun(*name).string(),
+                           hosts::host_name()),
+               absence_of(backends), way_to(*name));
+}
+
+Result<std::string> usual_backend(const Self& self, const Environment& environment,
+                                  milliseconds limit) {
+  return from_rank_0(self, "backend", limit,
+                     [&]() -> Result<std::string> { return backend_by_hardware(environment); });
+}
+
+std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv,
+                                            const std::vector<std::string>& backends,
+                                            const Self& self, milliseconds limit) {
+  const auto name = program_of_all(backends);
+  if (!name) return std::unexpected(name.error());
+  const auto own = beside_toprun(*name);
+  const bool is_here = is_program(own);
+  const auto absent = [&] {
+    return fail(fmt::format("there is no program {} on {}", own.string(), hosts::host_name()),
+                absence_of(backends), way_to(*name));
+  };
+  if (!is_here && self.rank == 0) return absent();
+  if (!is_here || (self.rank == 0 && self.nodes > 1)) {
+    const auto bytes = from_rank_0(self, "program", limit, [&]() -> Result<std::string> {
+      return read_file(own.string(), most_program_bytes).value_or("");  // unstripped, too large
+    });
+    if (!bytes) return std::unexpected(bytes.error());
+    if (!is_here && bytes->empty()) return absent();
+    if (!is_here) {
+      return run_from_memory(*bytes, std::string(*name),
+                             words_for(argv, std::string(*name), backends));
+    }
+  }
+  ::execv(own.c_str(), words_for(argv, own.string(), backends).get());
+  return fail_errno(fmt::format("--backend {}: running {}", join(backends, ","), own.string()));
+}
+
+}  // namespace toprun::benchmark

@@ -1,0 +1,191 @@
+#include "cli/benchmark/request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/text/text.h"
+#include "bench/measure/cells.h"
+#include "bench/tables/anchors.h"
+#include "cli/options/flags.h"
+#include "cli/options/values.h"
+#include "observe/picture/picture_file.h"
+
+namespace toprun::benchmark {
+namespace {
+
+using measure::Request;
+using options::Call;
+using options::FlagId;
+using options::Given;
+
+// The value of --expect-busbw that stands for what others measured.
+constexpr std::string_view usual_busbw = "usual";
+
+Result<std::optional<double>> expected_busbw(const Given& given) {
+  if (given.value == usual_busbw) return std::optional<double>();
+  const auto value = positive(given);
+  if (!value) return usage(given.label(), "it must be GB/s above 0, or `usual`");
+  return std::optional(*value);
+}
+
+Result<std::vector<std::size_t>> counts(const Given& given) {
+  std::vector<std::size_t> found;
+  for (const std::string_view word : split(given.value, ',')) {
+    const auto count = options::parse_number({given.source, std::string(trim(word))}, 1,
+                                             std::numeric_limits<int>::max());
+    if (!count) return std::unexpected(count.error());
+    found.push_back(static_cast<std::size_t>(*count));
+  }
+  return found;
+}
+
+// Each of a comma-separated list once.
+Result<std::vector<std::string>> words_of(const Given& given,
+                                          std::span<const std::string_view> choices) {
+  std::vector<std::string> found;
+  for (const std::string_view word : split(given.value, ',')) {
+    auto chosen = options::parse_choice({given.source, std::string(trim(word))}, choices);
+    if (!chosen) return std::unexpected(chosen.error());
+    if (std::ranges::find(found, *chosen) == found.end()) found.push_back(*std::move(chosen));
+  }
+  return found;
+}
+
+// A word of a table such as bench::collectives().
+template <class Rows, class Value, class Row>
+Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
+  std::vector<std::string_view> names;
+  for (const auto& row : rows) names.push_back(row.name);
+  const auto chosen = options::parse_choice(given, names);
+  if (!chosen) return std::unexpected(chosen.error());
+  return (*std::ranges::find(rows, *chosen, [](const auto& row) { return row.name; })).*value;
+}
+
+// The measurement of a program that many have figures of; what is given goes before it.
+void apply(std::string_view preset, const Call& call, Request& request) {
+  if (preset != "all_reduce_bench") return;
+  constexpr std::uint64_t its_bytes = 500'000ULL * 2000 * 4;  // a matrix of float
+  if (!call.has(FlagId::min_bytes) && !call.has(FlagId::max_bytes)) {
+    request.min_bytes = request.max_bytes = its_bytes;
+  }
+  if (!call.has(FlagId::warmups)) request.warmups = 2;
+  if (!call.has(FlagId::iterations)) request.iterations = 5;
+}
+
+Result<void> check(const Request& request) {
+  const auto is_gpus = [](const std::string& name) { return name == "nccl" || name == "rccl"; };
+  const bool is_on_gpus =
+      !request.backends.empty() && std::ranges::all_of(request.backends, is_gpus);
+  if (!request.fabrics.empty() && !is_on_gpus) {
+    return usage("--fabrics", "only NCCL and RCCL have a choice", "add --backend nccl");
+  }
+  if (request.aggregated > 1 && !is_on_gpus) {
+    return usage("--agg-iters", "only NCCL and RCCL take several operations at once",
+                 "add --backend nccl");
+  }
+  if (request.stable_cv &&
+      std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
+                request.backends.size(), request.fabrics.size()}) > 1) {
+    return usage("--until-cv", "it repeats one measurement, not a comparison",
+                 "leave --orders, --nodes and --ranks out, and name one --backend");
+  }
+  const auto wanted = measure::sizes(request);
+  if (!wanted) return std::unexpected(wanted.error());
+  return {};
+}
+
+}  // namespace
+
+Result<double> positive(const Given& given) {
+  const auto value = parse_double(given.value);
+  if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
+  return usage(given.label(), "it must be a number above 0");
+}
+
+Result<BenchRequest> bench_request(const Call& call) {
+  BenchRequest request;
+  Request& measured = request.measured;
+  const auto collective =
+      named({"bench", call.operand()}, bench::collectives(), &bench::CollectiveFacts::collective);
+  if (!collective) return std::unexpected(collective.error());
+  measured.collective = *collective;
+  const auto op = [](const Given& given) {
+    return named(given, measure::ops(), &measure::OpName::op);
+  };
+  const auto type = [](const Given& given) {
+    return named(given, measure::types(), &measure::TypeFacts::type);
+  };
+  const auto average = [](const Given& given) -> Result<measure::Average> {
+    const auto number = options::parse_number(given, 0, 3);
+    if (!number) return std::unexpected(number.error());
+    return static_cast<measure::Average>(*number);
+  };
+  const auto orders = [](const Given& given) { return words_of(given, measure::order_names); };
+  const auto fabrics = [](const Given& given) { return words_of(given, measure::fabric_names); };
+  const auto backends = [](const Given& given) { return words_of(given, backend_names); };
+  const auto read =
+      OptionReader(call)
+          .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
+          .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)
+          .take(FlagId::step_bytes, measured.step_bytes, options::parse_size)
+          .take(FlagId::step_factor, measured.factor, positive)
+          .number(FlagId::iterations, measured.iterations, 1, most_iterations)
+          .number(FlagId::warmups, measured.warmups, 0, most_iterations)
+          .number(FlagId::check, measured.check, 0, 1)
+          .take(FlagId::reduction, measured.op, op)
+          .take(FlagId::datatype, measured.type, type)
+          .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
+          .number(FlagId::aggregated, measured.aggregated, 1, most_iterations)
+          .take(FlagId::averaged, measured.average, average)
+          .number(FlagId::connections, measured.stripes, 1, most_connections)
+          .take(FlagId::until_cv, measured.stable_cv, positive)
+          .take(FlagId::fabrics, measured.fabrics, fabrics)
+          .take(FlagId::backend, measured.backends, backends)
+          .take(FlagId::compared_orders, measured.orders, orders)
+          .take(FlagId::compared_nodes, measured.nodes, counts)
+          .take(FlagId::compared_ranks, measured.ranks, counts)
+          .number(FlagId::stall, measured.stall_limit, 1, longest_stall_s)
+          .take(FlagId::link_gbps, request.rates.node, positive)
+          .take(FlagId::uplink_gbps, request.rates.uplink, positive)
+          .done();
+  if (!read) return std::unexpected(read.error());
+  if (!call.has(FlagId::max_bytes)) measured.max_bytes = measured.min_bytes;
+  if (!call.has(FlagId::min_bytes)) {
+    measured.min_bytes = std::min(measured.min_bytes, measured.max_bytes);
+  }
+  apply(call.text(FlagId::preset).value_or(""), call, measured);
+  if (measured.stable_cv) *measured.stable_cv /= 100;
+  if (auto possible = check(measured); !possible) return std::unexpected(possible.error());
+  if (call.has(FlagId::fail_below) && !call.has(FlagId::expect_busbw)) {
+    return usage("--fail-below", "it is a share of --expect-busbw, which is not given");
+  }
+  if (call.has(FlagId::expect_busbw)) {
+    bench::Expectation& expected = request.expected.emplace();
+    const auto known = OptionReader(call)
+                           .take(FlagId::expect_busbw, expected.busbw, expected_busbw)
+                           .take(FlagId::fail_below, expected.fail_below, positive)
+                           .done();
+    if (!known) return std::unexpected(known.error());
+    if (!expected.busbw && measured.max_bytes < bench::smallest_anchored) {
+      return usage("--expect-busbw usual", "what others published is of 1 GiB and more",
+                   "add --minbytes 1G");
+    }
+  }
+  auto format = call.choice(FlagId::format);
+  if (!format) return std::unexpected(format.error());
+  request.format = *std::move(format);
+  request.save = call.text(FlagId::save);
+  request.plot = call.text(FlagId::plot);
+  request.history = call.has(FlagId::history);
+  request.bisect = call.has(FlagId::bisect);
+  if (request.plot) {
+    if (auto known = picture::check_picture_name(*request.plot); !known) {
+      return std::unexpected(known.error());
+    }
+  }
+  return request;
+}
+
+}  // namespace toprun::benchmark

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/measure/limit.h"
+#include "bench/measure/request.h"
+#include "bench/tables/compare.h"
+#include "cli/options/call.h"
+#include "cli/options/values.h"
+
+namespace toprun::benchmark {
+
+inline constexpr int most_iterations = 1'000'000;
+inline constexpr int most_connections = 256;
+inline constexpr int longest_stall_s = 86'400;
+
+// Runs the steps until one fails.
+class OptionReader {
+ public:
+  explicit OptionReader(const options::Call& call) : call_(call) {}
+
+  Result<void> done() const { return result_; }
+
+  // `read` gets the given value and returns a Result; the value is then stored.
+  template <class T, class Read>
+  OptionReader& take(options::FlagId id, T& target, Read read) {
+    const auto given = call_.given(id);
+    if (!result_ || !given) return *this;
+    auto value = read(*given);
+    if (value) {
+      target = *std::move(value);
+    } else {
+      result_ = std::unexpected(value.error());
+    }
+    return *this;
+  }
+
+  template <class T>
+  OptionReader& number(options::FlagId id, T& target, int least, int most) {
+    return take(id, target, [=](const options::Given& given) -> Result<T> {
+      const auto value = options::parse_number(given, least, most);
+      if (!value) return std::unexpected(value.error());
+      return static_cast<T>(*value);
+    });
+  }
+
+ private:
+  const options::Call& call_;
+  Result<void> result_;
+};
+
+// What --backend takes.
+inline constexpr std::array<std::string_view, 4> backend_names = {"tcp", "gloo", "nccl", "rccl"};
+
+// What `toprun bench` measures and how it shows it.
+struct BenchRequest {
+  measure::Request measured;
+  std::string format;  // a word of --format
+  std::optional<std::string> save;
+  std::optional<std::string> plot;
+  bool history = false;
+  bool bisect = false;
+  std::optional<bench::Expectation> expected;
+  measure::Rates rates;
+};
+
+Result<double> positive(const options::Given& given);  // a number above 0
+
+// Error (exit_usage): a value that is not possible, said before anything is started.
+Result<BenchRequest> bench_request(const options::Call& call);
+
+}  // namespace toprun::benchmark

@@ -1,0 +1,183 @@
+#include "cli/benchmark/worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/os/console.h"
+#include "base/os/open_files.h"
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "bench/measure/cells.h"
+#include "bench/measure/join.h"
+#include "bench/measure/session.h"
+#include "bench/tables/collective.h"
+#include "cli/benchmark/bisect.h"
+#include "cli/benchmark/output.h"
+#include "cli/benchmark/pairs.h"
+#include "cli/benchmark/program.h"
+#include "cli/benchmark/rate.h"
+#include "cli/benchmark/request.h"
+#include "cli/options/split.h"
+
+namespace toprun::benchmark {
+namespace {
+
+using measure::Cell;
+
+constexpr std::chrono::seconds join_limit{120};
+
+// As the verb read it: the words behind "bench", of which the first may name a verb of its own.
+Result<options::Call> call_of(const std::vector<std::string>& argv,
+                              const Environment& environment) {
+  std::vector<std::string> own(argv.begin() + 2, argv.end());
+  auto command = options::Command::bench;
+  if (own.front() == "pairs") {
+    command = options::Command::bench_pairs;
+    own.erase(own.begin());
+  }
+  auto split = options::split_verb(own, command);
+  if (!split) return std::unexpected(split.error());
+  return options::Call{command, *std::move(split), environment, own};
+}
+
+// A picture shows busbw, which one rank alone does not have.
+Result<void> check_plot(const BenchRequest& request, std::span<const Cell> cells) {
+  const std::string what = "--plot " + *request.plot;
+  if (request.measured.collective == bench::Collective::barrier) {
+    return usage(what, "a barrier moves no bytes, so it has no busbw to draw", "leave it out");
+  }
+  const auto is_alone = [](const Cell& cell) { return cell.ranks.size() < 2; };
+  if (!std::ranges::all_of(cells, is_alone)) return {};
+  return usage(what, "one rank alone has no busbw to draw",
+               "start more, as with --nproc-per-node 2, or leave it out");
+}
+
+// Before anything is measured: what only the started job tells.
+Result<void> check(const BenchRequest& request, const measure::Group& group,
+                   std::span<const Cell> cells) {
+  if (request.measured.root >= group.self.size) {
+    return usage(fmt::format("--root {}", request.measured.root),
+                 fmt::format("the job has ranks 0 to {}", group.self.size - 1));
+  }
+  if (request.plot) {
+    if (auto figures = check_plot(request, cells); !figures) return figures;
+  }
+  for (const Cell& cell : cells) {
+    if (!cell.position_of(request.measured.root)) {
+      return usage(fmt::format("--root {}", request.measured.root),
+                   "it is not among the ranks that are compared");
+    }
+  }
+  return {};
+}
+
+// Several ranks may lack the same library: the first says so, the others end without a word. True:
+// this rank is the first, or it cannot tell.
+bool is_first_to_say(measure::Group& group, const Error& error) {
+  const auto said = group.store.add(
+      fmt::format("toprun.bench/{}/refused/{}", group.self.attempt, error.line()), 1);
+  return !said || *said == 1;
+}
+
+// In the order in which the request names them.
+Result<std::vector<measure::Opened>> open_backends(const BenchRequest& request,
+                                                   std::span<const measure::NamedBackend> backends,
+                                                   measure::Group& group,
+                                                   const Environment& environment) {
+  std::vector<measure::Opened> all;
+  for (const std::string& name : request.measured.backends) {
+    const auto& backend = *std::ranges::find(backends, name, &measure::NamedBackend::name);
+    auto opened = backend.open(group, environment);
+    if (!opened) return std::unexpected(opened.error());
+    opened->name = name;
+    all.push_back(*std::move(opened));
+  }
+  return all;
+}
+
+// What the command line does not say of the links, on rank 0, which prints it. Over several fabrics
+// there is no one rate.
+void find_rates(BenchRequest& request, const measure::Group& group) {
+  const measure::Peer& self = group.peers[group.self.rank];
+  if (self.rank != 0 || group.self.nodes < 2) return;
+  const OwnLink link = own_link(request.measured.backends, self.address);
+  request.rates.tcp_share = measure::tcp_share(link.mtu, self.address.contains(':'));
+  if (request.rates.node || !request.measured.fabrics.empty()) return;
+  request.rates.node = link.line_gbps;
+  if (!request.rates.node) return;
+  say(fmt::format("{} Gbps is the line rate of {} by its kernel; --link-gbps sets another",
+                  *request.rates.node, self.host));
+}
+
+Result<int> measure_cells(BenchRequest request, measure::Group& group,
+                          std::span<const measure::NamedBackend> backends,
+                          const std::vector<std::string>& argv, const Environment& environment) {
+  const auto opened = open_backends(request, backends, group, environment);
+  if (!opened && !is_first_to_say(group, opened.error())) return 0;
+  if (!opened) return std::unexpected(opened.error());
+  const auto compared = measure::compared(request.measured, group.peers);
+  if (!compared) return std::unexpected(compared.error());
+  const std::vector<Cell>& cells = compared->cells;
+  if (auto fits = check(request, group, cells); !fits) return std::unexpected(fits.error());
+  const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,
+                        measure::CellMesh& mesh) {
+    const auto& its = *std::ranges::find(*opened, cells[index].backend, &measure::Opened::name);
+    return its.make(all, measured, index, mesh);
+  };
+  if (group.self.rank != 0) {
+    auto done = measure::measure(group, request.measured, cells, make, {});
+    return done ? Result<int>(0) : std::unexpected(done.error());
+  }
+  for (const std::string& line : compared->dropped) say(line);
+  find_rates(request, group);
+  BenchOutput output(request, group, *opened, cells, argv, environment);
+  measure::ProgressLines lines(std::chrono::steady_clock::now());
+  const measure::Told told{
+      [&](const measure::CellRow& row) { output.add(row); },
+      [&](const measure::Progress& progress) {
+        if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
+      }};
+  auto done = measure::measure(group, request.measured, cells, make, told);
+  if (!done) return std::unexpected(done.error());
+  return output.finish();
+}
+
+Result<int> work(const std::vector<std::string>& argv, const Environment& environment,
+                 std::span<const measure::NamedBackend> backends) {
+  const auto call = call_of(argv, environment);
+  if (!call) return std::unexpected(call.error());
+  const bool is_pairs = call->command == options::Command::bench_pairs;
+  auto request = is_pairs ? Result<BenchRequest>() : bench_request(*call);
+  if (!request) return std::unexpected(request.error());
+  const auto self = measure::self_from(environment);
+  if (!self) return std::unexpected(self.error());
+  std::vector<std::string>& wanted = request->measured.backends;
+  if (wanted.empty() && !is_pairs) {
+    auto usual = usual_backend(*self, environment, join_limit);
+    if (!usual) return std::unexpected(usual.error());
+    wanted = {*std::move(usual)};
+  }
+  const auto is_here = [&](const std::string& name) {
+    return std::ranges::find(backends, name, &measure::NamedBackend::name) != backends.end();
+  };
+  if (!std::ranges::all_of(wanted, is_here)) {
+    return become_bench_program(argv, wanted, *self, join_limit);
+  }
+  auto group = measure::join(*self, join_limit);
+  if (!group) return std::unexpected(group.error());
+  if (is_pairs) return run_pairs(*call, *group);
+  if (request->bisect) return run_bisect(argv, *request, *group, environment);
+  return measure_cells(*std::move(request), *group, backends, argv, environment);
+}
+
+}  // namespace
+
+int run_worker(const std::vector<std::string>& argv, const Environment& environment,
+               std::span<const measure::NamedBackend> backends) {
+  raise_open_files();  // a connection to each other rank
+  const auto code = work(argv, environment, backends);
+  return code ? *code : give_up(code.error());
+}
+
+}  // namespace toprun::benchmark

@@ -1,0 +1,85 @@
+#include "cli/jobs/after_setup.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text/text.h"
+#include "cli/jobs/setup_site.h"
+#include "cli/options/given.h"
+#include "node/plan/setup/record.h"
+
+namespace toprun::jobs {
+namespace {
+
+using setup::Record;
+using setup::State;
+
+bool is_after_setup(const options::GivenOption& option) {
+  return option.flag->id == options::FlagId::after && option.value == after_setup_word;
+}
+
+struct Build {
+  std::string path;
+  Record record;
+};
+
+// What this command line uses and toprun setup has begun or been asked to build.
+Result<std::vector<Build>> builds_for(const options::Split& split, const Environment& environment) {
+  std::vector<Build> builds;
+  std::vector<std::string> labels;
+  for (const options::FlagId id : {options::FlagId::venv, options::FlagId::container}) {
+    const auto built = options::given_of(options::flag_of(id), split, environment);
+    if (!built || built->value.empty()) continue;
+    labels.push_back(built->label());
+    auto record = setup::read_record(built->value);
+    if (!record) return std::unexpected(record.error());
+    if (*record) builds.push_back({built->value, **std::move(record)});
+  }
+  if (!builds.empty()) return builds;
+  if (labels.empty()) {
+    return usage("--after setup", "no --venv or --container says which",
+                 "give the one that toprun setup builds");
+  }
+  return usage("--after setup", "no toprun setup was there for " + join(labels, " or "),
+               "start it first");
+}
+
+// The job that is still to end. Empty: it has been built.
+Result<std::string> awaited_job(const Record& record, const Environment& environment) {
+  if (record.state == State::complete) return "";
+  if (!record.job.empty() && record.state != State::failed) {
+    const auto alive = is_alive(record.job, environment);
+    if (!alive) return std::unexpected(alive.error());
+    if (*alive) return record.job;
+  }
+  return fail("--after setup", "the environment is incomplete: " + setup::state_words(record),
+              record.job.empty()
+                  ? "run toprun setup again"
+                  : "toprun logs " + record.job + " shows what it said; run toprun setup again");
+}
+
+}  // namespace
+
+Result<AwaitedSetup> after_setup(const options::Split& split, const Environment& environment) {
+  AwaitedSetup out{split, {}, {}};
+  const auto asked = std::ranges::find_if(out.split.options, is_after_setup);
+  if (asked == out.split.options.end()) return out;
+  const options::GivenOption option = *asked;
+  const auto builds = builds_for(split, environment);
+  if (!builds) return std::unexpected(builds.error());
+  std::erase_if(out.split.options, is_after_setup);
+  for (const auto& [path, record] : *builds) {
+    const auto job = awaited_job(record, environment);
+    if (!job) return std::unexpected(job.error());
+    if (job->empty()) {
+      out.note = "--after setup: it has been built already, at " + record.ended;
+    } else {
+      out.split.options.push_back(option);
+      out.split.options.back().value = *job;
+      out.setups[*job] = path;
+    }
+  }
+  return out;
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,267 @@
+#include "cli/jobs/follow.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "base/os/console.h"
+#include "base/os/fd.h"
+#include "base/os/look.h"
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "cli/jobs/folder_watch.h"
+#include "cli/jobs/job_output.h"
+#include "cli/jobs/job_watch.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/waiting.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::Job;
+using engines::JobState;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// A network file system does not report what other nodes write, so the files are also polled.
+constexpr milliseconds between_looks{1'000};
+constexpr milliseconds look_per_file{5};  // 1,000 hosts' files are looked at every 5 s
+constexpr milliseconds between_reports{2'000};
+// An expected start that moved by less is the same.
+constexpr std::chrono::minutes noticed{5};
+// After a file was written: what follows at once is shown with it.
+constexpr milliseconds rest_after_news{50};
+// What a network file system may still hold back when the job has ended.
+constexpr milliseconds last_words{1'500};
+
+// SIGINT and SIGTERM as something to wait for, while it lives.
+class Interrupts {
+ public:
+  Interrupts() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
+    fd_ = Fd(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
+    // Without such an object the signals end this process as usual.
+    if (!fd_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  ~Interrupts() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  int fd() const { return fd_.get(); }
+  std::optional<int> taken() {
+    signalfd_siginfo info{};
+    if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+    return static_cast<int>(info.ssi_signo);
+  }
+
+ private:
+  sigset_t before_{};
+  Fd fd_;
+};
+
+// Says what a job waits for and where it runs, once each.
+class Announcer {
+ public:
+  explicit Announcer(const engines::Queue& queue) : queue_(queue) {}
+
+  void tell(const JobWatch& watch) {
+    for (const auto& [id, job] : watch.jobs()) {
+      tell(job);
+      if (const Waiting* const waiting = watch.waiting(id)) tell_the_outlook(job, *waiting);
+    }
+    if (watch.trouble() == trouble_) return;
+    trouble_ = watch.trouble();
+    say(trouble_.empty() ? "the engine answers again"
+                         : trouble_ + "; still following, and asking again");
+  }
+
+ private:
+  void tell(const Job& job) {
+    const std::string words = words_of(job);
+    if (words.empty() || said_[job.id] == words) return;
+    said_[job.id] = words;
+    say(words);
+  }
+  // How many are ahead and when it may start, anew when either changed so that one would notice.
+  void tell_the_outlook(const Job& job, const Waiting& waiting) {
+    const bool moved =
+        waiting.start.has_value() != start_[job.id].has_value() ||
+        (waiting.start && std::chrono::abs(*waiting.start - *start_[job.id]) > noticed);
+    std::string ahead;
+    for (std::size_t i = 1; i < waiting.reasons.size(); ++i) ahead += waiting.reasons[i] + "; ";
+    if (!moved && ahead_[job.id] == waiting.ahead) return;
+    start_[job.id] = waiting.start;
+    ahead_[job.id] = waiting.ahead;
+    say(fmt::format("job {}: {}{}", printable(job.id), ahead,
+                    start_text(waiting, std::chrono::system_clock::now())));
+  }
+  std::string words_of(const Job& job) const {
+    switch (job.state) {
+      case JobState::pending:
+        if (job.reason.empty()) return {};
+        return fmt::format("job {} waits: {}", printable(job.id), reason_text(queue_, job));
+      case JobState::running:
+        return fmt::format("job {} runs on {}", printable(job.id), printable(job.node_list));
+      case JobState::suspended:
+        return fmt::format("job {} is {}", printable(job.id), queue_.state_words(job.state_word));
+      default:
+        return {};
+    }
+  }
+
+  const engines::Queue& queue_;
+  std::map<std::string, std::string> said_;
+  std::map<std::string, std::optional<WallTime>> start_;
+  std::map<std::string, std::optional<std::int64_t>> ahead_;
+  std::string trouble_;
+};
+
+// The run's own word on how it ended, where the engine's is not known any more.
+std::optional<int> code_in_report(const engines::Queue& queue, const Job& job) {
+  const auto files = files_of(queue, job);
+  if (!files) return std::nullopt;
+  const auto report = read_report(files->report());
+  return report && *report ? (*report)->exit_code : std::nullopt;
+}
+
+// Says how each ended and gives the highest code.
+int tell_the_ends(const engines::Queue& queue, const JobsById& jobs, const Setups& setups,
+                  const Look& look) {
+  int highest = 0;
+  for (const auto& [id, job] : jobs) {
+    const JobEnding ending = ending_of(queue, job, setups);
+    say_block(end_line(id, ending, look));
+    highest = std::max(highest, ending.exit_code);
+  }
+  return highest;
+}
+
+class Follower {
+ public:
+  // Without a choice only the end is waited for, and no output shown.
+  Follower(std::shared_ptr<const engines::Queue> queue, const engines::JobId& id,
+           const std::optional<LogChoice>& choice, std::vector<Job> jobs, const Setups& setups,
+           const Look& look)
+      : queue_(queue), id_(id), setups_(setups), look_(look), jobs_(queue, id, std::move(jobs)) {
+    if (choice) output_.emplace(*queue_, *choice);
+  }
+
+  int run();
+
+ private:
+  Result<bool> show();
+  void wait(bool news);
+  void look_at_reports(SteadyTime now);
+  std::optional<int> finish();
+
+  std::shared_ptr<const engines::Queue> queue_;
+  const engines::JobId id_;
+  const Setups& setups_;
+  const Look look_;
+  JobWatch jobs_;
+  std::optional<JobOutput> output_;
+  FolderWatch folders_;
+  Interrupts interrupts_;
+  SteadyTime next_look_at_reports_{};
+  bool reported_ = false;
+};
+
+int Follower::run() {
+  Announcer announcer(*queue_);
+  for (;;) {
+    announcer.tell(jobs_);
+    const auto news = show();
+    if (!news) return exit_failure;
+    if (jobs_.ended()) {
+      if (const auto code = finish()) return *code;
+    }
+    look_at_reports(steady_clock::now());
+    wait(*news);
+    if (const auto signal = interrupts_.taken()) {
+      say(fmt::format(
+          "job {0} goes on: toprun logs -f {0} shows it again, toprun cancel {0} ends it",
+          id_word(id_.text)));
+      return 128 + *signal;
+    }
+    jobs_.pass(steady_clock::now());
+  }
+}
+
+Result<bool> Follower::show() {
+  return output_ ? output_->show(jobs_.jobs(), folders_) : Result<bool>(false);
+}
+
+// News rest a moment, so that a job that prints all the time does not keep this busy.
+void Follower::wait(bool news) {
+  const int files = output_ ? static_cast<int>(output_->files()) : 0;
+  const milliseconds at_most = news ? rest_after_news : between_looks + look_per_file * files;
+  const auto until_question =
+      std::chrono::ceil<milliseconds>(jobs_.wake_at() - steady_clock::now());
+  const auto time = std::clamp(until_question, milliseconds(0), at_most);
+  std::array<pollfd, 3> polled{pollfd{interrupts_.fd(), POLLIN, 0}, pollfd{jobs_.fd(), POLLIN, 0},
+                               pollfd{news ? -1 : folders_.fd(), POLLIN, 0}};
+  ::poll(polled.data(), polled.size(), static_cast<int>(time.count()));
+  folders_.forget_news();
+}
+
+// The run's last report tells of its end before the engine does.
+void Follower::look_at_reports(SteadyTime now) {
+  if (reported_ || now < next_look_at_reports_) return;
+  next_look_at_reports_ = now + between_reports;
+  reported_ = std::ranges::any_of(jobs_.jobs(), [this](const auto& entry) {
+    return code_in_report(*queue_, entry.second).has_value();
+  });
+  if (reported_) jobs_.hurry(now);
+}
+
+// Once more, after a while where a network file system may show things late. Unset: there was more.
+std::optional<int> Follower::finish() {
+  if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_, look_);
+  if (!output_->is_local()) std::this_thread::sleep_for(last_words);
+  const auto late = show();
+  if (!late) return exit_failure;
+  if (*late) return std::nullopt;
+  if (!output_->show_rests()) return exit_failure;
+  if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
+  return tell_the_ends(*queue_, jobs_.jobs(), setups_, look_);
+}
+
+Result<int> follow(const std::string& text, const std::string& record,
+                   const std::optional<LogChoice>& choice, const Environment& environment,
+                   const Setups& setups) {
+  const auto id = engines::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  auto queue = engines::find_queue_of(*id, environment);
+  if (!queue) return std::unexpected(queue.error());
+  const std::shared_ptr<const engines::Queue> shared = std::move(*queue);
+  auto jobs = jobs_of(*shared, text, record);
+  if (!jobs) return std::unexpected(jobs.error());
+  return Follower(shared, *id, choice, std::move(*jobs), setups, look_of_stderr(environment)).run();
+}
+
+int told(const Result<int>& code) {
+  return code ? *code : give_up(code.error());
+}
+
+}  // namespace
+
+int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
+               const Setups& setups) {
+  return told(follow(id, {}, choice, environment, setups));
+}
+
+int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups,
+                 const std::string& record) {
+  return told(follow(id, record, std::nullopt, environment, setups));
+}
+
+}  // namespace toprun::jobs

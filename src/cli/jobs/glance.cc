@@ -1,0 +1,181 @@
+#include "cli/jobs/glance.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <ranges>
+
+#include "base/os/fd.h"
+#include "base/os/quiet_thread.h"
+#include "base/text/shown_line.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_options.h"
+#include "machine/meter/usage.h"
+
+namespace toprun::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using engines::Job;
+using engines::JobState;
+
+constexpr std::size_t most_node_files = 4'096;  // whose times are compared
+constexpr std::size_t end_bytes = 16u << 10;    // of a node's file
+constexpr std::string_view own_mark = "toprun: ";
+constexpr std::string_view own_indent = "  ";
+
+// Work for several threads, whose results come one by one. Who waits for them does so until a
+// deadline; a thread that hangs in the kernel is left behind with what it holds.
+class Looks {
+ public:
+  void add(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    ++open_;
+    changed_.notify_one();
+  }
+  void keep(const std::string& id, Glance glance) {
+    const std::lock_guard lock(mutex_);
+    found_[id] = std::move(glance);
+  }
+  // A thread's life.
+  void work() {
+    for (;;) {
+      std::function<void()> next;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return !work_.empty() || open_ == 0; });
+        if (work_.empty()) return;
+        next = std::move(work_.front());
+        work_.pop_front();
+      }
+      next();
+      const std::lock_guard lock(mutex_);
+      if (--open_ == 0) changed_.notify_all();
+    }
+  }
+  std::map<std::string, Glance> found_within(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, limit, [&] { return open_ == 0; });
+    return found_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  std::size_t open_ = 0;  // not done yet
+  std::map<std::string, Glance> found_;
+};
+
+JobFiles usual_files(const Job& job) {
+  JobFiles files;
+  files.folder = (fs::path(job.folder) / default_log_dir / job.id).string();
+  return files;
+}
+
+Glance glance_at(KnownJob known, JobFiles files) {
+  known = with_files(std::move(known), std::move(files));
+  return {told(known).words,
+          known.job->state == JobState::running ? last_line_in(*known.files) : Outside()};
+}
+
+// Of jobs with one working directory: most have their files where submit puts them.
+void look_below(Looks& looks, const std::string& folder, std::vector<KnownJob> jobs) {
+  std::optional<std::vector<FoundFiles>> all;
+  for (KnownJob& known : jobs) {
+    JobFiles files = usual_files(*known.job);
+    if (!is_there(files.folder)) {
+      if (!all) all = all_files({folder});
+      const auto found = std::ranges::find(*all, known.id, &FoundFiles::id);
+      if (found != all->end()) files = found->files;
+    }
+    looks.add([&looks, known = std::move(known), files = std::move(files)] {
+      looks.keep(known.id, glance_at(known, files));
+    });
+  }
+}
+
+std::string newest_of(const std::vector<LogFile>& files) {
+  std::string newest;
+  timespec latest{};
+  for (const LogFile& file : files | std::views::take(most_node_files)) {
+    struct stat status {};
+    if (::lstat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (status.st_size == 0) continue;
+    const timespec& time = status.st_mtim;
+    if (std::pair(time.tv_sec, time.tv_nsec) <= std::pair(latest.tv_sec, latest.tv_nsec)) continue;
+    latest = time;
+    newest = file.path;
+  }
+  return newest;
+}
+
+std::string end_of(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  std::string text(end_bytes, '\0');
+  const auto from = std::max<off_t>(0, status.st_size - static_cast<off_t>(text.size()));
+  const ssize_t read = ::pread(file.get(), text.data(), text.size(), from);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
+  return text;
+}
+
+}  // namespace
+
+bool is_looked_at(const Job& job, std::uint32_t uid) {
+  const bool has_begun = job.state != JobState::pending || job.restarts > 0;
+  return job.uid == uid && has_begun && !job.folder.empty();
+}
+
+Outside last_line_of(std::string_view end_of_file) {
+  std::string theirs;
+  bool ours = false;  // a line of toprun's own and the indented ones below it
+  for (const std::string_view line : split(end_of_file, '\n')) {
+    ours = line.starts_with(own_mark) || (ours && line.starts_with(own_indent));
+    if (!ours) theirs += std::string(line) + '\n';
+  }
+  return last_state(theirs, meter::longest_last_line);
+}
+
+Outside last_line_in(const JobFiles& files) {
+  const std::string newest = newest_of(node_files(files));
+  return newest.empty() ? Outside() : last_line_of(end_of(newest));
+}
+
+std::string text_of(const Glance& glance) {
+  const bool just_runs = glance.words == "running";
+  if (glance.line.empty() || !glance.words.starts_with("running")) return glance.words;
+  return just_runs ? glance.line.shown() : fmt::format("{}: {}", glance.words, glance.line);
+}
+
+std::map<std::string, Glance> glances(const engines::Queue& queue, const std::vector<Job>& jobs,
+                                      std::uint32_t uid) {
+  std::map<std::string, std::vector<KnownJob>> by_folder;
+  std::size_t count = 0;
+  for (const Job& job : jobs) {
+    if (!is_looked_at(job, uid)) continue;
+    if (++count > most_looked_at) break;
+    by_folder[job.folder].push_back(without_files(queue, job));
+  }
+  const auto looks = std::make_shared<Looks>();
+  for (auto& [folder, of_folder] : by_folder) {
+    looks->add([&looks = *looks, folder, of_folder = std::move(of_folder)] {
+      look_below(looks, folder, of_folder);
+    });
+  }
+  for (std::size_t i = 0; i < std::min(looks_at_once, count); ++i) {
+    if (auto thread = quiet_thread([looks] { looks->work(); })) thread->detach();
+  }
+  return looks->found_within(look_limit);
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,43 @@
+#include "cli/jobs/glance.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text/text.h"
+#include "machine/meter/usage.h"
+
+namespace toprun::jobs {
+namespace {
+
+TEST(Glance, SaysWhatIsNotInTheTableAlready) {
+  const std::pair<Glance, const char*> cases[] = {
+      {{"running", {}}, "running"},
+      {{"running", "step 230 loss 0.0043"}, "step 230 loss 0.0043"},
+      {{"running, restart 1 of 3", "step 2"}, "running, restart 1 of 3: step 2"},
+      {{"hangs since 06:02:00: rank 2 on n1 sleeps", "step 2"},
+       "hangs since 06:02:00: rank 2 on n1 sleeps"},
+      {{"waiting, requeued at 06:04:10", {}}, "waiting, requeued at 06:04:10"},
+  };
+  for (const auto& [glance, text] : cases) EXPECT_EQ(text_of(glance), text);
+}
+
+TEST(Glance, TheLastLineIsThatOfARank) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", ""},
+      {"step 1\nstep 2\n", "step 2"},
+      {"step 1\nstep 2", "step 2"},
+      {"  1%\r 50%\r 99%", " 99%"},
+      {"step 7\ntoprun: rank 3 is slow\n\n", "step 7"},
+      {"toprun: nothing yet\n", ""},
+      {"begins\ntoprun: no rank has made progress\n  rank 2: sleeps\n      load\n", "begins"},
+      {"toprun: restart 1 of 3\nstep 1\n  and 2\n", "  and 2"},
+      {"a\x1b[31mb\x1b[0m\n", "ab"},
+  };
+  for (const auto& [text, line] : cases) EXPECT_EQ(last_line_of(text).raw(), line) << text;
+  const Outside cut = last_line_of(std::string(100'000, 'x'));
+  EXPECT_LE(cut.raw().size(), meter::longest_last_line);
+  EXPECT_EQ(last_line_of("HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz012345\n").raw().find("hf_abc"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace toprun::jobs

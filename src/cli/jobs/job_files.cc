@@ -1,0 +1,267 @@
+#include "cli/jobs/job_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text/text.h"
+
+namespace toprun::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t max_entries = 100'000;  // of a folder; the rest is not looked at
+constexpr std::size_t max_folders = 1'000;    // that are searched for a forgotten job's files
+constexpr std::string_view host_suffix = ".out";
+
+// Names in a folder in natural order; empty: it cannot be read.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end;
+       !error && entry != end && names.size() < max_entries; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names, natural_less);
+  return names;
+}
+
+// %x with a percent sign in it looks like a pattern in what the engine says.
+std::string real_path(const engines::Queue& queue, const engines::Job& job,
+                      const std::string& told) {
+  if (is_there(told)) return told;
+  const fs::path expanded = queue.expand(told, job);
+  return (expanded.is_absolute() ? expanded : fs::path(job.folder) / expanded).string();
+}
+
+bool is_job_folder(const fs::path& folder) {
+  const auto names = names_in(folder);
+  return std::ranges::any_of(names, [](const std::string& name) {
+    return name == "job.sbatch" || name == "report.json" || name.ends_with(host_suffix);
+  });
+}
+
+// The job that a name in a log folder speaks of: "17" or "17_3" of "train.17_3.out", "slurm-17.out"
+// and the folders themselves. Empty: none, or none of this id (empty: any).
+std::string id_in(std::string_view name, std::string_view id) {
+  if (name.ends_with(host_suffix)) {
+    name.remove_suffix(host_suffix.size());
+    constexpr std::string_view slurms = "slurm-";
+    name.remove_prefix(name.starts_with(slurms) ? slurms.size() : name.rfind('.') + 1);
+  }
+  if (id.empty()) {
+    const auto parsed = engines::parse_job_id(name);
+    return parsed && !parsed->number.empty() ? std::string(name) : std::string();
+  }
+  if (!name.starts_with(id)) return {};
+  const std::string_view task = name.substr(id.size());
+  const bool is_task = task.size() > 1 && task[0] == '_' && parse_int(task.substr(1));
+  return task.empty() || is_task ? std::string(name) : std::string();
+}
+
+// The jobs of this id with files in LOGDIR.
+std::vector<FoundFiles> found_in(const fs::path& log_dir, const std::string& id) {
+  std::vector<FoundFiles> found;
+  for (const std::string& name : names_in(log_dir)) {
+    const std::string whose = id_in(name, id);
+    if (whose.empty()) continue;
+    auto job = std::ranges::find(found, whose, &FoundFiles::id);
+    if (job == found.end()) {
+      job = found.insert(job, {whose, {{}, (log_dir / whose).string()}});
+    }
+    if (name != whose) job->files.own.push_back((log_dir / name).string());
+  }
+  std::erase_if(found, [](const FoundFiles& job) {
+    return job.files.own.empty() && !is_job_folder(job.files.folder);
+  });
+  std::ranges::sort(found, natural_less, &FoundFiles::id);
+  return found;
+}
+
+// Each of these folders, and then those in it.
+std::vector<std::string> with_folders_in(const std::vector<std::string>& tops) {
+  std::vector<std::string> folders;
+  for (const std::string& top : tops) {
+    folders.push_back(top);
+    std::size_t looked_at = 0;
+    for (const std::string& name : names_in(top)) {
+      std::error_code error;
+      const fs::path folder = fs::path(top) / name;
+      if (!fs::is_directory(folder, error)) continue;
+      if (++looked_at > max_folders) break;
+      folders.push_back(folder.string());
+    }
+  }
+  return folders;
+}
+
+Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& node) {
+  const auto all = node_files(files);
+  std::vector<LogFile> found;
+  std::vector<std::string> hosts;
+  for (const LogFile& file : all) {
+    hosts.push_back(file.label);
+    if (file.label == node) found.push_back(file);
+  }
+  if (!found.empty()) return found;
+  if (hosts.empty()) {
+    return fail("no output of node " + node, "there is no HOST.out in " + files.folder,
+                "jobs of toprun submit keep one per host; without --node you see what the engine "
+                "kept");
+  }
+  const auto meant = did_you_mean(node, hosts);
+  return usage(
+      "--node " + node, "the job has no output of such a node",
+      meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(hosts, ", "));
+}
+
+void add_rank_files(const fs::path& worker, const std::string& label, std::vector<LogFile>& found) {
+  for (const char* name : {"stdout.log", "stderr.log"}) {
+    if (is_there(worker / name)) found.push_back({(worker / name).string(), label});
+  }
+}
+
+// torchrun's layout: a folder per agent, attempt_N in it, a folder per local rank in that.
+std::vector<LogFile> of_rank_by_report(const JobReport& report, int rank) {
+  std::vector<LogFile> found;
+  for (const JobReport::Attempt& attempt : report.attempts) {
+    for (const JobReport::Node& node : attempt.nodes) {
+      if (node.logs.empty() || rank < node.first_rank || rank >= node.first_rank + node.nproc) {
+        continue;
+      }
+      add_rank_files(fs::path(node.logs.raw()) / fmt::format("attempt_{}", attempt.attempt) /
+                         fmt::to_string(rank - node.first_rank),
+                     {}, found);
+    }
+  }
+  return found;
+}
+
+// If only one agent left a folder, local ranks are ranks.
+std::vector<LogFile> of_rank_by_layout(const JobFiles& files, int rank) {
+  std::vector<fs::path> agents;
+  for (const std::string& name : names_in(files.folder)) {
+    const fs::path agent = fs::path(files.folder) / name;
+    if (is_there(agent / "attempt_0")) agents.push_back(agent);
+  }
+  std::vector<LogFile> found;
+  if (agents.size() != 1) return found;
+  for (const std::string& name : names_in(agents[0])) {
+    if (name.starts_with("attempt_")) {
+      add_rank_files(agents[0] / name / fmt::to_string(rank), {}, found);
+    }
+  }
+  return found;
+}
+
+Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
+  const auto report = read_report(files.report());
+  if (!report) return std::unexpected(report.error());
+  auto found = *report ? of_rank_by_report(**report, rank) : std::vector<LogFile>();
+  if (found.empty()) found = of_rank_by_layout(files, rank);
+  if (!found.empty()) return found;
+  if (*report && !(*report)->attempts.empty()) {
+    std::int64_t ranks = 0;
+    for (const auto& node : (*report)->attempts.back().nodes) ranks += node.nproc;
+    if (ranks > 0 && rank >= ranks) {
+      return usage(fmt::format("--rank {}", rank),
+                   fmt::format("the job has ranks 0 to {}", ranks - 1));
+    }
+  }
+  return fail(fmt::format("no output of rank {} alone", rank),
+              "the job keeps no file per rank in " + files.folder,
+              "submit it with --redirects 3 or --tee 3; without --rank you see all output");
+}
+
+}  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::vector<LogFile> node_files(const JobFiles& files) {
+  std::vector<LogFile> found;
+  for (const std::string& name : names_in(files.folder)) {
+    if (!name.ends_with(host_suffix) || name.size() == host_suffix.size()) continue;
+    found.push_back({files.folder + "/" + name, name.substr(0, name.size() - host_suffix.size())});
+  }
+  return found;
+}
+
+std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job& job) {
+  if (job.out.empty()) return std::nullopt;
+  JobFiles files;
+  files.own.push_back(real_path(queue, job, job.out));
+  if (!job.err.empty()) {
+    const std::string err = real_path(queue, job, job.err);
+    if (err != files.own[0]) files.own.push_back(err);
+  }
+  files.folder = (fs::path(files.own[0]).parent_path() / job.id).string();
+  return files;
+}
+
+std::string name_in(const JobFiles& files, const std::string& id) {
+  if (files.own.empty()) return {};
+  const std::string name = fs::path(files.own.front()).filename().string();
+  const std::string end = "." + id + ".out";
+  return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
+}
+
+std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {
+  std::error_code error;
+  std::vector<std::string> folders = {fs::current_path(error).string()};
+  for (const engines::Job& job : jobs) {
+    if (!job.folder.empty() && job.folder != folders.front()) folders.push_back(job.folder);
+  }
+  return folders;
+}
+
+std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below) {
+  for (const std::string& folder : with_folders_in(below)) {
+    if (auto found = found_in(folder, id); !found.empty()) return found;
+  }
+  return {};
+}
+
+std::vector<FoundFiles> all_files(const std::vector<std::string>& below) {
+  std::vector<FoundFiles> all;
+  for (const std::string& folder : with_folders_in(below)) {
+    for (FoundFiles& job : found_in(folder, {})) all.push_back(std::move(job));
+  }
+  return all;
+}
+
+bool has_several_nodes(const JobFiles& files) {
+  if (node_files(files).size() > 1) return true;
+  const auto report = read_report(files.report());
+  return report && *report &&
+         std::ranges::any_of((*report)->attempts, [](const JobReport::Attempt& attempt) {
+           return attempt.nodes.size() > 1;
+         });
+}
+
+std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host) {
+  const auto root = std::ranges::find_if(files, [&](const LogFile& file) {
+    return !file.label.empty() &&
+           (file.label == host || file.label == host.substr(0, host.find('.')));
+  });
+  if (root == files.end()) return files;
+  const auto engine = std::ranges::find(files, std::string(), &LogFile::label);
+  std::rotate(root, root + 1, engine);
+  return files;
+}
+
+Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice) {
+  if (choice.rank) return of_rank(files, *choice.rank);
+  if (!choice.node.empty()) return of_node(files, choice.node);
+  std::vector<LogFile> found = node_files(files);
+  for (const std::string& path : files.own) {
+    if (is_there(path)) found.push_back({path, {}});
+  }
+  return found;
+}
+
+}  // namespace toprun::jobs

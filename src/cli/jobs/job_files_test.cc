@@ -1,0 +1,192 @@
+#include "cli/jobs/job_files.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/os/testing.h"
+
+namespace toprun::jobs {
+namespace {
+
+void write(const std::filesystem::path& path, const std::string& text = "x\n") {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+// Label and path below the folder, or the error.
+std::string text_of(const Result<std::vector<LogFile>>& files, const std::string& below) {
+  if (!files) return files.error().line().replace(0, 0, "error: ");
+  std::string text;
+  for (const LogFile& file : *files) {
+    text += fmt::format("{}={} ", file.label, file.path.substr(below.size() + 1));
+  }
+  return text;
+}
+
+TEST(JobFiles, HostsInNaturalOrderThenTheEngines) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  const JobFiles files{{top + "/train.17.out", top + "/train.17.err"}, top + "/17"};
+  EXPECT_EQ(text_of(log_files(files, {}), top), "");
+  for (const char* name :
+       {"train.17.out", "17/n10.out", "17/n2.out", "17/.out", "17/report.json"}) {
+    write(folder.path() / name);
+  }
+  EXPECT_EQ(text_of(log_files(files, {}), top), "n2=17/n2.out n10=17/n10.out =train.17.out ");
+  EXPECT_EQ(text_of(log_files(files, {{}, "n10"}), top), "n10=17/n10.out ");
+  EXPECT_EQ(text_of(log_files(files, {{}, "n11"}), top),
+            "error: --node n11: the job has no output of such a node; did you mean n10?");
+}
+
+TEST(JobFiles, ARanksFilesAreFoundByTheReport) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  const JobFiles files{{}, top + "/17"};
+  EXPECT_NE(text_of(log_files(files, {3, ""}), top).find("keeps no file per rank"),
+            std::string::npos);
+  const auto node = [&](const char* name, int first, const char* logs) {
+    return fmt::format(R"({{"name":"{}","first_rank":{},"nproc":2,"logs":"{}/17/{}"}})", name,
+                       first, top, logs);
+  };
+  // Between the attempts the two nodes changed places.
+  write(files.report(), fmt::format(R"({{"schema":"toprun.report/1","attempts":[
+                      {{"attempt":0,"nodes":[{},{}]}},{{"attempt":1,"nodes":[{},{}]}}]}})",
+                                    node("a", 0, "run_a"), node("b", 2, "run_b"),
+                                    node("b", 0, "run_b"), node("a", 2, "run_a")));
+  write(top + "/17/run_b/attempt_0/1/stdout.log");
+  write(top + "/17/run_a/attempt_1/1/stdout.log");
+  write(top + "/17/run_a/attempt_1/1/stderr.log");
+  write(top + "/17/run_a/attempt_0/1/stdout.log");
+  EXPECT_EQ(text_of(log_files(files, {3, ""}), top),
+            "=17/run_b/attempt_0/1/stdout.log =17/run_a/attempt_1/1/stdout.log "
+            "=17/run_a/attempt_1/1/stderr.log ");
+  EXPECT_EQ(text_of(log_files(files, {4, ""}), top), "error: --rank 4: the job has ranks 0 to 3");
+}
+
+TEST(JobFiles, OneAgentsLayoutNeedsNoReport) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/17/none_x/attempt_0/1/stdout.log");
+  write(top + "/17/none_x/attempt_1/1/stdout.log");
+  EXPECT_EQ(text_of(log_files({{}, top + "/17"}, {1, ""}), top),
+            "=17/none_x/attempt_0/1/stdout.log =17/none_x/attempt_1/1/stdout.log ");
+}
+
+TEST(JobFiles, AForgottenJobIsFoundByWhatItLeft) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/logs/train.17.out");
+  write(top + "/logs/12_3/n0.out");
+  write(top + "/logs/12_10/report.json");
+  write(top + "/logs/train.12_3.out");
+  write(top + "/logs/train.112_3.out");
+  write(top + "/slurm-19.out");
+  write(top + "/18/notes.txt");  // somebody's own folder
+  for (const auto& [id, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"17", "17: /logs/17 /logs/train.17.out; "},
+           {"12_3", "12_3: /logs/12_3 /logs/train.12_3.out; "},
+           {"12", "12_3: /logs/12_3 /logs/train.12_3.out; 12_10: /logs/12_10; "},
+           {"19", "19: /19 /slurm-19.out; "},
+           {"18", ""},
+           {"7", ""},
+       }) {
+    std::string text;
+    for (const FoundFiles& job : search_files(id, {top})) {
+      text += fmt::format("{}: {}", job.id, job.files.folder.substr(top.size()));
+      for (const std::string& own : job.files.own) text += " " + own.substr(top.size());
+      text += "; ";
+    }
+    EXPECT_EQ(text, expected) << id;
+  }
+}
+
+TEST(JobReport, TellsWhatARunIsAt) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[{"phases_ms":{}}]})",
+            "- its nodes are being gathered"},
+           {R"({"schema":"toprun.report/1","exit_code":3,"attempts":[
+               {"phases_ms":{"join":1,"order":2,"spawn":3,"last_connect":null},
+                "cause":{"kind":"exit","what":"rank 1 on n1 ended with exit code 3","message":"E"}}]})",
+            "3 its ranks run; rank 1 on n1 ended with exit code 3: E; join 1 ms, order 2 ms, "
+            "spawn 3 ms"},
+           {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[{"phases_ms":{"spawn":3},
+                "cause":{"kind":"exit","what":"rank 1 failed","message":"E: a\nb"}}]})",
+            "1 its ranks run; rank 1 failed: E: a; spawn 3 ms"},
+           {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
+               {"phases_ms":{"spawn":3},
+                "awaited":{"phase":"import","came":63,"of":64,"rank":17,"node":"n5"}}]})",
+            "- its ranks run; spawn 3 ms; 63 of 64 ranks have come to the store, not rank 17 on "
+            "n5"},
+           {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
+               {"phases_ms":{"join":1,"order":2,"spawn":3,"first_connect":3000,"import":43000,
+                             "last_connect":43000,"first_collective":44000},
+                "slowest":{"join":null,"import":{"node":"n5","rank":17,"ms":41000,
+                                                 "median_ms":3000,"counted":64}}}]})",
+            "- its ranks have come to their first collective; join 1 ms, order 2 ms, spawn 3 ms, "
+            "first connection 3.0 s, last connection 43.0 s, first collective 44.0 s; rank 17 on "
+            "n5 took 41.0 s to import (median 3.0 s)"},
+           {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
+               {"cause":{"kind":"node_lost","what":"node n1 was lost","message":""}}]})",
+            "1 its nodes are being gathered; node n1 was lost"},
+           {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
+               {"cause":{"kind":"node_lost","what":"node n2 was lost","node":"n2",
+                         "message":"lost n2: no word from it for 10 s"}}]})",
+            "1 its nodes are being gathered; node n2 was lost: no word from it for 10 s"},
+           {R"({"schema":"toprun.report/1","exit_code":124,"attempts":[
+               {"cause":{"kind":"time_limit","what":"the job's time limit was reached",
+                         "message":"the job reached its limit of 5:00"}}]})",
+            "124 its nodes are being gathered; the job reached its limit of 5:00"},
+           {R"({"schema":"toprun.report/1","attempts":[
+               {"hang":{"what":"rank 3 on n1 sleeps","noticed":"2026-11-21T10:00:00.000Z"}}]})",
+            "- its nodes are being gathered; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z"},
+           {R"({"schema":"toprun.report/1","attempts":[
+               {"hang":{"what":"rank 3 on n1 sleeps","noticed":"2026-11-21T10:00:00.000Z",
+                        "over":"2026-11-21T10:02:00.000Z"}}]})",
+            "- its nodes are being gathered; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z to "
+            "2026-11-21T10:02:00.000Z"},
+           {R"({"schema":"toprun.report/1","attempts":[{"hang":{"what":7}}]})",
+            "- its nodes are being gathered"},
+           {R"({"schema":"toprun.report/1","exit_code":"x","attempts":[7,{"nodes":{"a":1}}]})",
+            "- its nodes are being gathered"},
+           {R"({"schema":"toprun.jobs/1"})", "no report"},
+           {"{\"schema\"", "no report"},
+           {"[]", "no report"},
+       }) {
+    const auto report = parse_report(text);
+    std::string said = "no report";
+    if (report) {
+      said = report->exit_code ? fmt::to_string(*report->exit_code) : "-";
+      said += " " + report->attempts.back().phase;
+      const JobReport::Attempt& last = report->attempts.back();
+      if (!last.cause.empty()) said += fmt::format("; {}", last.cause);
+      if (!last.times.empty()) said += "; " + last.times;
+      if (!last.awaited.empty()) said += fmt::format("; {}", last.awaited);
+      for (const Outside& line : last.slowest) said += fmt::format("; {}", line);
+      if (last.hang) {
+        said += fmt::format("; {} at {}", last.hang->what, rfc3339(*last.hang->noticed));
+        if (last.hang->over) said += " to " + rfc3339(*last.hang->over);
+      }
+    }
+    EXPECT_EQ(said, expected) << text;
+  }
+}
+
+TEST(JobFiles, TheRootsHostIsTheLastOfTheHosts) {
+  const auto order = [](std::string_view host) {
+    std::string text;
+    for (const LogFile& file :
+         with_root_last({{"a", "n0"}, {"b", "n1"}, {"c", "n2"}, {"d", ""}}, host)) {
+      text += file.path;
+    }
+    return text;
+  };
+  EXPECT_EQ(order("n0"), "bcad");
+  EXPECT_EQ(order("n1.cluster.site"), "acbd");
+  EXPECT_EQ(order("n2"), "abcd");
+  EXPECT_EQ(order("n"), "abcd");
+  EXPECT_EQ(order(""), "abcd");
+}
+
+}  // namespace
+}  // namespace toprun::jobs

@@ -1,0 +1,435 @@
+#include "cli/jobs/job_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/text/text.h"
+#include "cli/jobs/predecessors.h"
+#include "cli/jobs/run_words.h"
+#include "cli/options/container_options.h"
+#include "cli/options/given.h"
+#include "cli/options/run_options.h"
+#include "cli/options/values.h"
+#include "engines/slurm/forms.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::JobOption;
+using engines::JobRequest;
+
+// Options with which sbatch would not just submit the script and print its number.
+constexpr std::array<std::string_view, 9> not_for_scripts = {
+    "--wrap", "--quiet", "-Q", "--parsable", "--test-only", "--wait", "-W", "--help", "--version"};
+
+// The last word of the command line about a flag; an optional value that is left out is empty.
+const options::GivenOption* last_of(const options::Split& split, const options::Flag& flag) {
+  const auto found = std::ranges::find(split.options.rbegin(), split.options.rend(), &flag,
+                                       &options::GivenOption::flag);
+  return found == split.options.rend() ? nullptr : &*found;
+}
+
+bool is_given(const options::Split& split, options::FlagId id) {
+  return std::ranges::find(split.options, &options::flag_of(id), &options::GivenOption::flag) !=
+         split.options.end();
+}
+
+std::vector<std::string> all_of(const options::Split& split, options::FlagId id) {
+  std::vector<std::string> values;
+  for (const options::GivenOption& option : split.options) {
+    if (option.flag->id == id) values.push_back(option.value);
+  }
+  return values;
+}
+
+// A variable of sbatch's: of a switch its being there is what counts.
+std::optional<JobOption> from_variable(const options::Flag& flag, const std::string& variable,
+                                       const Environment& environment) {
+  if (variable.empty() || !environment.has(variable)) return std::nullopt;
+  const std::string value = environment.get(variable).value_or("");
+  std::string name(flag.name);
+  if (flag.is_switch() || flag.value_optional) return JobOption{name, std::nullopt, variable};
+  if (value.empty()) return std::nullopt;
+  return JobOption{name, value, variable};
+}
+
+Result<void> add_slurm_options(JobRequest& request, const options::Split& split,
+                               options::Command command, const Environment& environment) {
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.id != options::FlagId::slurm_option || !options::knows(command, flag)) continue;
+    const options::GivenOption* given = last_of(split, flag);
+    if (given == nullptr) {
+      // salloc reads its variables itself.
+      if (command == options::Command::shell) continue;
+      if (auto set = from_variable(flag, options::variable_of(flag, command), environment)) {
+        request.options.push_back(*std::move(set));
+      }
+      continue;
+    }
+    if (given->value.empty() && !flag.is_switch() && !flag.value_optional) {
+      return usage(options::as_given(*given).label(), "must not be empty");
+    }
+    if (const auto wrong = engines::slurm::wrong_form(flag.name, given->value); !wrong.empty()) {
+      return usage(options::as_given(*given).label(), std::string(wrong));
+    }
+    const bool alone = flag.is_switch() || given->value.empty();
+    request.options.push_back({std::string(flag.name),
+                               alone ? std::nullopt : std::optional(given->value), given->origin});
+  }
+  return {};
+}
+
+// "--name VALUE" as one word of --slurm-arg means "--name=VALUE".
+std::string with_equals(std::string word) {
+  const std::size_t blank = word.find(' ');
+  if (word.starts_with("--") && blank < word.find('=')) word[blank] = '=';
+  return word;
+}
+
+// sbatch's long name of a letter; empty: it has none here.
+std::string_view name_of_letter(char letter) {
+  if (letter == 'e') return "--error";  // not its letter here, see -e K=V
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.id == options::FlagId::slurm_option && flag.letter == letter) return flag.name;
+  }
+  return {};
+}
+
+Result<void> check_raw(const std::string& word, const std::string& label,
+                       options::Command command) {
+  if (!word.starts_with('-') || word.size() < 2) {
+    return usage(label, "is not an option of sbatch", "write it as --slurm-arg=--nice=100");
+  }
+  const std::string_view name = std::string_view(word).substr(0, word.find('='));
+  if (std::ranges::find(not_for_scripts, name) != not_for_scripts.end()) {
+    return usage(label, "toprun writes the script and reads what sbatch answers", "leave it out");
+  }
+  std::string_view known;
+  if (const options::Flag* flag = options::find_flag(name, command)) known = flag->name;
+  if (word[1] != '-') known = name_of_letter(word[1]);
+  if (known.empty()) return {};
+  return usage(label, "toprun knows this one itself", fmt::format("say {}", known));
+}
+
+Result<void> add_raw_options(JobRequest& request, const options::Split& split,
+                             options::Command command) {
+  for (const options::GivenOption& given : split.options) {
+    if (given.flag->id != options::FlagId::slurm_arg) continue;
+    std::string word = with_equals(given.value);
+    const std::string label =
+        given.origin.empty() ? "--slurm-arg=" + word : options::as_given(given).label();
+    if (auto fine = check_raw(word, label, command); !fine) return fine;
+    request.raw_options.push_back(std::move(word));
+  }
+  return {};
+}
+
+// ID, or ID_TASK of an array.
+bool is_job_id(std::string_view text) {
+  const auto id = parse_int(text.substr(0, text.find('_')));
+  if (!id || *id < 1 || *id > UINT32_MAX) return false;
+  const std::size_t underscore = text.find('_');
+  if (underscore == std::string_view::npos) return true;
+  const auto task = parse_int(text.substr(underscore + 1));
+  return task && *task >= 0 && *task <= UINT32_MAX;
+}
+
+Result<void> add_dependencies(JobRequest& request, const options::Split& split) {
+  std::vector<std::string> all;
+  for (const std::string& text : all_of(split, options::FlagId::after)) {
+    const auto after = parse_after(text);
+    if (!after) return std::unexpected(after.error());
+    all.push_back(dependency_text(*after));
+  }
+  if (all.empty()) return {};
+  const auto given = std::ranges::find(request.options, "--dependency", &JobOption::name);
+  if (given == request.options.end()) {
+    request.options.push_back({"--dependency", join(all, ","), "--after"});
+  } else if (given->value->find('?') != std::string::npos) {
+    return usage("--after and --dependency", "one asks for all of its jobs, the other for any (?)",
+                 "write all of it into --dependency");
+  } else {
+    *given->value += "," + join(all, ",");
+  }
+  if (!request.has_raw("--kill-on-invalid-dep")) {
+    request.options.push_back(
+        {"--kill-on-invalid-dep", "yes", "a job that can never begin does not wait for ever"});
+  }
+  return {};
+}
+
+Result<DryRun> dry_run_of(const options::Split& split, options::Command command) {
+  const options::GivenOption* given =
+      last_of(split, options::flag_of(options::FlagId::job_dry_run, command));
+  if (given == nullptr) return DryRun::no;
+  if (given->value.empty() || given->value == "client") return DryRun::client;
+  if (given->value == "server" && command == options::Command::submit) return DryRun::server;
+  if (command == options::Command::submit) {
+    return usage("--dry-run=" + given->value, "must be client or server");
+  }
+  return usage("--dry-run=" + given->value, command == options::Command::shell
+                                                ? "salloc has no test: only client is possible"
+                                                : "must be client");
+}
+
+// A folder for files becomes the job's own.
+bool names_the_jobs_folder(const options::GivenOption& option) {
+  return option.flag->id == options::FlagId::log_dir && option.value != options::null_device;
+}
+
+// The largest number of nodes in --nodes.
+std::optional<std::int64_t> most_nodes(const JobRequest& request) {
+  const JobOption* nodes = request.find("--nodes");
+  if (nodes == nullptr) return std::nullopt;
+  return parse_int(std::string_view(*nodes->value).substr(nodes->value->find('-') + 1));
+}
+
+// One script runs on every node of the job: what tells one node from another has no place in it.
+Result<void> check_run(const plan::Options& run, const JobRequest& request) {
+  if (run.node_rank.given()) {
+    return usage("--node-rank", "the same line runs on every node of the job",
+                 "leave it out: Slurm says which node is which");
+  }
+  for (const plan::Setting<std::string>* hosts : {&run.hosts, &run.host_file}) {
+    if (!hosts->given()) continue;
+    return usage(fmt::format("{} {}", hosts->source, hosts->value),
+                 "it names hosts for ssh, and the job gets its nodes from Slurm",
+                 "leave it out; --nodelist names the job's nodes");
+  }
+  if (run.script == "-") {
+    return usage("script -", "a batch job has no standard input", "name the script's file");
+  }
+  const auto most = most_nodes(request);
+  if (!most || !run.nnodes.value) return {};
+  const int least = run.min_nodes.value_or(*run.nnodes.value);
+  if (least <= *most) return {};
+  const std::string number =
+      run.min_nodes ? fmt::format("{}:{}", least, *run.nnodes.value) : fmt::format("{}", least);
+  return usage(fmt::format("{} {}", run.nnodes.source, number),
+               fmt::format("the job has {} nodes by --nodes", *most), "say --nodes alone");
+}
+
+bool has_idle_nodes(const JobRequest& request, const plan::Options& run) {
+  return run.nnodes.value > 1 && run.nnodes.value < most_nodes(request);
+}
+
+bool has_spares(const JobRequest& request, const plan::Options& run) {
+  return run.max_restarts > 0 && has_idle_nodes(request, run);
+}
+
+std::string idle_note(const JobRequest& request, const plan::Options& run) {
+  return fmt::format(
+      "{} {} of {} nodes: the others stay idle; with --max-restarts 1 they are "
+      "spares, which take the place of a lost node",
+      run.nnodes.source, *run.nnodes.value, *most_nodes(request));
+}
+
+void choose_nodes(JobRequest& request, const plan::Options& run) {
+  if (request.find("--nodes") != nullptr || request.has_raw("--nodes")) return;
+  const auto most = run.standalone ? std::optional(1) : run.nnodes.value;
+  if (!most) return;
+  const int least = run.min_nodes.value_or(*most);
+  request.options.insert(
+      request.options.begin(),
+      {"--nodes", least < *most ? fmt::format("{}-{}", least, *most) : fmt::format("{}", *most),
+       run.standalone ? "--standalone" : run.nnodes.source});
+}
+
+// The script's name without folder and ending; a module's or program's as it is called.
+std::string name_of(const plan::Options& run) {
+  if (run.program == plan::Program::module) return run.script;
+  std::filesystem::path path(run.script);
+  if (!path.has_filename()) path = path.parent_path();  // a directory to run
+  return run.program == plan::Program::script ? path.stem().string() : path.filename().string();
+}
+
+Result<void> choose_name(JobRequest& request, const plan::Options& run) {
+  const JobOption* given = request.find("--job-name");
+  if (given == nullptr) {
+    request.options.insert(request.options.begin(),
+                           {"--job-name", name_of(run), "the script's name"});
+    return {};
+  }
+  if (given->value->find('/') == std::string::npos) return {};
+  return usage("--job-name " + *given->value, "it is part of the names of the job's files",
+               "leave the / out");
+}
+
+// As check_others() of cli/pods/options.cc, the other way round.
+Result<void> check_pod_options(const options::Split& split, std::vector<std::string>& notes) {
+  for (const options::GivenOption& option : split.options) {
+    if (option.flag->id != options::FlagId::pod_option) continue;
+    const std::string label = options::as_given(option).label();
+    if (option.origin.empty()) {
+      return usage(label, "is for pods alone",
+                   "leave it out, or say --on kubernetes or --on runai");
+    }
+    notes.push_back(label + " has no effect: it is for pods alone");
+  }
+  return {};
+}
+
+bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
+  const options::GivenOption* log_dir = last_of(split, options::flag_of(options::FlagId::log_dir));
+  if (log_dir != nullptr && log_dir->value == options::null_device) return false;
+  return run.log_dir || !run.duplicate_stdout_filters.empty() ||
+         !run.duplicate_stderr_filters.empty() || !run.tee.empty() || !run.redirects.empty();
+}
+
+// Whether a script's own option is less likely: it has the form that sbatch wants.
+bool is_for_the_job(const options::Flag& flag, std::string_view value, bool is_letter) {
+  using options::FlagId;
+  if (flag.id == FlagId::nnodes || flag.id == FlagId::nproc_per_node) return !is_letter;
+  if (flag.id != FlagId::slurm_option) return false;
+  return !is_letter || (engines::slurm::has_form(flag.name) &&
+                        engines::slurm::wrong_form(flag.name, value).empty());
+}
+
+// "-N 2", if the word is an option of submit's; `next` is the word behind it. Empty: it is not.
+std::string option_in(std::string_view word, const std::string& next) {
+  if (!word.starts_with('-') || word.size() < 2) return {};
+  const bool is_letter = word[1] != '-';
+  if (is_letter && word.size() != 2) return {};
+  const std::size_t equals = word.find('=');
+  const options::Flag* const flag =
+      is_letter ? options::find_flag(word[1], options::Command::submit)
+                : options::find_flag(word.substr(0, equals), options::Command::submit);
+  if (flag == nullptr) return {};
+  const bool has_own = equals != word.npos || flag->is_switch() || flag->value_optional;
+  if (!is_for_the_job(*flag, has_own ? std::string_view() : next, is_letter)) return {};
+  return has_own || next.empty() ? std::string(word) : fmt::format("{} {}", word, next);
+}
+
+// Options that a user may have meant for the job. A program has letters of its own, as sh -c.
+std::string note_of_options_behind(const plan::Options& run) {
+  if (run.program == plan::Program::executable) return {};
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < run.arguments.size() && run.arguments[i] != "--"; ++i) {
+    const bool is_last = i + 1 == run.arguments.size();
+    std::string option = option_in(run.arguments[i], is_last ? "" : run.arguments[i + 1]);
+    if (!option.empty()) found.push_back(std::move(option));
+  }
+  if (found.empty()) return {};
+  const bool is_one = found.size() == 1;
+  return fmt::format(
+      "{} {} behind the script, so that {} the script's; those of the job stand before it",
+      join(found, ", "), is_one ? "stands" : "stand", is_one ? "it is" : "they are");
+}
+
+// The job keeps one report, and the verbs look for it in the job's folder.
+std::string report_note(const std::string& path) {
+  return fmt::format(
+      "--report {0}: toprun report, status and jobs --recent do not find it by the job's id; name "
+      "the file, as in toprun status {0}, or leave --report out: the job keeps its own",
+      path);
+}
+
+Result<SubmitOptions> common_options(const options::Split& split, options::Command command,
+                                     const Environment& environment) {
+  SubmitOptions out;
+  auto done = add_slurm_options(out.request, split, command, environment);
+  if (done) done = add_raw_options(out.request, split, command);
+  if (!done) return std::unexpected(std::move(done.error()));
+  const auto dry_run = dry_run_of(split, command);
+  if (!dry_run) return std::unexpected(dry_run.error());
+  out.dry_run = *dry_run;
+  out.verbose = is_given(split, options::FlagId::verbose);
+  return out;
+}
+
+}  // namespace
+
+Result<SubmitOptions> submit_options(const options::Split& split,
+                                     const std::vector<std::string>& arguments,
+                                     const Environment& environment,
+                                     const std::function<bool(const std::string&)>& is_file) {
+  const options::GivenOption* on = last_of(split, options::flag_of(options::FlagId::on));
+  if (on != nullptr && on->value != "slurm") {
+    return usage(options::as_given(*on).label(), "toprun submits to slurm, kubernetes and runai",
+                 "say one of them");
+  }
+  auto out = common_options(split, options::Command::submit, environment);
+  if (!out) return out;
+  auto run = options::run_options(split, arguments, environment, is_file);
+  if (!run) return std::unexpected(std::move(run.error()));
+  if (auto fine = check_pod_options(split, run->notes); !fine) {
+    return std::unexpected(std::move(fine.error()));
+  }
+  JobRequest& request = out->request;
+  if (auto fine = check_run(run->options, request); !fine) return std::unexpected(fine.error());
+  choose_nodes(request, run->options);
+  if (auto named = choose_name(request, run->options); !named) {
+    return std::unexpected(named.error());
+  }
+  if (auto added = add_dependencies(request, split); !added) {
+    return std::unexpected(added.error());
+  }
+  request.run_options = run_words(split, names_the_jobs_folder);
+  if (run->options.segment > 1) {
+    request.options.push_back({"--segment", fmt::format("{}", run->options.segment), {}});
+  }
+  request.log_dir = run->options.log_dir.value_or(std::string(default_log_dir));
+  request.keeps_rank_files = keeps_rank_files(run->options, split);
+  request.reports = !run->options.report;
+  if (!request.reports) run->notes.push_back(report_note(*run->options.report));
+  if (std::string note = note_of_options_behind(run->options); !note.empty()) {
+    run->notes.push_back(std::move(note));
+  }
+  request.workers = parse_int(run->options.nproc_per_node.value);
+  request.survives_a_node = run->options.min_nodes || has_spares(request, run->options);
+  if (!request.survives_a_node && has_idle_nodes(request, run->options)) {
+    run->notes.push_back(idle_note(request, run->options));
+  }
+  request.program = {run->options.script};
+  request.program.insert(request.program.end(), run->options.arguments.begin(),
+                         run->options.arguments.end());
+  out->wait = is_given(split, options::FlagId::wait);
+  out->follow = is_given(split, options::FlagId::follow);
+  out->notes = std::move(run->notes);
+  out->run = std::move(run->options);
+  return out;
+}
+
+Result<SubmitOptions> setup_job_options(const options::Split& split,
+                                        const Environment& environment) {
+  auto out = common_options(split, options::Command::setup, environment);
+  if (!out) return out;
+  if (auto added = add_dependencies(out->request, split); !added) {
+    return std::unexpected(added.error());
+  }
+  const auto log_dir =
+      options::given_of(options::flag_of(options::FlagId::log_dir), split, environment);
+  out->request.log_dir = log_dir ? log_dir->value : std::string(default_log_dir);
+  out->request.reports = false;
+  out->wait = is_given(split, options::FlagId::wait);
+  out->follow = is_given(split, options::FlagId::follow);
+  return out;
+}
+
+Result<SubmitOptions> shell_options(const options::Split& split, const Environment& environment) {
+  if (split.script) {
+    return usage("toprun shell " + *split.script, "a shell takes no script",
+                 "run it in the shell, or say toprun submit");
+  }
+  auto out = common_options(split, options::Command::shell, environment);
+  if (!out) return out;
+  if (const options::GivenOption* attach =
+          last_of(split, options::flag_of(options::FlagId::attach))) {
+    if (!is_job_id(attach->value)) {
+      return usage("--attach " + attach->value, "is not a job's number", "squeue --me lists yours");
+    }
+    out->attach = attach->value;
+  }
+  auto activation = options::activation_options(split, environment);
+  if (!activation) return std::unexpected(std::move(activation.error()));
+  out->activation = *std::move(activation);
+  auto container = options::container_options(split, environment, out->notes);
+  if (!container) return std::unexpected(std::move(container.error()));
+  out->container = *std::move(container);
+  return out;
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,219 @@
+#include "cli/jobs/job_options.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text/text.h"
+#include "cli/config/config.h"
+
+namespace toprun::jobs {
+namespace {
+
+Result<SubmitOptions> submit(const std::vector<std::string>& words,
+                             const Environment& environment = {}) {
+  const auto split = options::split_verb(words, options::Command::submit);
+  if (!split) return std::unexpected(split.error());
+  return submit_options(*split, words, environment, [](const std::string&) { return true; });
+}
+
+Result<SubmitOptions> shell(const std::vector<std::string>& words) {
+  const auto split = options::split_verb(words, options::Command::shell);
+  if (!split) return std::unexpected(split.error());
+  return shell_options(*split, {});
+}
+
+// A command line with what a file gives to it.
+options::Split with_file(const std::string& text, std::string_view line) {
+  std::vector<std::string> argv;
+  for (const std::string_view word : words(line)) argv.emplace_back(word);
+  const auto split = options::split_verb(argv, options::Command::submit);
+  auto file = config::parse_config(text, {"f", "/project", "/home/ada"});
+  EXPECT_TRUE(split && file);
+  config::Config config;
+  config.files.push_back(*std::move(file));
+  const auto profile = config::choose_profile(config, *split, {});
+  EXPECT_TRUE(profile);
+  auto out = *split;
+  const auto added = config::options_of(config, *profile, *split, options::Command::submit, {});
+  out.options.insert(out.options.begin(), added.begin(), added.end());
+  return out;
+}
+
+TEST(JobOptions, WhatCannotBeIsRefused) {
+  struct Case {
+    std::vector<std::string> words;
+    std::string_view line;
+  };
+  const std::vector<Case> cases = {
+      {{}, "no script given; toprun submit -h shows how"},
+      {{"--nodez", "2", "a.py"}, "unknown option --nodez; did you mean --nodes?"},
+      {{"--nodes", "two", "a.py"}, "--nodes two: must be a number of nodes, as 4 or 2-4"},
+      {{"--mem", "all", "a.py"}, "--mem all: must be a size, as 64G"},
+      {{"--part", "x", "a.py"}, "unknown option --part; did you mean --partition?"},
+      {{"--partition", "", "a.py"}, "--partition '': must not be empty"},
+      {{"--partition"}, "--partition needs a value; --partition PARTITION,..."},
+      {{"--contiguous=yes", "a.py"}, "--contiguous takes no value; write --contiguous alone"},
+      {{"--on", "lsf", "a.py"},
+       "--on lsf: toprun submits to slurm, kubernetes and runai; say one of them"},
+      {{"--tee", "9", "a.py"}, "--tee 9: must be"},
+      {{"--after", "x", "a.py"}, "--after x: must be a job's number"},
+      {{"--after", "12:maybe", "a.py"}, "--after 12:maybe: must be a job's number"},
+      {{"--after", "12", "--dependency", "afterok:3?afterok:4", "a.py"},
+       "--after and --dependency: "},
+      {{"--slurm-arg", "nice", "a.py"}, "--slurm-arg=nice: is not an option of sbatch"},
+      {{"--slurm-arg=--nodes=2", "a.py"},
+       "--slurm-arg=--nodes=2: toprun knows this one itself; say --nodes"},
+      {{"--slurm-arg=-N2", "a.py"}, "--slurm-arg=-N2: toprun knows this one itself; say --nodes"},
+      {{"--slurm-arg=--wrap=id", "a.py"}, "--slurm-arg=--wrap=id: toprun writes the script"},
+      {{"--node-rank", "0", "a.py"}, "--node-rank: the same line runs on every node"},
+      {{"--nodes", "2", "--hosts", "n0,n1", "a.py"},
+       "--hosts n0,n1: it names hosts for ssh, and the job gets its nodes from Slurm; leave "
+       "it out; --nodelist names the job's nodes"},
+      {{"--hostfile", "f", "a.py"}, "--hostfile f: it names hosts for ssh"},
+      {{"--nodes", "2", "--nnodes", "4", "a.py"}, "--nnodes 4: the job has 2 nodes by --nodes"},
+      {{"--nodes", "4", "--nnodes", "5:8", "a.py"}, "--nnodes 5:8: the job has 4 nodes by --nodes"},
+      {{"--job-name", "a/b", "a.py"}, "--job-name a/b: it is part of the names"},
+      {{"--dry-run=later", "a.py"}, "--dry-run=later: must be client or server"},
+      {{"-"}, "script -: a batch job has no standard input"},
+  };
+  for (const auto& [words, line] : cases) {
+    const auto options = submit(words);
+    ASSERT_FALSE(options) << join(words, " ");
+    EXPECT_TRUE(options.error().line().starts_with(line)) << options.error().line();
+    EXPECT_EQ(options.error().exit_code, exit_usage);
+  }
+}
+
+TEST(JobOptions, TheLastWordCountsAndVariablesComeLast) {
+  const auto options = submit({"--time", "1", "--time", "2", "a.py"}, {{"SBATCH_TIMELIMIT", "3"},
+                                                                       {"SBATCH_QOS", "debug"},
+                                                                       {"SBATCH_EXCLUSIVE", ""},
+                                                                       {"SBATCH_ACCOUNT", ""}});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->request.find("--time")->value, "2");
+  EXPECT_EQ(options->request.find("--qos")->value, "debug");
+  EXPECT_EQ(options->request.find("--qos")->reason, "SBATCH_QOS");
+  EXPECT_EQ(options->request.find("--exclusive")->value, std::nullopt);
+  EXPECT_EQ(options->request.find("--account"), nullptr);
+}
+
+TEST(JobOptions, NothingOfSlurmReachesTheRun) {
+  const auto options = submit({"--nodes=2", "--wait", "--tee", "3", "--log-dir", "x", "a.py"});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->request.run_options, (std::vector<std::string>{"--no-config", "--tee=3"}));
+  EXPECT_TRUE(options->wait);
+  EXPECT_TRUE(options->request.keeps_rank_files);
+  EXPECT_EQ(options->request.log_dir, "x");
+}
+
+TEST(JobOptions, AReportOfTheUsersIsNotTheJobs) {
+  EXPECT_TRUE(submit({"a.py"})->notes.empty());
+  const auto options = submit({"--report", "my.json", "a.py"});
+  ASSERT_TRUE(options);
+  EXPECT_FALSE(options->request.reports);
+  ASSERT_EQ(options->notes.size(), 1u);
+  EXPECT_TRUE(
+      options->notes[0].starts_with("--report my.json: toprun report, status and jobs --recent "));
+}
+
+TEST(JobOptions, WhatStandsBehindTheScriptIsNoted) {
+  struct Behind {
+    std::vector<std::string> words;
+    std::string_view note;
+  };
+  const Behind rows[] = {
+      {{"a.py", "-N", "2"},
+       "-N 2 stands behind the script, so that it is the script's; those of the job stand before "
+       "it"},
+      {{"a.py", "--nodes=2", "--lr", "1", "--partition", "gpu", "--exclusive"},
+       "--nodes=2, --partition gpu, --exclusive stand behind the script, so that they are the "
+       "script's; those of the job stand before it"},
+      {{"a.py", "--nproc-per-node", "8"}, "--nproc-per-node 8 stands behind the script, "},
+      {{"-m", "pkg.train", "-t", "30"}, "-t 30 stands behind the script, "},
+      {{"a.py", "-c", "config.yaml", "-t", "text", "-p", "x", "-v", "-m", "8", "-"}, ""},
+      {{"a.py", "--log-dir", "runs", "--seed=1"}, ""},
+      {{"a.py", "--", "-N", "2", "--", "-N", "2"}, "-N 2 stands behind the script, "},
+      {{"a.py", "x", "--", "-N", "2"}, ""},
+      {{"--no-python", "srun", "-N", "2"}, ""},
+      {{"-N", "2", "a.py"}, ""},
+  };
+  for (const Behind& row : rows) {
+    const auto options = submit(row.words);
+    ASSERT_TRUE(options) << options.error().line();
+    const std::string note = options->notes.empty() ? "" : options->notes.back();
+    EXPECT_TRUE(row.note.empty() ? note.empty() : note.starts_with(row.note)) << note;
+  }
+}
+
+TEST(JobOptions, AnOptionalValueIsNeverTheNextWord) {
+  const auto options = submit({"--exclusive", "a.py", "--dry-run"});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->request.program, (std::vector<std::string>{"a.py", "--dry-run"}));
+  EXPECT_EQ(submit({"--exclusive=user", "a.py"})->request.find("--exclusive")->value, "user");
+  EXPECT_EQ(submit({"--dry-run=server", "a.py"})->dry_run, DryRun::server);
+}
+
+TEST(JobOptions, AShellHasAllocationsOnly) {
+  EXPECT_TRUE(shell({"--nodes", "2", "--segment", "2"}));
+  EXPECT_EQ(shell({"--attach", "12_3"})->attach, "12_3");
+  EXPECT_EQ(shell({"--attach", "x"}).error().line(),
+            "--attach x: is not a job's number; squeue --me lists yours");
+  EXPECT_EQ(shell({"--tee", "3"}).error().what, "unknown option --tee");
+  EXPECT_EQ(shell({"train.py"}).error().what, "toprun shell train.py");
+  EXPECT_FALSE(shell({"--dry-run=server"}));
+}
+
+TEST(JobOptions, AJobIsWhatTheFilesSayWhenItIsSubmitted) {
+  const options::Split split =
+      with_file("nodes = 2\npartition = 'gpu'\ntee = 3\nslurm-arg = ['--nice=5']", "--role r s.py");
+  const auto options = submit_options(split, {"s.py"}, {}, [](const std::string&) { return true; });
+  ASSERT_TRUE(options) << options.error().line();
+  EXPECT_EQ(options->request.run_options,
+            (std::vector<std::string>{"--no-config", "--tee=3", "--role=r"}));
+  EXPECT_EQ(options->request.raw_options, std::vector<std::string>{"--nice=5"});
+  const auto* partition = options->request.find("--partition");
+  ASSERT_NE(partition, nullptr);
+  EXPECT_EQ(partition->value, "gpu");
+  EXPECT_EQ(partition->reason, "f:2");
+}
+
+TEST(JobOptions, WhatIsForPodsIsNoOptionOfSlurmsJob) {
+  for (const std::string_view word : {"--pvc=a:/b", "--namespace=ml", "--host-network"}) {
+    const auto options = submit({std::string(word), "s.py"});
+    ASSERT_FALSE(options) << word;
+    EXPECT_TRUE(options.error().line().contains("is for pods alone; leave it out")) << word;
+  }
+  const auto options = submit_options(with_file("namespace = 'ml'", "s.py"), {"s.py"}, {},
+                                      [](const std::string&) { return true; });
+  ASSERT_TRUE(options) << options.error().line();
+  EXPECT_EQ(options->notes,
+            std::vector<std::string>{"f:1: namespace = ml has no effect: it is for pods alone"});
+}
+
+TEST(JobOptions, ErrorsOfAJobNameTheFilesLine) {
+  const std::pair<std::string, std::string_view> rows[] = {
+      {"on = 'pbs'", "f:1: on = pbs: toprun submits to slurm"},
+      {"partition = ''", "f:1: partition = '': must not be empty"},
+      {"slurm-arg = 'x'", "f:1: slurm-arg = x: is not an option of sbatch"},
+  };
+  for (const auto& [text, error] : rows) {
+    const auto options = submit_options(with_file(text, "s.py"), {"s.py"}, {},
+                                        [](const std::string&) { return true; });
+    ASSERT_FALSE(options) << text;
+    EXPECT_TRUE(options.error().line().starts_with(error)) << options.error().line();
+  }
+}
+
+TEST(SubmitOptions, NodesThatCannotTakeATurnAreNoted) {
+  const auto notes = [](std::vector<std::string> words) { return submit(words).value().notes; };
+  EXPECT_EQ(notes({"--nodes", "3", "--nnodes", "2", "a.py"}),
+            std::vector<std::string>{
+                "--nnodes 2 of 3 nodes: the others stay idle; with --max-restarts 1 they are "
+                "spares, which take the place of a lost node"});
+  EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2", "--max-restarts", "1", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2:3", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "3", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "3", "a.py"}).empty());
+}
+
+}  // namespace
+}  // namespace toprun::jobs

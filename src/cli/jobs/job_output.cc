@@ -1,0 +1,110 @@
+#include "cli/jobs/job_output.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/os/files.h"
+#include "base/os/mounts.h"
+#include "base/os/print.h"
+
+namespace toprun::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using engines::Job;
+using std::chrono::steady_clock;
+
+// A line of the engine's file waits so long for the same one of a host, which a network file system
+// may show later.
+constexpr std::chrono::seconds twin_limit{3};
+
+// A folder of toprun's is there before the job prints; that of an array's task only from its start.
+bool is_ours(const JobFiles& files, const Job& job) {
+  const fs::path folder = files.folder;
+  return is_there(folder) || (!job.array.empty() && is_there(folder.parent_path() / job.array));
+}
+
+}  // namespace
+
+std::string JobOutput::prefix_of(const Job& job, const LogFile& file, bool several_jobs) const {
+  std::string label = several_jobs ? job.id : std::string();
+  // A choice of one rank or node, or a job of one, needs no name in front of each line.
+  if (!file.label.empty() && choice_.takes_all() && job.nodes > 1) {
+    label += (label.empty() ? "" : " ") + file.label;
+  }
+  return label.empty() ? label : label + ": ";
+}
+
+void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool several_jobs) {
+  if (tails_.contains(file.path)) return;
+  const std::string prefix = prefix_of(job, file, several_jobs);
+  LogTail::Wanted wanted;
+  if (lines == Lines::each_once) {
+    Remainder& remainder = remainders_[job.id];
+    wanted = file.label.empty() ? remainder.engine_lines(prefix) : remainder.host_lines();
+  }
+  tails_.try_emplace(file.path, file.path, prefix, lines != Lines::bytes, std::move(wanted));
+  order_.push_back(file.path);
+}
+
+void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
+  trouble_.reset();
+  for (const auto& [id, job] : jobs) {
+    if (job.state == engines::JobState::pending && job.restarts == 0) continue;
+    const auto files = files_of(queue_, job);
+    if (!files) continue;
+    watch.add(fs::path(files->own[0]).parent_path());
+    watch.add(files->folder);
+    auto found = log_files(*files, choice_);
+    if (!found) {
+      trouble_ = std::move(found.error());
+      continue;
+    }
+    Lines lines = found->size() > 1 || jobs.size() > 1 ? Lines::whole : Lines::bytes;
+    if (choice_.takes_all() && is_ours(*files, job)) lines = Lines::each_once;
+    for (const LogFile& file : *found) add(job, file, lines, jobs.size() > 1);
+  }
+}
+
+Result<bool> JobOutput::show(const JobsById& jobs, FolderWatch& watch) {
+  look_for_files(jobs, watch);
+  bool news = false;
+  std::string text;
+  for (const std::string& path : order_) {
+    LogTail& tail = tails_.at(path);
+    while (tail.read_new(text)) {
+      news = true;
+      if (print_bytes(text) != 0) return fail("the output cannot be shown");
+    }
+  }
+  const auto shown = show_remainders(steady_clock::now() - twin_limit);
+  if (!shown) return std::unexpected(shown.error());
+  return news;
+}
+
+Result<void> JobOutput::show_rests() {
+  for (const std::string& path : order_) {
+    if (print_bytes(tails_.at(path).rest()) != 0) return fail("the output cannot be shown");
+  }
+  return show_remainders(SteadyTime::max());
+}
+
+Result<void> JobOutput::show_remainders(SteadyTime until) {
+  for (auto& [id, remainder] : remainders_) {
+    if (print_bytes(remainder.take(until)) != 0) return fail("the output cannot be shown");
+  }
+  return {};
+}
+
+bool JobOutput::is_local() const {
+  const auto text = read_file("/proc/self/mountinfo");
+  if (!text || order_.empty()) return false;
+  const auto mounts = parse_mounts(*text);
+  return std::ranges::all_of(order_, [&](const std::string& path) {
+    std::error_code error;
+    const Mount* const mount = mount_of(mounts, fs::canonical(path, error).string());
+    return mount != nullptr && is_shared(mount->type) == false;
+  });
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/jobs/folder_watch.h"
+#include "cli/jobs/job_files.h"
+#include "cli/jobs/log_tail.h"
+#include "cli/jobs/remainder.h"
+
+namespace toprun::jobs {
+
+// Shows the growing files of all tasks of a job. It shows a line that is in both the engine's file
+// and a HOST.out only once.
+class JobOutput {
+ public:
+  JobOutput(const engines::Queue& queue, LogChoice choice)
+      : queue_(queue), choice_(std::move(choice)) {}
+
+  // Shows new text. False: there was none. Error: stdout is closed, or no file matches the choice.
+  Result<bool> show(const JobsById& jobs, FolderWatch& watch);
+  // After the job's end: shows unfinished lines, and lines that were held back for a host's file.
+  Result<void> show_rests();
+  std::size_t files() const { return tails_.size(); }
+  // Whether all files are on file systems that show writes at once.
+  bool is_local() const;
+  // The reason why there is no output yet.
+  const std::optional<Error>& trouble() const { return trouble_; }
+
+ private:
+  enum class Lines { bytes, whole, each_once };
+
+  void look_for_files(const JobsById& jobs, FolderWatch& watch);
+  void add(const engines::Job& job, const LogFile& file, Lines lines, bool several_jobs);
+  std::string prefix_of(const engines::Job& job, const LogFile& file, bool several_jobs) const;
+  Result<void> show_remainders(SteadyTime until);
+
+  const engines::Queue& queue_;
+  const LogChoice choice_;
+  std::map<std::string, LogTail> tails_;         // by path
+  std::vector<std::string> order_;               // as the files were found
+  std::map<std::string, Remainder> remainders_;  // by job
+  std::optional<Error> trouble_;
+};
+
+}  // namespace toprun::jobs

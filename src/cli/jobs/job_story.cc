@@ -1,0 +1,104 @@
+#include "cli/jobs/job_story.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_members.h"
+#include "base/json/json_text.h"
+#include "base/os/fd.h"
+#include "base/os/files.h"
+#include "base/text/text.h"
+#include "engines/engine.h"
+#include "engines/user_name.h"
+
+namespace toprun::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::string_view story_name = "story.jsonl";
+
+json act_json(std::string_view what, const JobStory::Act& act) {
+  return {{"act", what}, {"by", act.by}, {"at", rfc3339(act.at)}};
+}
+
+// nullopt: it does not say when.
+std::optional<JobStory::Act> act_of(const json& line) {
+  const auto at = time_in(text_at(line, "at"));
+  if (!at) return std::nullopt;
+  return JobStory::Act{text_at(line, "by"), *at};
+}
+
+// "12" of the folder LOGDIR/12_3.
+fs::path folder_of_array(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const std::size_t underscore = name.find('_');
+  return underscore == std::string::npos ? fs::path()
+                                         : folder.parent_path() / name.substr(0, underscore);
+}
+
+// As the report's, it is only shown: a user who may write here can write that as well.
+std::string text_in(const fs::path& folder) {
+  return read_plain_file(folder / story_name, max_story_bytes).value_or("");
+}
+
+}  // namespace
+
+std::string own_name(const Environment& environment) {
+  return engines::user_name(environment, engines::engine_answer_limit);
+}
+
+std::string submission_line(const JobStory::Act& act, const std::string& job_name) {
+  json line = act_json("submitted", act);
+  line["name"] = job_name;
+  return json_text(line) + '\n';
+}
+
+std::string cancel_line(const JobStory::Act& act) {
+  return json_text(act_json("cancelled", act)) + '\n';
+}
+
+JobStory parse_story(std::string_view text) {
+  JobStory story;
+  for (const std::string_view piece : split(text, '\n')) {
+    const json line = json_in(piece);
+    const std::string act = text_at(line, "act");
+    if (act == "cancelled") {
+      if (auto done = act_of(line)) story.cancelled = std::move(done);
+    } else if (act == "submitted") {
+      story.submitted = act_of(line);
+      story.name = text_at(line, "name");
+    }
+  }
+  return story;
+}
+
+JobStory read_story(const std::string& folder) {
+  const fs::path array = folder_of_array(folder);
+  return parse_story((array.empty() ? std::string() : text_in(array)) + text_in(folder));
+}
+
+Result<void> add_to_story(const std::string& folder, const std::string& line) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0) return fail_errno(folder);
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
+    return fail(folder, "it is not a folder of this user's");
+  }
+  const std::string path = (fs::path(folder) / story_name).string();
+  const Fd file(::open(path.c_str(),
+                       O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  if (!file) return fail_errno("cannot write " + path);
+  if (::write(file.get(), line.data(), line.size()) != std::ssize(line)) {
+    return fail_errno("cannot write " + path);
+  }
+  return {};
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,165 @@
+#include "cli/jobs/job_submission.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/process/program.h"
+#include "base/text/secrets.h"
+#include "cli/jobs/follow.h"
+#include "cli/jobs/job_story.h"
+#include "cli/options/given.h"
+#include "engines/slurm/script.h"
+#include "engines/slurm/submit.h"
+
+namespace toprun::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using engines::JobOption;
+using engines::JobRequest;
+
+void tell_reasons(const JobRequest& request) {
+  for (const JobOption& option : request.options) {
+    if (option.reason.empty()) continue;
+    say(fmt::format("{}{}: {}", option.name, option.value ? " " + *option.value : "",
+                    option.reason));
+  }
+  say(fmt::format("the job's files: {}/ID", request.log_dir));
+}
+
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return {};
+  return fail("cannot make the log directory " + folder.string(), error.message(),
+              "choose another with --log-dir");
+}
+
+std::string name_of(const JobRequest& request) {
+  const JobOption* const name = request.find("--job-name");
+  return name == nullptr ? std::string() : name->value.value_or("");
+}
+
+// The job is submitted by now: an error here is only reported.
+void keep_script(const std::string& script, const fs::path& folder) {
+  if (const auto made = make_folder(folder); !made) return say(made.error().line());
+  const fs::path path = folder / "job.sbatch";
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << script;
+  file.close();
+  if (!file) say("cannot write " + path.string());
+}
+
+// Others may read the job's script: Slurm shows it to operators, and a copy lies beside the logs.
+Result<void> check_secrets(const JobRequest& request) {
+  for (const auto& words : {engines::option_words(request), request.run_options, request.program}) {
+    if (const auto word = word_with_secret(words)) {
+      return usage(
+          *word, "others may read the job's script, and would read a secret in it",
+          "give it by a variable: -e NAME hands it on unseen (TOPRUN_NOTIFY for --notify)");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> enter_directory(const options::Split& split, options::Command command) {
+  const options::Flag* chdir = options::find_flag("--chdir", command);
+  const auto folder = options::given_of(*chdir, split, Environment());
+  if (!folder || folder->value.empty()) return {};
+  std::error_code error;
+  fs::current_path(folder->value, error);
+  if (error) return usage(folder->label(), error.message(), "check the path");
+  return {};
+}
+
+Result<void> settle_paths(JobRequest& request) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (error) return fail("the working directory", error.message(), "change to another");
+  const auto chdir = std::ranges::find(request.options, "--chdir", &JobOption::name);
+  if (chdir == request.options.end()) {
+    request.options.push_back({"--chdir", here.string(), "the current directory"});
+  } else {
+    chdir->value = here.string();
+  }
+  request.log_dir = (here / request.log_dir).lexically_normal().string();
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  request.toprun = self.string();
+  return {};
+}
+
+Environment submission_environment(const Environment& environment) {
+  Environment out = engines::without_job(environment);
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.id == options::FlagId::slurm_option && !flag.variable.empty())
+      out.unset(flag.variable);
+  }
+  return out;
+}
+
+Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
+                         const Environment& clean) {
+  const bool has_slurm = process::find_program("sbatch", clean).has_value();
+  if (!has_slurm && options.dry_run != DryRun::client) {
+    return std::unexpected(engines::no_slurm("sbatch"));
+  }
+  Prepared prepared;
+  if (has_slurm) prepared.facts = engines::ask_slurm(clean, options.notes);
+  const auto added = engines::add_defaults(options.request, prepared.facts, purpose, options.notes);
+  if (!added) return std::unexpected(added.error());
+  if (const auto fine = check_secrets(options.request); !fine) {
+    return std::unexpected(fine.error());
+  }
+  auto script = engines::slurm_script(options.request);
+  if (!script) return std::unexpected(script.error());
+  prepared.script = *std::move(script);
+  for (const std::string& note : options.notes) say(note);
+  return prepared;
+}
+
+int dry_run(const SubmitOptions& options, const Prepared& prepared, const Environment& clean) {
+  tell_reasons(options.request);
+  if (options.dry_run == DryRun::server) {
+    const auto answer =
+        engines::test_slurm(prepared.script, options.request, prepared.facts, clean);
+    if (!answer) return give_up(answer.error());
+    say("Slurm: " + *answer);
+  }
+  return print_bytes(prepared.script);
+}
+
+Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
+                               const Environment& clean) {
+  const JobRequest& request = options.request;
+  if (options.verbose) tell_reasons(request);
+  if (const auto made = make_folder(request.log_dir); !made) return std::unexpected(made.error());
+  const auto id = engines::submit_slurm(prepared.script, request, prepared.facts, clean);
+  if (!id) return id;
+  const fs::path folder = fs::path(request.log_dir) / *id;
+  keep_script(prepared.script, folder);
+  const JobStory::Act act{own_name(clean), std::chrono::system_clock::now()};
+  const auto kept = add_to_story(folder.string(), submission_line(act, name_of(request)));
+  if (!kept) say(kept.error().line());
+  return id;
+}
+
+int after_submission(const SubmitOptions& options, const std::string& id,
+                     const Environment& clean) {
+  const JobRequest& request = options.request;
+  const std::string folder = (fs::path(request.log_dir) / id).string();
+  const int printed = options.follow ? 0 : print(id + '\n');
+  say(fmt::format(
+      "job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}; its files: {1}", id,
+      request.is_array() ? folder + "_*" : folder));
+  if (options.follow) return follow_job(id, {}, clean, options.setups);
+  return options.wait ? wait_for_job(id, clean, options.setups) : printed;
+}
+
+}  // namespace toprun::jobs

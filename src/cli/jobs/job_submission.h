@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+#include "cli/jobs/job_options.h"
+#include "engines/slurm/defaults.h"
+#include "engines/slurm/facts.h"
+
+namespace toprun::jobs {
+
+// The steps of a submission that submit and setup share.
+
+// The folder that relative paths of the job refer to: that of --chdir.
+Result<void> enter_directory(const options::Split& split, options::Command command);
+
+// Makes the request's folder, log directory and toprun absolute.
+Result<void> settle_paths(engines::JobRequest& request);
+
+// The environment for Slurm's commands, which the job inherits: without the variables of another
+// job, and without variables that repeat lines of the script.
+Environment submission_environment(const Environment& environment);
+
+struct Prepared {
+  engines::SlurmFacts facts;
+  std::string script;
+};
+// Asks the cluster, adds its defaults to the request and writes the script; notes go to stderr.
+// Error: there is no engine (allowed for a dry run), or it cannot satisfy the request.
+Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
+                         const Environment& clean);
+
+// The script to stdout, the reasons for its lines to stderr. Returns the exit code.
+int dry_run(const SubmitOptions& options, const Prepared& prepared, const Environment& clean);
+
+// Submits the job and keeps the script beside the logs; returns the job's id.
+Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
+                               const Environment& clean);
+
+// Prints the id and the next commands, and waits or shows the output if the options ask for it.
+int after_submission(const SubmitOptions& options, const std::string& id, const Environment& clean);
+
+}  // namespace toprun::jobs

@@ -1,0 +1,289 @@
+#include "cli/jobs/job_told.h"
+
+#include <fmt/format.h>
+
+#include "base/os/signals.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_words.h"
+#include "engines/exit_codes.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::Job;
+using engines::JobState;
+using model::CauseKind;
+
+constexpr int code_of_a_signal = 128;
+constexpr std::size_t date_length = std::string_view("2026-11-22").size();
+
+// The words of Slurm's states, for a job that only its report still tells of.
+constexpr std::string_view over_its_limit = "ended by Slurm at its time limit";
+constexpr std::string_view made_room = "ended by Slurm to make room for another job";
+
+const JobReport::Attempt* last_attempt(const KnownJob& known) {
+  if (!known.report || known.report->attempts.empty()) return nullptr;
+  return &known.report->attempts.back();
+}
+
+std::optional<CauseKind> kind_of_end(const KnownJob& known) {
+  const JobReport::Attempt* const last = last_attempt(known);
+  return last == nullptr ? std::nullopt : last->kind;
+}
+
+// Whether the run was ended from outside: why is not in what its ranks did.
+bool is_from_outside(std::optional<CauseKind> kind) {
+  return kind == CauseKind::interrupted || kind == CauseKind::preempted ||
+         kind == CauseKind::requeued || kind == CauseKind::time_limit;
+}
+
+// A report that an earlier run of a requeued job left is not of the one that runs now.
+bool is_of_earlier_run(const KnownJob& known) {
+  return known.job && known.report && known.report->exit_code && known.job->started &&
+         known.job->state != JobState::pending && known.report->updated &&
+         *known.report->updated < *known.job->started;
+}
+
+const JobReport::Hang* hang_at_end(const KnownJob& known) {
+  const JobReport::Attempt* const last = last_attempt(known);
+  if (last == nullptr || !last->hang || last->hang->over) return nullptr;
+  return is_from_outside(last->kind) || last->cause.empty() ? &*last->hang : nullptr;
+}
+
+std::string hang_words(const JobReport::Hang& hang, std::string_view verb, WallTime beside) {
+  const std::string since = hang.since ? " since " + moment_text(*hang.since, beside) : "";
+  return fmt::format("{}{}: {}", verb, since, hang.what);
+}
+
+// Whether the run of the report, or the wait after it, was ended by what `toprun cancel` did.
+bool was_cancelled_by_us(const KnownJob& known) {
+  if (!known.story.cancelled) return false;
+  if (known.job && has_ended(known.job->state)) return known.job->state == JobState::cancelled;
+  if (!known.report) return true;
+  const WallTime at = known.story.cancelled->at;
+  if (known.report->started && at < *known.report->started) return false;  // of an earlier run
+  if (!known.report->exit_code || known.report->exit_code == exit_preempted) return true;
+  return kind_of_end(known) == CauseKind::interrupted || !known.report->updated ||
+         at <= *known.report->updated;
+}
+
+// … so that no run has told of its end: none had begun, it was killed, or the next was waited for.
+bool was_cancelled_without_end(const KnownJob& known) {
+  if (!was_cancelled_by_us(known)) return false;
+  return !known.report || known.report->exit_code.value_or(exit_preempted) == exit_preempted;
+}
+
+std::string cancel_words(const KnownJob& known, WallTime beside) {
+  return cancel_words(*known.story.cancelled, beside);
+}
+
+std::string code_words(int code, ExitCode shown) {
+  if (shown == ExitCode::left_out) return code == 0 ? "ended" : "failed";
+  return code == 0 ? "ended with exit code 0" : fmt::format("failed, exit code {}", code);
+}
+
+// It may have been cancelled; only its engine knew.
+std::string interruption_words(int code, ExitCode shown) {
+  const std::string by =
+      code > code_of_a_signal ? " by " + signal_name(code - code_of_a_signal) : std::string();
+  if (shown == ExitCode::left_out) return "interrupted" + by;
+  return fmt::format("interrupted{}, exit code {}", by, code);
+}
+
+// How a job ended that its engine has forgotten; empty: its files do not tell.
+std::string words_of_report(const KnownJob& known, ExitCode shown = ExitCode::shown) {
+  if (!known.report || !known.report->exit_code) return {};
+  const std::optional<CauseKind> kind = kind_of_end(known);
+  if (kind == CauseKind::requeued) return {};
+  if (kind == CauseKind::time_limit) return std::string(over_its_limit);
+  if (kind == CauseKind::preempted) return std::string(made_room);
+  if (kind == CauseKind::interrupted) return interruption_words(*known.report->exit_code, shown);
+  return code_words(*known.report->exit_code, shown);
+}
+
+std::string words_of_engine(const KnownJob& known, ExitCode shown) {
+  if (shown == ExitCode::shown) return known.engine_words;
+  // An engine's words for this end are its exit code.
+  return known.job->state == JobState::completed ? code_words(0, shown)
+                                                 : known.engine_words_beside_code;
+}
+
+std::string end_words(const KnownJob& known, WallTime beside, ExitCode shown) {
+  if (was_cancelled_by_us(known)) return cancel_words(known, beside);
+  if (known.job && has_ended(known.job->state)) return words_of_engine(known, shown);
+  return words_of_report(known, shown);
+}
+
+// Why it ended, behind the words for how; empty: they say all.
+std::string why_words(const KnownJob& known, WallTime beside) {
+  if (is_of_earlier_run(known)) return {};
+  if (const JobReport::Hang* const hang = hang_at_end(known)) {
+    return ", " + hang_words(*hang, "it had hung", beside);
+  }
+  const JobReport::Attempt* const last = last_attempt(known);
+  if (last == nullptr || last->cause.empty()) return {};
+  const bool is_cancelled = known.job && known.job->state == JobState::cancelled;
+  const bool says_no_more = was_cancelled_by_us(known) ||
+                            (is_cancelled && is_from_outside(last->kind)) ||
+                            (!known.job && last->kind == CauseKind::interrupted);
+  return says_no_more ? std::string() : fmt::format(": {}", last->cause);
+}
+
+JobState state_of_forgotten(const KnownJob& known) {
+  if (was_cancelled_by_us(known)) return JobState::cancelled;
+  if (words_of_report(known).empty()) return JobState::unknown;
+  if (kind_of_end(known) == CauseKind::interrupted) return JobState::unknown;
+  return *known.report->exit_code == 0 ? JobState::completed : JobState::failed;
+}
+
+std::optional<int> code_told(const KnownJob& known) {
+  if (known.job && known.job->end == engines::JobEnd::dependency) return exit_code_of(*known.job);
+  if (was_cancelled_without_end(known)) return engines::exit_cancelled;
+  if (known.report && known.report->exit_code && !is_of_earlier_run(known)) {
+    return known.report->exit_code;
+  }
+  return known.job ? exit_code_of(*known.job) : std::nullopt;
+}
+
+// Whether the words for why it ended have the job's own exit code.
+bool cause_says_code(const KnownJob& known) {
+  const JobReport::Attempt* const last = last_attempt(known);
+  return last != nullptr && !is_of_earlier_run(known) && hang_at_end(known) == nullptr &&
+         last->kind == CauseKind::exit && last->exit_code && last->exit_code == code_told(known);
+}
+
+std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode wanted) {
+  const ExitCode shown = cause_says_code(known) ? ExitCode::left_out : wanted;
+  const std::string how = end_words(known, beside, shown);
+  if (!how.empty()) return how + why_words(known, beside);
+  std::string text = "it is not known how it ended";
+  if (!known.report) return text;
+  if (known.report->updated) {
+    text += fmt::format("; {} at {}", known.report->exit_code ? "requeued" : "last heard of",
+                        moment_text(*known.report->updated, beside));
+  }
+  const JobReport::Attempt* const last = last_attempt(known);
+  if (last != nullptr && last->interrupted && !known.report->exit_code) {
+    text += ", interrupted by " + signal_name(last->interrupted->signal);
+  }
+  if (const JobReport::Hang* const hang = hang_at_end(known)) {
+    text += ", " + hang_words(*hang, "when it had hung", beside);
+  }
+  return text;
+}
+
+// Why a job that waits has been in the queue before; empty: it has not, as far as is known.
+std::string requeue_words(const KnownJob& known, WallTime now) {
+  if (known.job->restarts == 0) return {};
+  if (!known.report || !known.report->exit_code || !known.report->updated) return "requeued";
+  const bool preempted = kind_of_end(known) == CauseKind::preempted;
+  return fmt::format("{} at {}", preempted ? "preempted" : "requeued",
+                     moment_text(*known.report->updated, now));
+}
+
+std::string restart_words(const JobReport& report) {
+  if (report.restarts.value_or(0) == 0) return {};
+  if (!report.max_restarts) return fmt::format(", restart {}", *report.restarts);
+  return fmt::format(", restart {} of {}", *report.restarts, *report.max_restarts);
+}
+
+std::string words_of_running(const KnownJob& known, WallTime now) {
+  const JobReport::Attempt* const last = last_attempt(known);
+  if (last == nullptr || is_of_earlier_run(known)) return known.engine_words;
+  if (known.report->exit_code) {
+    const int code = *known.report->exit_code;
+    return last->kind == CauseKind::interrupted
+               ? "its run was " + interruption_words(code, ExitCode::shown)
+               : "its run has " + code_words(code, ExitCode::shown);
+  }
+  if (last->hang && !last->hang->over && !last->ended) {
+    return hang_words(*last->hang, "hangs", now);
+  }
+  const std::string restart = restart_words(*known.report);
+  if (last->ended) return known.engine_words + restart + ": starts again";
+  return last->runs ? known.engine_words + restart
+                    : fmt::format("{}{}: {}", known.engine_words, restart, last->phase);
+}
+
+std::string words_of_active(const KnownJob& known, WallTime now) {
+  const Job& job = *known.job;
+  if (job.state == JobState::running) return words_of_running(known, now);
+  if (job.state == JobState::pending) {
+    const std::string requeued = requeue_words(known, now);
+    return requeued.empty() ? known.engine_words
+                            : fmt::format("{}, {}", known.engine_words, requeued);
+  }
+  if (job.state == JobState::completing && was_cancelled_by_us(known)) {
+    return fmt::format("ending: {}", cancel_words(known, now));
+  }
+  return known.engine_words;
+}
+
+std::string name_of(const KnownJob& known) {
+  if (known.job) return printable(known.job->name);
+  return known.story.name.empty() ? known.name.shown() : known.story.name.shown();
+}
+
+}  // namespace
+
+std::string cancel_words(const JobStory::Act& act, WallTime beside) {
+  return fmt::format("cancelled by {} at {}", act.by, moment_text(act.at, beside));
+}
+
+std::string moment_text(WallTime time, WallTime beside) {
+  const std::string text = time_text(time);
+  const bool same_day = time_text(beside).substr(0, date_length) == text.substr(0, date_length);
+  return same_day ? text.substr(date_length + 1) : text;
+}
+
+JobTold told(const KnownJob& known, WallTime now) {
+  JobTold out;
+  out.name = name_of(known);
+  const bool active = known.job && !has_ended(known.job->state);
+  if (active) {
+    out.state = known.job->state;
+    out.words = words_of_active(known, now);
+    if (out.state != JobState::pending) out.started = known.job->started;
+    return out;
+  }
+  out.state = known.job ? known.job->state : state_of_forgotten(known);
+  if (known.report) {
+    out.started = known.report->started;
+    if (known.report->exit_code) out.ended = known.report->updated;
+  }
+  if (was_cancelled_without_end(known)) out.ended = known.story.cancelled->at;
+  if (known.job && known.job->started) out.started = known.job->started;
+  if (known.job && known.job->ended) out.ended = known.job->ended;
+  out.exit_code = code_told(known);
+  out.is_over = known.job || was_cancelled_by_us(known) || !words_of_report(known).empty();
+  const WallTime beside = out.ended.value_or(now);
+  out.words = words_of_ended(known, beside, ExitCode::shown);
+  out.words_beside_code = words_of_ended(known, beside, ExitCode::left_out);
+  return out;
+}
+
+std::string span_text(const std::optional<WallTime>& started,
+                      const std::optional<WallTime>& ended) {
+  if (!started) return ended ? "until " + time_text(*ended) : std::string();
+  if (!ended) return "began " + time_text(*started);
+  return fmt::format("{} → {}", time_text(*started), moment_text(*ended, *started));
+}
+
+std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
+  const JobTold what = told(known);
+  std::string text = "job " + printable(known.id);
+  if (!what.name.empty()) text += fmt::format(" ({})", what.name);
+  text += ": " + what.words;
+  const std::string span = span_text(what.started, what.ended);
+  if (!span.empty()) text += ", " + span;
+  return text + fmt::format(" (from its files; {})",
+                            queue == nullptr
+                                ? "no engine can be asked here"
+                                : fmt::format("{} has forgotten it", queue->engine_in_words()));
+}
+
+JobTold told(const KnownJob& known) {
+  return told(known, std::chrono::system_clock::now());
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,291 @@
+#include "cli/jobs/job_told.h"
+
+#include <gtest/gtest.h>
+
+#include "base/os/testing.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::Job;
+using engines::JobState;
+using model::CauseKind;
+
+// "06:04:10" of a day, in UTC.
+WallTime at(std::string_view clock) {
+  return time_in(fmt::format("2026-11-28T{}Z", clock)).value();
+}
+
+Job job_of(JobState state, int restarts = 0) {
+  Job job;
+  job.id = "17";
+  job.name = "train";
+  job.state = state;
+  job.started = at("06:00:00");
+  job.restarts = restarts;
+  if (has_ended(state)) job.ended = at("06:04:12");
+  return job;
+}
+
+JobReport report_of(std::optional<int> code, std::optional<CauseKind> kind = {},
+                    std::string cause = {}, std::optional<int> rank_code = {}) {
+  JobReport report;
+  report.started = at("06:00:01");
+  report.updated = at("06:04:11");
+  report.exit_code = code;
+  JobReport::Attempt attempt;
+  attempt.runs = true;
+  attempt.kind = kind;
+  attempt.cause = std::move(cause);
+  attempt.exit_code = rank_code;
+  report.attempts.push_back(std::move(attempt));
+  return report;
+}
+
+JobReport hung(JobReport report) {
+  report.attempts.back().hang =
+      JobReport::Hang{"rank 2 on n1 sleeps", at("06:02:00"), at("06:02:30"), std::nullopt};
+  return report;
+}
+
+KnownJob known(std::optional<Job> job, std::string words, std::optional<JobReport> report,
+               std::string words_beside_code = {}) {
+  KnownJob out;
+  out.id = "17";
+  out.job = std::move(job);
+  out.engine_words = std::move(words);
+  out.engine_words_beside_code = std::move(words_beside_code);
+  out.report = std::move(report);
+  return out;
+}
+
+KnownJob cancelled(KnownJob job, std::string_view clock = "06:04:10") {
+  job.story.cancelled = JobStory::Act{"alice", at(clock)};
+  return job;
+}
+
+JobTold told_now(const KnownJob& job) {
+  return told(job, at("06:30:00"));
+}
+
+constexpr const char* theirs = "cancelled by a user or an administrator";
+constexpr const char* interrupted = "interrupted: ended by signal 15";
+
+class TheJobTold : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
+  }
+};
+
+TEST_F(TheJobTold, AnEndReadsTheSameBeforeAndAfterItsEngineForgets) {
+  struct Case {
+    JobState state;
+    const char* engine_words;
+    JobReport report;
+    const char* cancelled_at;  // by toprun cancel; null: never
+    const char* words;
+  };
+  const JobReport by_signal = report_of(143, CauseKind::interrupted, interrupted);
+  const std::vector<Case> cases = {
+      {JobState::completed, "ended with exit code 0", report_of(0), nullptr,
+       "ended with exit code 0"},
+      {JobState::failed, "failed, exit code 3", report_of(3, CauseKind::exit, "rank 0 on n0: x"),
+       nullptr, "failed, exit code 3: rank 0 on n0: x"},
+      {JobState::failed, "ended by Slurm at its time limit",
+       hung(report_of(124, CauseKind::time_limit, "the time limit was reached")), nullptr,
+       "ended by Slurm at its time limit, it had hung since 06:02:00: rank 2 on n1 sleeps"},
+      {JobState::failed, "ended by Slurm at its time limit",
+       report_of(124, CauseKind::time_limit, "the job reached its limit of 5:00"), nullptr,
+       "ended by Slurm at its time limit: the job reached its limit of 5:00"},
+      {JobState::cancelled, theirs, by_signal, "06:04:10", "cancelled by alice at 06:04:10"},
+      {JobState::cancelled, theirs, hung(by_signal), "06:04:10",
+       "cancelled by alice at 06:04:10, it had hung since 06:02:00: rank 2 on n1 sleeps"},
+      // It ended by itself before it could be cancelled, or has begun again since.
+      {JobState::failed, "failed, exit code 3", report_of(3, CauseKind::exit, "rank 0 on n0: x"),
+       "06:04:13", "failed, exit code 3: rank 0 on n0: x"},
+      {JobState::completed, "ended with exit code 0", report_of(0), "05:00:00",
+       "ended with exit code 0"},
+  };
+  for (const Case& one : cases) {
+    KnownJob remembered = known(job_of(one.state), one.engine_words, one.report);
+    KnownJob forgotten = known(std::nullopt, "", one.report);
+    if (one.cancelled_at != nullptr) {
+      remembered = cancelled(std::move(remembered), one.cancelled_at);
+      forgotten = cancelled(std::move(forgotten), one.cancelled_at);
+    }
+    EXPECT_EQ(told_now(remembered).words, one.words);
+    EXPECT_EQ(told_now(forgotten).words, one.words);
+    EXPECT_EQ(told_now(forgotten).state, one.state) << one.words;
+    EXPECT_EQ(told_now(forgotten).exit_code, told_now(remembered).exit_code) << one.words;
+  }
+}
+
+TEST_F(TheJobTold, TheExitCodeIsSaidOnce) {
+  constexpr const char* cause = "rank 0 on n0 ended with exit code 3";
+  const JobReport by_exit = report_of(3, CauseKind::exit, cause, 3);
+  const JobReport by_another = report_of(9, CauseKind::exit, cause, 3);
+  const JobReport by_signal = report_of(137, CauseKind::signal, "rank 0 on n0 was killed");
+  struct Case {
+    KnownJob job;
+    const char* words;
+    const char* words_beside_code;
+  };
+  const auto failed = [](const char* words, const JobReport& report) {
+    return known(job_of(JobState::failed), words, report, "failed");
+  };
+  for (const Case& one : std::vector<Case>{
+           {failed("failed, exit code 3", by_exit), "failed: rank 0 on n0 ended with exit code 3",
+            "failed: rank 0 on n0 ended with exit code 3"},
+           {known(std::nullopt, "", by_exit), "failed: rank 0 on n0 ended with exit code 3",
+            "failed: rank 0 on n0 ended with exit code 3"},
+           {known(std::nullopt, "", by_another),
+            "failed, exit code 9: rank 0 on n0 ended with exit code 3",
+            "failed: rank 0 on n0 ended with exit code 3"},
+           {failed("failed, exit code 137", by_signal),
+            "failed, exit code 137: rank 0 on n0 was killed", "failed: rank 0 on n0 was killed"},
+           {known(std::nullopt, "", report_of(0)), "ended with exit code 0", "ended"},
+           {known(job_of(JobState::completed), "ended with exit code 0", report_of(0)),
+            "ended with exit code 0", "ended"},
+           {known(std::nullopt, "", report_of(143, CauseKind::interrupted, interrupted)),
+            "interrupted by SIGTERM, exit code 143", "interrupted by SIGTERM"},
+       }) {
+    EXPECT_EQ(told_now(one.job).words, one.words);
+    EXPECT_EQ(told_now(one.job).words_beside_code, one.words_beside_code);
+  }
+}
+
+TEST_F(TheJobTold, WhatDoesNotFollowIsNotSaid) {
+  EXPECT_EQ(told_now(known(std::nullopt, "", std::nullopt)).words, "it is not known how it ended");
+  EXPECT_EQ(told_now(known(std::nullopt, "", report_of(std::nullopt))).words,
+            "it is not known how it ended; last heard of at 06:04:11");
+  EXPECT_EQ(told_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).words,
+            "it is not known how it ended; requeued at 06:04:11");
+  EXPECT_EQ(told_now(known(std::nullopt, "", report_of(std::nullopt))).exit_code, std::nullopt);
+  // A hang that is over, or that is not why it ended, is not named.
+  JobReport over = hung(report_of(143, CauseKind::interrupted, interrupted));
+  over.attempts.back().hang->over = at("06:03:00");
+  EXPECT_EQ(told_now(cancelled(known(std::nullopt, "", over))).words,
+            "cancelled by alice at 06:04:10");
+  EXPECT_EQ(
+      told_now(known(std::nullopt, "", hung(report_of(1, CauseKind::exit, "rank 0: x")))).words,
+      "failed, exit code 1: rank 0: x");
+  // By scancel: Slurm knows that, the run itself only its signal.
+  const JobReport ended = report_of(143, CauseKind::interrupted, interrupted);
+  EXPECT_EQ(told_now(known(job_of(JobState::cancelled), theirs, ended)).words, theirs);
+  EXPECT_EQ(told_now(known(std::nullopt, "", ended)).words,
+            "interrupted by SIGTERM, exit code 143");
+  // Cancelled while it waited: nothing of it ever ran.
+  const JobTold waited = told_now(cancelled(known(std::nullopt, "", std::nullopt)));
+  EXPECT_EQ(waited.words, "cancelled by alice at 06:04:10");
+  EXPECT_EQ(waited.exit_code, 143);
+}
+
+TEST_F(TheJobTold, AForgottenRunThatASignalEndedHasNotFailed) {
+  struct Interruption {
+    JobReport report;
+    const char* words;
+  };
+  const Interruption cases[] = {
+      {report_of(143, CauseKind::interrupted, interrupted),
+       "interrupted by SIGTERM, exit code 143"},
+      {report_of(130, CauseKind::interrupted, "interrupted"),
+       "interrupted by SIGINT, exit code 130"},
+      {report_of(1, CauseKind::interrupted, interrupted), "interrupted, exit code 1"},
+      {hung(report_of(143, CauseKind::interrupted, interrupted)),
+       "interrupted by SIGTERM, exit code 143, it had hung since 06:02:00: rank 2 on n1 sleeps"},
+  };
+  for (const Interruption& one : cases) {
+    const JobTold what = told_now(known(std::nullopt, "", one.report));
+    EXPECT_EQ(what.words, one.words);
+    EXPECT_EQ(what.state, JobState::unknown) << "Slurm alone knew whether it was cancelled";
+    EXPECT_TRUE(what.is_over) << one.words;
+    EXPECT_EQ(what.exit_code, one.report.exit_code);
+    const KnownJob goes_on = known(job_of(JobState::running), "running", one.report);
+    EXPECT_TRUE(told_now(goes_on).words.starts_with("its run was interrupted"))
+        << told_now(goes_on).words;
+  }
+  EXPECT_FALSE(
+      told_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).is_over);
+  EXPECT_FALSE(told_now(known(std::nullopt, "", report_of(std::nullopt))).is_over);
+  EXPECT_TRUE(told_now(known(std::nullopt, "", report_of(0))).is_over);
+  EXPECT_FALSE(told_now(known(job_of(JobState::running), "running", std::nullopt)).is_over);
+}
+
+TEST_F(TheJobTold, ARequeueIsToldFromAPreemption) {
+  const Job waits = job_of(JobState::pending, 1);
+  EXPECT_EQ(told_now(known(waits, "waiting", report_of(75, CauseKind::requeued, "x"))).words,
+            "waiting, requeued at 06:04:11");
+  EXPECT_EQ(told_now(known(waits, "waiting", report_of(75, CauseKind::preempted, "x"))).words,
+            "waiting, preempted at 06:04:11");
+  EXPECT_EQ(told_now(known(waits, "waiting", std::nullopt)).words, "waiting, requeued");
+  EXPECT_EQ(told_now(known(job_of(JobState::pending), "waiting", std::nullopt)).words, "waiting");
+  // Runs again: what the report says is of the run before.
+  Job again = job_of(JobState::running, 1);
+  again.started = at("06:10:00");
+  EXPECT_EQ(told_now(known(again, "running", report_of(75, CauseKind::requeued, "x"))).words,
+            "running");
+}
+
+TEST_F(TheJobTold, CancelledWhileItWaitedForItsNextRun) {
+  const JobReport preempted = report_of(75, CauseKind::preempted, "x");
+  Job job = job_of(JobState::cancelled, 1);
+  job.started = job.ended = at("06:20:00");
+  for (const auto& one : {known(job, theirs, preempted), known(std::nullopt, "", preempted)}) {
+    const JobTold what = told_now(cancelled(one, "06:20:00"));
+    EXPECT_EQ(what.words, "cancelled by alice at 06:20:00");
+    EXPECT_EQ(what.exit_code, 143);
+    EXPECT_EQ(what.ended, at("06:20:00"));
+  }
+}
+
+TEST_F(TheJobTold, AJobThatRuns) {
+  const auto words = [](const JobReport& report) {
+    return told_now(known(job_of(JobState::running), "running", report)).words;
+  };
+  JobReport report = report_of(std::nullopt);
+  EXPECT_EQ(words(report), "running");
+  EXPECT_EQ(words(hung(report)), "hangs since 06:02:00: rank 2 on n1 sleeps");
+  report.restarts = 1;
+  report.max_restarts = 3;
+  EXPECT_EQ(words(report), "running, restart 1 of 3");
+  report.attempts.back().ended = true;
+  EXPECT_EQ(words(hung(report)), "running, restart 1 of 3: starts again");
+  report.attempts.back() = {};
+  report.attempts.back().phase = "its nodes are being gathered";
+  EXPECT_EQ(words(report), "running, restart 1 of 3: its nodes are being gathered");
+}
+
+TEST_F(TheJobTold, AMomentOfAnotherDayHasItsDate) {
+  EXPECT_EQ(moment_text(at("06:04:10"), at("00:00:00")), "06:04:10");
+  EXPECT_EQ(moment_text(at("06:04:10"), at("23:59:59") + std::chrono::seconds(1)),
+            "2026-11-28 06:04:10");
+}
+
+TEST_F(TheJobTold, TextsOfOthersArePrintable) {
+  KnownJob job = known(std::nullopt, "", hung(report_of(143, CauseKind::interrupted, interrupted)));
+  job.report->attempts.back().hang->what = "rank 2\x1b[2J";
+  job.story.cancelled = JobStory::Act{"ali\nce", at("06:04:10")};
+  job.story.name = "a\x1b[1mb";
+  const JobTold what = told_now(job);
+  EXPECT_TRUE(is_printable(what.words)) << what.words;
+  EXPECT_TRUE(is_printable(what.name)) << what.name;
+}
+
+TEST(JobStory, LinesAreReadAsTheyAreWritten) {
+  const WallTime first = time_in("2026-11-28T06:04:10Z").value();
+  const JobStory story = parse_story(
+      submission_line({"alice", first}, "train \"1\"\n") + "no JSON\n{\"act\":7}\n" +
+      cancel_line({"bob", first + std::chrono::hours(1)}) +
+      cancel_line({"carol", first + std::chrono::hours(2)}) + "{\"act\":\"cancelled\"}\n");
+  EXPECT_EQ(story.name.raw(), "train \"1\"\n");
+  ASSERT_TRUE(story.submitted && story.cancelled);
+  EXPECT_EQ(story.submitted->by.raw(), "alice");
+  EXPECT_EQ(story.submitted->at, first);
+  EXPECT_EQ(story.cancelled->by.raw(), "carol");
+  EXPECT_FALSE(parse_story("").cancelled);
+}
+
+}  // namespace
+}  // namespace toprun::jobs

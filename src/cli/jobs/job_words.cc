@@ -1,0 +1,270 @@
+#include "cli/jobs/job_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/signals.h"
+#include "base/text/text.h"
+#include "observe/report/columns.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::Job;
+using engines::JobState;
+using engines::Queue;
+using nlohmann::json;
+
+constexpr std::size_t widest_name = 32;
+constexpr std::size_t widest_reason = 40;
+constexpr std::size_t most_metrics_shown = 8;
+constexpr std::size_t column_gap = 2;
+constexpr std::size_t least_status = 24;  // columns
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+json or_null(const std::optional<WallTime>& time) {
+  return time ? json(rfc3339(*time)) : json(nullptr);
+}
+json or_null(const std::optional<std::chrono::seconds>& time) {
+  return time ? json(time->count()) : json(nullptr);
+}
+json or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+std::string shortened(const std::string& words, std::size_t widest) {
+  const std::string text = printable(words);
+  if (text.size() <= widest) return text;
+  std::size_t end = widest - 1;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+// The last column of Slurm's table: the nodes, or the reason why there are none. Of one that is a
+// sentence its beginning: all of it stands below the table.
+std::string nodes_or_reason(const Job& job) {
+  if (!job.node_list.empty()) return printable(job.node_list);
+  if (job.reason.empty()) return "-";
+  return fmt::format("({})", shortened(job.reason, widest_reason));
+}
+
+std::vector<std::string> waiting_reasons(const Queue& queue, const std::vector<Job>& jobs) {
+  std::vector<std::string> reasons;
+  for (const Job& job : jobs) {
+    if (job.state != JobState::pending || job.reason.empty()) continue;
+    std::string text = reason_text(queue, job);
+    if (std::ranges::find(reasons, text) == reasons.end()) reasons.push_back(std::move(text));
+  }
+  return reasons;
+}
+
+json progress_json(const std::optional<engines::Progress>& progress) {
+  if (!progress) return nullptr;
+  json metrics = json::object();
+  for (const auto& [name, value] : progress->metrics) metrics[name] = value;
+  return {{"percent", or_null(progress->percent)},
+          {"remaining_s", or_null(progress->remaining)},
+          {"metrics", std::move(metrics)},
+          {"told", or_null(progress->told)}};
+}
+
+}  // namespace
+
+std::string name_of(JobState state) {
+  switch (state) {
+    case JobState::pending:
+      return "pending";
+    case JobState::starting:
+      return "starting";
+    case JobState::running:
+      return "running";
+    case JobState::suspended:
+      return "suspended";
+    case JobState::completing:
+      return "completing";
+    case JobState::completed:
+      return "completed";
+    case JobState::failed:
+      return "failed";
+    case JobState::cancelled:
+      return "cancelled";
+    case JobState::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+std::string clock_text(std::chrono::seconds time) {
+  const auto total = time.count();
+  const auto days = total / 86'400;
+  const auto hours = total / 3'600 % 24;
+  const auto minutes = total / 60 % 60;
+  const auto seconds = total % 60;
+  if (days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", days, hours, minutes, seconds);
+  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, seconds);
+  return fmt::format("{}:{:02}", minutes, seconds);
+}
+
+std::string time_text(WallTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1,
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+std::string reason_text(const Queue& queue, const Job& job) {
+  const std::string words = queue.reason_words(job);
+  return words.empty() ? printable(job.reason)
+                       : fmt::format("{}: {}", printable(job.reason), words);
+}
+
+std::string id_word(const std::string& id) {
+  return shell_quote(std::span(&id, 1));
+}
+
+std::string id_word(const Job& job) {
+  return id_word(has_several_tasks(job) ? job.array : job.id);
+}
+
+Colour colour_of(JobState state) {
+  switch (state) {
+    case JobState::running:
+    case JobState::completing:
+    case JobState::completed:
+      return Colour::good;
+    case JobState::pending:
+    case JobState::starting:
+    case JobState::suspended:
+    case JobState::unknown:
+      return Colour::waiting;
+    case JobState::failed:
+    case JobState::cancelled:
+      return Colour::bad;
+  }
+  return Colour::waiting;
+}
+
+std::string state_text(const Queue& queue, const Job& job) {
+  const std::string word = printable(job.state_word);
+  const std::string words =
+      has_ended(job.state) ? end_text(queue, job) : queue.state_words(job.state_word);
+  if (words.empty()) return word;
+  if (!words.starts_with(lower(word))) return fmt::format("{}: {}", word, words);
+  return word + words.substr(word.size());
+}
+
+std::string end_text(const Queue& queue, const Job& job, ExitCode shown) {
+  std::string words = queue.state_words(job.state_word);
+  if (words.empty()) words = printable(job.state_word);
+  if (shown == ExitCode::shown && job.exit_code.value_or(0) != 0) {
+    words += fmt::format(", exit code {}", *job.exit_code);
+  }
+  if (job.signal) words += fmt::format(", signal {}", signal_name(*job.signal));
+  return job.cause.empty() ? words : fmt::format("{}: {}", words, printable(job.cause));
+}
+
+std::string progress_text(const engines::Progress& progress) {
+  std::vector<std::string> parts;
+  if (progress.percent) parts.push_back(fmt::format("{} % done", *progress.percent));
+  if (progress.remaining) parts.push_back(clock_text(*progress.remaining) + " left");
+  for (std::size_t i = 0; i < std::min(progress.metrics.size(), most_metrics_shown); ++i) {
+    const auto& [name, value] = progress.metrics[i];
+    parts.push_back(printable(name + " " + value));
+  }
+  if (parts.empty()) return {};
+  return join(parts, ", ") + (progress.told ? "; told at " + time_text(*progress.told) : "");
+}
+
+Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
+  const auto parsed = engines::parse_job_id(id);
+  if (!parsed) return std::unexpected(parsed.error());
+  return engines::find_queue_of(*parsed, environment);
+}
+
+Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
+                                 const std::string& record) {
+  auto id = engines::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  id->record = record;
+  auto jobs = queue.find(*id);
+  if (!jobs || !jobs->empty()) return jobs;
+  return fail(fmt::format("job {} is unknown", id->text), queue.forgets(*id),
+              "toprun jobs lists yours");
+}
+
+std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,
+                       const std::vector<std::string>& status, const Look& look) {
+  std::vector<std::vector<std::string>> rows = {
+      {"JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"}};
+  for (const Job& job : jobs) {
+    rows.push_back({printable(job.id), printable(job.partition), shortened(job.name, widest_name),
+                    printable(job.user),
+                    printable(job.state_code.empty() ? job.state_word : job.state_code),
+                    clock_text(job.used.value_or(std::chrono::seconds(0))),
+                    job.nodes > 0 ? fmt::to_string(job.nodes) : "-", nodes_or_reason(job)});
+  }
+  const std::string narrow = report::columns_text(rows, {0, 5, 6});
+  std::size_t taken = 0;
+  for (const std::string_view line : split(narrow, '\n')) {
+    taken = std::max(taken, columns_of(line) + column_gap);
+  }
+  // A narrow terminal breaks the lines.
+  const std::size_t room =
+      look.columns == 0 ? 0 : std::max(look.columns - std::min(look.columns, taken), least_status);
+  if (!std::ranges::all_of(status, &std::string::empty)) {
+    rows[0].emplace_back("STATUS");
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      rows[i + 1].push_back(status[i].empty() ? "-" : both_ends(status[i], room));
+    }
+  }
+  const std::string table = report::columns_text(rows, {0, 5, 6});
+  const auto lines = split(table, '\n');
+  std::string text = fmt::format("{}\n", lines[0]);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    text += coloured(lines[i + 1], colour_of(jobs[i].state), look) + '\n';
+  }
+  const auto reasons = waiting_reasons(queue, jobs);
+  if (!reasons.empty()) text += '\n';
+  for (const std::string& reason : reasons) text += reason + '\n';
+  return text;
+}
+
+json job_json(const Queue& queue, const Job& job) {
+  const bool waits = job.state == JobState::pending;
+  return {{"id", job.id},
+          {"number", job.number},
+          {"array", or_null(job.array)},
+          {"task", or_null(job.task)},
+          {"name", job.name},
+          {"partition", or_null(job.partition)},
+          {"user", or_null(job.user)},
+          {"state", name_of(job.state)},
+          {"engine_state", or_null(job.state_word)},
+          {"state_words", or_null(queue.state_words(job.state_word))},
+          {"reason", or_null(job.reason)},
+          {"reason_words", or_null(queue.reason_words(job))},
+          {"used_s", or_null(job.used)},
+          {"limit_s", or_null(job.limit)},
+          {"nodes", job.nodes},
+          {"node_list", or_null(job.node_list)},
+          {"dependency", or_null(job.dependency)},
+          {"priority", or_null(job.priority)},
+          {"submitted", or_null(job.submitted)},
+          {"started", waits ? json(nullptr) : or_null(job.started)},
+          {"expected_start", waits ? or_null(job.started) : json(nullptr)},
+          {"ended", has_ended(job.state) ? or_null(job.ended) : json(nullptr)},
+          {"exit_code", or_null(exit_code_of(job))},
+          {"restarts", job.restarts},
+          {"progress", progress_json(job.progress)},
+          {"folder", or_null(job.folder)}};
+}
+
+}  // namespace toprun::jobs

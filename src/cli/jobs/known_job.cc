@@ -1,0 +1,108 @@
+#include "cli/jobs/known_job.h"
+
+#include "base/text/text.h"
+#include "cli/jobs/job_words.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::Job;
+
+Result<void> add_report(KnownJob& known) {
+  if (!known.files) return {};
+  auto report = read_report(known.files->report());
+  if (!report) return std::unexpected(report.error());
+  known.report = std::move(*report);
+  return {};
+}
+
+void add_files(KnownJob& known, JobFiles files) {
+  known.name = name_in(files, known.id);
+  known.story = read_story(files.folder);
+  known.files = std::move(files);
+}
+
+Result<KnownJob> known_of(const engines::Queue& queue, const Job& job) {
+  KnownJob known = without_files(queue, job);
+  auto files = files_of(queue, job);
+  if (!files) {
+    auto found = search_files(job.id, likely_folders({job}));
+    if (!found.empty()) files = std::move(found.front().files);
+  }
+  if (files) add_files(known, *std::move(files));
+  if (auto added = add_report(known); !added) return std::unexpected(added.error());
+  return known;
+}
+
+}  // namespace
+
+KnownJob without_files(const engines::Queue& queue, const Job& job) {
+  KnownJob known;
+  known.id = job.id;
+  known.job = job;
+  known.engine_words =
+      has_ended(job.state) ? end_text(queue, job) : queue.state_words(job.state_word);
+  if (has_ended(job.state)) {
+    known.engine_words_beside_code = end_text(queue, job, ExitCode::left_out);
+  }
+  if (known.engine_words.empty()) known.engine_words = lower(printable(job.state_word));
+  return known;
+}
+
+Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQueue& queue,
+                                         const std::string& log_dir) {
+  std::vector<Job> jobs;
+  if (queue) {
+    auto told = (*queue)->find(id);
+    if (!told) return std::unexpected(told.error());
+    jobs = *std::move(told);
+  }
+  std::vector<KnownJob> all;
+  for (const Job& job : jobs) {
+    auto known = known_of(**queue, job);
+    if (!known) return std::unexpected(known.error());
+    all.push_back(*std::move(known));
+  }
+  if (!all.empty()) return all;
+  std::vector<std::string> folders = likely_folders({});
+  if (!log_dir.empty()) folders.push_back(log_dir);
+  for (FoundFiles& found : search_files(id.text, folders)) {
+    KnownJob forgotten;
+    forgotten.id = std::move(found.id);
+    add_files(forgotten, std::move(found.files));
+    if (auto added = add_report(forgotten); !added) return std::unexpected(added.error());
+    all.push_back(std::move(forgotten));
+  }
+  return all;
+}
+
+KnownJob with_files(KnownJob known, JobFiles files) {
+  add_files(known, std::move(files));
+  (void)add_report(known);
+  return known;
+}
+
+KnownJob known_job(const engines::Queue& queue, const Job& job) {
+  KnownJob known = without_files(queue, job);
+  auto files = files_of(queue, job);
+  return files ? with_files(std::move(known), *std::move(files)) : known;
+}
+
+std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id) {
+  std::vector<KnownJob> all;
+  const auto parsed = engines::parse_job_id(id);
+  const auto jobs = parsed ? queue.find(*parsed) : std::unexpected(parsed.error());
+  if (!jobs || !jobs->empty()) return all;
+  for (const FoundFiles& found : search_files(id, likely_folders({}))) {
+    all.push_back(forgotten_job(found));
+  }
+  return all;
+}
+
+KnownJob forgotten_job(const FoundFiles& found) {
+  KnownJob known;
+  known.id = found.id;
+  return with_files(std::move(known), found.files);
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,157 @@
+#include "cli/jobs/predecessors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text/text.h"
+#include "cli/jobs/after_setup.h"
+#include "cli/jobs/job_told.h"
+#include "cli/options/given.h"
+
+namespace toprun::jobs {
+namespace {
+
+struct DemandName {
+  std::string_view name;
+  Demand demand;
+};
+constexpr std::array demands = {DemandName{"ok", Demand::ok}, DemandName{"any", Demand::any},
+                                DemandName{"notok", Demand::notok}};
+
+bool lives(const KnownJob& known) {
+  return known.job && !has_ended(known.job->state);
+}
+
+// The engine's state has priority over the run's own report.
+std::optional<int> code_of(const KnownJob& known) {
+  if (known.job) return exit_code_of(*known.job);
+  return told(known).exit_code;
+}
+
+std::string_view wanted(Demand demand) {
+  return demand == Demand::ok ? "ended with 0" : "failed";
+}
+
+std::string words_of(const std::vector<KnownJob>& known) {
+  for (const KnownJob& one : known) {
+    if (lives(one) || code_of(one).value_or(0) == 0) continue;
+    return told(one).words;
+  }
+  return "ended with 0";
+}
+
+std::unexpected<Error> cannot_begin(const std::string& label, const After& after,
+                                    const FoundQueue& queue, const std::vector<KnownJob>& known) {
+  const std::string& id = after.job.text;
+  const Fate fate = fate_of(known);
+  if (fate == Fate::unknown) {
+    return fail(label, fmt::format("job {} is unknown: {}", id, (*queue)->forgets(after.job)),
+                fmt::format("toprun jobs lists yours; --dependency {} leaves it to {}",
+                            dependency_text(after), (*queue)->engine_in_words()));
+  }
+  if (fate == Fate::ended) {
+    return fail(
+        label,
+        fmt::format("it is not known how job {} ended: {} has forgotten it, and its "
+                    "files do not tell",
+                    id, (*queue)->engine_in_words()),
+        fmt::format("look at it with toprun status {}; --after {}:any takes it as it is", id, id));
+  }
+  return fail(label, fmt::format("job {} {}", id, words_of(known)),
+              after.demand == Demand::ok
+                  ? fmt::format("start it again, or begin in any case with --after {}:any", id)
+                  : "leave --after out");
+}
+
+}  // namespace
+
+Result<After> parse_after(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view how =
+      colon == std::string::npos ? "ok" : std::string_view(text).substr(colon + 1);
+  const auto demand = std::ranges::find(demands, how, &DemandName::name);
+  auto id = engines::parse_job_id(std::string_view(text).substr(0, colon));
+  const bool is_one = id && !id->text.contains('+') && !id->task.starts_with('[');
+  if (!is_one || demand == demands.end() || parse_int(id->number).value_or(0) < 1) {
+    return usage("--after " + text, "must be a job's number, with :ok, :any or :notok behind it",
+                 "as in --after 1234 or --after 1234:any");
+  }
+  return After{*std::move(id), demand->demand};
+}
+
+std::string dependency_text(const After& after) {
+  const auto found = std::ranges::find(demands, after.demand, &DemandName::demand);
+  return fmt::format("after{}:{}", found->name, after.job.text);
+}
+
+Fate fate_of(const std::vector<KnownJob>& known) {
+  if (known.empty()) return Fate::unknown;
+  const bool any_lives = std::ranges::any_of(known, lives);
+  const bool any_failed = std::ranges::any_of(
+      known, [](const KnownJob& one) { return !lives(one) && code_of(one).value_or(0) != 0; });
+  if (any_lives) return any_failed ? Fate::fails : Fate::lives;
+  if (any_failed) return Fate::failed;
+  const bool all_told =
+      std::ranges::all_of(known, [](const KnownJob& one) { return code_of(one).has_value(); });
+  return all_told ? Fate::succeeded : Fate::ended;
+}
+
+Prospect prospect(Fate fate, Demand demand) {
+  switch (fate) {
+    case Fate::lives:
+      return Prospect::wait;
+    case Fate::fails:
+      return demand == Demand::ok ? Prospect::never : Prospect::wait;
+    case Fate::succeeded:
+      return demand == Demand::notok ? Prospect::never : Prospect::met;
+    case Fate::failed:
+      return demand == Demand::ok ? Prospect::never : Prospect::met;
+    case Fate::ended:
+      return demand == Demand::any ? Prospect::met : Prospect::unclear;
+    case Fate::unknown:
+      return Prospect::unclear;
+  }
+  return Prospect::unclear;
+}
+
+Result<Settled> settle_predecessors(const options::Split& split, const Environment& environment) {
+  Settled out{split, {}};
+  const auto is_after = [](const options::GivenOption& option) {
+    return option.flag->id == options::FlagId::after;
+  };
+  if (std::ranges::none_of(split.options, is_after)) return out;
+  const FoundQueue queue = engines::find_queue(environment);
+  if (!queue) return out;  // what is submitted without an engine fails by itself
+  const auto log_dir =
+      options::given_of(options::flag_of(options::FlagId::log_dir), split, environment);
+  out.split.options.clear();
+  for (const options::GivenOption& option : split.options) {
+    if (!is_after(option)) {
+      out.split.options.push_back(option);
+      continue;
+    }
+    const auto after = parse_after(option.value);
+    if (!after) return std::unexpected(after.error());
+    const auto known = find_known(after->job, queue, log_dir ? log_dir->value : "");
+    if (!known) return std::unexpected(known.error());
+    const std::string label = options::as_given(option).label();
+    switch (prospect(fate_of(*known), after->demand)) {
+      case Prospect::wait:
+        out.split.options.push_back(option);
+        break;
+      case Prospect::met:
+        out.notes.push_back(
+            fmt::format("{}: that job has {} already", label,
+                        after->demand == Demand::any ? "ended" : wanted(after->demand)));
+        break;
+      case Prospect::never:
+      case Prospect::unclear:
+        return cannot_begin(label, *after, queue, *known);
+    }
+  }
+  return out;
+}
+
+}  // namespace toprun::jobs

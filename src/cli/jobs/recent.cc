@@ -1,0 +1,105 @@
+#include "cli/jobs/recent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/console.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_end.h"
+#include "cli/jobs/job_files.h"
+#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
+#include "observe/report/columns.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::Job;
+using nlohmann::json;
+
+EndedJob ended_job(const KnownJob& known) {
+  JobTold what = told(known);
+  return {known.id,       std::move(what.name),  what.ended,
+          what.exit_code, std::move(what.words), std::move(what.words_beside_code)};
+}
+
+EndedJob known_to_engine(const engines::Queue& queue, const Job& job,
+                         const std::vector<FoundFiles>& left) {
+  KnownJob known = known_job(queue, job);
+  const auto files = std::ranges::find(left, job.id, &FoundFiles::id);
+  if (!known.files && files != left.end()) known = with_files(std::move(known), files->files);
+  EndedJob out = ended_job(known);
+  if (job.end == engines::JobEnd::dependency && !known.story.cancelled) {
+    out.how = ending_of(queue, job, {}).words;
+    out.how_beside_code = out.how;
+  }
+  return out;
+}
+
+// nullopt: they do not tell that it has ended, as a job that may still run.
+std::optional<EndedJob> by_its_files(const FoundFiles& found) {
+  const KnownJob known = forgotten_job(found);
+  if (!told(known).is_over) return std::nullopt;
+  return ended_job(known);
+}
+
+}  // namespace
+
+Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint32_t uid,
+                                         std::size_t most) {
+  std::vector<EndedJob> all;
+  std::vector<Job> ended, active;
+  if (queue != nullptr) {
+    auto answer = queue->ended(uid);
+    if (!answer) return std::unexpected(answer.error());
+    ended = std::move(answer->jobs);
+    auto others = queue->jobs(uid);
+    if (!others) return std::unexpected(others.error());
+    active = std::move(others->jobs);
+    for (const std::string& line : answer->untold) say(line);
+  }
+  const auto left = all_files(likely_folders({}));
+  for (const Job& job : ended) all.push_back(known_to_engine(*queue, job, left));
+  for (const FoundFiles& found : left) {
+    if (std::ranges::find(all, found.id, &EndedJob::id) != all.end()) continue;
+    if (std::ranges::find(active, found.id, &Job::id) != active.end()) continue;
+    if (auto job = by_its_files(found)) all.push_back(*std::move(job));
+  }
+  std::ranges::stable_sort(all, [](const EndedJob& a, const EndedJob& b) {
+    return a.ended != b.ended ? a.ended > b.ended : natural_less(b.id, a.id);
+  });
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look) {
+  std::vector<std::vector<std::string>> rows = {{"JOBID", "NAME", "ENDED", "CODE", "HOW"}};
+  for (const EndedJob& job : jobs) {
+    rows.push_back({printable(job.id), job.name.empty() ? "-" : printable(job.name),
+                    job.ended ? time_text(*job.ended) : "-",
+                    job.exit_code ? fmt::to_string(*job.exit_code) : "-",
+                    printable(job.how_beside_code)});
+  }
+  const std::string table = report::columns_text(rows, {0, 3});
+  const auto lines = split(table, '\n');
+  std::string text = fmt::format("{}\n", lines[0]);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Colour colour = jobs[i].exit_code == 0 ? Colour::good : Colour::bad;
+    text += coloured(both_ends(lines[i + 1], look.columns), colour, look) + '\n';
+  }
+  return text;
+}
+
+json recent_json(const EndedJob& job) {
+  return {{"id", job.id},
+          {"name", job.name.empty() ? json(nullptr) : json(job.name)},
+          {"ended", job.ended ? json(rfc3339(*job.ended)) : json(nullptr)},
+          {"exit_code", job.exit_code ? json(*job.exit_code) : json(nullptr)},
+          {"cause", job.how.empty() ? json(nullptr) : json(job.how)}};
+}
+
+}  // namespace toprun::jobs

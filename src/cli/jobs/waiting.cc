@@ -1,0 +1,143 @@
+#include "cli/jobs/waiting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_words.h"
+
+namespace toprun::jobs {
+namespace {
+
+using engines::Job;
+using engines::JobState;
+using engines::Queue;
+
+bool same_queue(const Job& a, const Job& b) {
+  return a.partition == b.partition;
+}
+
+// "afterok:12(unfulfilled),afterany:13(failed)" in words, one phrase each.
+std::vector<std::string> dependencies(const std::string& text, const std::vector<Job>& all) {
+  std::vector<std::string> phrases;
+  for (const std::string_view item : split(text, text.contains('?') ? '?' : ',')) {
+    const std::size_t colon = item.find(':');
+    if (colon == std::string_view::npos) {
+      if (!item.empty()) phrases.push_back(printable(item));
+      continue;
+    }
+    const std::string_view kind = item.substr(0, colon);
+    const std::string_view rest = item.substr(colon + 1);
+    const std::string id(rest.substr(0, rest.find_first_of("(+_")));
+    const auto job =
+        std::ranges::find_if(all, [&](const Job& one) { return one.id == id || one.array == id; });
+    const std::string state =
+        job == all.end() ? "" : fmt::format(", which is {} now", lower(job->state_word));
+    const char* const demand = kind == "afterok"      ? "to end with exit code 0"
+                               : kind == "afternotok" ? "to fail"
+                               : kind == "after"      ? "to have started"
+                                                      : "to end";
+    phrases.push_back(fmt::format("job {} {}{}", printable(id), demand, state));
+  }
+  return phrases;
+}
+
+std::optional<std::int64_t> jobs_ahead(const Job& job, const std::vector<Job>& all) {
+  if (!job.priority) return std::nullopt;
+  return std::ranges::count_if(all, [&](const Job& other) {
+    return other.state == JobState::pending && other.id != job.id && same_queue(other, job) &&
+           other.priority.value_or(0) > *job.priority;
+  });
+}
+
+std::string ahead_text(std::int64_t ahead) {
+  if (ahead == 0) return "no waiting job of its partition has a higher priority";
+  return fmt::format("{} of its partition {} a higher priority", counted(ahead, "waiting job"),
+                     ahead == 1 ? "has" : "have");
+}
+
+// Where the engine itself tells a job's place.
+std::string place_text(std::int64_t ahead) {
+  if (ahead == 0) return "it is the first in its queue";
+  return fmt::format("{} of its queue {} first", counted(ahead, "waiting job"),
+                     ahead == 1 ? "comes" : "come");
+}
+
+// Of the jobs that hold nodes of its partition, the first that must end.
+std::string first_end(const Job& job, const std::vector<Job>& all, WallTime now) {
+  const Job* first = nullptr;
+  for (const Job& other : all) {
+    if (other.state != JobState::running || !same_queue(other, job)) continue;
+    if (!other.ended || !other.limit) continue;
+    if (first == nullptr || *other.ended < *first->ended) first = &other;
+  }
+  if (first == nullptr) return {};
+  return fmt::format("the first of the running ones to reach its time limit is {} on {}, in {}",
+                     printable(first->id), printable(first->node_list),
+                     duration_text(std::max(*first->ended - now, WallTime::duration(0))));
+}
+
+bool waits_for_room(const std::string& reason) {
+  return reason == "Resources" || reason == "Priority";
+}
+
+}  // namespace
+
+std::string start_text(const Waiting& waiting, WallTime now) {
+  if (waiting.start) {
+    return fmt::format(
+        "expected to start at {}, {}; earlier if others end early", time_text(*waiting.start),
+        *waiting.start > now ? "in " + duration_text(*waiting.start - now) : "any moment now");
+  }
+  return waiting.needs_room
+             ? "no start is planned yet: the scheduler plans for the next jobs in line only"
+             : "no start is planned yet";
+}
+
+Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& starts,
+                const std::vector<Job>& all, WallTime now) {
+  Waiting out;
+  if (job.state != JobState::pending) return out;
+  const auto told = std::ranges::find(starts, job.id, &Job::id);
+  out.start = told == starts.end() ? job.started : told->started;
+  out.needs_room = waits_for_room(job.reason);
+  if (!job.reason.empty()) out.reasons.push_back(reason_text(queue, job));
+  for (std::string& phrase : dependencies(job.dependency, all)) {
+    out.reasons.push_back(std::move(phrase));
+  }
+  if (job.ahead) {
+    out.ahead = job.ahead;
+    out.reasons.push_back(place_text(*job.ahead));
+  }
+  if (!out.needs_room) return out;
+  out.ahead = jobs_ahead(job, all);
+  if (out.ahead) out.reasons.push_back(ahead_text(*out.ahead));
+  if (std::string end = first_end(job, all, now); !end.empty()) {
+    out.reasons.push_back(std::move(end));
+  }
+  return out;
+}
+
+bool needs_others(const Job& job) {
+  return job.state == JobState::pending && (!job.dependency.empty() || waits_for_room(job.reason));
+}
+
+Waiting waiting(const Queue& queue, const Job& job) {
+  if (job.state != JobState::pending) return {};
+  const auto starts = queue.starts(job.uid);
+  const auto all = needs_others(job) ? queue.jobs(std::nullopt) : engines::JobList();
+  const std::vector<Job> none;
+  return waiting(queue, job, starts ? *starts : none, all ? all->jobs : none,
+                 std::chrono::system_clock::now());
+}
+
+std::vector<std::string> lines_of(const Waiting& waiting, const Job& job, WallTime now) {
+  if (job.state != JobState::pending) return {};
+  std::vector<std::string> lines = waiting.reasons;
+  lines.push_back(start_text(waiting, now));
+  return lines;
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "cli/options/given.h"
+#include "cli/options/split.h"
+
+namespace toprun::options {
+
+// One call of a verb: gives access to its options from the command line, variables and files.
+struct Call {
+  Command command;
+  Split split;
+  Environment environment;
+  std::vector<std::string> words = {};  // as they were typed
+
+  // The effective value of an option; nullopt: it is not given.
+  std::optional<Given> given(FlagId id) const;
+  std::vector<Given> all(FlagId id) const;
+  // For options that neither a variable nor a file can switch off.
+  bool has(FlagId id) const { return given(id).has_value(); }
+  std::optional<std::string> text(FlagId id) const;
+  // The value if it is one of the words in the option's form.
+  Result<std::string> choice(FlagId id) const;
+
+  // The operand at this place; empty: it is not given.
+  std::string operand(std::size_t place = 0) const;
+};
+
+}  // namespace toprun::options

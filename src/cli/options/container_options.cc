@@ -1,0 +1,142 @@
+#include "cli/options/container_options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/os/files.h"
+#include "base/text/text.h"
+#include "cli/options/given.h"
+#include "cli/options/run_draft.h"
+#include "machine/container/binds.h"
+#include "machine/container/edf.h"
+#include "machine/container/image.h"
+
+namespace toprun::options {
+namespace {
+
+using container::Wanted;
+
+constexpr std::size_t max_container_name = 128;
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::string bind_word(const container::Bind& bind) {
+  return fmt::format("{}:{}:{}", bind.source, bind.target, bind.read_only ? "ro" : "rw");
+}
+
+}  // namespace
+
+Result<std::string> parse_image_option(const Given& given) {
+  const auto image = container::parse_image(given.value);
+  if (image) return given.value;
+  return usage(given.label(), image.error().why, image.error().fix);
+}
+
+Result<std::string> parse_workdir(const Given& given) {
+  if (given.value.starts_with('/') && is_printable(given.value)) return given.value;
+  return usage(given.label(), "must be an absolute path, of a folder inside");
+}
+
+// The name becomes a folder's name and the name of a runtime's container.
+Result<std::string> parse_container_name(const Given& given) {
+  const std::string& name = given.value;
+  const bool good = !name.empty() && name.size() <= max_container_name &&
+                    is_word_character(name.front()) && std::ranges::all_of(name, [](char c) {
+                      return is_word_character(c) || c == '.' || c == '-';
+                    });
+  if (good) return name;
+  return usage(
+      given.label(),
+      fmt::format("must be letters, digits, '_', '.' and '-', at most {}, and begin with a "
+                  "letter, a digit or '_'",
+                  max_container_name));
+}
+
+Result<void> add_container_variables(RunDraft& draft, const Flag&, const Given& given) {
+  for (const std::string_view name : toprun::split(given.value, ',')) {
+    const std::string_view stem = name.ends_with('*') ? name.substr(0, name.size() - 1) : name;
+    const bool good = !stem.empty() && !(stem.front() >= '0' && stem.front() <= '9') &&
+                      std::ranges::all_of(stem, is_word_character);
+    if (!good) {
+      return usage(given.label(),
+                   fmt::format("'{}' is not the name of a variable", printable(name)),
+                   name.contains('=') ? "to set one say -e" : "");
+    }
+    draft.container.host_wins.emplace_back(name);
+  }
+  return {};
+}
+
+Result<void> add_binds(RunDraft& draft, const Flag&, const Given& given) {
+  for (const std::string_view text : toprun::split(given.value, ',')) {
+    auto bind = container::parse_bind(text);
+    if (!bind) return usage(given.label(), bind.error().why, bind.error().fix);
+    draft.container.binds.push_back(*std::move(bind));
+  }
+  return {};
+}
+
+Result<Wanted> container_options(const Split& split, const Environment& environment,
+                                 std::vector<std::string>& notes) {
+  RunDraft draft;
+  std::vector<std::string> sources;
+  for (const Flag& flag : all_flags()) {
+    if (flag.group != Group::container) continue;
+    const std::vector<Given> all = all_given(flag, split, environment);
+    for (const Given& given : all) {
+      if (auto done = flag.set(draft, flag, given); !done) {
+        return std::unexpected(std::move(done.error()));
+      }
+    }
+    if (!all.empty()) sources.push_back(all.back().source);
+  }
+  Wanted& wanted = draft.container;
+  if (!wanted.image.empty() || !wanted.environment.empty() || sources.empty()) {
+    return std::move(wanted);
+  }
+  notes.push_back(fmt::format("{} without effect: no --container and no --environment",
+                              fmt::join(sources, ", ")));
+  return Wanted{};
+}
+
+Result<void> complete(Wanted& wanted, const Environment& environment,
+                      std::vector<std::string>& notes) {
+  if (!wanted.environment.empty()) {
+    auto without_effect = container::apply_edf(wanted, environment, [](const std::string& path) {
+      return read_file(path, container::max_edf_bytes);
+    });
+    if (!without_effect) return std::unexpected(std::move(without_effect.error()));
+    std::ranges::move(*without_effect, std::back_inserter(notes));
+  }
+  if (wanted.empty()) return {};
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (error) return fail("the working directory", error.message(), "change to another");
+  container::settle(wanted, here.native());
+  return {};
+}
+
+std::vector<std::string> container_words(const Wanted& wanted) {
+  std::vector<std::string> words;
+  const auto add = [&](FlagId flag, const std::string& value) {
+    if (!value.empty()) words.push_back(fmt::format("{}={}", flag_of(flag).name, value));
+  };
+  const auto add_switch = [&](FlagId flag, bool on) {
+    if (on) words.emplace_back(flag_of(flag).name);
+  };
+  add(FlagId::container, wanted.image);
+  add(FlagId::container_environment, wanted.environment);
+  if (wanted.runtime != Wanted{}.runtime) add(FlagId::container_runtime, wanted.runtime);
+  for (const container::Bind& bind : wanted.binds) add(FlagId::bind, bind_word(bind));
+  add(FlagId::container_workdir, wanted.workdir);
+  add(FlagId::container_env, join(wanted.host_wins, ","));
+  add(FlagId::container_name, wanted.name);
+  add_switch(FlagId::container_root, wanted.root);
+  add_switch(FlagId::writable, wanted.writable);
+  add_switch(FlagId::no_gpu, !wanted.gpu);
+  return words;
+}
+
+}  // namespace toprun::options

@@ -1,0 +1,125 @@
+#include "cli/options/container_options.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text/text.h"
+#include "cli/options/flags.h"
+#include "machine/container/choose.h"
+
+namespace toprun::options {
+namespace {
+
+using container::Wanted;
+
+Result<Wanted> parse(std::string_view line, const Environment& environment,
+                     std::vector<std::string>& notes) {
+  std::vector<std::string> argv{"toprun"};
+  for (const std::string_view word : words(line)) argv.emplace_back(word);
+  argv.emplace_back("train.py");
+  const auto parts = split(argv);
+  if (!parts) return std::unexpected(parts.error());
+  return container_options(*parts, environment, notes);
+}
+
+Wanted good_container(std::string_view line, const Environment& environment = {}) {
+  std::vector<std::string> notes;
+  const auto wanted = parse(line, environment, notes);
+  EXPECT_TRUE(wanted) << line << ": " << (wanted ? "" : wanted.error().line());
+  EXPECT_TRUE(notes.empty()) << join(notes, "\n");
+  return wanted.value_or(Wanted{});
+}
+
+TEST(ContainerOptions, All) {
+  const Wanted wanted = good_container(
+      "--container a.sif --container-runtime apptainer --bind /data,/x:/y:ro --bind=z "
+      "--container-workdir /job --container-env NCCL_*,LANG --container-env PATH "
+      "--container-name kept-1 --container-root --writable --no-gpu");
+  EXPECT_EQ(wanted.image, "a.sif");
+  EXPECT_EQ(wanted.runtime, "apptainer");
+  EXPECT_EQ(wanted.binds,
+            (std::vector<container::Bind>{{"/data", "/data"}, {"/x", "/y", true}, {"z", "z"}}));
+  EXPECT_EQ(wanted.workdir, "/job");
+  EXPECT_EQ(wanted.host_wins, (std::vector<std::string>{"NCCL_*", "LANG", "PATH"}));
+  EXPECT_EQ(wanted.name, "kept-1");
+  EXPECT_TRUE(wanted.root && wanted.writable && !wanted.gpu);
+}
+
+TEST(ContainerOptions, LastCountsAndVariables) {
+  EXPECT_EQ(good_container("--container a.sif --container b.sif").image, "b.sif");
+  const Environment environment{{"TOPRUN_CONTAINER", "v.sif"}, {"TOPRUN_BIND", "/a,/b"}};
+  EXPECT_EQ(good_container("", environment).image, "v.sif");
+  EXPECT_EQ(good_container("", environment).binds.size(), 2u);
+  EXPECT_EQ(good_container("--container c.sif --bind /c", environment).binds,
+            (std::vector<container::Bind>{{"/c", "/c"}}));
+  EXPECT_EQ(good_container("--environment torch").environment, "torch");
+}
+
+TEST(ContainerOptions, WordsReadBackTheSame) {
+  for (const char* line :
+       {"--container a.sif",
+        "--container=docker://a/b:1 --container-runtime=podman --bind=/a:/b:ro --bind=/c:/c:rw "
+        "--container-workdir=/w --container-env=A,B* --container-name=n --container-root "
+        "--writable --no-gpu",
+        "--environment=torch"}) {
+    const Wanted wanted = good_container(line);
+    EXPECT_EQ(container_words(good_container(join(container_words(wanted), " "))),
+              container_words(wanted));
+  }
+}
+
+TEST(ContainerOptions, WithoutAnImageANote) {
+  std::vector<std::string> notes;
+  const auto wanted = parse("--bind /a --no-gpu", {}, notes);
+  ASSERT_TRUE(wanted);
+  EXPECT_TRUE(wanted->empty() && wanted->binds.empty());
+  EXPECT_EQ(notes, std::vector<std::string>{
+                       "--bind, --no-gpu without effect: no --container and no --environment"});
+}
+
+// The names that --container-runtime lists, and those that its help says were never run.
+TEST(ContainerOptions, TheHelpNamesTheRuntimes) {
+  const Flag& flag = flag_of(FlagId::container_runtime);
+  std::vector<std::string> forms{"auto"};
+  const std::size_t marked = flag.help.find("The commands for ");
+  ASSERT_NE(marked, flag.help.npos);
+  for (const container::Runtime* runtime : container::runtimes()) {
+    forms.emplace_back(runtime->name());
+    EXPECT_EQ(flag.help.substr(marked).contains(runtime->name()),
+              runtime->tried() == container::Tried::parsed)
+        << runtime->name();
+  }
+  EXPECT_EQ(join(forms, "|"), flag.value);
+}
+
+TEST(ContainerOptions, Errors) {
+  struct Case {
+    const char* line;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"--container Python", "--container Python: names are in small letters, Python is not"},
+      {"--container ftp://a", "--container ftp://a: ftp:// is not known"},
+      {"--container a.sif --container-runtime podmen",
+       "--container-runtime podmen: must be auto, pyxis"},
+      {"--container a --bind /a:b",
+       "--bind /a:b: the path inside must be absolute; the form is SRC[:DST[:ro|rw]]"},
+      {"--container a --bind /a,,/b", "--bind /a,,/b: the folder to bind is missing"},
+      {"--container a --container-workdir w",
+       "--container-workdir w: must be an absolute path, of a folder inside"},
+      {"--container a --container-env A=1",
+       "--container-env A=1: 'A=1' is not the name of a variable; to set one say -e"},
+      {"--container a --container-env *", "--container-env *: '*' is not the name of a variable"},
+      {"--container a --container-name ../x", "--container-name ../x: must be letters, digits"},
+      {"--container a --environment=", "--environment '': must not be empty"},
+  };
+  for (const Case& test : cases) {
+    std::vector<std::string> notes;
+    const auto wanted = parse(test.line, {}, notes);
+    ASSERT_FALSE(wanted) << test.line;
+    EXPECT_TRUE(wanted.error().line().starts_with(test.error)) << wanted.error().line();
+    EXPECT_EQ(wanted.error().exit_code, exit_usage);
+  }
+}
+
+}  // namespace
+}  // namespace toprun::options

@@ -1,0 +1,128 @@
+#include "cli/options/flags.h"
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "cli/options/flag_rows.h"
+
+namespace toprun::options {
+namespace {
+
+// --nproc_per_node and --nproc-per-node are the same.
+std::string with_dashes(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '_', '-');
+  return out;
+}
+
+std::size_t common_beginning(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+}  // namespace
+
+bool knows(Command command, const Flag& flag) {
+  if (command != Command::torchrun) return (flag.known_to & of(command)) != 0;
+  return flag.origin == Origin::torchrun && (flag.known_to & of(Command::run)) != 0;
+}
+
+std::string variable_of(const Flag& flag, Command command) {
+  constexpr std::string_view sbatch = "SBATCH_";
+  if (command != Command::shell || !flag.variable.starts_with(sbatch)) {
+    return std::string(flag.variable);
+  }
+  return fmt::format("SALLOC_{}", flag.variable.substr(sbatch.size()));
+}
+
+std::string key_of(const Flag& flag) {
+  return std::string(flag.name.substr(2));
+}
+
+std::span<const Flag> all_flags() {
+  // If several flags have one id, flag_of(id) finds the first: the launch's, not a verb's.
+  static const std::vector<Flag> table = [] {
+    std::vector<Flag> rows;
+    for (const auto part :
+         {bench_rows(), allocation_rows(), pod_rows(), launch_rows(), setup_rows(), verb_rows()}) {
+      rows.insert(rows.end(), part.begin(), part.end());
+    }
+    return rows;
+  }();
+  return table;
+}
+
+const Flag& flag_of(FlagId id) {
+  return *std::ranges::find(all_flags(), id, &Flag::id);
+}
+
+const Flag& flag_of(FlagId id, Command command) {
+  return *std::ranges::find_if(
+      all_flags(), [&](const Flag& flag) { return flag.id == id && knows(command, flag); });
+}
+
+const Flag* find_flag(std::string_view name, Command command) {
+  const std::string wanted = with_dashes(name);
+  for (const Flag& flag : all_flags()) {
+    if (!flag.name.empty() && flag.name == wanted && knows(command, flag)) return &flag;
+  }
+  return nullptr;
+}
+
+const Flag* find_flag(char letter, Command command) {
+  for (const Flag& flag : all_flags()) {
+    if (flag.letter != 0 && flag.letter == letter && knows(command, flag)) return &flag;
+  }
+  return nullptr;
+}
+
+std::vector<const Flag*> abbreviated(std::string_view text, Command command) {
+  const std::string beginning = with_dashes(text);
+  std::vector<const Flag*> found;
+  if (!beginning.starts_with("--") || beginning == "--") return found;
+  for (const Flag& flag : all_flags()) {
+    if (flag.origin != Origin::torchrun || !knows(command, flag)) continue;
+    if (flag.name.starts_with(beginning)) found.push_back(&flag);
+  }
+  return found;
+}
+
+std::vector<std::string_view> choices(const Flag& flag) {
+  return choices(flag.value);
+}
+
+std::vector<std::string_view> choices(std::string_view form) {
+  if (form.find('[') != std::string_view::npos) return {};  // such as ID[:ok|any]
+  std::vector<std::string_view> words = toprun::split(form, '|');
+  std::erase_if(words, [](std::string_view word) {
+    return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });
+  });
+  return words;
+}
+
+std::optional<std::string> nearest_flag(std::string_view name, Command command) {
+  const std::string wanted = with_dashes(name);
+  std::vector<std::string> names;
+  for (const Flag& flag : all_flags()) {
+    if (flag.group == Group::plugins || flag.name.empty()) continue;
+    if (knows(command, flag)) names.emplace_back(flag.name);
+  }
+  // Users may expect toprun's own options to accept abbreviations as torchrun's do.
+  constexpr std::size_t least_beginning = 4;
+  for (const std::string& whole : names) {
+    if (wanted.size() >= least_beginning && whole.starts_with(wanted)) return whole;
+  }
+  // Of one letter each word of two is near.
+  constexpr std::size_t least_typed = 4;
+  if (wanted.size() < least_typed) return std::nullopt;
+  if (auto near = did_you_mean(wanted, names)) return near;
+  // As for --nprocs: a word that shares a long beginning with an option and has a short wrong end.
+  constexpr std::size_t least_common = 6;
+  constexpr std::size_t longest_slip = 2;
+  for (const std::string& whole : names) {
+    const std::size_t common = common_beginning(wanted, whole);
+    if (common >= least_common && common + longest_slip >= wanted.size()) return whole;
+  }
+  return std::nullopt;
+}
+
+}  // namespace toprun::options

@@ -1,0 +1,59 @@
+#include "cli/options/plan_options.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::options {
+namespace {
+
+using cost::Kind;
+
+TEST(PlanOptions, AreReadTogether) {
+  EXPECT_FALSE(parse_plan({})->has_value());
+  const auto plan = parse_plan({"tp=8,pp=4", "7B", "dp=2G, edp=512M", {"rack=400", "host=100:3"}});
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_EQ((*plan)->parallel.sizes, (std::map<Kind, int>{{Kind::tp, 8}, {Kind::pp, 4}}));
+  EXPECT_EQ((*plan)->parameters, 7e9);
+  EXPECT_EQ((*plan)->traffic,
+            (std::map<Kind, double>{{Kind::dp, 2147483648.0}, {Kind::edp, 536870912.0}}));
+  EXPECT_EQ((*plan)->links.at("rack").gbps, 400);
+  EXPECT_EQ((*plan)->links.at("host").latency_us, 3);
+}
+
+TEST(PlanOptions, Refuse) {
+  struct Case {
+    PlanOptions options;
+    std::string message;
+  };
+  const std::string form =
+      "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M";
+  for (const auto& [options, message] : std::vector<Case>{
+           {{"", {}, {}, {}}, "--parallel : it gives no size; write KIND=SIZE, as in tp=8,pp=4"},
+           {{{}, "7B", {}, {}},
+            "--model: it tells what --parallel is to keep near, which is not given; add --parallel "
+            "tp=8,pp=4 or leave it out"},
+           {{{}, {}, "dp=1G", {}},
+            "--traffic: it tells what --parallel is to keep near, which is not given; add "
+            "--parallel tp=8,pp=4 or leave it out"},
+           {{{}, {}, {}, {"rack"}},
+            "--link rack: it names no level; write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in "
+            "rack=400 or rack=400:2"},
+           {{"tp=8", "7", {}, {}},
+            "--model 7: it is not a number of parameters; write it with M, B or T, as in 70B"},
+           {{"tp=8", {}, "dp", {}},
+            "--traffic dp: it names no kind of parallelism and its bytes; " + form},
+           {{"tp=8", {}, "xp=1G", {}},
+            "--traffic xp=1G: it names no kind of parallelism and its bytes; " + form},
+           {{"tp=8", {}, "dp=1G,dp=2G", {}}, "--traffic dp=2G: dp is given twice; give it once"},
+           {{"tp=8", {}, "dp=2GB", {}},
+            "--traffic 2GB: must be a number of bytes of at least 1, or one with K, M or G as in "
+            "64M"},
+       }) {
+    const auto plan = parse_plan(options);
+    ASSERT_FALSE(plan) << message;
+    EXPECT_EQ(plan.error().line(), message);
+    EXPECT_EQ(plan.error().exit_code, exit_usage);
+  }
+}
+
+}  // namespace
+}  // namespace toprun::options

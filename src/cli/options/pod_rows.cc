@@ -1,0 +1,99 @@
+#include <array>
+
+#include "cli/options/flag_rows.h"
+
+namespace toprun::options {
+namespace {
+
+constexpr Flag pods(std::string_view name, std::string_view value, std::string_view variable,
+                    std::string_view help, std::string_view default_value = {}) {
+  return only(of(Command::submit),
+              ours(FlagId::pod_option, name, 0, value, variable, Group::pods, help, default_value));
+}
+
+// Options of `submit --on kubernetes` and `--on runai` beside those that they share with Slurm's.
+constexpr std::array pod_flags = {
+    pods("--operator", "auto|pytorchjob|trainjob|jobset", "TOPRUN_OPERATOR",
+         "Operator that owns the job; auto: the first of these "
+         "that the cluster has",
+         "auto"),
+    pods("--namespace", "NAME", "TOPRUN_NAMESPACE", "Namespace of the job",
+         "that of kubectl's context"),
+    pods("--queue", "NAME", "TOPRUN_QUEUE",
+         "Queue in which the job waits until all pods fit: one of Kueue, unless --scheduler names "
+         "another scheduler"),
+    pods("--scheduler", "kueue|volcano|kai|runai", "TOPRUN_SCHEDULER",
+         "Scheduler that starts all pods of the job together or none",
+         "kueue with --queue, else the cluster's"),
+    pods(
+        "--priority-class", "NAME", "",
+        "Kubernetes PriorityClass of the pods: which jobs start first, and which may be preempted"),
+    repeatable(pods("--node-pool", "NAME", "",
+                    "Use only nodes of this pool; given several times, of any of these pools")),
+    repeatable(pods("--node-selector", "KEY=VALUE", "", "Use only nodes with this label")),
+    repeatable(pods("--toleration", "KEY[=VALUE][:EFFECT]", "",
+                    "Also use nodes with this taint, such as nvidia.com/gpu:NoSchedule")),
+    against("preferred-topology-key", pods("--required-topology-key", "KEY", "",
+                                           "Place all pods on nodes with the same value of this "
+                                           "label, such as nvidia.com/gpu.clique")),
+    against("required-topology-key",
+            pods("--preferred-topology-key", "KEY", "",
+                 "The same as far as possible: pods that do not fit go to other nodes")),
+    of_one_call(
+        only(of(Command::submit),
+             ours(FlagId::interactive, "--interactive", 0, "", "", Group::pods,
+                  "Start pods that sleep, without a SCRIPT: toprun run --in JOB SCRIPT runs "
+                  "one in them"))),
+    repeatable(
+        pods("--pvc", "NAME:PATH[:ro]", "", "Mount this PersistentVolumeClaim in every pod")),
+    repeatable(
+        pods("--annotation", "KEY=VALUE", "",
+             "Annotation of every pod, such as k8s.v1.cni.cncf.io/networks=kube-system/roce")),
+    pods("--project", "NAME", "TOPRUN_PROJECT", "Run:AI project of the job",
+         "the one that `runai` has selected"),
+    pods("--runai-cli", "v1|v2", "TOPRUN_RUNAI_CLI",
+         "Generation of the runai command: v1 has submit-dist pytorch, v2 training pytorch submit",
+         "what `runai version` says"),
+    repeatable(pods("--extended-resource", "NAME=N", "",
+                    "Extended resource that every pod asks for, such as rdma/rdma=1")),
+    pods("--gpu-resource", "NAME", "",
+         "Resource name of a GPU in the cluster, such as amd.com/gpu or habana.ai/gaudi",
+         "nvidia.com/gpu"),
+    pods("--shm", "SIZE", "", "Size of /dev/shm, such as 64G", "limited only by the pod's memory"),
+    pods("--host-network", "", "", "Use the node's network interfaces instead of the pod's own"),
+    pods("--ipc-lock", "", "",
+         "Let pods lock all their memory (IPC_LOCK), which RDMA needs where locked memory is "
+         "limited"),
+    against("toprun", pods("--toprun-image", "IMAGE", "",
+                           "Copy toprun from this image, if the image of --container has none")),
+    against("toprun-image",
+            pods("--toprun", "PATH", "",
+                 "Path of toprun in the pods, such as /scratch/bin/toprun on a mounted claim",
+                 "toprun in the image's PATH")),
+    pods("--runtime", "[trainingruntime/]NAME", "",
+         "Training runtime of a TrainJob: the cluster's, or with trainingruntime/ the namespace's",
+         "torch-distributed"),
+    repeatable(
+        only(of(Command::submit),
+             ours(FlagId::secret_env, "--secret-env", 0, "NAME[=SECRET:KEY]", "", Group::pods,
+                  "Set a variable from a secret: from this environment, or from a key of a Secret "
+                  "in the namespace; its value appears in no job object, script or command line"))),
+    repeatable(pods("--env-from", "SECRET", "", "Set all keys of this Secret as variables")),
+    pods("--service-account", "NAME", "", "Service account of the pods", "the namespace's default"),
+    repeatable(pods("--image-pull-secret", "SECRET", "", "Secret to pull the image with")),
+    pods("--restricted", "", "",
+         "Make pods that satisfy the Pod Security level `restricted`: not root, no capabilities",
+         "what the namespace's label says"),
+    pods("--run-as", "UID[:GID]", "", "User and group that the pods' processes run as",
+         "those of the image"),
+    pods("--patch", "FILE", "",
+         "Apply this strategic merge patch (YAML or JSON) to the job object"),
+};
+
+}  // namespace
+
+std::span<const Flag> pod_rows() {
+  return pod_flags;
+}
+
+}  // namespace toprun::options

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/flags.h"
+#include "cli/options/plan_options.h"
+#include "cli/options/values.h"
+#include "machine/container/container.h"
+#include "node/plan/options.h"
+
+namespace toprun::options {
+
+using IsFile = std::function<bool(const std::string& path)>;
+
+// A launch's options while they are read, one after another, by the setters of their rows.
+struct RunDraft {
+  plan::Options options = {};
+  // Values that are checked only together with other options, or only reported.
+  container::Wanted container = {};
+  PlanOptions plan = {};
+  bool module = false;
+  bool no_python = false;
+  bool run_path = false;
+  std::string standalone_source = {};
+  bool keeps_no_logs = false;
+  std::optional<Given> rendezvous_settings = {};
+  std::vector<std::string> notes = {};
+  IsFile is_file = {};
+};
+
+template <class T>
+plan::Options& owner_of(RunDraft& draft, T plan::Options::*) {
+  return draft.options;
+}
+template <class T>
+plan::Activation& owner_of(RunDraft& draft, T plan::Activation::*) {
+  return draft.options.activation;
+}
+template <class T>
+container::Wanted& owner_of(RunDraft& draft, T container::Wanted::*) {
+  return draft.container;
+}
+template <class T>
+PlanOptions& owner_of(RunDraft& draft, T PlanOptions::*) {
+  return draft.plan;
+}
+template <class T>
+RunDraft& owner_of(RunDraft& draft, T RunDraft::*) {
+  return draft;
+}
+
+template <class T, class U>
+void assign(T& target, const Given&, U value) {
+  target = static_cast<T>(std::move(value));
+}
+template <class T, class U>
+void assign(plan::Setting<T>& target, const Given& given, U value) {
+  target.source = given.source;
+  target.value = std::move(value);
+}
+
+// Parses the value and stores it in this member.
+template <auto member, auto parse>
+Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
+  auto parsed = [&] {
+    if constexpr (requires { parse(flag, given); }) {
+      return parse(flag, given);
+    } else {
+      return parse(given);
+    }
+  }();
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  assign(owner_of(draft, member).*member, given, *std::move(parsed));
+  return {};
+}
+
+// An empty value means not given, as in scripts with unset variables.
+template <Setter set>
+Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Given& given) {
+  return given.value.empty() ? Result<void>() : set(draft, flag, given);
+}
+
+template <int least, int most>
+Result<int> number(const Given& given) {
+  return parse_number(given, least, most);
+}
+Result<std::string> as_it_is(const Given& given);
+Result<std::string> not_empty(const Given& given);
+Result<std::string> parse_fabric(const Given& given);
+Result<plan::FabricProof> parse_fabric_proof(const Given& given);
+Result<bool> off_switch(const Given& given);
+// One of the words in the form of its value.
+Result<std::string> one_of(const Flag& flag, const Given& given);
+Result<std::string> parse_image_option(const Given& given);
+Result<std::string> parse_workdir(const Given& given);
+Result<std::string> parse_container_name(const Given& given);
+
+Result<void> set_nodes(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_node_rank(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_ranks_per_node(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_standalone(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_order(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_topology(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_links(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_rendezvous_settings(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_variable(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_modules(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_notify(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_hang_timeout(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_binds(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Given& given);
+// For options without effect, whose values may still be wrong.
+Result<void> check_interval(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> check_choice(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> refuse_plugin(RunDraft& draft, const Flag& flag, const Given& given);
+
+}  // namespace toprun::options

@@ -1,0 +1,241 @@
+#include "cli/options/split.h"
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "cli/options/command_lines.h"
+
+namespace toprun::options {
+namespace {
+
+bool is_negative_number(std::string_view word) {
+  if (!word.starts_with('-')) return false;
+  word.remove_prefix(1);
+  const bool digits_only =
+      std::ranges::all_of(word, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  return digits_only && !word.empty() && word.back() != '.' && std::ranges::count(word, '.') <= 1;
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool names_a_flag(std::string_view word, Command command) {
+  const std::string_view name = word.substr(0, word.find('='));
+  if (find_flag(name, command) != nullptr || !abbreviated(name, command).empty()) return true;
+  return word[1] != '-' && find_flag(word[1], command) != nullptr;
+}
+
+// True if argparse would take the word as a value or the script, even if it starts with a dash.
+bool is_plain_word(std::string_view word, Command command) {
+  if (!word.starts_with('-') || word == "-") return true;
+  if (names_a_flag(word, command)) return false;
+  return is_negative_number(word) || word.find(' ') != std::string_view::npos;
+}
+
+bool ends_the_reading(FlagId id) {
+  return id == FlagId::help || id == FlagId::help_short || id == FlagId::version ||
+         id == FlagId::print_completion;
+}
+
+std::string spelled(const Flag& flag) {
+  return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
+}
+
+// What sbatch calls otherwise. Empty: no such option, or the command does not start ranks for
+// Slurm.
+std::string_view instead_of_slurms(std::string_view name, Command command) {
+  if (command != Command::submit) return {};
+  std::string word(name.substr(0, name.find('=')));
+  std::ranges::replace(word, '_', '-');
+  if (word == "--ntasks-per-node") return "toprun starts the ranks: give --nproc-per-node";
+  const bool is_short = word.starts_with("-n") && (word.size() == 2 || is_digits(word.substr(2)));
+  if (word != "--ntasks" && !is_short) return {};
+  return "toprun starts the ranks: give --nodes and --nproc-per-node";
+}
+
+// `flag`: the option of `toprun run` with this name, or null.
+std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
+  std::string what = fmt::format("unknown option {}", name);
+  if (flag != nullptr && command == Command::torchrun) {
+    return usage(std::move(what), "called torchrun, only torchrun's options are known",
+                 "call it toprun");
+  }
+  if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
+    return usage(std::move(what), {}, std::string(instead));
+  }
+  auto near = nearest_flag(name, command);
+  // As mpirun's -np 4.
+  if (!near && !name.starts_with("--")) {
+    const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name), command);
+    if (longer.size() == 1) near = longer.front()->name;
+  }
+  if (near) {
+    return usage(std::move(what), {}, fmt::format("did you mean {}?", *near));
+  }
+  return usage(std::move(what), {},
+               fmt::format("{} --help lists the options", full_name(line_of(command))));
+}
+
+// An error such as "cancel: ID is required; see toprun cancel --help".
+std::unexpected<Error> wrong_operands(const CommandLine& line, std::string why) {
+  return usage(std::string(line.name), std::move(why),
+               fmt::format("see {} --help", full_name(line)));
+}
+
+class Splitter {
+ public:
+  Splitter(const std::vector<std::string>& argv, std::size_t start, Command command)
+      : argv_(argv), next_(start), command_(command), line_(line_of(command)) {
+    out_.command = command;
+  }
+
+  Result<Split> run() {
+    while (next_ < argv_.size() && !ended_) {
+      const std::string& word = argv_[next_++];
+      if (word == "--") {
+        take_operand();
+        take_rest();
+      } else if (is_plain_word(word, command_)) {
+        --next_;
+        take_operand();
+        if (!ends_at_first_operand(command_)) continue;
+        take_rest();
+        drop_separator();
+      } else if (auto taken = word.starts_with("--") ? take_long(word) : take_short(word); !taken) {
+        return std::unexpected(std::move(taken.error()));
+      }
+    }
+    if (auto fits = check_operands(); !fits) return std::unexpected(std::move(fits.error()));
+    return std::move(out_);
+  }
+
+ private:
+  void take_operand() {
+    if (next_ == argv_.size()) return;
+    const std::string& word = argv_[next_++];
+    if (ends_at_first_operand(command_)) {
+      out_.script = word;
+    } else {
+      out_.arguments.push_back(word);
+    }
+  }
+
+  void take_rest() {
+    out_.arguments.insert(out_.arguments.end(), argv_.begin() + static_cast<std::ptrdiff_t>(next_),
+                          argv_.end());
+    next_ = argv_.size();
+  }
+
+  Result<void> check_operands() const {
+    if (ended_ || ends_at_first_operand(command_)) return {};
+    const std::size_t given = out_.arguments.size();
+    const auto& operands = line_.operands;
+    if (given < operands.size() && operands[given].is_required()) {
+      return wrong_operands(line_, fmt::format("{} is required", operands[given].name));
+    }
+    const bool repeats = !operands.empty() && operands.back().repeats();
+    if (given <= operands.size() || repeats) return {};
+    return wrong_operands(line_,
+                          fmt::format("{} is a word too many", out_.arguments[operands.size()]));
+  }
+
+  // As in argparse, `SCRIPT -- ARGS` ends the options once more; later separators belong to the
+  // script.
+  void drop_separator() {
+    std::vector<std::string>& words = out_.arguments;
+    if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  }
+
+  Result<const Flag*> long_flag(std::string_view name) const {
+    if (const Flag* flag = find_flag(name, command_)) return flag;
+    const std::vector<const Flag*> candidates = abbreviated(name, command_);
+    if (candidates.empty()) return unknown_option(name, find_flag(name, Command::run), command_);
+    if (candidates.size() == 1) return candidates.front();
+    std::vector<std::string> names;
+    for (const Flag* flag : candidates) names.emplace_back(flag->name);
+    return usage(fmt::format("ambiguous option {}", name), "it could be " + join(names, ", "),
+                 "spell it out");
+  }
+
+  Result<void> take_long(std::string_view word) {
+    const std::size_t equals = word.find('=');
+    const auto flag = long_flag(word.substr(0, equals));
+    if (!flag) return std::unexpected(flag.error());
+    if (equals == std::string_view::npos) return take_value_from_next(**flag);
+    if ((*flag)->is_switch()) {
+      return usage(fmt::format("{} takes no value", (*flag)->name), {},
+                   fmt::format("write {} alone", (*flag)->name));
+    }
+    return add(**flag, word.substr(equals + 1));
+  }
+
+  // Parses a group of short options; the last one may take the rest of the word as its value.
+  Result<void> take_short(std::string_view word) {
+    for (std::string_view rest = word.substr(1); !rest.empty() && !ended_;) {
+      const Flag* flag = find_flag(rest.front(), command_);
+      if (flag == nullptr)
+        return unknown_option(word, find_flag(rest.front(), Command::run), command_);
+      rest.remove_prefix(1);
+      if (!flag->is_switch() && !rest.empty()) {
+        return add(*flag, rest.starts_with('=') ? rest.substr(1) : rest);
+      }
+      if (auto taken = take_value_from_next(*flag); !taken) return taken;
+    }
+    return {};
+  }
+
+  // If the next word may have another meaning, an optional value needs "=".
+  bool may_be_value_next() const {
+    return flag_takes_next_ && next_ < argv_.size() && is_plain_word(argv_[next_], command_);
+  }
+
+  Result<void> take_value_from_next(const Flag& flag) {
+    if (flag.is_switch() || (flag.value_optional && !may_be_value_next())) return add(flag, {});
+    if (next_ == argv_.size() || !is_plain_word(argv_[next_], command_)) {
+      return usage(fmt::format("{} needs a value", spelled(flag)), {},
+                   fmt::format("{} {}", spelled(flag), flag.value));
+    }
+    return add(flag, argv_[next_++]);
+  }
+
+  Result<void> add(const Flag& flag, std::string_view value) {
+    out_.options.push_back({&flag, std::string(value)});
+    ended_ = ends_the_reading(flag.id);
+    return {};
+  }
+
+  const std::vector<std::string>& argv_;
+  std::size_t next_;
+  const Command command_;
+  const CommandLine& line_;
+  const bool flag_takes_next_ = line_.operands.empty() && !ends_at_first_operand(command_);
+  bool ended_ = false;
+  Split out_;
+};
+
+}  // namespace
+
+Result<Split> split(const std::vector<std::string>& argv) {
+  if (is_torchrun(argv)) return Splitter(argv, 1, Command::torchrun).run();
+  const bool says_run = argv.size() > 1 && argv[1] == "run";
+  return Splitter(argv, says_run ? 2 : 1, Command::run).run();
+}
+
+bool is_torchrun(const std::vector<std::string>& argv) {
+  return !argv.empty() && argv[0].ends_with("torchrun");
+}
+
+std::string word_of(const GivenOption& option) {
+  const Flag& flag = *option.flag;
+  if (flag.is_switch() || (flag.value_optional && option.value.empty())) {
+    return std::string(flag.name);
+  }
+  return fmt::format("{}={}", flag.name, option.value);
+}
+
+Result<Split> split_verb(const std::vector<std::string>& arguments, Command command) {
+  return Splitter(arguments, 0, command).run();
+}
+
+}  // namespace toprun::options

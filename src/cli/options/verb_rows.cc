@@ -1,0 +1,142 @@
+#include <array>
+
+#include "cli/options/flag_rows.h"
+
+namespace toprun::options {
+namespace {
+
+constexpr Flag own(Commands commands, FlagId id, std::string_view name, char letter,
+                   std::string_view value, std::string_view help,
+                   std::string_view default_value = {}) {
+  return only(commands, ours(id, name, letter, value, "", Group::of_verb, help, default_value));
+}
+
+constexpr Flag json(Command command, std::string_view help) {
+  return own(of(command), FlagId::json, "--json", 0, "", help);
+}
+
+constexpr Flag limit(std::string_view name, std::string_view unit, std::string_view help,
+                     std::string_view default_value) {
+  return own(of(Command::store), FlagId::unasked, name, 0, unit, help, default_value);
+}
+
+// Options of the verbs that start nothing. Options shared with a launch are in launch_rows.cc.
+constexpr std::array verb_flags = {
+    own(of(Command::jobs), FlagId::all, "--all", 'a', "", "Show all users' jobs"),
+    own(of(Command::jobs), FlagId::recent, "--recent", 'r', "",
+        "Show your last 20 jobs that have ended, and why they ended: those that the engine "
+        "remembers or that left files in this folder"),
+    json(Command::jobs, "Print one JSON object: toprun.jobs/1, or with --recent toprun.recent/1"),
+    json(Command::status, "Print one JSON object, toprun.status/1"),
+    own(of(Command::logs), FlagId::follow, "--follow", 'f', "",
+        "Show new lines until the job ends, and exit with its exit code"),
+    own(of(Command::logs), FlagId::rank, "--rank", 0, "RANK",
+        "Show only this rank's files (which --redirects or --tee write)"),
+    own(of(Command::logs), FlagId::node, "--node", 0, "HOST", "Show only this host's output"),
+    own(of(Command::stacks), FlagId::dumps, "--dumps", 0, "DIR",
+        "Instead of a running job, read the dumps that PyTorch's flight recorder left in DIR after "
+        "a time-out"),
+    json(Command::stacks, "Print one JSON object, toprun.stacks/1; with --dumps toprun.dumps/1"),
+    own(of(Command::report), FlagId::html, "--html", 0, "",
+        "Write an HTML page, which needs no other file and no network, instead of JSON"),
+    own(of(Command::report), FlagId::output, "--output", 'o', "FILE",
+        "File to write, or - for stdout", "-"),
+    json(Command::top, "Print one JSON object per line, toprun.live/1, until the job ends"),
+    json(Command::eta, "Print one JSON object, toprun.eta/1"),
+    own(of(Command::cancel), FlagId::signal, "--signal", 's', "SIGNAL",
+        "Send this signal to the job's processes instead of ending it"),
+    own(of(Command::cancel), FlagId::dry_run, "--dry-run", 0, "",
+        "Print the command without running it"),
+    json(Command::cluster, "Print one JSON object, toprun.cluster/1"),
+
+    own(of(Command::topo_show), FlagId::all, "--all", 0, "",
+        "Show a line for each domain, even where more than 16 are alike"),
+    own(orders, FlagId::wanted_nodes, "--nnodes", 0, "N",
+        "Number of nodes that the job needs: show which are used and which stay idle"),
+    own(orders, FlagId::earlier_order, "--stable", 0, "FILE",
+        "File with an earlier order of the job, as --format hosts prints it: hosts that stay "
+        "keep "
+        "their places"),
+    own(of(Command::topo_draw), FlagId::drawn_order, "--order", 0,
+        "topology|given|name|torchrun|FILE",
+        "Order whose ring is drawn: one of these, or a file with host names", "topology"),
+    own(of(Command::topo_draw), FlagId::groups, "--groups", 0, "tp|cp|ep|etp|dp|edp|pp",
+        "Groups of --parallel that get a colour each", "the costliest ones that span nodes"),
+    own(of(Command::topo_draw), FlagId::output, "--output", 'o', "FILE",
+        "File to write: .svg, .png (with rsvg-convert) or .dot; or - for stdout", "-"),
+    own(of(Command::topo_draw), FlagId::format, "--format", 0, "svg|png|dot",
+        "Format of the picture, dot for Graphviz; overrides the file's suffix", "svg"),
+    own(of(Command::topo_order), FlagId::format, "--format", 0,
+        "table|json|hosts|hostfile|rankfile|seq|slurm|deepspeed|kubernetes|dlrover",
+        "Format of the output, see below", "table"),
+    json(Command::topo_order, "The same as --format json"),
+    optional_value(own(of(Command::topo_order), FlagId::explain, "--explain", 0, "HOST",
+                       "Explain why each node, or only HOST, stands where it does")),
+    own(of(Command::topo_score), FlagId::message_size, "--size", 0, "SIZE",
+        "Bytes that each node sends, such as 16M", "64M"),
+    own(of(Command::topo_score), FlagId::scored_order, "--order", 0, "FILE",
+        "File with host names, one or a list per line: score that order too"),
+    json(Command::topo_show, "Print one JSON object, toprun.topo_show/1"),
+    json(Command::topo_score, "Print one JSON object, toprun.topo_score/1"),
+    own(of(Command::topo_convert), FlagId::form, "--to", 0, "topology.conf|topology.yaml|labels",
+        "Form of the output, see below", "the one that fits -o's file name"),
+    own(of(Command::topo_convert), FlagId::output, "--output", 'o', "FILE",
+        "File to write, or - for stdout", "-"),
+
+    own(networks_of_a_node | of(Command::doctor), FlagId::root, "--root", 0, "DIR",
+        "Read /sys, /proc, /etc and /dev below DIR, a copy from another machine"),
+    own(networks_of_a_node, FlagId::nccl_version, "--nccl", 0, "VERSION",
+        "Version of NCCL to assume"),
+    own(networks_of_a_node, FlagId::other_host, "--to", 0, "HOST",
+        "Use the route to this node of the job (a name or an address) instead of the "
+        "default route"),
+    own(of(Command::net_env), FlagId::shell, "--shell", 0, "",
+        "Print lines for a shell: export NAME=VALUE"),
+    json(Command::net_show, "Print one JSON object, toprun.net_show/1"),
+    own(of(Command::doctor), FlagId::all, "--all", 0, "",
+        "Also show the checks that found nothing"),
+    own(of(Command::doctor), FlagId::here, "--here", 0, "",
+        "Check only this machine, even in an allocation of several nodes"),
+    own(of(Command::doctor), FlagId::fix, "--fix", 0, "",
+        "Print the commands that would fix what was found, without running them"),
+    json(Command::doctor,
+         "Print one JSON object on one line: toprun.doctor/1, for several hosts "
+         "toprun.doctor_hosts/1"),
+    own(of(Command::doctor), FlagId::json_lines, "--json-lines", 0, "",
+        "As --here, but print a JSON object per finding, each short enough for srun to keep on one "
+        "line"),
+    json(Command::net_env, "Print one JSON object, toprun.net_env/1"),
+
+    json(Command::config_show, "Print one JSON object, toprun.config/1"),
+    own(of(Command::config_init), FlagId::output, "--output", 'o', "FILE",
+        "File to write, or - for stdout", "toprun.toml"),
+    own(of(Command::config_init), FlagId::force, "--force", 0, "", "Replace an existing file"),
+
+    own(of(Command::store), FlagId::port, "--port", 0, "PORT",
+        "Port to listen on; 0: the kernel chooses", "29500"),
+    limit("--max-key", "BYTES", "Size of the longest key", "8K"),
+    limit("--max-value", "BYTES", "Size of the longest value in a request", "8M"),
+    limit("--max-keys-per-request", "N",
+          "Most keys in a request, and most that a connection may watch", "131072"),
+    limit("--max-request", "BYTES", "Size of the longest request", "1G"),
+    limit("--max-memory", "BYTES", "Most memory for keys, values, waits and buffers together",
+          "4G"),
+    limit("--max-connections", "N", "Most connections at once", "200000"),
+    limit("--max-backlog", "BYTES", "Most bytes of replies that a client has not read yet", "64M"),
+
+    own(of(Command::version), FlagId::verbose, "--verbose", 'v', "",
+        "Also show the build and the libraries that are linked in"),
+    own(of(Command::version), FlagId::bill_of_materials, "--sbom", 0, "",
+        "Print the libraries as a bill of materials: CycloneDX 1.5, JSON"),
+
+    only(~(starting | families),
+         ours(FlagId::help, "--help", 'h', "", "", Group::general, "This help")),
+};
+
+}  // namespace
+
+std::span<const Flag> verb_rows() {
+  return verb_flags;
+}
+
+}  // namespace toprun::options

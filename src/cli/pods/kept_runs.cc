@@ -1,0 +1,186 @@
+#include "cli/pods/kept_runs.h"
+
+#include <fmt/format.h>
+
+#include "base/os/console.h"
+#include "base/os/last_words.h"
+#include "base/process/child.h"
+#include "base/process/command.h"
+#include "base/process/program.h"
+#include "base/text/text.h"
+#include "engines/login/exec.h"
+#include "node/plan/kept_run.h"
+#include "node/plan/sleeping_pods.h"
+
+namespace toprun::pods {
+namespace {
+
+constexpr int no_such_run = 3;
+constexpr std::size_t most_line_bytes = 64 * 1024;
+constexpr std::size_t longest_run = 32;
+
+// Finds the run's folder $f and the process $p, in a folder that is this user's. Where nothing is
+// said, the newest run is meant.
+constexpr std::string_view find_run = R"sh(d={folder}; r={run}
+[ -n "$r" ] || r=$(ls -t "$d" 2>/dev/null | head -n 1)
+f=$d/$r; [ -n "$r" ] && [ -O "$d" ] && [ -e "$f/pid" ] || exit {none}
+p=$(cat "$f/pid")
+)sh";
+// Each cat goes on where the last one stopped, because they share an open file; the last begins
+// after the end, so that no line is lost. Ends also when its standard input does: whoever reads is
+// gone. What stays behind would keep the connection open.
+constexpr std::string_view follow_output = R"sh(e=; exec 3<&0 4<"$f/out"
+{ while read -r x; do :; done <&3; kill $$; } >/dev/null 2>&1 4<&- & b=$!
+until [ -n "$e" ]; do
+  { [ -e "$f/code" ] || ! kill -0 "$p" 2>/dev/null; } && e=1
+  cat <&4
+  [ -n "$e" ] || sleep 0.2
+done
+kill $b
+[ -e "$f/code" ] && echo "toprun-login ended with $(cat "$f/code")" >&2
+)sh";
+
+// The folder as the pod's shell finds it, where TMPDIR may be another's than here.
+std::string script(const RunId& id, std::string_view then) {
+  return fmt::format(fmt::runtime(find_run),
+                     fmt::arg("folder", plan::kept_runs_folder("${TMPDIR:-/tmp}", "$(id -u)")),
+                     fmt::arg("run", id.run), fmt::arg("none", no_such_run)) +
+         std::string(then);
+}
+
+std::string text_of(const RunId& id) {
+  return id.run.empty() ? "run in " + id.job : fmt::format("run {}/{}", id.job, id.run);
+}
+
+struct Place {
+  plan::JobOfPods found;
+  std::vector<std::string> command;  // executes the words after it in the job's first pod
+  const std::string& pod() const { return found.pods.front().name; }
+};
+
+Result<Place> place_of(const RunId& id, const Environment& environment) {
+  auto found = plan::find_pods(text_of(id), id.job, environment);
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (found->pods.empty()) {
+    return fail(text_of(id), "its job has no pods", "toprun status " + id.job);
+  }
+  const engines::JobPod& first = found->pods.front();
+  if (!first.trouble.empty()) {
+    return fail(text_of(id),
+                fmt::format("pod {}, which keeps it, does not run: {}", first.name, first.trouble),
+                "toprun status " + id.job);
+  }
+  auto command = found->queue->exec_command(found->job, first, engines::Terminal::no);
+  return Place{*std::move(found), std::move(command)};
+}
+
+Error no_run(const RunId& id, const Place& place) {
+  return {text_of(id), fmt::format("pod {} has none of that name", place.pod()),
+          "it is kept only as long as the pod is", exit_failure};
+}
+
+std::vector<std::string> shell(const Place& place, std::string text) {
+  std::vector<std::string> words = place.command;
+  words.insert(words.end(), {"sh", "-c", std::move(text)});
+  return words;
+}
+
+// Runs it to its end and returns what it printed.
+Result<std::string> answer(const RunId& id, std::string_view then, const Environment& environment) {
+  const auto limit = engines::engine_timeout_of(environment);
+  if (!limit) return std::unexpected(limit.error());
+  const auto place = place_of(id, environment);
+  if (!place) return std::unexpected(place.error());
+  auto done = process::run(shell(*place, script(id, then)), environment, *limit);
+  if (!done) return std::unexpected(std::move(done.error()));
+  if (done->code == 0) return std::move(done->out);
+  if (done->code == no_such_run) return std::unexpected(no_run(id, *place));
+  const engines::LoginTrouble trouble = engines::exec_trouble(done->err);
+  return fail(text_of(id), trouble.why, trouble.fix);
+}
+
+struct Said {
+  std::string lines;  // of the engine's program
+  std::optional<int> code_of_run;
+  int code = 0;
+};
+
+// Runs it with its output on ours, until its end or ours.
+Result<Said> show(const std::vector<std::string>& words, const Environment& environment) {
+  const auto program = process::find_program(words.front(), environment);
+  if (!program) return fail(words.front(), "it is not in PATH");
+  auto in = process::make_pipe();
+  auto err = in ? process::make_pipe() : std::unexpected(in.error());
+  if (!err) return std::unexpected(std::move(err.error()));
+  const auto pid =
+      process::start(*program, words, environment, {.in = in->read.get(), .err = err->write.get()});
+  err->write.reset();
+  in->read.reset();
+  if (!pid) return std::unexpected(pid.error());
+  Said said;
+  process::read_lines(err->read.get(), most_line_bytes, [&](std::string_view line) {
+    std::string text = std::string(line) + '\n';
+    if (!said.code_of_run) said.code_of_run = engines::take_login_end(text);
+    said.lines += text;
+  });
+  said.code = process::exit_code(process::await_end(*pid));
+  process::end_as_told(said.code);
+  return said;
+}
+
+}  // namespace
+
+std::optional<Result<RunId>> parse_run_id(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const bool is_path = slash == 0 || text.starts_with('.') || text.ends_with(".json") ||
+                       text.find('/') != text.rfind('/');
+  if (slash == std::string_view::npos || is_path) return std::nullopt;
+  RunId id{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+  const bool good = !id.job.empty() && id.run.size() <= longest_run &&
+                    id.run.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (good) return id;
+  return usage(fmt::format("run {}", printable(text)), "it is not of the form JOB/RUN",
+               "toprun run --in JOB --detach prints the id");
+}
+
+Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {
+  const auto place = place_of(id, environment);
+  if (!place) return std::unexpected(place.error());
+  const auto said =
+      show(shell(*place, script(id, follow ? follow_output : "cat \"$f/out\"")), environment);
+  if (!said) return std::unexpected(said.error());
+  if (said->code_of_run) return *said->code_of_run;
+  if (said->code == no_such_run) return std::unexpected(no_run(id, *place));
+  if (said->code == 0 && !follow) return 0;
+  if (said->code == 0) {
+    return fail(text_of(id), "its agent was killed and could not say how it ended",
+                "toprun status " + id.job);
+  }
+  const engines::LoginTrouble trouble = engines::exec_trouble(said->lines);
+  return fail(text_of(id), trouble.why,
+              "the run goes on as long as its pods do: say the same again to see more");
+}
+
+Result<bool> keeps_a_run(const std::string& job, const Environment& environment) {
+  const auto found = plan::find_pods("job " + job, job, environment);
+  if (!found) return std::unexpected(found.error());
+  if (found->pods.empty() || !found->pods.front().sleeps) return false;
+  if (!found->pods.front().trouble.empty()) return false;
+  return answer({job, {}}, "", environment).has_value();
+}
+
+Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment) {
+  const auto done = answer(id, fmt::format("kill -{} \"$p\"\n", signal), environment);
+  if (!done) return std::unexpected(done.error());
+  say(fmt::format("sent {} to {}", signal, text_of(id)));
+  return 0;
+}
+
+Result<std::string> report_of_run(const RunId& id, const Environment& environment) {
+  auto text = answer(id, "[ ! -e \"$f/report.json\" ] || cat \"$f/report.json\"\n", environment);
+  if (!text || !text->empty()) return text;
+  return fail(text_of(id), "its agents have not met yet, so it has no report",
+              fmt::format("toprun logs {} shows what they say", id.job));
+}
+
+}  // namespace toprun::pods

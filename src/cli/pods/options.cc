@@ -1,0 +1,653 @@
+#include "cli/pods/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/text/text.h"
+#include "base/text/utf8.h"
+#include "cli/jobs/run_words.h"
+#include "cli/options/run_options.h"
+#include "cli/options/values.h"
+#include "cli/pods/option_reader.h"
+#include "cli/pods/placement.h"
+#include "cli/pods/secrets.h"
+#include "engines/kubernetes/jobs.h"
+#include "engines/kubernetes/kubectl.h"
+#include "engines/kubernetes/object_name.h"
+#include "engines/kubernetes/pod_template.h"
+#include "engines/program_words.h"
+#include "engines/sleeping.h"
+#include "engines/slurm/facts.h"
+#include "machine/container/image.h"
+#include "node/plan/packed_words.h"
+
+namespace toprun::pods {
+namespace {
+
+using engines::kubernetes::Operator;
+using engines::kubernetes::Workload;
+using options::FlagId;
+using options::Given;
+
+constexpr int max_gpus_per_pod = 1'024;
+constexpr int max_cpus_per_pod = 100'000;
+constexpr int max_resource = 1'000'000;
+constexpr std::int64_t max_id = INT32_MAX;  // of Kubernetes' runAsUser
+constexpr const char* interactive_name = "interactive";
+
+// Options of a Slurm job that mean the same of a job of pods.
+constexpr std::array shared_options = {"--nodes", "--gpus-per-node", "--cpus-per-task", "--mem",
+                                       "--time",  "--job-name",      "--chdir"};
+
+bool is_given(const options::Split& split, FlagId id) {
+  return std::ranges::any_of(split.options, [&](const auto& one) { return one.flag->id == id; });
+}
+
+// Words for Slurm alone: an error where they are typed, else a note, because a project's file may
+// serve several engines.
+Result<void> check_others(const options::Split& split, std::vector<std::string>& notes) {
+  for (const options::GivenOption& option : split.options) {
+    const FlagId id = option.flag->id;
+    const bool is_slurms =
+        id == FlagId::slurm_arg || id == FlagId::after ||
+        (id == FlagId::slurm_option &&
+         std::ranges::find(shared_options, option.flag->name) == shared_options.end());
+    if (!is_slurms) continue;
+    const std::string label = options::as_given(option).label();
+    if (option.origin.empty()) return usage(label, "is for Slurm alone", "leave it out");
+    notes.push_back(label + " has no effect: it is for Slurm alone");
+  }
+  return {};
+}
+
+Result<std::string> image_of(const plan::Options& run) {
+  const auto image = container::parse_image(run.container.image);
+  if (run.container.empty()) {
+    return usage("--on kubernetes", "a pod needs an image", "say --container IMAGE");
+  }
+  if (!image) return std::unexpected(image.error());
+  if (!image->is_path()) return container::registry_reference(*image);
+  return usage("--container " + run.container.image, "pods take their image from a registry",
+               "name one there, as docker://nvcr.io/nvidia/pytorch:25.03-py3");
+}
+
+Result<engines::kubernetes::Claim> parse_claim(const Given& given) {
+  const auto parts = toprun::split(given.value, ':');
+  const bool good = parts.size() >= 2 && parts.size() <= 3 && !parts[0].empty() &&
+                    parts[1].starts_with('/') && (parts.size() == 2 || parts[2] == "ro");
+  if (!good) {
+    return usage(given.label(), "is not NAME:PATH or NAME:PATH:ro",
+                 "write it as scratch:/scratch, the path absolute");
+  }
+  if (!engines::kubernetes::is_object_name(parts[0])) {
+    return usage(given.label(), fmt::format("'{}' is not the name of a claim", printable(parts[0])),
+                 "write it as kubectl get pvc lists it: a-z, 0-9, - and .");
+  }
+  engines::kubernetes::Claim claim;
+  claim.name = parts[0];
+  claim.path = parts[1];
+  claim.read_only = parts.size() == 3;
+  return claim;
+}
+
+// Slurm's memory, in MiB unless a letter says otherwise, as Kubernetes writes it; 0 is no limit.
+// Slurm's letters mean powers of 1024, with or without an i: 64G is 64Gi.
+Result<std::optional<std::string>> parse_memory(const Given& given) {
+  std::string_view text = given.value;
+  if (text.ends_with('i')) text.remove_suffix(1);
+  const std::string_view letters = "KMGT";
+  const bool has_unit = !text.empty() && letters.contains(text.back());
+  const auto number = parse_int(has_unit ? text.substr(0, text.size() - 1) : text);
+  const bool is_bare = given.value.ends_with('i') && !has_unit;
+  if (!number || *number < 0 || is_bare) {
+    return usage(given.label(), "is not a size", "write it as 64G or 64Gi");
+  }
+  if (*number == 0) return std::optional<std::string>();
+  return std::optional(fmt::format("{}{}i", *number, has_unit ? text.back() : 'M'));
+}
+
+Result<void> set_nodes(Workload& job, const plan::Options& run, const OptionReader& reader) {
+  job.nodes = run.standalone ? 1 : run.nnodes.value.value_or(1);
+  job.least_nodes = run.min_nodes;
+  const auto given = reader.one("--nodes");
+  if (!given) return {};
+  const std::size_t dash = given->value.find('-');
+  Given colons = *given;
+  if (dash != std::string::npos) colons.value[dash] = ':';
+  const auto count = options::parse_node_count(colons);
+  if (!count) return std::unexpected(count.error());
+  job.nodes = count->most;
+  if (count->least < count->most) job.least_nodes = count->least;
+  return {};
+}
+
+Result<void> set_number(std::optional<int>& out, const OptionReader& reader, std::string_view name,
+                        int least, int most) {
+  const auto given = reader.one(name);
+  if (!given) return {};
+  const auto number = options::parse_number(*given, least, most);
+  if (!number) return std::unexpected(number.error());
+  out = *number;
+  return {};
+}
+
+Result<void> set_memory(std::optional<std::string>& out, const OptionReader& reader,
+                        std::string_view name) {
+  const auto given = reader.one(name);
+  if (!given) return {};
+  auto memory = parse_memory(*given);
+  if (!memory) return std::unexpected(memory.error());
+  out = *std::move(memory);
+  return {};
+}
+
+// Of 900G people may think 900 * 10^9 bytes, which Kubernetes means by it.
+void note_memory(std::vector<std::string>& notes, const OptionReader& reader) {
+  for (const std::string_view name : {"--mem", "--shm"}) {
+    const auto given = reader.one(name);
+    const auto memory = given ? parse_memory(*given) : Result<std::optional<std::string>>();
+    if (!memory || !*memory || given->value == **memory) continue;
+    notes.push_back(
+        fmt::format("{} is {} here: Slurm's units are powers of 1024", given->label(), **memory));
+  }
+}
+
+// Resources that a rank is started for, one each.
+bool is_accelerator(std::string_view resource) {
+  return resource.ends_with("/gpu") || resource.starts_with("nvidia.com/mig-") ||
+         resource.starts_with("gpu.intel.com/") || resource == "habana.ai/gaudi";
+}
+
+// As toprun counts on a machine: one rank per GPU, else one. What an operator would count in place
+// of a number that is not there, each has its own idea of.
+void count_workers(Workload& job, const plan::Options& run) {
+  job.workers = parse_int(run.nproc_per_node.value);
+  if (run.nproc_per_node.given()) return;
+  int accelerators = job.gpus;
+  for (const auto& [name, count] : job.resources) {
+    if (is_accelerator(name)) accelerators += count;
+  }
+  job.workers = std::max(1, accelerators);
+}
+
+Result<void> set_gpu_resource(Workload& job, const OptionReader& reader) {
+  const auto given = reader.one("--gpu-resource");
+  if (!given) return {};
+  if (!engines::kubernetes::is_label_key(given->value) || !given->value.contains('/')) {
+    return usage(given->label(), "is not the name of a resource",
+                 "write it as kubectl describe node prints it: amd.com/gpu");
+  }
+  job.gpu_resource = given->value;
+  return {};
+}
+
+bool is_extended_resource(std::string_view name) {
+  return name.contains('/') && engines::kubernetes::is_label_key(name);
+}
+
+Result<void> set_resources(Workload& job, const OptionReader& reader) {
+  const auto all = reader.all("--extended-resource");
+  const auto pairs = pairs_of(all, "a resource has one count");
+  if (!pairs) return std::unexpected(pairs.error());
+  for (const auto& pair : *pairs) {
+    const auto& [name, number] = pair;
+    const std::string label = label_of(all, pair);
+    const auto count = parse_int(number);
+    if (!count || *count < 1 || *count > max_resource) {
+      return usage(label, "is not NAME=N", "write it as rdma/rdma=1");
+    }
+    if (!is_extended_resource(name)) {
+      return usage(label,
+                   fmt::format("'{}' is not the name of an extended resource, which has a domain",
+                               printable(name)),
+                   "write it as kubectl describe node prints it: rdma/hca=1");
+    }
+    if (job.gpus > 0 && name == job.gpu_resource) {
+      return usage(label + " and --gpus-per-node", "they count the same resource",
+                   "give one of them");
+    }
+    job.resources.emplace_back(name, static_cast<int>(*count));
+  }
+  return {};
+}
+
+Result<void> set_share_of_a_node(Workload& job, const OptionReader& reader) {
+  std::optional<int> gpus;
+  auto done = set_number(gpus, reader, "--gpus-per-node", 0, max_gpus_per_pod);
+  if (done) done = set_number(job.cpus, reader, "--cpus-per-task", 1, max_cpus_per_pod);
+  if (done) done = set_memory(job.memory, reader, "--mem");
+  if (done) done = set_memory(job.shared_memory, reader, "--shm");
+  if (done) done = set_gpu_resource(job, reader);
+  if (!done) return done;
+  job.gpus = gpus.value_or(0);
+  job.host_network = reader.has("--host-network");
+  job.locks_memory = reader.has("--ipc-lock");
+  return set_resources(job, reader);
+}
+
+Result<void> set_limit(Workload& job, const OptionReader& reader) {
+  const auto given = reader.one("--time");
+  if (!given) return {};
+  const auto seconds = engines::slurm_seconds(given->value);
+  if (!seconds || *seconds < 1) {
+    return usage(given->label(), "is not a time", "write minutes, H:MM:SS or D-HH:MM:SS");
+  }
+  job.limit = std::chrono::seconds(*seconds);
+  return {};
+}
+
+std::string name_of_script(const plan::Options& run) {
+  std::string_view name = run.script;
+  while (name.ends_with('/')) name.remove_suffix(1);
+  name = name.substr(name.rfind('/') + 1);
+  if (name.ends_with(".py")) name.remove_suffix(3);
+  return engines::kubernetes::nearest_label(name);
+}
+
+// "NAME" is the cluster's, "trainingruntime/NAME" the namespace's.
+Result<void> set_runtime(Workload& job, const OptionReader& reader) {
+  const auto given = reader.one("--runtime");
+  if (!given) return {};
+  const std::size_t slash = given->value.find('/');
+  const std::string kind = slash == std::string::npos ? "" : lower(given->value.substr(0, slash));
+  job.runtime = given->value.substr(slash == std::string::npos ? 0 : slash + 1);
+  const bool is_of_space = kind == "trainingruntime";
+  const bool is_kind = kind.empty() || is_of_space || kind == "clustertrainingruntime";
+  if (!is_kind || !engines::kubernetes::is_label(job.runtime)) {
+    return usage(given->label(), "is not the name of a training runtime",
+                 "kubectl get clustertrainingruntimes,trainingruntimes tells which there are; one "
+                 "of the namespace is trainingruntime/NAME");
+  }
+  if (is_of_space) job.runtime_kind = "TrainingRuntime";
+  return {};
+}
+
+Result<void> set_names(Workload& job, const plan::Options& run, const OptionReader& reader) {
+  job.name = name_of_script(run);
+  job.name_is_beginning = true;
+  if (const auto given = reader.one("--job-name")) {
+    auto name = engines::kubernetes::job_name(given->value, given->source);
+    if (!name) return std::unexpected(name.error());
+    job.name = *std::move(name);
+    job.name_is_beginning = false;
+  }
+  if (const auto given = reader.one("--namespace")) {
+    if (!engines::kubernetes::is_label(given->value)) {
+      return usage(
+          given->label(), "is not the name of a namespace",
+          fmt::format("say --namespace {}", engines::kubernetes::nearest_label(given->value)));
+    }
+    job.space = given->value;
+  }
+  if (const auto done = set_runtime(job, reader); !done) return done;
+  if (const auto given = reader.one("--chdir")) {
+    if (!given->value.starts_with('/')) {
+      return usage(given->label(), "must be a folder of the image or of a claim",
+                   "write an absolute path");
+    }
+    job.folder = given->value;
+  }
+  return {};
+}
+
+// Of paths that mean the same one: "/a/b/" for "/a//b".
+std::string plain_path(std::string_view path) {
+  std::string plain = std::filesystem::path(path).lexically_normal().string();
+  while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain;
+}
+
+// A path at which the pods see something else already.
+Result<void> check_path(const Workload& job, const engines::kubernetes::Claim& claim,
+                        const Given& given, const std::vector<Given>& all) {
+  const std::string path = plain_path(claim.path);
+  const std::string other_path = "give another path";
+  if (path == engines::kubernetes::shared_memory_folder) {
+    return usage(given.label(), "the shared memory of the pods is at this path", other_path);
+  }
+  if (path == engines::kubernetes::toprun_folder && !job.toprun_image.empty()) {
+    return usage(given.label(), "--toprun-image puts the binary at this path", other_path);
+  }
+  for (std::size_t i = 0; i < job.claims.size(); ++i) {
+    if (plain_path(job.claims[i].path) != path) continue;
+    return usage(fmt::format("{} and {}", all[i].label(), given.label()),
+                 "a pod mounts one claim at a path", "give them different paths");
+  }
+  return {};
+}
+
+Result<void> set_claims(Workload& job, const OptionReader& reader) {
+  const auto all = reader.all("--pvc");
+  for (const Given& given : all) {
+    auto claim = parse_claim(given);
+    if (!claim) return std::unexpected(claim.error());
+    const auto free = check_path(job, *claim, given, all);
+    if (!free) return free;
+    job.claims.push_back(*std::move(claim));
+  }
+  return {};
+}
+
+// Their keys may have capital letters where a label's domain has none.
+Result<void> set_annotations(Workload& job, const OptionReader& reader) {
+  const auto all = reader.all("--annotation");
+  auto pairs = pairs_of(all, "an annotation has one value");
+  if (!pairs) return std::unexpected(std::move(pairs.error()));
+  for (const auto& pair : *pairs) {
+    if (engines::kubernetes::is_label_key(lower(pair.first))) continue;
+    return usage(label_of(all, pair),
+                 fmt::format("'{}' is not the key of an annotation", printable(pair.first)),
+                 "write it as example.com/key=value");
+  }
+  job.annotations = *std::move(pairs);
+  return {};
+}
+
+// The image is the pod's own, its variables are the container's, and the operator says which pod is
+// which.
+bool is_in_the_manifest(const options::GivenOption& option) {
+  const FlagId id = option.flag->id;
+  return option.flag->group == options::Group::container || id == FlagId::env ||
+         id == FlagId::nnodes;
+}
+
+// The claim that pods see at this absolute path, the innermost; nullptr: none.
+const engines::kubernetes::Claim* claim_at(const Workload& job, std::string_view path) {
+  const auto folder = [](std::string_view of) {
+    std::string plain = plain_path(of);
+    return plain.ends_with('/') ? plain : plain + '/';
+  };
+  const std::string whole = folder(path);
+  const engines::kubernetes::Claim* found = nullptr;
+  for (const auto& claim : job.claims) {
+    const bool holds = whole.starts_with(folder(claim.path));
+    if (holds && (!found || claim.path.size() > found->path.size())) found = &claim;
+  }
+  return found;
+}
+
+// Files that the pods write where nobody finds them when the pods are gone. A patch may mount what
+// is not known here.
+void note_outputs(PodOptions& out, const options::Split& split) {
+  if (out.interactive || !out.patch.empty()) return;
+  const Environment no_variables;  // the pods do not get those of this host
+  const OptionReader reader{split, no_variables};
+  for (const std::string_view option : {"--log-dir", "--node-log", "--report"}) {
+    const auto given = reader.one(option);
+    if (!given || given->value.starts_with("/dev/")) continue;
+    const bool is_absolute = given->value.starts_with('/');
+    const bool is_in_the_images_folder = !is_absolute && out.job.folder.empty();
+    if (is_in_the_images_folder && !out.job.claims.empty()) continue;  // that may be a claim's
+    const auto* const claim =
+        claim_at(out.job, is_absolute ? given->value : out.job.folder + '/' + given->value);
+    if (claim == nullptr) {
+      out.notes.push_back(given->label() +
+                          " is on no claim of the job (--pvc): what is written there is lost with "
+                          "the pods");
+    } else if (claim->read_only) {
+      out.notes.push_back(given->label() +
+                          " is on a claim that the pods may only read: leave :ro out of its --pvc");
+    }
+  }
+}
+
+// A binary that is on a claim, or in the image elsewhere than in its PATH.
+Result<void> set_path(PodOptions& out, const OptionReader& reader) {
+  const auto given = reader.one("--toprun");
+  if (!given) return {};
+  if (!given->value.starts_with('/') || given->value.ends_with('/')) {
+    return usage(given->label(), "must be a file's absolute path in the pods",
+                 "write it as /scratch/bin/toprun, on a claim that --pvc mounts");
+  }
+  Workload& job = out.job;
+  if (job.command.front() == "toprun") job.command.front() = given->value;
+  if (claim_at(job, given->value) == nullptr) {
+    out.notes.push_back(given->label() +
+                        " is on no claim of the job (--pvc): the image has to have it there");
+  }
+  return {};
+}
+
+// Images that whole communities use, as their registries publish them: they have neither toprun nor
+// the user's scripts.
+bool is_published(std::string_view image) {
+  constexpr std::array<std::string_view, 10> known = {"nvcr.io/nvidia/",
+                                                      "docker.io/library/",
+                                                      "docker.io/pytorch/",
+                                                      "docker.io/huggingface/",
+                                                      "docker.io/nvidia/",
+                                                      "docker.io/rocm/",
+                                                      "pytorch/",
+                                                      "huggingface/",
+                                                      "nvidia/",
+                                                      "rocm/"};
+  const bool is_dockers = !image.contains('/');  // python:3
+  return is_dockers || std::ranges::any_of(known, [&](auto one) { return image.starts_with(one); });
+}
+
+void note_image(PodOptions& out, const OptionReader& reader) {
+  if (reader.has("--toprun") || reader.has("--toprun-image") || out.interactive) return;
+  const std::string& image = out.job.image;
+  if (!is_published(image)) return;
+  out.notes.push_back(fmt::format(
+      "image {} has no toprun unless you have put it there: --toprun PATH names one on a claim{}",
+      image, out.on_runai ? "" : ", --toprun-image IMAGE brings it"));
+}
+
+// A relative path begins in the folder of --chdir, else in the image's.
+void note_script(PodOptions& out, const plan::Options& run) {
+  const Workload& job = out.job;
+  if (out.interactive || run.program != plan::Program::script || !is_published(job.image)) return;
+  const std::string path = run.script.starts_with('/') ? run.script : job.folder + "/" + run.script;
+  if (claim_at(job, path) != nullptr) return;
+  const std::string folder = job.claims.empty() ? "/PATH" : job.claims.front().path;
+  out.notes.push_back(
+      fmt::format("image {} has no {} unless you have put it there, and the pods do not see this "
+                  "machine's files: put it on a claim and name it there, as in {}{}/{}",
+                  job.image, run.script, job.claims.empty() ? "--pvc NAME:/PATH " : "",
+                  folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder,
+                  std::filesystem::path(run.script).filename().string()));
+}
+
+Result<void> set_toprun(Workload& job, const OptionReader& reader) {
+  const auto given = reader.one("--toprun-image");
+  if (!given) return {};
+  const auto image = container::parse_image(given->value);
+  if (!image) return std::unexpected(image.error());
+  if (image->is_path()) {
+    return usage(given->label(), "pods take their images from a registry", "name one there");
+  }
+  job.toprun_image = container::registry_reference(*image);
+  return {};
+}
+
+bool is_text(std::string_view word) {
+  while (!word.empty()) {
+    const Character character = first_character(word);
+    if (!character.valid) return false;
+    word.remove_prefix(character.bytes.size());
+  }
+  return true;
+}
+
+Result<void> set_command(Workload& job, const plan::Options& run, const options::Split& split) {
+  job.command = {"toprun"};
+  for (std::string& word : jobs::run_words(split, is_in_the_manifest)) {
+    job.command.push_back(std::move(word));
+  }
+  std::vector<std::string> program{run.script};
+  program.insert(program.end(), run.arguments.begin(), run.arguments.end());
+  for (std::string& word : engines::after_options(program)) {
+    job.command.push_back(std::move(word));
+  }
+  if (std::ranges::all_of(job.command, is_text)) return {};
+  auto packed = plan::pack_words(job.command);  // JSON and YAML hold UTF-8 alone
+  if (!packed) return std::unexpected(packed.error());
+  job.command = *std::move(packed);
+  return {};
+}
+
+Result<void> set_objects(PodOptions& out, const OptionReader& reader) {
+  Workload& job = out.job;
+  const auto take = [](const Given& given) -> Result<std::string> {
+    if (engines::kubernetes::is_object_name(given.value)) return given.value;
+    return usage(given.label(), "is not the name of an object in Kubernetes",
+                 "write it as kubectl lists it: a-z, 0-9, - and .");
+  };
+  for (const auto& [option, names] : {std::pair{"--env-from", &job.env_from},
+                                      std::pair{"--image-pull-secret", &job.pull_secrets}}) {
+    for (const Given& given : reader.all(option)) {
+      auto name = take(given);
+      if (!name) return std::unexpected(std::move(name.error()));
+      names->push_back(*std::move(name));
+    }
+  }
+  if (const auto given = reader.one("--service-account")) {
+    auto name = take(*given);
+    if (!name) return std::unexpected(std::move(name.error()));
+    job.service_account = *std::move(name);
+  }
+  if (const auto given = reader.one("--patch")) out.patch = given->value;
+  return {};
+}
+
+// UID or UID:GID.
+Result<void> set_user(Workload& job, const OptionReader& reader) {
+  job.restricted = reader.has("--restricted");
+  const auto given = reader.one("--run-as");
+  if (!given) return {};
+  const std::size_t colon = given->value.find(':');
+  const auto user = parse_int(std::string_view(given->value).substr(0, colon));
+  const auto group = colon == std::string::npos
+                         ? std::optional<std::int64_t>()
+                         : parse_int(std::string_view(given->value).substr(colon + 1));
+  const auto is_id = [](std::int64_t id) { return id >= 0 && id <= max_id; };
+  const bool good =
+      user && is_id(*user) && (colon == std::string::npos || (group && is_id(*group)));
+  if (!good) return usage(given->label(), "is not UID or UID:GID", "write numbers: id -u; id -g");
+  job.run_as = engines::kubernetes::RunAs{*user, group};
+  return {};
+}
+
+void set_surroundings(Workload& job, const plan::Options& run, const Environment& environment) {
+  for (const auto& [name, value] : run.activation.variables) {
+    const auto here = value ? value : environment.get(name);
+    if (!here) continue;
+    std::erase_if(job.variables, [&](const auto& earlier) { return earlier.first == name; });
+    job.variables.emplace_back(name, *here);
+  }
+  const std::string user = engines::kubernetes::user_of(environment);
+  if (!user.empty()) job.labels.emplace_back(engines::kubernetes::user_label, user);
+}
+
+// A variable has one source.
+Result<void> check_names(const Workload& job) {
+  for (const auto& [name, value] : job.variables) {
+    const auto same =
+        std::ranges::find(job.secret_variables, name, &engines::kubernetes::SecretVariable::name);
+    const bool is_both = same != job.secret_variables.end();
+    if (is_both) {
+      return usage(fmt::format("-e {0} and --secret-env {0}", name), "they say the same variable",
+                   "give one of them");
+    }
+  }
+  return {};
+}
+
+// nullopt: the cluster is asked which operators it has.
+Result<std::optional<Operator>> operator_of(const OptionReader& reader) {
+  constexpr std::array<std::string_view, 4> known = {"auto", "pytorchjob", "trainjob", "jobset"};
+  const auto given = reader.one("--operator");
+  if (!given) return std::optional<Operator>();
+  const auto word = options::parse_choice(*given, known);
+  if (!word) return std::unexpected(word.error());
+  if (*word == "auto") return std::optional<Operator>();
+  if (*word == "trainjob") return std::optional(Operator::trainjob);
+  return std::optional(*word == "jobset" ? Operator::jobset : Operator::pytorchjob);
+}
+
+Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
+  constexpr std::array<std::string_view, 3> known = {"client", "server", "json"};
+  for (const options::GivenOption& option : reader.split.options) {
+    if (option.flag->id != FlagId::job_dry_run) continue;
+    out.dry_run = DryRun::client;
+    if (option.value.empty()) continue;
+    const auto one = options::parse_choice(options::as_given(option), known);
+    if (!one) return std::unexpected(one.error());
+    if (*one == "server") out.dry_run = DryRun::server;
+    out.as_json = *one == "json";
+  }
+  return {};
+}
+
+// A job whose pods sleep has no script, but a name.
+Result<options::Split> without_script(options::Split split) {
+  if (split.script) {
+    return usage("--interactive with " + *split.script, "its pods sleep, and run no script",
+                 "leave it out: toprun run --in JOB SCRIPT runs it in them");
+  }
+  split.script = interactive_name;
+  return split;
+}
+
+}  // namespace
+
+Result<PodOptions> pod_options(const options::Split& given,
+                               const std::vector<std::string>& arguments,
+                               const Environment& environment) {
+  PodOptions out;
+  out.interactive = is_given(given, FlagId::interactive);
+  const auto whole = out.interactive ? without_script(given) : Result<options::Split>(given);
+  if (!whole) return std::unexpected(whole.error());
+  const options::Split& split = *whole;
+  const OptionReader reader{split, environment};
+  const auto engine = reader.one("--on");
+  out.on_runai = engine && engine->value == "runai";
+  const auto no_file = [](const std::string&) { return true; };
+  auto run = options::run_options(split, arguments, environment, no_file);
+  if (!run) return std::unexpected(std::move(run.error()));
+  out.notes = std::move(run->notes);
+  Workload& job = out.job;
+  auto image = image_of(run->options);
+  if (!image) return std::unexpected(std::move(image.error()));
+  job.image = *std::move(image);
+  job.restarts = run->options.max_restarts;
+  auto done = check_others(split, out.notes);
+  if (done) done = set_nodes(job, run->options, reader);
+  if (done) done = set_share_of_a_node(job, reader);
+  count_workers(job, run->options);
+  if (done) done = set_limit(job, reader);
+  if (done) done = set_names(job, run->options, reader);
+  if (done) done = set_toprun(job, reader);
+  if (done) done = set_claims(job, reader);
+  if (done) done = set_annotations(job, reader);
+  if (done) done = set_command(job, run->options, split);
+  if (done) done = set_path(out, reader);
+  if (done) done = set_objects(out, reader);
+  if (done) done = set_user(job, reader);
+  if (done) done = read_secrets(job, out.secrets, reader);
+  if (done) done = set_dry_run(out, reader);
+  if (out.interactive) job.command = engines::sleeping_command();
+  if (!done) return std::unexpected(done.error());
+  auto placement = placement_of(reader);
+  if (!placement) return std::unexpected(std::move(placement.error()));
+  job.placement = *std::move(placement);
+  set_surroundings(job, run->options, environment);
+  if (done) done = check_names(job);
+  if (!done) return std::unexpected(done.error());
+  note_image(out, reader);
+  note_script(out, run->options);
+  note_outputs(out, split);
+  if (out.dry_run != DryRun::no) note_memory(out.notes, reader);
+  const auto which = operator_of(reader);
+  if (!which) return std::unexpected(which.error());
+  out.which = *which;
+  out.wait = is_given(split, FlagId::wait);
+  out.follow = is_given(split, FlagId::follow);
+  return out;
+}
+
+}  // namespace toprun::pods

@@ -1,0 +1,163 @@
+#include "cli/pods/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engines/kubernetes/object_name.h"
+
+namespace toprun::pods {
+namespace {
+
+namespace kubernetes = engines::kubernetes;
+using kubernetes::Placer;
+using options::Given;
+
+struct PlacerWord {
+  std::string_view word;
+  Placer placer;
+};
+constexpr std::array placers = {
+    PlacerWord{"kueue", Placer::kueue},
+    PlacerWord{"volcano", Placer::volcano},
+    PlacerWord{"kai", Placer::kai},
+    PlacerWord{"runai", Placer::runai},
+};
+
+constexpr std::array<std::string_view, 3> effects = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+
+Result<Placer> placer_of(const OptionReader& reader) {
+  const auto given = reader.one("--scheduler");
+  if (!given) return reader.has("--queue") ? Placer::kueue : Placer::cluster;
+  std::array<std::string_view, placers.size()> words;
+  std::ranges::transform(placers, words.begin(), &PlacerWord::word);
+  const auto word = options::parse_choice(*given, words);
+  if (!word) return std::unexpected(word.error());
+  return std::ranges::find(placers, *word, &PlacerWord::word)->placer;
+}
+
+Result<void> set_name(std::string& out, const OptionReader& reader, std::string_view option) {
+  const auto given = reader.one(option);
+  if (!given) return {};
+  if (!kubernetes::is_object_name(given->value) || !kubernetes::is_label_value(given->value)) {
+    return usage(given->label(), "is not a name in Kubernetes",
+                 "write a-z, 0-9, - and ., 63 at most, as the cluster lists it");
+  }
+  out = given->value;
+  return {};
+}
+
+Result<std::string> parse_label_key(const Given& given) {
+  if (kubernetes::is_label_key(given.value)) return given.value;
+  return usage(
+      given.label(), "is not the key of a label",
+      "write it as kubectl get nodes --show-labels prints it: topology.kubernetes.io/zone");
+}
+
+Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader) {
+  const auto required = reader.one("--required-topology-key");
+  const auto preferred = reader.one("--preferred-topology-key");
+  if (required && preferred) {
+    return usage(required->label() + " and " + preferred->label(),
+                 "one demands what the other only prefers", "give one of them");
+  }
+  const auto& given = required ? required : preferred;
+  if (!given) return {};
+  const auto key = parse_label_key(*given);
+  if (!key) return std::unexpected(key.error());
+  out.together = kubernetes::Together{*key, required.has_value()};
+  return {};
+}
+
+Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& reader) {
+  for (const Given& given : reader.all("--node-pool")) {
+    if (!kubernetes::is_label_value(given.value) || given.value.empty()) {
+      return usage(given.label(), "is not the name of a node pool",
+                   "write it as the cluster lists it");
+    }
+    out.pools.push_back(given.value);
+  }
+  const auto selectors = reader.all("--node-selector");
+  auto labels = pairs_of(selectors, "a label has one value");
+  if (!labels) return std::unexpected(std::move(labels.error()));
+  for (const auto& label : *labels) {
+    if (kubernetes::is_label_key(label.first) && kubernetes::is_label_value(label.second)) continue;
+    return usage(label_of(selectors, label), "is not a label of a node",
+                 "write it as kubectl get nodes --show-labels prints it");
+  }
+  out.selector = *std::move(labels);
+  for (const Given& given : reader.all("--toleration")) {
+    auto toleration = parse_toleration(given);
+    if (!toleration) return std::unexpected(toleration.error());
+    out.tolerations.push_back(*std::move(toleration));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::pair<std::string, std::string>> parse_pair(const Given& given) {
+  const std::size_t equals = given.value.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    return usage(given.label(), "is not KEY=VALUE", "write it as key=value");
+  }
+  return std::pair{given.value.substr(0, equals), given.value.substr(equals + 1)};
+}
+
+Result<Pairs> pairs_of(std::span<const Given> all, std::string_view rule) {
+  Pairs out;
+  for (const Given& given : all) {
+    auto pair = parse_pair(given);
+    if (!pair) return std::unexpected(std::move(pair.error()));
+    const auto same = std::ranges::find(out, pair->first, &Pairs::value_type::first);
+    if (same == out.end()) {
+      out.push_back(*std::move(pair));
+      continue;
+    }
+    if (same->second == pair->second) continue;
+    return usage(fmt::format("{} and {}", label_of(all, *same), given.label()), std::string(rule),
+                 "give one of them");
+  }
+  return out;
+}
+
+std::string label_of(std::span<const Given> all, const Pairs::value_type& pair) {
+  const std::string text = fmt::format("{}={}", pair.first, pair.second);
+  return std::ranges::find(all, text, &Given::value)->label();
+}
+
+Result<kubernetes::Toleration> parse_toleration(const Given& given) {
+  kubernetes::Toleration out;
+  std::string_view rest = given.value;
+  if (const std::size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
+    out.effect = rest.substr(colon + 1);
+    rest = rest.substr(0, colon);
+    if (std::ranges::find(effects, out.effect) == effects.end()) {
+      return usage(given.label(), "has an effect that Kubernetes does not know",
+                   "end it with :NoSchedule, :PreferNoSchedule or :NoExecute, or leave that out");
+    }
+  }
+  out.key = rest.substr(0, rest.find('='));
+  if (out.key.size() < rest.size()) out.value = std::string(rest.substr(out.key.size() + 1));
+  if (!kubernetes::is_label_key(out.key) || !kubernetes::is_label_value(out.value.value_or(""))) {
+    return usage(given.label(), "is not a taint",
+                 "write it as kubectl describe node prints it: nvidia.com/gpu=present:NoSchedule");
+  }
+  return out;
+}
+
+Result<kubernetes::Placement> placement_of(const OptionReader& reader) {
+  kubernetes::Placement out;
+  const auto placer = placer_of(reader);
+  if (!placer) return std::unexpected(placer.error());
+  out.placer = *placer;
+  auto done = set_name(out.queue, reader, "--queue");
+  if (done) done = set_name(out.priority_class, reader, "--priority-class");
+  if (done) done = set_nodes_allowed(out, reader);
+  if (done) done = set_together(out, reader);
+  if (!done) return std::unexpected(done.error());
+  return out;
+}
+
+}  // namespace toprun::pods

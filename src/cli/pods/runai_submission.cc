@@ -1,0 +1,132 @@
+#include "cli/pods/runai_submission.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/process/program.h"
+#include "base/text/secrets.h"
+#include "base/text/text.h"
+#include "cli/jobs/follow.h"
+#include "cli/options/given.h"
+#include "cli/pods/output.h"
+#include "cli/pods/runai_job.h"
+#include "cli/pods/submission.h"
+#include "engines/queue.h"
+#include "engines/runai/queue.h"
+
+namespace toprun::pods {
+namespace {
+
+namespace runai = engines::runai;
+using engines::kubernetes::Workload;
+
+constexpr std::size_t random_letters = 5;
+
+// Run:AI adds a number of its own to a beginning of a name, but does not say in a stated form
+// which.
+std::string unique_name(const std::string& beginning) {
+  constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";  // as Kubernetes chooses them
+  std::random_device chance;
+  std::uniform_int_distribution<std::size_t> which(0, letters.size() - 1);
+  std::string name = beginning + '-';
+  for (std::size_t i = 0; i < random_letters; ++i) name += letters[which(chance)];
+  return name;
+}
+
+std::optional<options::Given> given(std::string_view name, const options::Split& split,
+                                    const Environment& environment) {
+  return options::given_of(*options::find_flag(name, options::Command::submit), split, environment);
+}
+
+// The environment with what the command line says of Run:AI, for all that ask it.
+Environment surroundings(const options::Split& split, const Environment& environment) {
+  Environment out = environment;
+  for (const std::string_view name : {"--project", "--runai-cli"}) {
+    const options::Flag& flag = *options::find_flag(name, options::Command::submit);
+    const auto value = options::given_of(flag, split, environment);
+    if (value) out.set(std::string(flag.variable), value->value);
+  }
+  out.set("TOPRUN_ON", "runai");
+  return out;
+}
+
+// What a dry run shows where there is no runai: v2's, of which newer clusters have one.
+Result<runai::Place> place_of(const PodOptions& options, const Environment& environment,
+                              std::chrono::milliseconds limit) {
+  const bool is_there = process::find_program("runai", environment).has_value();
+  if (is_there || environment.non_empty("TOPRUN_RUNAI_CLI")) {
+    auto place = runai::find_place(environment, limit);
+    if (place && is_there) runai::ask_flags(*place, environment, limit);
+    return place;
+  }
+  if (options.dry_run == DryRun::no) {
+    return fail("--on runai", "there is no runai in PATH",
+                "install it, or print the command with --dry-run");
+  }
+  say("there is no runai in PATH: this is the command of v2; --runai-cli v1 shows the other's");
+  return runai::Place{runai::Cli::v2, environment.get("TOPRUN_PROJECT").value_or("")};
+}
+
+int after_submission(const PodOptions& options, const Workload& job, const std::string& folder,
+                     const Environment& environment) {
+  const int printed = options.follow ? 0 : print(job.name + '\n');
+  say(next_words(options, job.name));
+  if (!folder.empty()) say(fmt::format("its output stays in {}, %j is its JOB_UUID", folder));
+  if (options.follow) {
+    const auto code = follow_pods(job.name, {}, environment);
+    return code ? *code : give_up(code.error());
+  }
+  return options.wait ? jobs::wait_for_job(job.name, environment, {}) : printed;
+}
+
+}  // namespace
+
+int submit_to_runai(const PodOptions& options, const options::Split& split,
+                    const Environment& environment) {
+  for (const std::string& note : options.notes) say(note);
+  if (options.dry_run == DryRun::server) {
+    return give_up(
+        {"--dry-run=server", "Run:AI does not try a job out", "say --dry-run", exit_usage});
+  }
+  const Environment there = surroundings(split, environment);
+  const auto limit = engines::engine_timeout_of(there);
+  if (!limit) return give_up(limit.error());
+  const auto place = place_of(options, there, *limit);
+  if (!place) return give_up(place.error());
+  Workload job = options.job;
+  if (!options.patch.empty()) {
+    return give_up(
+        {"--patch " + options.patch, "runai makes the object itself", "leave it out", exit_usage});
+  }
+  if (const auto word = word_with_secret(job.command)) {
+    return give_up({*word, "everyone on this host and in the project would see the secret",
+                    "say --secret-env NAME=SECRET:KEY and have the program read that variable",
+                    exit_usage});
+  }
+  if (job.name_is_beginning) job.name = unique_name(job.name);
+  const bool is_kept_elsewhere =
+      given("--node-log", split, environment) || given("--report", split, environment);
+  // Plain words, which reach the pods as they are without a toprun that unpacks them.
+  if (options.interactive) job.command = {"sleep", "infinity"};
+  const bool prints = !options.interactive && !is_kept_elsewhere;
+  const std::string folder = prints ? keep_output(job) : std::string();
+  if (!options.interactive) {
+    count_one_failure(job);
+    count_ranks(job);
+  }
+  const std::vector<std::string> words = job.command;
+  if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
+  const auto command = runai::submit_command(*place, job);
+  if (!command) return give_up(command.error());
+  if (options.dry_run == DryRun::client) {
+    if (job.command != words) say("in the pods: " + shell_quote(words));
+    return print_bytes(shown_command(*command) + '\n');
+  }
+  if (const auto done = runai::submit(*command, there, *limit); !done) return give_up(done.error());
+  return after_submission(options, job, folder, there);
+}
+
+}  // namespace toprun::pods

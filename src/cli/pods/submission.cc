@@ -1,0 +1,321 @@
+#include "cli/pods/submission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "base/json/json_text.h"
+#include "base/os/console.h"
+#include "base/os/files.h"
+#include "base/os/print.h"
+#include "base/text/secrets.h"
+#include "base/text/text.h"
+#include "cli/jobs/follow.h"
+#include "cli/pods/output.h"
+#include "cli/pods/secrets.h"
+#include "engines/kubernetes/admission.h"
+#include "engines/kubernetes/constraints.h"
+#include "engines/kubernetes/kubectl.h"
+#include "engines/kubernetes/manifest.h"
+#include "engines/kubernetes/node_access.h"
+#include "engines/kubernetes/patch.h"
+#include "engines/kubernetes/placing.h"
+#include "engines/kubernetes/schema.h"
+#include "engines/kubernetes/secret.h"
+#include "engines/kubernetes/yaml.h"
+#include "engines/kubernetes/yaml_value.h"
+#include "engines/queue.h"
+#include "node/plan/packed_words.h"
+
+namespace toprun::pods {
+namespace {
+
+namespace kubernetes = engines::kubernetes;
+using kubernetes::Operator;
+
+constexpr int indent = 2;
+// etcd takes requests of 1.5 MiB (--max-request-bytes), of which the API server's own fields need
+// some.
+constexpr std::size_t most_object_bytes = 1'500'000;
+constexpr std::size_t longest_word = 128 * 1024 - 1;  // Linux: MAX_ARG_STRLEN, its end among them
+
+int told(const Result<int>& code) {
+  return code ? *code : give_up(code.error());
+}
+
+// Those that may be taken, the preferred one first.
+Result<std::vector<Operator>> operators_for(const PodOptions& options,
+                                            const Environment& environment,
+                                            std::chrono::milliseconds limit) {
+  if (options.which) return std::vector{*options.which};
+  if (options.dry_run != DryRun::client) return kubernetes::find_operators(environment, limit);
+  constexpr Operator assumed = Operator::pytorchjob;
+  say(fmt::format("no cluster was asked: this is a {}; --operator says otherwise",
+                  kubernetes::kind_of(assumed)));
+  return std::vector{assumed};
+}
+
+// The cluster completes the name, so the job's pods need another word to know each other by.
+std::string fresh_mark(const std::string& name) {
+  std::random_device random;
+  return fmt::format("{}-{:08x}", name, random());
+}
+
+// For people, with what they may have to do before.
+std::string printed(const PodOptions& options, const nlohmann::ordered_json& object) {
+  if (options.as_json) return json_text(object, indent) + '\n';
+  std::string out;
+  for (const std::string& line : kubernetes::node_access(options.job)) out += "# " + line + '\n';
+  if (!options.secrets.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : options.secrets) names.push_back(name);
+    out += fmt::format("# A Secret with {} is made beside it, and taken away with it.\n",
+                       join(names, ", "));
+  }
+  return out + kubernetes::yaml(object);
+}
+
+// A TrainJob holds few words.
+Result<void> fit_words(Operator which, kubernetes::Workload& job) {
+  const bool fits = job.command.size() <= kubernetes::most_words_of_a_trainjob;
+  if (which != Operator::trainjob || fits) return {};
+  auto packed = plan::pack_words(job.command);
+  if (!packed) return std::unexpected(packed.error());
+  job.command = *std::move(packed);
+  return {};
+}
+
+// Training operators before 1.7 have no field for the number of ranks.
+void say_workers_in_words(kubernetes::Workload& job, bool sleeps) {
+  if (job.workers && !sleeps) {
+    job.command.insert(job.command.begin() + 1, fmt::format("--nproc-per-node={}", *job.workers));
+  }
+  job.workers.reset();
+}
+
+kubernetes::PodChanges changes_for(const kubernetes::Schema& schema) {
+  using kubernetes::PodChanges;
+  if (schema.has("spec.runtimePatches")) return PodChanges::runtime_patches;
+  const bool has_templates = schema.has("spec.podTemplateOverrides");
+  return has_templates ? PodChanges::template_overrides : PodChanges::spec_overrides;
+}
+
+Result<void> check_size(const nlohmann::ordered_json& object, const kubernetes::Workload& job) {
+  for (const std::string& word : job.command) {
+    if (word.size() <= longest_word) continue;
+    return usage(fmt::format("a word of {} bytes", word.size()),
+                 fmt::format("Linux starts no program with one of more than {}", longest_word),
+                 "pass it in a file");
+  }
+  const std::size_t bytes = json_text(object).size();
+  if (bytes <= most_object_bytes) return {};
+  return usage(fmt::format("the job's object, of {} bytes", bytes),
+               fmt::format("the cluster keeps {} at most", most_object_bytes),
+               "pass the script's words in a file");
+}
+
+// The object for this operator. `unknown` is set where the cluster's version lacks one of its
+// fields.
+Result<nlohmann::ordered_json> object_for(Operator which, const kubernetes::Schema& schema,
+                                          const PodOptions& options, kubernetes::Workload job,
+                                          std::optional<std::string>& unknown) {
+  if (const auto fits = kubernetes::check(which, job); !fits) return std::unexpected(fits.error());
+  const bool counts = which != Operator::pytorchjob || schema.has("spec.nprocPerNode");
+  if (!counts) say_workers_in_words(job, options.interactive);
+  if (const auto packed = fit_words(which, job); !packed) return std::unexpected(packed.error());
+  auto object = kubernetes::manifest(which, job, changes_for(schema));
+  if (!options.patch.empty()) {
+    const auto text = read_file(options.patch, kubernetes::most_yaml_bytes);
+    if (!text) return std::unexpected(text.error());
+    const auto patch = kubernetes::parse_yaml_value(*text, options.patch);
+    if (!patch) return std::unexpected(patch.error());
+    const auto done = kubernetes::apply_patch(object, *patch, options.patch);
+    if (!done) return std::unexpected(done.error());
+  }
+  if (const auto fine = check_object(object); !fine) return std::unexpected(fine.error());
+  if (const auto fits = check_size(object, job); !fits) return std::unexpected(fits.error());
+  unknown = schema.unknown_field(object);
+  return object;
+}
+
+// What asked for a field that older releases do not have.
+std::string option_for(std::string_view field) {
+  struct Row {
+    std::string_view part, option;
+  };
+  constexpr std::array rows = {Row{"activeDeadlineSeconds", "--time"},
+                               Row{"imagePullSecrets", "--image-pull-secret"},
+                               Row{"securityContext", "--ipc-lock, --restricted or --run-as"},
+                               Row{"affinity", "a topology key or a node pool"},
+                               Row{"metadata", "--annotation, --queue or a topology key"},
+                               Row{"image", "--toprun-image"}};
+  const auto row =
+      std::ranges::find_if(rows, [&](const Row& one) { return field.contains(one.part); });
+  return row == rows.end() ? std::string() : fmt::format(", which {} needs", row->option);
+}
+
+struct Chosen {
+  Operator which;
+  nlohmann::ordered_json object;
+};
+
+void look_at_the_namespace(kubernetes::Workload& job, const Environment& environment,
+                           std::chrono::milliseconds limit) {
+  if (job.restricted || !kubernetes::asks_for_restricted(job.space, environment, limit)) return;
+  job.restricted = true;
+  say("this namespace takes restricted pods alone: they are (not root, no capabilities); --run-as "
+      "UID names their user where the image's is root");
+}
+
+// The training operator gives Workers beside a Master an init container of its own, which is
+// restricted only where its administrator has changed the template (training-operator,
+// pkg/controller.v1/pytorch/initcontainer.go).
+void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workload& job) {
+  const auto found = std::ranges::find(operators, Operator::pytorchjob);
+  const bool has_workers = job.nodes > 1 && !job.least_nodes;
+  if (!job.restricted || !has_workers || found == operators.end()) return;
+  if (operators.size() > 1) {
+    operators.erase(found);
+    say("restricted pods: no PyTorchJob, because its workers get an init container that is not "
+        "restricted");
+  } else {
+    say("a PyTorchJob's workers get an init container of the training operator's, which is "
+        "restricted only by its --pytorch-init-container-template-file; else --operator jobset");
+  }
+}
+
+Result<void> check_namesake(Operator which, const kubernetes::Workload& job,
+                            const Environment& environment, std::chrono::milliseconds limit) {
+  if (job.name_is_beginning) return {};
+  const auto other = kubernetes::namesake(which, job.name, job.space, environment, limit);
+  if (!other) return {};
+  return usage("--job-name " + job.name,
+               fmt::format("a {} has this name, and toprun finds jobs by their names", *other),
+               "choose another, or toprun cancel it");
+}
+
+// The first operator whose version has all fields that the job needs.
+Result<Chosen> choose_object(const std::vector<Operator>& operators, const PodOptions& options,
+                             const kubernetes::Workload& job, const Environment& environment,
+                             std::chrono::milliseconds limit) {
+  std::string missing;
+  for (const Operator which : operators) {
+    const bool asks = options.dry_run != DryRun::client;
+    const auto schema =
+        asks ? kubernetes::ask_schema(which, environment, limit) : kubernetes::Schema();
+    std::optional<std::string> unknown;
+    auto object = object_for(which, schema, options, job, unknown);
+    if (!object) return std::unexpected(std::move(object.error()));
+    if (!unknown) {
+      if (!missing.empty())
+        say(fmt::format("this is a {}: {}", kubernetes::kind_of(which), missing));
+      return Chosen{which, *std::move(object)};
+    }
+    if (!missing.empty()) continue;
+    missing = fmt::format("the cluster's version of {} has no {}{}", kubernetes::kind_of(which),
+                          *unknown, option_for(*unknown));
+  }
+  const std::string which = options.which ? lower(kubernetes::kind_of(*options.which)) : "auto";
+  return fail("--operator " + which, missing,
+              "leave that option out, or choose another --operator");
+}
+
+// The job's own Secret, which Kubernetes takes away with the job. The job is made first: a Secret
+// that was there before it would stay where the job is refused.
+Result<void> create_secret(const PodOptions& options, const kubernetes::Workload& job,
+                           const kubernetes::Owner* owner, const Environment& environment,
+                           std::chrono::milliseconds limit) {
+  if (options.secrets.empty()) return {};
+  const std::string text = json_text(kubernetes::secret_object(job, options.secrets, owner));
+  const auto made = kubernetes::create(text, owner == nullptr, environment, limit);
+  if (made) return {};
+  std::string after;
+  if (owner != nullptr) {
+    const auto taken = kubernetes::remove(*owner, job.space, environment, limit);
+    after =
+        taken ? "; the job is taken back" : "; the job waits for it: toprun cancel " + owner->name;
+  }
+  return fail("--secret-env", made.error().why + after,
+              "have one made, and say --secret-env NAME=SECRET:KEY");
+}
+
+int after_creation(const PodOptions& options, Operator which, const std::string& id,
+                   const Environment& environment) {
+  const int shown = options.follow ? 0 : print(id + '\n');
+  say(next_words(options, id));
+  Environment there = environment;
+  if (!options.job.space.empty()) there.set("TOPRUN_NAMESPACE", options.job.space);
+  const std::string record = kubernetes::record_of(which, id);
+  if (options.follow) return told(follow_pods(id, record, there));
+  return options.wait ? jobs::wait_for_job(id, there, {}, record) : shown;
+}
+
+int try_out(const PodOptions& options, const kubernetes::Workload& job,
+            const nlohmann::ordered_json& object, const Environment& environment,
+            std::chrono::milliseconds limit) {
+  const auto made = kubernetes::create(json_text(object), true, environment, limit);
+  if (!made) return give_up(made.error());
+  const auto secret = create_secret(options, job, nullptr, environment, limit);
+  if (!secret) return give_up(secret.error());
+  say("Kubernetes would take it");
+  return print_bytes(printed(options, object));
+}
+
+int create(const PodOptions& options, const kubernetes::Workload& job, const Chosen& chosen,
+           const Environment& environment, std::chrono::milliseconds limit) {
+  if (options.secrets.empty()) {
+    const auto made = kubernetes::create(json_text(chosen.object), false, environment, limit);
+    if (!made) return give_up(made.error());
+    return after_creation(options, chosen.which, std::string(kubernetes::name_in(*made)),
+                          environment);
+  }
+  const auto owner = kubernetes::create_owner(json_text(chosen.object), environment, limit);
+  if (!owner) return give_up(owner.error());
+  const auto secret = create_secret(options, job, &*owner, environment, limit);
+  if (!secret) return give_up(secret.error());
+  return after_creation(options, chosen.which, owner->name, environment);
+}
+
+}  // namespace
+
+std::string next_words(const PodOptions& options, std::string_view id) {
+  if (!options.interactive) {
+    return fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id);
+  }
+  return fmt::format(
+      "job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} SCRIPT, "
+      "toprun shell --attach {0}, toprun status {0}",
+      id);
+}
+
+int submit_pods(const PodOptions& options, const Environment& environment) {
+  for (const std::string& note : options.notes) say(note);
+  const auto limit = engines::engine_timeout_of(environment);
+  if (!limit) return give_up(limit.error());
+  auto operators = operators_for(options, environment, *limit);
+  if (!operators) return give_up(operators.error());
+  kubernetes::Workload job = options.job;
+  if (const auto word = word_with_secret(job.command)) {
+    return give_up({*word, "everyone who may read the job's object would read the secret",
+                    "say --secret-env NAME and have the program read that variable", exit_usage});
+  }
+  if (kubernetes::needs_mark(job.placement) && job.name_is_beginning) {
+    job.mark = fresh_mark(job.name);
+  }
+  if (!options.secrets.empty()) job.own_secret = fresh_secret_name();
+  if (options.dry_run != DryRun::client) look_at_the_namespace(job, environment, *limit);
+  prefer_restricted(*operators, job);
+  const auto chosen = choose_object(*operators, options, job, environment, *limit);
+  if (!chosen) return give_up(chosen.error());
+  if (options.dry_run == DryRun::client) return print_bytes(printed(options, chosen->object));
+  if (options.dry_run == DryRun::server) {
+    return try_out(options, job, chosen->object, environment, *limit);
+  }
+  const auto fine = check_namesake(chosen->which, job, environment, *limit);
+  if (!fine) return give_up(fine.error());
+  return create(options, job, *chosen, environment, *limit);
+}
+
+}  // namespace toprun::pods

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/os/environment.h"
+#include "cli/pods/options.h"
+
+namespace toprun::pods {
+
+// Submits a job of pods by `kubectl create`, or prints its manifest; notes go to stderr. Prints the
+// job's name. Returns the exit code.
+int submit_pods(const PodOptions& options, const Environment& environment);
+
+// The verbs for a job that has just been submitted, in one line.
+std::string next_words(const PodOptions& options, std::string_view id);
+
+}  // namespace toprun::pods

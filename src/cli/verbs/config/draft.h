@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/verbs/cluster.h"
+#include "engines/kubernetes/choices.h"
+#include "engines/queue.h"
+#include "engines/slurm/facts.h"
+#include "engines/slurm/submit.h"
+
+namespace toprun::cli {
+
+// Facts about an engine; unknown ones are empty.
+struct ClusterPicture {
+  std::string engine;  // "slurm", "kubernetes", "runai"; empty: there is none
+  engines::Machines machines;
+  engines::SlurmFacts facts;
+  engines::Choices choices;
+  engines::kubernetes::PodChoices pods;
+};
+
+// A toprun.toml for this cluster, with suggested settings and the alternatives as comments. Pure.
+// find_config() and the verbs' own checks accept it unchanged.
+std::string config_draft(const ClusterPicture& cluster);
+
+}  // namespace toprun::cli

@@ -1,0 +1,228 @@
+#include "cli/verbs/doctor.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/net/address.h"
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "cli/verbs/root_folder.h"
+#include "engines/engine.h"
+#include "engines/slurm/variables.h"
+#include "machine/doctor/checks.h"
+#include "machine/doctor/compare.h"
+#include "machine/doctor/report.h"
+#include "node/launch/every_node.h"
+#include "node/launch/login_place.h"
+#include "node/plan/python.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::FlagId;
+
+constexpr std::array one_machine = {FlagId::here, FlagId::json_lines, FlagId::root};
+
+// One machine takes milliseconds; a file system or a name server that hangs must not keep the
+// doctor that looks for such things waiting.
+constexpr unsigned examination_limit_s = 20;
+
+// srun (22.05) may lose what a task printed and say nothing of it; seldom, on a busy machine.
+// Who gave no answer to a step that ended sooner is asked once more.
+constexpr std::chrono::seconds hanging_after{10};
+
+std::string not_done;  // made before the alarm is set: its handler must not allocate
+
+void end_unfinished(int) {
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, not_done.data(), not_done.size());
+  ::_exit(doctor::exit_error);
+}
+
+// The name of this host and of the job's other hosts, as the engine names them.
+struct OwnPlace {
+  std::string host;
+  std::vector<std::string> all;
+};
+
+OwnPlace own_place(const Environment& environment) {
+  engines::Hints hints;
+  hints.host_name = hosts::host_name();
+  const auto place = engines::detect(environment, hints);
+  if (!place) return {hints.host_name, {}};
+  OwnPlace own{place->node_name.empty() ? hints.host_name : place->node_name, {}};
+  for (const engines::Node& node : place->nodes) own.all.push_back(node.name);
+  return own;
+}
+
+// Of the Python that a launch from here would take; nothing if there is none.
+doctor::Installed installed(const options::Call& call, const std::string& host) {
+  const auto python = plan::choose_python(launch::own_path(), call.environment, host);
+  if (!python) return {};
+  return doctor::look_at_python(python->path, call.environment);
+}
+
+Result<doctor::HostReport> examine_this_host(const options::Call& call) {
+  if (auto there = check_root(call); !there) return std::unexpected(there.error());
+  not_done = fmt::format(
+      "toprun: doctor: not done after {} s: a file system, a name server or a driver hangs here\n",
+      examination_limit_s);
+  ::signal(SIGALRM, end_unfinished);
+  ::alarm(examination_limit_s);
+  const auto root = call.text(FlagId::root);
+  const OwnPlace own = root ? OwnPlace{*root, {}} : own_place(call.environment);
+  const fabric::Sysfs sysfs(root.value_or("/"));
+  doctor::Facts facts = doctor::read_facts(sysfs, !root, call.environment);
+  facts.peers = doctor::look_up(own.all, own.host);
+  if (!root) facts.installed = installed(call, own.host);
+  ::alarm(0);
+  return doctor::HostReport{own.host, doctor::examine(facts), doctor::traits_of(facts)};
+}
+
+int print_fixes(const std::string& commands, bool is_empty) {
+  if (commands.empty()) {
+    say(is_empty ? "found no problem that a command could fix"
+                 : "found problems, but no command fixes them: toprun doctor says what to do");
+  }
+  return print_bytes(commands);
+}
+
+// Others of the same job print here too, as under srun: no process sees what is common to them.
+void tell_of_the_comparison(const OwnPlace& own) {
+  if (own.host != own.all.front()) return;
+  say(
+      fmt::format("each of the {} hosts speaks for itself here; without srun, as in salloc -N {} "
+                  "toprun doctor, they are compared, and what several have is said once",
+                  own.all.size(), own.all.size()));
+}
+
+int print_report(const options::Call& call, const doctor::HostReport& report) {
+  const WallTime now = std::chrono::system_clock::now();
+  if (call.has(FlagId::json_lines)) return print_bytes(doctor::json_lines_of(report, now));
+  if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
+  const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
+  const bool has_others = own.all.size() > 1;
+  const std::string host = has_others ? report.host : "";
+  if (call.has(FlagId::fix)) {
+    const bool is_empty = std::ranges::all_of(report.findings, [](const doctor::Finding& finding) {
+      return finding.severity == doctor::Severity::ok;
+    });
+    return print_fixes(doctor::fixes_text(report.findings, host), is_empty);
+  }
+  const int printed = print(doctor::findings_text(report.findings, call.has(FlagId::all), host));
+  if (has_others && !call.has(FlagId::here)) tell_of_the_comparison(own);
+  return printed;
+}
+
+// The command for each node: this program with the verb that examines one host.
+plan::Options options_of(const options::Call& call) {
+  plan::Options options;
+  options.program = plan::Program::executable;
+  options.script = launch::own_path();
+  options.arguments = {"--here", "--json-lines"};
+  options.command_line = {options.script, "doctor", "--here", "--json-lines"};
+  if (const auto given = call.given(FlagId::hosts)) options.hosts = {given->value, given->source};
+  if (const auto given = call.given(FlagId::host_file)) {
+    options.host_file = {given->value, given->source};
+  }
+  return options;
+}
+
+std::vector<doctor::HostReport> reports_in(const launch::EveryNode& every) {
+  doctor::HostReports reports;
+  for (const launch::NodeLine& line : every.lines) {
+    const bool is_ours = reports.take(line.text, line.arrived);
+    if (!is_ours) say_block(line.text + '\n');  // of a login script or the engine
+  }
+  return reports.complete();
+}
+
+using Hosts = std::vector<std::string>;
+
+int print_comparison(const options::Call& call, const std::vector<doctor::HostReport>& reports,
+                     const Hosts& hosts) {
+  const auto findings = doctor::compare(reports, hosts);
+  std::vector<std::string> answered;
+  for (const doctor::HostReport& report : reports) answered.push_back(report.host);
+  int printed = 0;
+  if (call.has(FlagId::json)) {
+    printed = print_bytes(doctor::findings_json(findings, answered));
+  } else if (call.has(FlagId::fix)) {
+    printed = print_fixes(doctor::fixes_text(findings), findings.empty());
+  } else {
+    printed = print(doctor::findings_text(findings, answered.size()));
+  }
+  if (printed != 0) return printed;
+  return doctor::exit_code(findings.empty() ? doctor::Severity::ok
+                                            : findings.front().finding.severity);
+}
+
+std::vector<doctor::HostReport> with_second_answers(std::vector<doctor::HostReport> reports,
+                                                    const launch::EveryNode& again) {
+  for (doctor::HostReport& late : reports_in(again)) {
+    if (std::ranges::find(reports, late.host, &doctor::HostReport::host) == reports.end()) {
+      reports.push_back(std::move(late));
+    }
+  }
+  std::ranges::sort(reports, {}, &doctor::HostReport::host);
+  return reports;
+}
+
+// The exit code; nullopt: the job has this node alone.
+Result<std::optional<int>> compare_hosts(const options::Call& call) {
+  const plan::Options options = options_of(call);
+  const auto began = std::chrono::steady_clock::now();
+  const auto every = launch::run_on_every_node(options, call.environment);
+  if (!every) return std::unexpected(every.error());
+  if (!*every) return std::nullopt;
+  const Hosts& hosts = (*every)->hosts;
+  auto reports = reports_in(**every);
+  const bool ended_soon = std::chrono::steady_clock::now() - began < hanging_after;
+  if (reports.size() < hosts.size() && ended_soon && !(*every)->by_login) {
+    const auto again = launch::run_on_every_node(options, call.environment);
+    if (again && *again) reports = with_second_answers(std::move(reports), **again);
+  }
+  return print_comparison(call, reports, hosts);
+}
+
+// --hosts and --hostfile on the command line contradict options for one machine.
+Result<void> check_hosts(const options::Call& call) {
+  for (const FlagId hosts : {FlagId::hosts, FlagId::host_file}) {
+    const auto given = call.given(hosts);
+    if (!given || !given->is_typed()) continue;
+    for (const FlagId here : one_machine) {
+      if (const auto rival = call.given(here)) {
+        return usage(given->source + " and " + rival->source,
+                     "one names hosts, the other means "
+                     "one machine",
+                     "give only one of them");
+      }
+    }
+  }
+  return {};
+}
+
+bool is_about_one_machine(const options::Call& call) {
+  return std::ranges::any_of(one_machine, [&](FlagId id) { return call.has(id); }) ||
+         call.environment.has(engines::slurm::script_context_variable);
+}
+
+}  // namespace
+
+Result<int> run_doctor(const options::Call& call) {
+  if (auto fits = check_hosts(call); !fits) return std::unexpected(std::move(fits.error()));
+  if (!is_about_one_machine(call)) {
+    const auto code = compare_hosts(call);
+    if (!code) return std::unexpected(code.error());
+    if (*code) return **code;
+  }
+  const auto report = examine_this_host(call);
+  if (!report) return std::unexpected(report.error());
+  const int printed = print_report(call, *report);
+  return printed == 0 ? doctor::exit_code(doctor::worst_of(report->findings)) : printed;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,73 @@
+#include "cli/verbs/help/candidates.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/verbs/help/help.h"
+
+namespace toprun::cli {
+namespace {
+
+using Kind = Wanted::Kind;
+using Line = std::vector<std::string>;
+
+Wanted in_submit(const Line& words) {
+  return wanted(command_text(options::Command::submit), words);
+}
+
+Wanted in_logs(const Line& words) {
+  options::CommandText logs;
+  logs.positionals = {"ID"};
+  logs.options = {
+      {"Options", {{{"-f", "--follow"}, "", false, ""}, {{"--rank"}, "RANK", false, ""}}}};
+  return wanted(logs, words);
+}
+
+TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
+  struct Case {
+    Line words;
+    Wanted expected;
+  };
+  const Case cases[] = {
+      {{""}, {}},  // a script
+      {{"tr"}, {Kind::files, {}, "", "tr"}},
+      {{"--pa"}, {Kind::options, {}, "", "--pa"}},
+      {{"--partition", "g"}, {Kind::partitions, {}, "", "g"}},
+      {{"-p", ""}, {Kind::partitions, {}, "", ""}},
+      {{"--partition", "gpu,d"}, {Kind::partitions, {}, "gpu,", "d"}},
+      {{"--partition=g"}, {Kind::partitions, {}, "--partition=", "g"}},
+      {{"--partition", "=", "g"}, {Kind::partitions, {}, "", "g"}},  // as bash has it
+      {{"--partition", "="}, {Kind::partitions, {}, "", ""}},
+      {{"--after", "1"}, {Kind::jobs, {}, "", "1"}},
+      {{"--profile", ""}, {Kind::profiles, {}, "", ""}},
+      {{"--rdzv_backend", "s"}, {Kind::choices, {"static", "c10d"}, "", "s"}},
+      {{"--order", ""}, {Kind::choices, {"topology", "name", "scheduler", "given"}, "", ""}},
+      {{"--log-dir", ""}, {}},                                     // a folder
+      {{"--exclusive", "--ti"}, {Kind::options, {}, "", "--ti"}},  // its value stands behind =
+      {{"--exclusive=u"}, {Kind::choices, {"user", "mcs"}, "--exclusive=", "u"}},
+      {{"--nodes", "2", "train.py", "--ep"}, {}},  // the script's own
+      {{"--nodes", "=", "2", "--ti"}, {Kind::options, {}, "", "--ti"}},
+      {{"--nosuch", "x"}, {Kind::files, {}, "", "x"}},
+  };
+  for (const Case& each : cases) {
+    EXPECT_EQ(in_submit(each.words), each.expected) << testing::PrintToString(each.words);
+  }
+  EXPECT_EQ(in_logs({""}), (Wanted{Kind::jobs, {}, "", ""}));
+  EXPECT_EQ(in_logs({"-f", "1"}), (Wanted{Kind::jobs, {}, "", "1"}));
+  EXPECT_EQ(in_logs({"--rank", "1"}), (Wanted{Kind::files, {}, "", "1"}));
+}
+
+TEST(Candidates, WhereNoOperandIsTakenOptionsAreOffered) {
+  options::CommandText jobs;
+  EXPECT_EQ(wanted(jobs, Line{""}), (Wanted{Kind::options, {}, "", ""}));
+}
+
+TEST(Candidates, AreOnlyThoseThatBeginSo) {
+  const std::vector<options::CommandText::Row> rows = {
+      {"gpu", "the default"}, {"debug", ""}, {"g\n2", "a name that no terminal shows"}};
+  EXPECT_EQ(candidate_lines(rows, "--partition=", "g"), "--partition=gpu\tthe default\n");
+  const options::CommandText::Row plain[] = {{"static", ""}, {"c10d", ""}};
+  EXPECT_EQ(candidate_lines(plain, "", ""), "static\nc10d\n");
+}
+
+}  // namespace
+}  // namespace toprun::cli

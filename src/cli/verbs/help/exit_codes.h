@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/options/flags.h"
+
+namespace toprun::cli {
+
+// The meaning of a command's exit codes. From this table come the help and the manual page; tests
+// compare README.md and docs/running.md with it.
+struct ExitCode {
+  std::string code;  // "75", "128+N"
+  std::string_view meaning;
+};
+
+std::span<const ExitCode> exit_codes(options::Command command);
+
+}  // namespace toprun::cli

@@ -1,0 +1,221 @@
+#include "cli/verbs/jobs/cancel.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/os/signals.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_words.h"
+#include "cli/pods/kept_runs.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+using engines::Addressee;
+using engines::Job;
+
+enum class Left { running, remains };
+
+// A job that can be cancelled, and where its story is kept.
+struct Target {
+  std::string id;
+  Left left = Left::running;
+  std::vector<std::string> folders;
+};
+
+// Of an array's tasks that wait together, the array's.
+std::vector<std::string> story_folders(const engines::Queue& queue, const std::vector<Job>& jobs) {
+  std::vector<std::string> folders;
+  for (const Job& job : jobs) {
+    if (has_ended(job.state)) continue;
+    const auto files = jobs::files_of(queue, job);
+    if (!files) continue;
+    const std::filesystem::path folder = files->folder;
+    folders.push_back(has_several_tasks(job) ? (folder.parent_path() / job.array).string()
+                                             : folder.string());
+  }
+  return folders;
+}
+
+// scancel says nothing about a job that it does not know or that has ended, so the engine is asked
+// first. What an engine keeps of a job that has ended may be cancelled as well.
+Result<Target> check(const engines::Queue& queue, const std::string& text,
+                     const std::string& signal) {
+  const auto jobs = jobs::jobs_of(queue, text);
+  if (!jobs) {
+    const auto forgotten = jobs::forgotten_jobs(queue, text);
+    if (forgotten.empty()) return std::unexpected(jobs.error());
+    return fail(jobs::forgotten_text(forgotten.back(), &queue));
+  }
+  const auto is_over = [](const Job& job) { return has_ended(job.state); };
+  if (!std::ranges::all_of(*jobs, is_over)) {
+    return Target{text, Left::running, story_folders(queue, *jobs)};
+  }
+  if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, Left::remains, {}};
+  const Job& last = jobs->back();
+  return fail(fmt::format("job {} has already ended", text),
+              jobs::told(jobs::known_job(queue, last)).words +
+                  (last.ended ? fmt::format(" (at {})", jobs::time_text(*last.ended)) : ""));
+}
+
+// The job's owner, if that is the reason why it cannot be ended.
+std::string owner_of(const engines::Queue& queue, const std::string& text) {
+  const auto id = engines::parse_job_id(text);
+  const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
+  if (!jobs || jobs->empty() || jobs->front().uid == ::getuid()) return {};
+  return fmt::format("job {} is {}'s", text, printable(jobs->front().user));
+}
+
+std::unexpected<Error> refused(const engines::Queue& queue, const std::vector<std::string>& ids,
+                               const Error& error) {
+  std::vector<std::string> others;
+  for (const std::string& id : ids) {
+    if (std::string owner = owner_of(queue, id); !owner.empty()) others.push_back(owner);
+  }
+  if (others.empty()) return std::unexpected(error);
+  return fail(join(others, ", "), error.why, error.fix);
+}
+
+// Signals that toprun itself passes on to its ranks: notices only to ranks that handle them.
+bool passes_on(std::string_view signal) {
+  constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"};
+  return std::ranges::find(signals, signal) != signals.end();
+}
+
+std::map<Addressee, std::vector<std::string>> by_addressee(const engines::Queue& queue,
+                                                           const std::vector<std::string>& ids,
+                                                           const std::string& signal) {
+  std::map<Addressee, std::vector<std::string>> out;
+  for (const std::string& id : ids) {
+    const auto parsed = engines::parse_job_id(id);
+    const bool to_toprun = passes_on(signal) && parsed && queue.is_run_by_toprun(*parsed);
+    out[to_toprun ? Addressee::batch_script : Addressee::processes].push_back(id);
+  }
+  return out;
+}
+
+std::string done_text(std::vector<std::string> ids, const std::vector<std::string>& remains,
+                      const std::string& signal) {
+  if (!signal.empty()) return fmt::format("sent {} to {}", signal, join(ids, ", "));
+  std::erase_if(
+      ids, [&](const std::string& id) { return std::ranges::find(remains, id) != remains.end(); });
+  std::vector<std::string> parts;
+  if (!ids.empty()) parts.push_back("told to end: " + join(ids, ", "));
+  if (!remains.empty()) {
+    parts.push_back(
+        fmt::format("had ended, and its pods and output are gone now: {}", join(remains, ", ")));
+  }
+  return join(parts, "; ");
+}
+
+// Slurm would not tell who did it. A job of which toprun has no folder has no story.
+void keep_story(const std::vector<Target>& targets, const std::vector<std::string>& ids,
+                const jobs::JobStory::Act& act) {
+  for (const Target& target : targets) {
+    if (std::ranges::find(ids, target.id) == ids.end()) continue;
+    for (const std::string& folder : target.folders) {
+      if (!jobs::is_there(folder)) continue;
+      const auto kept = jobs::add_to_story(folder, jobs::cancel_line(act));
+      if (!kept) say(kept.error().line());
+    }
+  }
+}
+
+Result<int> cancel_in(const engines::Queue& queue, const Call& call,
+                      const std::vector<std::string>& wanted, const std::string& signal) {
+  std::vector<Target> targets;
+  std::vector<std::string> good, remains;
+  int code = 0;
+  for (const std::string& id : wanted) {
+    auto checked = check(queue, id, signal);
+    if (!checked) {
+      code = give_up(checked.error());
+      continue;
+    }
+    good.push_back(id);
+    if (checked->left == Left::remains) remains.push_back(id);
+    targets.push_back(*std::move(checked));
+  }
+  if (good.empty()) return code;
+  for (const auto& [addressee, ids] : by_addressee(queue, good, signal)) {
+    const auto command = queue.cancel_command(ids, signal, addressee);
+    if (!command) return std::unexpected(command.error());
+    if (call.has(FlagId::dry_run)) {
+      const int printed = print_bytes(shell_quote(*command) + '\n');
+      if (printed != 0) return printed;
+      continue;
+    }
+    const jobs::JobStory::Act act{jobs::own_name(call.environment),
+                                  std::chrono::system_clock::now()};
+    const auto done = queue.execute(*command);
+    if (!done) return refused(queue, ids, done.error());
+    if (signal.empty()) keep_story(targets, ids, act);
+    say(done_text(ids, remains, signal));
+  }
+  return code;
+}
+
+Result<int> signal_run(const pods::RunId& id, const Call& call, const std::string& signal) {
+  if (call.has(FlagId::dry_run)) {
+    return usage("--dry-run", "a run in pods is ended by a signal in the first of them",
+                 "leave it out");
+  }
+  return pods::signal_run(id, signal.empty() ? "TERM" : signal, call.environment);
+}
+
+// Jobs with numbers and jobs with names are of different engines.
+Result<int> cancel(const Call& call, const std::string& signal) {
+  std::map<bool, std::vector<std::string>> by_engine;
+  for (const std::string& id : call.split.arguments) {
+    if (const auto run = pods::parse_run_id(id)) {
+      const auto sent = *run ? signal_run(**run, call, signal) : std::unexpected(run->error());
+      if (!sent) return sent;
+      continue;
+    }
+    const auto parsed = engines::parse_job_id(id);
+    by_engine[parsed && parsed->number.empty()].push_back(id);
+  }
+  int code = 0;
+  for (const auto& [named, ids] : by_engine) {
+    const auto queue = named ? jobs::queue_of(ids.front(), call.environment)
+                             : engines::find_queue(call.environment);
+    if (!queue) return std::unexpected(queue.error());
+    const auto done = cancel_in(**queue, call, ids, signal);
+    if (!done) return done;
+    code = std::max(code, *done);
+  }
+  return code;
+}
+
+// "usr1", "SIGUSR1" and "10" are one signal, which scancel takes without "SIG".
+Result<std::string> signal_of(const std::string& text) {
+  for (int number = 1; number < 32; ++number) {
+    std::string name = signal_name(number);
+    if (name.starts_with("SIG")) name = name.substr(3);
+    const std::string given = lower(text);
+    if (given == lower(name) || given == "sig" + lower(name) || text == fmt::to_string(number)) {
+      return name;
+    }
+  }
+  return usage("--signal " + text, "no such signal", "give a name (TERM, USR1 …) or a number");
+}
+
+}  // namespace
+
+Result<int> run_cancel(const options::Call& call) {
+  const std::string given = call.text(FlagId::signal).value_or("");
+  const auto signal = given.empty() ? Result<std::string>() : signal_of(given);
+  return signal ? cancel(call, *signal) : std::unexpected(signal.error());
+}
+
+}  // namespace toprun::cli

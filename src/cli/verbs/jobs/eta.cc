@@ -1,0 +1,106 @@
+#include "cli/verbs/jobs/eta.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/waiting.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::FlagId;
+
+using engines::Job;
+using engines::JobState;
+using nlohmann::json;
+
+Result<engines::JobList> asked_for(const engines::Queue& queue, const std::string& text) {
+  if (text.empty()) return queue.jobs(::getuid());
+  auto jobs = jobs::jobs_of(queue, text);
+  if (!jobs) return std::unexpected(jobs.error());
+  return engines::JobList{*std::move(jobs), {}};
+}
+
+std::string text_of(const engines::Queue& queue, const Job& job,
+                    const std::vector<std::string>& lines) {
+  std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
+  if (lines.empty()) {
+    text += jobs::told(jobs::known_job(queue, job)).words;
+    if (job.started) text += ", started at " + jobs::time_text(*job.started);
+    const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
+    if (!progress.empty()) text += "; " + progress;
+    return text + '\n';
+  }
+  text += lines.back() + '\n';
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) text += "  " + lines[i] + '\n';
+  return text;
+}
+
+json json_of(const engines::Queue& queue, const Job& job, const std::vector<Job>& starts,
+             const std::vector<std::string>& lines) {
+  json out = jobs::job_json(queue, job);
+  for (const Job& start : starts) {
+    if (start.id == job.id && start.started) out["expected_start"] = rfc3339(*start.started);
+  }
+  out["waits_for"] = lines;
+  return out;
+}
+
+// Of a job that only its files still tell of.
+Result<int> tell_of_forgotten(const std::vector<jobs::KnownJob>& known,
+                              const engines::Queue& queue) {
+  std::string text;
+  for (const jobs::KnownJob& job : known) text += jobs::forgotten_text(job, &queue) + '\n';
+  return print(text);
+}
+
+}  // namespace
+
+Result<int> run_eta(const options::Call& call) {
+  const Environment& environment = call.environment;
+  const std::string id = call.operand();
+  const auto queue =
+      id.empty() ? engines::find_queue(environment) : jobs::queue_of(id, environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = asked_for(**queue, id);
+  if (!jobs) {
+    const auto forgotten = jobs::forgotten_jobs(**queue, id);
+    if (forgotten.empty() || call.has(FlagId::json)) return std::unexpected(jobs.error());
+    return tell_of_forgotten(forgotten, **queue);
+  }
+  const auto starts =
+      (*queue)->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt);
+  if (!starts) return std::unexpected(starts.error());
+  const bool are_compared = std::ranges::any_of(jobs->jobs, jobs::needs_others);
+  const auto all = are_compared ? (*queue)->jobs(std::nullopt) : engines::JobList();
+  if (!all) return std::unexpected(all.error());
+  for (const std::string& line : jobs->untold) say(line);
+  const WallTime now = std::chrono::system_clock::now();
+  std::string text;
+  json list = json::array();
+  for (const Job& job : jobs->jobs) {
+    if (id.empty() && job.state != JobState::pending) continue;
+    const auto lines =
+        jobs::lines_of(jobs::waiting(**queue, job, *starts, all->jobs, now), job, now);
+    text += text_of(**queue, job, lines);
+    list.push_back(json_of(**queue, job, *starts, lines));
+  }
+  if (call.has(FlagId::json)) {
+    const json document = {
+        {"schema", "toprun.eta/1"}, {"engine", (*queue)->engine()}, {"jobs", std::move(list)}};
+    return print_bytes(json_text(document, 2) + '\n');
+  }
+  if (text.empty()) say("no job of yours waits");
+  return print(text);
+}
+
+}  // namespace toprun::cli

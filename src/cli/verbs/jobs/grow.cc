@@ -1,0 +1,105 @@
+#include "cli/verbs/jobs/grow.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/net/address.h"
+#include "base/os/console.h"
+#include "base/process/child.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_report.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
+#include "cli/verbs/jobs/running_jobs.h"
+#include "run/conductor/grow.h"
+
+namespace toprun::cli {
+namespace {
+
+using engines::JobState;
+
+constexpr const char* grow_signal_name = "URG";  // as engines' programs have it
+
+std::string what_cannot(const std::string& job) {
+  return "cannot grow " + job;
+}
+
+// Of a job that does not say how it grows nothing is known until it is asked.
+Result<void> check_that_it_grows_when_asked(const std::string& what,
+                                            const jobs::JobReport& report) {
+  if (!report.grow || report.grow->raw() == run::name_of(run::Grow::on_signal)) return {};
+  if (report.grow->empty()) {
+    return fail(what, "its number of nodes is fixed",
+                "start it with --nnodes MIN:MAX --grow on-signal to allow this");
+  }
+  const bool now = report.grow->raw() == run::name_of(run::Grow::now);
+  return fail(what,
+              now ? "it takes in nodes by itself as soon as they come (--grow now)"
+                  : fmt::format("it takes in nodes at its next restart (--grow {})", *report.grow),
+              now ? "" : "start it with --grow on-signal to decide yourself");
+}
+
+Result<void> grow_by_report(const std::string& path, const Environment& environment) {
+  const auto report = jobs::read_report_to_follow(path, what_cannot(path));
+  if (!report) return std::unexpected(report.error());
+  if (auto checked = check_that_it_grows_when_asked(what_cannot(path), *report); !checked) {
+    return checked;
+  }
+  const auto job = job_of_report(path, what_cannot(path), environment);
+  if (!job) return std::unexpected(job.error());
+  if (!*job) {
+    return fail(what_cannot(path),
+                fmt::format("the job's root agent is on {}, this is {}", report->root_host,
+                            hosts::host_name()),
+                fmt::format("run the same on {}", report->root_host));
+  }
+  const pid_t root = (*job)->pid;
+  if (root != 0 && process::signal_process(root, run::grow_signal)) return {};
+  if (root == 0 || errno == ESRCH) return fail(what_cannot(path), "the job has ended");
+  return fail_errno(fmt::format("cannot signal process {} of {}", root, path));
+}
+
+Result<void> grow_by_id(const std::string& text, const Environment& environment) {
+  const auto queue = jobs::queue_of(text, environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = jobs::jobs_of(**queue, text);
+  if (!jobs) return std::unexpected(jobs.error());
+  const bool runs = std::ranges::any_of(
+      *jobs, [](const engines::Job& job) { return job.state == JobState::running; });
+  if (!runs) {
+    return fail(what_cannot("job " + text), "it does not run",
+                fmt::format("toprun status {} says more", text));
+  }
+  const auto id = engines::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  const auto known = jobs::find_known(*id, queue);
+  // A job whose report cannot be read is asked all the same.
+  for (const jobs::KnownJob& one : known.value_or(std::vector<jobs::KnownJob>{})) {
+    if (!one.report) continue;
+    if (auto checked = check_that_it_grows_when_asked(what_cannot("job " + text), *one.report);
+        !checked) {
+      return checked;
+    }
+  }
+  const auto command =
+      (*queue)->cancel_command({text}, grow_signal_name, engines::Addressee::processes);
+  return command ? (*queue)->execute(*command) : std::unexpected(command.error());
+}
+
+}  // namespace
+
+Result<int> run_grow(const options::Call& call) {
+  const std::string job = call.operand();
+  std::error_code error;
+  const auto done = std::filesystem::exists(job, error) ? grow_by_report(job, call.environment)
+                                                        : grow_by_id(job, call.environment);
+  if (!done) return std::unexpected(done.error());
+  say(fmt::format("asked {} to take in the nodes that wait", job));
+  return 0;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,283 @@
+#include "cli/verbs/jobs/logs.h"
+
+#include <ranges>
+
+#include "base/os/console.h"
+#include "base/os/look.h"
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "cli/jobs/follow.h"
+#include "cli/jobs/job_end.h"
+#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/latest.h"
+#include "cli/jobs/log_tail.h"
+#include "cli/jobs/remainder.h"
+#include "cli/pods/kept_runs.h"
+#include "cli/pods/output.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+using engines::Job;
+
+constexpr std::size_t most_failures_told = 8;  // of an array's tasks
+
+struct LogsOptions {
+  std::string id;
+  bool follow = false;
+  jobs::LogChoice choice;
+};
+
+// A job's files and the name of the job in front of their lines, if there are several.
+struct Found {
+  std::string id;
+  std::optional<Job> job;  // unset: only its files are known
+  jobs::JobFiles files;
+  std::string label;
+  bool several_nodes = true;
+};
+
+std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector<Job>& jobs,
+                                     const Result<std::unique_ptr<engines::Queue>>& queue) {
+  const std::string looked =
+      "no files of it were found below " + join(jobs::likely_folders(jobs), ", ");
+  if (!jobs.empty()) {
+    return fail(fmt::format("no output of job {}", id.text),
+                "the engine does not say any more where it is, and " + looked,
+                "change to the folder that it was submitted from");
+  }
+  const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
+  return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),
+              "see toprun jobs, or change to the folder that it was submitted from");
+}
+
+Result<std::vector<Found>> find_files(const engines::JobId& id, const Environment& environment) {
+  const auto queue = engines::find_queue_of(id, environment);
+  std::vector<Job> jobs;
+  if (queue) {
+    auto told = (*queue)->find(id);
+    if (!told) return std::unexpected(told.error());
+    jobs = *std::move(told);
+  }
+  std::vector<Found> found;
+  for (const Job& job : jobs) {
+    if (const auto files = jobs::files_of(**queue, job)) {
+      found.push_back(
+          {job.id, job, *files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
+    }
+  }
+  if (!found.empty()) return found;
+  const auto left = jobs::search_files(id.text, jobs::likely_folders(jobs));
+  if (left.empty()) return nothing_found(id, jobs, queue);
+  for (const jobs::FoundFiles& job : left) {
+    found.push_back({job.id, std::nullopt, job.files, left.size() > 1 ? job.id : std::string(),
+                     jobs::has_several_nodes(job.files)});
+  }
+  return found;
+}
+
+std::string prefix_of(const jobs::LogFile& file, const Found& found,
+                      const jobs::LogChoice& choice) {
+  std::string prefix = found.label;
+  if (!file.label.empty() && found.several_nodes && choice.takes_all()) {
+    prefix += (prefix.empty() ? "" : " ") + file.label;
+  }
+  return prefix.empty() ? prefix : prefix + ": ";
+}
+
+// Shows one file to its end; of the engine's file only lines that are in no host's file.
+int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
+         jobs::Remainder* remainder) {
+  jobs::LogTail::Wanted wanted;
+  if (remainder != nullptr) {
+    wanted = file.label.empty() ? remainder->engine_lines(prefix) : remainder->host_lines();
+  }
+  jobs::LogTail tail(file.path, prefix, mixed, std::move(wanted));
+  const auto show_all = [&](std::string text) {
+    if (remainder != nullptr) text += remainder->take(SteadyTime::max());
+    return print_bytes(text);
+  };
+  std::string text;
+  while (tail.read_new(text)) {
+    if (const int code = show_all(text); code != 0) return code;
+  }
+  return show_all(tail.rest());
+}
+
+Result<std::vector<jobs::LogFile>> files_to_show(const Found& found,
+                                                 const jobs::LogChoice& choice) {
+  auto files = jobs::log_files(found.files, choice);
+  if (!files || files->size() < 2 || !choice.takes_all()) return files;
+  const auto report = jobs::read_report(found.files.report());
+  if (!report || !*report) return files;
+  return jobs::with_root_last(*std::move(files), (*report)->root_host.raw());
+}
+
+Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
+  std::size_t shown = 0;
+  for (const Found& found : all) {
+    const auto files = files_to_show(found, options.choice);
+    if (!files) return std::unexpected(files.error());
+    const bool mixed = files->size() > 1 || all.size() > 1;
+    jobs::Remainder remainder;
+    for (const jobs::LogFile& file : *files) {
+      const std::string prefix = prefix_of(file, found, options.choice);
+      const bool each_once = mixed && options.choice.takes_all();
+      if (const int code = show(file, prefix, mixed, each_once ? &remainder : nullptr); code != 0) {
+        return fail("the rest of the output is not shown");
+      }
+      ++shown;
+    }
+  }
+  return shown;
+}
+
+void say_why_nothing(const LogsOptions& options, const engines::JobId& id,
+                     const Environment& environment, const jobs::JobFiles& files) {
+  const auto known = jobs::find_known(id, engines::find_queue_of(id, environment));
+  const std::string file = files.own.empty() ? files.folder : files.own.front();
+  if (!known || known->empty()) {
+    return say(fmt::format("job {} has printed nothing: there is no {}", options.id, file));
+  }
+  const jobs::KnownJob& job = known->front();
+  const bool may_print = job.job && !has_ended(job.job->state);
+  say(fmt::format("job {} has printed nothing{}: {}; {}", options.id, may_print ? " yet" : "",
+                  jobs::told(job).words,
+                  may_print ? fmt::format("it will be in {}", file)
+                            : fmt::format("its folder is {}", files.folder)));
+}
+
+// How a job failed, in a line; empty: it did not, or that is not known.
+std::string failure_line(const Found& found, const engines::Queue* queue, const Look& look) {
+  if (found.job && queue != nullptr) {
+    if (!has_ended(found.job->state)) return {};
+    const jobs::JobEnding ending = jobs::ending_of(*queue, *found.job, {});
+    return ending.exit_code == 0 ? std::string() : jobs::end_line(found.id, ending, look);
+  }
+  const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
+  const jobs::JobTold what = jobs::told(known);
+  if (!what.is_over || what.exit_code == 0) return {};
+  return coloured("toprun: " + jobs::forgotten_text(known, queue), Colour::bad, look) + '\n';
+}
+
+// The last that is seen of failed jobs is what broke, on stderr: the output itself is data.
+void tell_failures(const std::string& id, const std::vector<Found>& all,
+                   const engines::Queue* queue, const Look& look) {
+  std::vector<std::string> lines;
+  for (const Found& found : all) {
+    if (auto line = failure_line(found, queue, look); !line.empty()) {
+      lines.push_back(std::move(line));
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines | std::views::take(most_failures_told)) text += line;
+  if (lines.size() > most_failures_told) {
+    text += fmt::format("toprun: … and {} more have failed: toprun status {} tells all\n",
+                        lines.size() - most_failures_told, jobs::id_word(id));
+  }
+  if (!text.empty()) say_block(text);
+}
+
+Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
+                      const Environment& environment) {
+  const auto all = find_files(id, environment);
+  if (!all) return std::unexpected(all.error());
+  const auto shown = show_all(*all, options);
+  if (!shown) return std::unexpected(shown.error());
+  if (*shown == 0) {
+    say_why_nothing(options, id, environment, all->front().files);
+    return 0;
+  }
+  const auto queue = engines::find_queue_of(id, environment);
+  tell_failures(options.id, *all, queue ? queue->get() : nullptr, look_of_stderr(environment));
+  return 0;
+}
+
+Result<bool> engine_knows(const engines::JobId& id, const Environment& environment) {
+  const auto queue = engines::find_queue_of(id, environment);
+  if (!queue) {
+    if (jobs::search_files(id.text, jobs::likely_folders({})).empty())
+      return std::unexpected(queue.error());
+    return false;
+  }
+  const auto jobs = (*queue)->find(id);
+  if (!jobs) return std::unexpected(jobs.error());
+  return !jobs->empty();
+}
+
+// Of a job that only its files still tell of, all that there is, and the code of its own report.
+Result<int> show_what_is_left(const LogsOptions& options, const engines::JobId& id,
+                              const Environment& environment) {
+  const auto all = find_files(id, environment);
+  if (!all) return std::unexpected(all.error());
+  if (const auto shown = show_all(*all, options); !shown) return std::unexpected(shown.error());
+  const auto queue = engines::find_queue_of(id, environment);
+  int highest = 0;
+  for (const Found& found : *all) {
+    const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
+    say(jobs::forgotten_text(known, queue ? queue->get() : nullptr));
+    highest = std::max(highest, jobs::told(known).exit_code.value_or(exit_failure));
+  }
+  return highest;
+}
+
+Result<int> follow_or_show(const LogsOptions& options, const engines::JobId& id,
+                           const Environment& environment) {
+  const auto known = engine_knows(id, environment);
+  if (!known) return std::unexpected(known.error());
+  return *known ? jobs::follow_job(options.id, options.choice, environment)
+                : show_what_is_left(options, id, environment);
+}
+
+Result<LogsOptions> logs_options_of(const Call& call) {
+  LogsOptions options{call.operand(), call.has(FlagId::follow), {}};
+  if (const auto given = call.given(FlagId::rank)) {
+    const auto rank = options::parse_number(*given, 0, std::numeric_limits<int>::max());
+    if (!rank) return std::unexpected(rank.error());
+    options.choice.rank = *rank;
+  }
+  options.choice.node = call.text(FlagId::node).value_or("");
+  return options;
+}
+
+// Of a job whose output the engine keeps.
+Result<int> show_kept_output(const LogsOptions& options, const Environment& environment) {
+  if (!options.choice.takes_all()) {
+    return usage("--rank and --node", "the engine keeps the output of pods, not of ranks or nodes",
+                 "leave them out");
+  }
+  const auto keeps = pods::keeps_a_run(options.id, environment);
+  if (keeps && *keeps) return pods::show_run({options.id, {}}, options.follow, environment);
+  return options.follow ? pods::follow_pods(options.id, {}, environment)
+                        : pods::show_pods(options.id, environment);
+}
+
+}  // namespace
+
+Result<int> run_logs(const options::Call& call) {
+  auto options = logs_options_of(call);
+  if (!options) return std::unexpected(options.error());
+  if (options->id.empty()) {
+    auto latest = jobs::latest_job_here(call.environment);
+    if (!latest) return std::unexpected(latest.error());
+    options->id = *std::move(latest);
+  }
+  if (options->choice.rank && !options->choice.node.empty()) {
+    return usage("--rank with --node", "a rank is on one node", "give one of them");
+  }
+  if (const auto run = pods::parse_run_id(options->id)) {
+    return *run ? pods::show_run(**run, options->follow, call.environment)
+                : std::unexpected(run->error());
+  }
+  const auto id = engines::parse_job_id(options->id);
+  if (!id) return std::unexpected(id.error());
+  if (id->number.empty()) return show_kept_output(*options, call.environment);
+  return options->follow ? follow_or_show(*options, *id, call.environment)
+                         : show_logs(*options, *id, call.environment);
+}
+
+}  // namespace toprun::cli

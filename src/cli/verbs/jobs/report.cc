@@ -1,0 +1,92 @@
+#include "cli/verbs/jobs/report.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/json/json_text.h"
+#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
+#include "cli/pods/kept_runs.h"
+#include "cli/verbs/output_file.h"
+#include "engines/queue.h"
+#include "observe/web/files.h"
+
+namespace toprun::cli {
+namespace {
+
+using nlohmann::json;
+using options::FlagId;
+
+// Help: 2 says that the command line or a file that it names is wrong.
+Error of_a_named_file(Error error) {
+  error.exit_code = exit_usage;
+  return error;
+}
+
+Result<json> by_file(const std::string& path) {
+  auto report = jobs::read_report(path);
+  if (!report) return std::unexpected(of_a_named_file(std::move(report.error())));
+  if (!*report) return fail("there is no file " + path);
+  return std::move((*report)->document);
+}
+
+// Of a run in the pods of a job.
+Result<json> by_run(const pods::RunId& id, const Environment& environment) {
+  const auto text = pods::report_of_run(id, environment);
+  if (!text) return std::unexpected(text.error());
+  auto report = jobs::parse_report(*text);
+  if (!report) return std::unexpected(report.error());
+  return std::move(report->document);
+}
+
+// With what only the engine and the job's story know of its end: the run saw no more than a signal.
+Result<json> by_job(const std::string& name, const Environment& environment) {
+  const auto id = engines::parse_job_id(name);
+  if (!id) return std::unexpected(id.error());
+  const jobs::FoundQueue queue = engines::find_queue_of(*id, environment);
+  auto all = jobs::find_known(*id, queue);
+  if (!all) return std::unexpected(all.error());
+  const std::string what = fmt::format("there is no report of job {}", name);
+  if (all->empty()) return fail(what, "the job is unknown", "toprun jobs lists yours");
+  if (all->size() > 1) {
+    return fail(what, fmt::format("it is {} tasks of an array", all->size()),
+                fmt::format("name one of them, as in {}_1", name));
+  }
+  if (!all->front().report) {
+    return fail(what, "its run has written none, or in another folder",
+                "give the file that its --report names");
+  }
+  const jobs::JobTold end = jobs::told(all->front());
+  json document = std::move(all->front().report->document);
+  document["told"] = end.words;
+  document["state"] =
+      end.state == engines::JobState::unknown ? json(nullptr) : json(jobs::name_of(end.state));
+  return document;
+}
+
+Result<json> find_report(const std::string& name, const Environment& environment) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(name, error)) return by_file(name);
+  if (const auto run = pods::parse_run_id(name)) {
+    return *run ? by_run(**run, environment) : std::unexpected(run->error());
+  }
+  return by_job(name, environment);
+}
+
+std::string dumped(const json& report, int indent) {
+  return json_text(report, indent);
+}
+
+}  // namespace
+
+Result<int> run_report(const options::Call& call) {
+  const auto report = find_report(call.operand(), call.environment);
+  if (!report) return std::unexpected(report.error());
+  const std::string text =
+      call.has(FlagId::html) ? web::report_page(dumped(*report, -1)) : dumped(*report, 2) + '\n';
+  return put_out(call, text);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,233 @@
+#include "cli/verbs/jobs/running_jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_members.h"
+#include "base/json/json_text.h"
+#include "base/net/address.h"
+#include "base/process/tree.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_report.h"
+#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
+#include "engines/login/ssh.h"
+#include "observe/live/client.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::chrono::seconds name_limit{3};  // for a job to say its name
+
+std::vector<RunningJob> jobs_here(const Environment& environment) {
+  std::vector<RunningJob> jobs;
+  for (const live::Socket& socket : live::sockets(environment)) {
+    const auto answer = live::ask(socket.path, {"GET", "/job"}, name_limit);
+    if (answer && !*answer) live::remove_if_dead(socket.path);
+    if (!answer || !*answer || (*answer)->status != 200) continue;
+    const json object = json_in((*answer)->body);
+    if (!object.is_object()) continue;
+    jobs.push_back({socket, (*answer)->pid, text_at(object, "job"), text_at(object, "id"),
+                    text_at(object, "program"), text_at(object, "started")});
+  }
+  return jobs;
+}
+
+// A root agent by its process id and the start of its job: the kernel gives ids again.
+struct Root {
+  int pid = 0;
+  WallTime started{};
+
+  bool is_of(const RunningJob& job) const {
+    return job.socket.pid == pid && time_in(job.started) == started;
+  }
+  std::string word() const { return fmt::format("{}@{}", pid, rfc3339(started)); }
+};
+
+std::optional<Root> parse_root(std::string_view word) {
+  const std::size_t end = word.find('@');
+  if (end == word.npos) return std::nullopt;
+  const auto pid = parse_int(word.substr(0, end));
+  const auto started = time_in(word.substr(end + 1));
+  if (!pid || !started || *pid <= 0 || *pid > std::numeric_limits<int>::max()) return std::nullopt;
+  return Root{static_cast<int>(*pid), *started};
+}
+
+Result<RunningJob> job_of_root(const Root& root, const std::string& what,
+                               const Environment& environment) {
+  for (RunningJob& job : jobs_here(environment)) {
+    if (root.is_of(job)) return std::move(job);
+  }
+  return fail(what, fmt::format("the job has ended: process {} of {} does not lead it", root.pid,
+                                hosts::host_name()));
+}
+
+// The job whose root agent is a fork of this process, its keeper: `$!` in a shell. No other process
+// above an agent names its job: job ids are small numbers as well, and init is above all.
+std::optional<RunningJob> job_of_keeper(const std::vector<RunningJob>& jobs,
+                                        std::string_view word) {
+  const auto keeper = parse_int(word);
+  if (!keeper || !std::in_range<pid_t>(*keeper)) return std::nullopt;
+  const auto job = std::ranges::find_if(jobs, [&](const RunningJob& one) {
+    return one.pid > 0 && process::parent_of(one.pid) == *keeper &&
+           process::is_copy(one.pid, static_cast<pid_t>(*keeper));
+  });
+  return job == jobs.end() ? std::nullopt : std::optional(*job);
+}
+
+// "10227 (train.py, for 2 min 05 s)"; a path's last part has to do.
+std::string name_and_program(const RunningJob& job, WallTime now) {
+  std::vector<std::string> facts;
+  if (!job.program.empty()) facts.push_back(printable(fs::path(job.program).filename().string()));
+  if (const auto started = time_in(job.started)) {
+    facts.push_back("for " + duration_text(std::max(now - *started, WallTime::duration(0))));
+  }
+  return facts.empty() ? name_of(job) : fmt::format("{} ({})", name_of(job), join(facts, ", "));
+}
+
+std::string names_of(const std::vector<RunningJob>& jobs) {
+  std::vector<std::string> names;
+  const WallTime now = std::chrono::system_clock::now();
+  for (const RunningJob& job : jobs) names.push_back(name_and_program(job, now));
+  return join(names, ", ");
+}
+
+bool is_named(const RunningJob& job, const std::string& name) {
+  return job.id == name || job.name == name || job.socket.name == name;
+}
+
+std::string cannot_ask(const std::string& path) {
+  return "cannot ask the job of " + path;
+}
+
+// By the file of --report, which names the root agent.
+struct Followed {
+  std::string host;
+  Root root;
+};
+
+Result<Followed> follow_report(const std::string& path, const std::string& what) {
+  const auto report = jobs::read_report_to_follow(path, what);
+  if (!report) return std::unexpected(report.error());
+  return Followed{report->root_host.raw(), {report->root_pid, *report->started}};
+}
+
+// Runs the root agent's own program with its runtime folder: neither needs to be anywhere else.
+// Only if this user's process has the id still, and listens at a job's socket: both are checked in
+// its folder of /proc, which does not become another process's.
+constexpr std::string_view script_beside_root =
+    "refuse() {{ echo \"$1\" >&2; exit 1; }}; "
+    "cd /proc/{0} 2>/dev/null || refuse \"the job has ended: there is no process {0}\"; "
+    "test -O . || refuse \"the job has ended: process {0} is of another user\"; "
+    "is_root() {{ for i in $(sed -n \"s:.* \\([0-9][0-9]*\\) "
+    ".*/toprun[^/]*/{0}\\.[a-z0-9]*$:\\1:p\" "
+    "net/unix); do ls -l fd | grep -q \"socket:\\[$i\\]\" && return; done; false; }}; "
+    "is_root || refuse \"the job has ended: process {0} does not lead it\"; "
+    "d=$(tr \"\\0\" \"\\n\" <environ | sed -n s/^XDG_RUNTIME_DIR=//p); "
+    "XDG_RUNTIME_DIR=${{d:-$XDG_RUNTIME_DIR}} exec ./exe {1} {2}";
+
+std::vector<std::string> ssh_command(const Followed& followed, const Environment& environment,
+                                     const std::vector<std::string>& words) {
+  const std::string script =
+      fmt::format(script_beside_root, followed.root.pid, join(words, " "), followed.root.word());
+  return engines::ssh_command(environment, followed.host, fmt::format("exec sh -c '{}'", script));
+}
+
+Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::string& verb,
+                                const Environment& environment) {
+  if (jobs.size() == 1) return jobs.front();
+  const std::string fix = fmt::format("toprun {} JOB", verb);
+  if (jobs.empty()) {
+    if (const auto folder = live::socket_folder(environment); !folder) {
+      return std::unexpected(folder.error());
+    }
+    return fail(
+        "no job of yours runs here",
+        fmt::format("toprun {} without a job asks the one whose root agent is on this host", verb),
+        "name it: " + fix);
+  }
+  return fail(fmt::format("{} jobs of yours run here", jobs.size()), names_of(jobs),
+              "name one: " + fix);
+}
+
+}  // namespace
+
+std::string name_of(const RunningJob& job) {
+  return job.id.empty() ? job.socket.name : job.id;
+}
+
+Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
+                                                const Environment& environment) {
+  const auto followed = follow_report(path, what);
+  if (!followed) return std::unexpected(followed.error());
+  if (followed->host != hosts::host_name()) return std::nullopt;
+  return job_of_root(followed->root, what, environment);
+}
+
+Result<std::optional<RunningJob>> find_running_job(const std::string& word,
+                                                   const Environment& environment,
+                                                   const Asking& asking) {
+  std::error_code error;
+  if (!word.empty() && fs::is_regular_file(word, error)) {
+    return job_of_report(word, cannot_ask(word), environment);
+  }
+  if (const auto root = parse_root(word)) return job_of_root(*root, asking.what, environment);
+  const std::vector<RunningJob> jobs = jobs_here(environment);
+  if (word.empty()) return the_only_job(jobs, asking.verb, environment);
+  const auto job =
+      std::ranges::find_if(jobs, [&](const RunningJob& one) { return is_named(one, word); });
+  if (job != jobs.end()) return *job;
+  // Of a job with process ids of its own, ours is another one than its own.
+  const auto process = std::ranges::find_if(
+      jobs, [&](const RunningJob& one) { return fmt::to_string(one.pid) == word; });
+  if (process != jobs.end()) return *process;
+  if (auto kept = job_of_keeper(jobs, word)) return kept;
+  const bool is_inside = environment.non_empty("SLURM_JOB_ID") == word;
+  if (is_inside) {
+    return fail(
+        fmt::format("job {} does not run toprun, as far as {} shows", word, hosts::host_name()),
+        "no root agent of it is on that node");
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<std::string>> command_beside_root(const std::string& id,
+                                                     const Environment& environment,
+                                                     const Asking& asking,
+                                                     const std::vector<std::string>& words) {
+  std::error_code error;
+  if (fs::is_regular_file(id, error)) {
+    const auto followed = follow_report(id, cannot_ask(id));
+    if (!followed) return std::unexpected(followed.error());
+    return ssh_command(*followed, environment, words);
+  }
+  const auto queue = jobs::queue_of(id, environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto found = jobs::jobs_of(**queue, id);
+  if (!found) {
+    const auto forgotten = jobs::forgotten_jobs(**queue, id);
+    if (forgotten.empty()) return std::unexpected(found.error());
+    return fail(asking.what, jobs::forgotten_text(forgotten.back(), queue->get()));
+  }
+  const auto job = std::ranges::find(*found, engines::JobState::running, &engines::Job::state);
+  if (job == found->end()) {
+    return fail(asking.what,
+                "it does not run: " + jobs::told(jobs::known_job(**queue, found->back())).words,
+                fmt::format("toprun status {} says more", id));
+  }
+  return (*queue)->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words);
+}
+
+}  // namespace toprun::cli

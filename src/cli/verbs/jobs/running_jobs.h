@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+#include "observe/live/folder.h"
+
+namespace toprun::cli {
+
+// A job of this user that runs with its root agent on this host.
+struct RunningJob {
+  live::Socket socket;
+  pid_t pid = 0;  // of the root agent; 0: its process ids are not ours
+  std::string name;
+  std::string id;       // the engine's; empty: it has none
+  std::string program;  // the script, module or program
+  std::string started;  // RFC 3339
+};
+
+// What a verb that asks a running job says of itself in errors.
+struct Asking {
+  std::string verb;  // "stacks"
+  std::string what;  // "cannot tell where the ranks of job 17 stand"
+};
+
+// The job that the word names: an id, a name, the process of the root agent or its keeper, or the
+// file of --report; without a word the only one. nullopt: it may run, but its root is not on this
+// host.
+Result<std::optional<RunningJob>> find_running_job(const std::string& word,
+                                                   const Environment& environment,
+                                                   const Asking& asking);
+// The same by the file of --report alone.
+Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
+                                                const Environment& environment);
+// So many lines of what that command complains of are shown.
+inline constexpr std::size_t most_complaints = 2;
+// The command that runs toprun with these words and the job's name on the host of the job's root,
+// by the engine's own way; by ssh for the file of --report. The words need no quoting.
+Result<std::vector<std::string>> command_beside_root(const std::string& id,
+                                                     const Environment& environment,
+                                                     const Asking& asking,
+                                                     const std::vector<std::string>& words);
+
+// The name by which an error calls the job.
+std::string name_of(const RunningJob& job);
+
+}  // namespace toprun::cli

@@ -1,0 +1,197 @@
+#include "cli/verbs/jobs/shell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/net/address.h"
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/process/program.h"
+#include "base/text/secrets.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_options.h"
+#include "cli/jobs/job_words.h"
+#include "cli/options/container_options.h"
+#include "cli/options/run_options.h"
+#include "cli/options/split.h"
+#include "cli/pods/shell.h"
+#include "cli/verbs/jobs/activation_check.h"
+#include "cli/verbs/jobs/shell_entry.h"
+#include "engines/queue.h"
+#include "engines/slurm/defaults.h"
+#include "engines/slurm/shell.h"
+#include "engines/slurm/submit.h"
+#include "engines/terminal_command.h"
+#include "machine/container/image_file.h"
+#include "node/plan/orders.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The line by which salloc reports that the shell is about to start.
+constexpr std::string_view salloc_grant = "Granted job allocation";
+
+std::string shell_of(const Environment& environment) {
+  return environment.non_empty("SHELL").value_or("/bin/bash");
+}
+
+std::string not_running_text(const engines::Queue& queue, const engines::Job& job) {
+  if (has_ended(job.state)) return jobs::end_text(queue, job);
+  return fmt::format("{}: {}", job.state_word, queue.state_words(job.state_word));
+}
+
+// The number of a running job for srun; a task of an array has a separate one.
+Result<std::string> number_of(const std::string& text, const Environment& environment) {
+  const auto queue = engines::find_queue(environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = jobs::jobs_of(**queue, text);
+  if (!jobs) return std::unexpected(jobs.error());
+  std::vector<const engines::Job*> running;
+  std::vector<std::string> ids;
+  for (const engines::Job& job : *jobs) {
+    if (job.state != engines::JobState::running) continue;
+    running.push_back(&job);
+    ids.push_back(job.id);
+  }
+  const std::string what = "--attach " + text;
+  std::ranges::sort(ids, natural_less);
+  if (running.size() == 1) return running.front()->number;
+  if (!running.empty())
+    return usage(what, "several of its tasks run", "say one: " + join(ids, ", "));
+  return fail(what, "the job does not run: " + not_running_text(**queue, jobs->front()),
+              "toprun status " + text);
+}
+
+int attach(const jobs::SubmitOptions& options, const std::vector<std::string>& shell,
+           bool has_slurm, const Environment& environment) {
+  for (const std::string& note : options.notes) say(note);
+  const auto number =
+      has_slurm ? number_of(*options.attach, environment) : Result<std::string>(*options.attach);
+  if (!number) return give_up(number.error());
+  const auto command = engines::attach_command(*number, shell);
+  if (options.dry_run != jobs::DryRun::no) return print_bytes(shown_command(command) + '\n');
+  // srun does not report its start, so earlier errors look like later ones.
+  const auto ended = engines::run_on_terminal(command, environment, {});
+  return ended ? ended->code : give_up(ended.error());
+}
+
+int allocate(const jobs::SubmitOptions& options, const std::vector<std::string>& shell,
+             const engines::SlurmFacts& facts, const Environment& environment) {
+  const auto command = engines::salloc_command(options.request, shell);
+  if (options.dry_run != jobs::DryRun::no) return print_bytes(shown_command(command) + '\n');
+  if (options.verbose) say("running: " + shown_command(command));
+  const auto ended = engines::run_on_terminal(command, environment, salloc_grant);
+  if (!ended) return give_up(ended.error());
+  if (ended->granted) return ended->code;
+  return give_up(
+      engines::refusal(ended->errors, options.request, facts, engines::ask_choices(environment)));
+}
+
+void tell_reasons(const jobs::SubmitOptions& options) {
+  for (const engines::JobOption& option : options.request.options) {
+    if (option.reason.empty()) continue;
+    say(fmt::format("{}{}: {}", option.name, option.value ? " " + *option.value : "",
+                    option.reason));
+  }
+}
+
+// A relative folder is relative to the directory in which the shell begins.
+void make_absolute(std::string& folder, const engines::JobRequest& request) {
+  if (folder.empty()) return;
+  const engines::JobOption* chdir = request.find("--chdir");
+  std::error_code error;
+  const fs::path here = fs::absolute(chdir != nullptr ? *chdir->value : ".", error);
+  if (!error) folder = (here / folder).lexically_normal().string();
+}
+
+// An environment that is entered inside a container is not here.
+Result<void> check_shell_surroundings(jobs::SubmitOptions& options,
+                                      const Environment& environment) {
+  container::Wanted wanted = options.container;
+  if (auto done = options::complete(wanted, environment, options.notes); !done) return done;
+  if (wanted.empty()) {
+    return check_activation(options.activation, options.request, environment, options.notes);
+  }
+  return container::check_image_file(wanted.image, hosts::host_name(), "");
+}
+
+int open_shell(const options::Split& split, const Environment& environment) {
+  auto options = jobs::shell_options(split, environment);
+  if (!options) return give_up(options.error());
+  plan::Activation& activation = options->activation;
+  make_absolute(activation.venv, options->request);
+  if (activation.conda.find('/') != std::string::npos) {
+    make_absolute(activation.conda, options->request);
+  }
+  // The node reads the same words again, including an EDF.
+  const auto shell = entry_command(shell_of(environment), {activation, options->container});
+  if (!shell) return give_up(shell.error());
+  const Environment clean = engines::without_job(environment);
+  if (const auto limit = engines::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  const bool has_slurm = process::find_program("salloc", clean).has_value();
+  if (!has_slurm && options->dry_run == jobs::DryRun::no)
+    return give_up(engines::no_slurm("salloc"));
+  if (const auto there = check_shell_surroundings(*options, clean); !there) {
+    return give_up(there.error());
+  }
+  if (options->attach) return attach(*options, *shell, has_slurm, clean);
+  if (const auto job = engines::surrounding_job(environment)) {
+    return give_up({fmt::format("inside job {} already", *job),
+                    "an allocation in an allocation would wait for itself",
+                    "toprun SCRIPT uses this job's nodes; leave this shell for another",
+                    exit_usage});
+  }
+  const engines::SlurmFacts facts =
+      has_slurm ? engines::ask_slurm(clean, options->notes) : engines::SlurmFacts{};
+  const auto added =
+      engines::add_defaults(options->request, facts, engines::Purpose::shell, options->notes);
+  if (!added) return give_up(added.error());
+  for (const std::string& note : options->notes) say(note);
+  if (options->verbose || options->dry_run != jobs::DryRun::no) tell_reasons(*options);
+  return allocate(*options, *shell, facts, clean);
+}
+
+// --attach with a name: a number is Slurm's.
+std::optional<std::string> job_of_pods(const options::Split& split) {
+  std::optional<std::string> job;
+  for (const options::GivenOption& option : split.options) {
+    if (option.flag->id == options::FlagId::attach) job = option.value;
+  }
+  if (!job) return std::nullopt;
+  const auto id = engines::parse_job_id(job->substr(0, job->find('/')));
+  return id && id->number.empty() ? job : std::nullopt;
+}
+
+// On the job's node: what files say has been said on the command line.
+int enter(const std::string& shell, const options::Split& split, const Environment& environment) {
+  const auto activation = options::activation_options(split, environment);
+  if (!activation) return give_up(activation.error());
+  std::vector<std::string> notes;  // were said where the shell was asked for
+  auto container = options::container_options(split, environment, notes);
+  if (!container) return give_up(container.error());
+  if (const auto done = options::complete(*container, environment, notes); !done) {
+    return give_up(done.error());
+  }
+  return give_up(enter_shell(shell, {*activation, *container}, environment));
+}
+
+}  // namespace
+
+Result<int> run_shell(const options::Call& call) {
+  const auto shell = call.environment.non_empty(plan::entered_shell_variable);
+  const auto job = shell ? std::nullopt : job_of_pods(call.split);
+  if (job) {
+    const bool dry_run = call.has(options::FlagId::job_dry_run);
+    return pods::open_pod_shell(*job, dry_run, call.environment);
+  }
+  return shell ? enter(*shell, call.split, call.environment)
+               : open_shell(call.split, call.environment);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+#include "machine/container/container.h"
+#include "node/plan/activation.h"
+
+namespace toprun::cli {
+
+// The place in which the shell starts.
+struct ShellPlace {
+  plan::Activation activation;
+  container::Wanted container;
+};
+
+// The command that starts the shell on a job's node: the shell itself, or toprun, which sets up the
+// environment there and becomes the shell. Error: toprun's own path is unknown.
+Result<std::vector<std::string>> entry_command(const std::string& shell, const ShellPlace& place);
+
+// On the node: becomes the shell, or the runtime that starts one in a container. Returns only on an
+// error of the environment or of exec.
+Error enter_shell(const std::string& shell, const ShellPlace& place,
+                  const Environment& environment);
+
+}  // namespace toprun::cli

@@ -1,0 +1,399 @@
+#include "cli/verbs/jobs/status.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/net/hostlist.h"
+#include "base/os/look.h"
+#include "base/os/print.h"
+#include "base/os/signals.h"
+#include "base/text/clock.h"
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "cli/jobs/glance.h"
+#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
+#include "cli/jobs/latest.h"
+#include "cli/jobs/waiting.h"
+#include "cli/pods/kept_runs.h"
+#include "cli/verbs/jobs/running_jobs.h"
+#include "cli/verbs/jobs/top_feed.h"
+#include "observe/report/columns.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+using engines::Job;
+using engines::JobState;
+using engines::Queue;
+using nlohmann::json;
+
+constexpr std::size_t label_width = 11;
+constexpr std::size_t most_nodes_shown = 32;
+
+std::string row(std::string_view label, std::string_view text) {
+  if (text.empty()) return {};
+  return fmt::format("  {:<{}}{}\n", label, label_width, text);
+}
+
+std::string headline(const Job& job) {
+  std::string text = "job " + printable(job.id);
+  if (job.name != job.id) text += fmt::format(" ({})", printable(job.name));
+  if (!job.user.empty()) text += " of " + printable(job.user);
+  if (!job.partition.empty()) text += fmt::format(", partition {}", printable(job.partition));
+  return text + '\n';
+}
+
+// Its state, in the engine's word and ours.
+std::string state_of(const Job& job, const jobs::JobTold& what) {
+  const std::string word = printable(job.state_word);
+  if (!what.words.starts_with(lower(word))) return fmt::format("{}: {}", word, what.words);
+  return word + what.words.substr(word.size());
+}
+
+std::string submission_text(const std::optional<jobs::JobStory::Act>& act) {
+  return act ? fmt::format("by {}, {}", act->by, jobs::time_text(act->at)) : std::string();
+}
+
+// The runs of the job before it was put back into the queue.
+std::string earlier_rows(const jobs::JobReport& report) {
+  std::string out;
+  for (const jobs::JobReport::Earlier& run : report.earlier) {
+    std::string text = jobs::span_text(run.started, run.ended);
+    if (run.exit_code) text += fmt::format(", exit code {}", *run.exit_code);
+    if (!run.cause.empty()) text += fmt::format(": {}", run.cause);
+    out += row(out.empty() ? "ran before" : "", text);
+  }
+  return out;
+}
+
+std::string limit_text(const Job& job) {
+  if (!job.limit) return job.limit_of_partition ? "its partition's time limit" : "no time limit";
+  std::string text = "limit " + jobs::clock_text(*job.limit);
+  if (job.state == JobState::running && job.used && *job.used < *job.limit) {
+    text += fmt::format(", {} left", jobs::clock_text(*job.limit - *job.used));
+  }
+  return text;
+}
+
+std::string waiting_rows(const Queue& queue, const Job& job) {
+  if (job.state != JobState::pending) return {};
+  const jobs::Waiting what = jobs::waiting(queue, job);
+  std::string out;
+  for (const std::string& reason : what.reasons) out += row(out.empty() ? "waits for" : "", reason);
+  return out + row("start", jobs::start_text(what, std::chrono::system_clock::now()));
+}
+
+std::string times_text(const Job& job) {
+  std::vector<std::string> parts;
+  const bool waits = job.state == JobState::pending;
+  if (job.submitted) parts.push_back("submitted " + jobs::time_text(*job.submitted));
+  if (job.started && !waits) parts.push_back("started " + jobs::time_text(*job.started));
+  if (job.ended && has_ended(job.state)) parts.push_back("ended " + jobs::time_text(*job.ended));
+  if (job.used && !waits) parts.push_back("ran " + jobs::clock_text(*job.used));
+  if (!has_ended(job.state)) parts.push_back(limit_text(job));
+  if (job.restarts > 0) parts.push_back("requeued " + counted(job.restarts, "time"));
+  return join(parts, ", ");
+}
+
+std::string ranks_text(const jobs::JobReport::Node& node) {
+  if (node.nproc == 0) return "no rank";
+  if (node.nproc == 1) return fmt::format("rank {}", node.first_rank);
+  return fmt::format("ranks {}-{}", node.first_rank, node.first_rank + node.nproc - 1);
+}
+
+std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
+  std::vector<std::vector<std::string>> rows;
+  for (const jobs::JobReport::Node& node : attempt.nodes) {
+    if (rows.size() == most_nodes_shown) {
+      rows.push_back({fmt::format("… and {} more (--json)", attempt.nodes.size() - rows.size())});
+      break;
+    }
+    rows.push_back({node.name.shown(), ranks_text(node), node.location.shown()});
+  }
+  const std::string table = report::columns_text(rows, {});
+  std::string out;
+  for (const std::string_view line : split(table, '\n')) {
+    if (!line.empty()) out += row("", line);
+  }
+  return out;
+}
+
+// "interrupted by SIGTERM at …, …": the run has not told of its end.
+std::string interrupted_text(const model::Interruption& interrupted, bool job_has_ended) {
+  return fmt::format(
+      "interrupted by {} at {}, and its ranks {} {} to end{}", signal_name(interrupted.signal),
+      jobs::time_text(interrupted.at), job_has_ended ? "got" : "have",
+      duration_text(interrupted.grace),
+      job_has_ended ? "; how they ended is not known, because toprun has not written it" : "");
+}
+
+// The state from the run's own report, and its reliability.
+std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
+  const jobs::JobReport::Attempt& last = report.attempts.back();
+  std::size_t ranks = 0;
+  for (const jobs::JobReport::Node& node : last.nodes) {
+    ranks += static_cast<std::size_t>(node.nproc);
+  }
+  std::string text = fmt::format("attempt {}: ", last.attempt);
+  if (report.exit_code) {
+    text += fmt::format("ended with exit code {}", *report.exit_code);
+  } else if (last.interrupted && !last.ended) {
+    text += interrupted_text(*last.interrupted, job_has_ended);
+  } else if (job_has_ended) {
+    text += last.phase + " when it was last heard of";
+    if (report.updated) text += ", at " + jobs::time_text(*report.updated);
+  } else {
+    text += last.ended ? "it is over, another follows" : last.phase;
+  }
+  return last.nodes.empty() ? text
+                            : fmt::format("{}; {} on {}", text, counted(ranks, "rank"),
+                                          counted(last.nodes.size(), "node"));
+}
+
+// "2 of 3 to 4 nodes: n[0-1]" and "1 more of n[2-3], until …".
+std::string gathering_rows(const model::Gathering& gathering) {
+  const std::size_t here = gathering.here.size();
+  std::vector<std::string> names;
+  for (const Outside& name : gathering.here) names.push_back(name.shown());
+  const bool is_fixed = gathering.least == gathering.most;
+  const std::string size = is_fixed ? fmt::to_string(gathering.most)
+                                    : fmt::format("{} to {}", gathering.least, gathering.most);
+  std::string awaited;
+  if (here < gathering.least) awaited = fmt::format("{} more", gathering.least - here);
+  if (gathering.begins_at) awaited = fmt::format("up to {} more", gathering.most - here);
+  if (!gathering.missing.empty()) awaited += " of " + hosts::short_list(gathering.missing);
+  awaited += gathering.begins_at
+                 ? fmt::format(", until {}; then it begins without the others",
+                               jobs::time_text(*gathering.begins_at))
+                 : fmt::format(", until {}; then it ends", jobs::time_text(gathering.ends_at));
+  return row("here", fmt::format("{} of {} nodes{}{}", here, size, names.empty() ? "" : ": ",
+                                 hosts::short_list(names))) +
+         row("waits for", awaited);
+}
+
+std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
+  std::string out = row("phases", attempt.times);
+  out += row(attempt.ended ? "came" : "waits for", attempt.awaited.shown());
+  for (const Outside& line : attempt.slowest) {
+    out += row(&line == &attempt.slowest.front() ? "slowest" : "", line.shown());
+  }
+  return out;
+}
+
+// `asked_as`: how `toprun stacks` asks the job; empty: it cannot be asked.
+std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_as) {
+  std::string text = hang.what.shown();
+  if (hang.noticed) text += ", at " + jobs::time_text(*hang.noticed);
+  if (hang.over) {
+    text += fmt::format("; over since {}", jobs::time_text(*hang.over));
+  } else if (!asked_as.empty()) {
+    text += fmt::format("; toprun stacks {} looks again", asked_as);
+  }
+  return text;
+}
+
+std::string restarts_text(const jobs::JobReport& report) {
+  if (report.max_restarts.value_or(0) == 0) return {};
+  return fmt::format("{} of {}", report.restarts.value_or(0), *report.max_restarts);
+}
+
+// The nodes that stand by, and those that did and are gone.
+std::string spares_rows(const jobs::JobReport& report, bool job_has_ended) {
+  std::string out;
+  if (!job_has_ended && !report.exit_code && !report.spares.empty()) {
+    std::vector<std::string> names;
+    for (const Outside& name : report.spares) names.push_back(name.shown());
+    out += row(counted(names.size(), "spare"), fmt::format("{} {}", hosts::short_list(names),
+                                                           names.size() == 1 ? "waits" : "wait"));
+  }
+  for (const jobs::JobReport::LostSpare& spare : report.lost_spares) {
+    const std::string at = spare.at ? " at " + jobs::time_text(*spare.at) : "";
+    const std::string why = spare.why.empty() ? "" : ": " + spare.why.shown();
+    out += row("spare gone", fmt::format("{}{}{}", spare.node, at, why));
+  }
+  return out;
+}
+
+// `name`: for commands, quoted for a shell; empty: the job has none.
+std::string report_rows(const jobs::JobReport& report, bool job_has_ended, std::string_view name) {
+  if (report.attempts.empty()) return {};
+  std::string out = row("toprun", run_text(report, job_has_ended));
+  out += row("restarts", restarts_text(report));
+  if (report.gathering && !job_has_ended && !report.exit_code) {
+    out += gathering_rows(*report.gathering);
+  }
+  out += phases_rows(report.attempts.back());
+  if (const auto& hang = report.attempts.back().hang) {
+    const bool runs = !job_has_ended && !report.exit_code && !report.attempts.back().ended;
+    out += row("hang", hang_text(*hang, runs ? name : ""));
+  }
+  out += nodes_rows(report.attempts.back());
+  out += spares_rows(report, job_has_ended);
+  for (const jobs::JobReport::Attempt& attempt : report.attempts) {
+    if (attempt.cause.empty()) continue;
+    out += row(fmt::format("attempt {}", attempt.attempt), attempt.cause.shown());
+  }
+  return out;
+}
+
+std::string files_rows(const jobs::JobFiles& files) {
+  std::error_code error;
+  std::string out;
+  for (const std::string& path : files.own) out += row("output", printable(path));
+  if (std::filesystem::exists(files.folder, error)) out += row("files", printable(files.folder));
+  return out;
+}
+
+std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look& look) {
+  std::string out;
+  const bool ended = !known.job || has_ended(known.job->state);
+  const jobs::JobTold what = jobs::told(known);
+  if (known.job) {
+    const Job& job = *known.job;
+    out += headline(job);
+    out += row("state", coloured(state_of(job, what), jobs::colour_of(job.state), look));
+    out += waiting_rows(*queue, job);
+    out += row("times", times_text(job));
+    if (job.state == JobState::running && known.files) {
+      out += row("last line", jobs::last_line_in(*known.files).shown());
+    }
+    if (job.progress) out += row("training", jobs::progress_text(*job.progress));
+    out += row("nodes", job.node_list.empty()
+                            ? fmt::format("{} wanted", job.nodes)
+                            : fmt::format("{}: {}", job.nodes, printable(job.node_list)));
+    out += row("folder", printable(job.folder));
+    out += row("not told", printable(job.untold));
+  } else {
+    out += jobs::forgotten_text(known, queue) + '\n';
+    out += row("submitted", submission_text(known.story.submitted));
+  }
+  const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
+  if (known.report) out += report_rows(*known.report, ended, word) + earlier_rows(*known.report);
+  if (!known.files) return out;
+  return out + files_rows(*known.files) +
+         row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
+}
+
+// Of a job that its files alone tell of; null: they do not.
+json forgotten_json(const jobs::KnownJob& known) {
+  const jobs::JobTold what = jobs::told(known);
+  const auto time = [](const std::optional<WallTime>& at) {
+    return at ? json(rfc3339(*at)) : json(nullptr);
+  };
+  return {
+      {"id", known.id},
+      {"name", what.name.empty() ? json(nullptr) : json(what.name)},
+      {"state", what.state == JobState::unknown ? json(nullptr) : json(jobs::name_of(what.state))},
+      {"started", time(what.started)},
+      {"ended", time(what.ended)},
+      {"exit_code", what.exit_code ? json(*what.exit_code) : json(nullptr)}};
+}
+
+json json_of(const Queue* queue, const jobs::KnownJob& known) {
+  json document = known.job ? jobs::job_json(*queue, *known.job) : forgotten_json(known);
+  document["told"] = jobs::told(known).words;
+  const bool runs = known.job && known.job->state == JobState::running;
+  const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
+  document["last_line"] = line.empty() ? json(nullptr) : json(line);
+  document["waits_for"] = known.job
+                              ? json(jobs::lines_of(jobs::waiting(*queue, *known.job), *known.job,
+                                                    std::chrono::system_clock::now()))
+                              : json::array();
+  document["output"] = known.files ? json(known.files->own) : json::array();
+  document["report"] = known.report ? known.report->document : json(nullptr);
+  return document;
+}
+
+Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
+  return {fmt::format("job {} is unknown", id.text),
+          queue ? (*queue)->forgets(id) : queue.error().line(),
+          "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
+          "submitted from",
+          exit_failure};
+}
+
+std::string list_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
+  json list = json::array();
+  for (const jobs::KnownJob& known : all) list.push_back(json_of(queue, known));
+  const json document = {{"schema", "toprun.status/1"},
+                         {"engine", queue == nullptr ? json(nullptr) : json(queue->engine())},
+                         {"jobs", std::move(list)}};
+  return json_text(document, 2) + '\n';
+}
+
+// Of a run in the pods of a job, what its own report tells.
+Result<int> show_run_status(const pods::RunId& id, const Call& call) {
+  const auto text = pods::report_of_run(id, call.environment);
+  if (!text) return std::unexpected(text.error());
+  if (call.has(FlagId::json)) return print_bytes(*text);
+  const auto report = jobs::parse_report(*text);
+  if (!report) return std::unexpected(report.error());
+  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false, ""));
+}
+
+// Of a run whose root is on this host, by its live picture. Empty: it is elsewhere, does not
+// answer, or has printed nothing.
+Outside line_in_picture(const std::string& report, const Environment& environment) {
+  const auto job = job_of_report(report, "the last line", environment);
+  if (!job || !*job) return {};
+  const auto text = picture_text(**job);
+  if (!text || !*text) return {};
+  const auto picture = picture_of(**text);
+  if (!picture) return {};
+  const auto rank = snapshot::newest_to_speak(*picture, 0, picture->ranks.size());
+  return rank ? picture->ranks[*rank].line : Outside();
+}
+
+// Of the file of --report: that run may have no engine.
+Result<int> show_report_status(const std::string& path, const Call& call) {
+  const auto report = jobs::read_report(path);
+  if (!report) return std::unexpected(report.error());
+  if (!*report) return fail("cannot read " + path, "it has gone");
+  if (call.has(FlagId::json)) return print_bytes(json_text((*report)->document, 2) + '\n');
+  std::string text = fmt::format("run of {}", printable(path));
+  if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
+  text += '\n' + report_rows(**report, false, jobs::id_word(path));
+  if (!(*report)->exit_code) {
+    text += row("last line", line_in_picture(path, call.environment).shown());
+  }
+  return print(text);
+}
+
+}  // namespace
+
+Result<int> run_status(const options::Call& call) {
+  std::error_code error;
+  const std::string given = call.operand();
+  if (std::filesystem::is_regular_file(given, error)) return show_report_status(given, call);
+  if (const auto run = pods::parse_run_id(given)) {
+    return *run ? show_run_status(**run, call) : std::unexpected(run->error());
+  }
+  const auto named = given.empty() ? jobs::latest_job_here(call.environment) : given;
+  if (!named) return std::unexpected(named.error());
+  const auto id = engines::parse_job_id(*named);
+  if (!id) return std::unexpected(id.error());
+  const jobs::FoundQueue queue = engines::find_queue_of(*id, call.environment);
+  const auto all = jobs::find_known(*id, queue);
+  if (!all) return std::unexpected(all.error());
+  if (all->empty()) return std::unexpected(unknown(*id, queue));
+  const Queue* const engine = queue ? queue->get() : nullptr;
+  if (call.has(FlagId::json)) return print_bytes(list_text(engine, *all));
+  const Look look = look_of(STDOUT_FILENO, call.environment);
+  std::string text;
+  for (const jobs::KnownJob& known : *all) {
+    if (!text.empty()) text += '\n';
+    text += text_of(engine, known, look);
+  }
+  return print(text);
+}
+
+}  // namespace toprun::cli

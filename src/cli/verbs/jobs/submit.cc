@@ -1,0 +1,195 @@
+#include "cli/verbs/jobs/submit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/net/address.h"
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "cli/config/config.h"
+#include "cli/jobs/after_setup.h"
+#include "cli/jobs/job_options.h"
+#include "cli/jobs/job_submission.h"
+#include "cli/jobs/predecessors.h"
+#include "cli/options/container_options.h"
+#include "cli/options/given.h"
+#include "cli/options/split.h"
+#include "cli/pods/options.h"
+#include "cli/pods/runai_submission.h"
+#include "cli/pods/submission.h"
+#include "cli/verbs/jobs/activation_check.h"
+#include "cli/verbs/run.h"
+#include "engines/queue.h"
+#include "machine/container/image_file.h"
+#include "node/plan/program.h"
+
+namespace toprun::cli {
+namespace {
+
+// A program from modules, a virtual environment or an image can be found only on the job's nodes.
+Result<void> check_script(const plan::Options& run, const Environment& environment) {
+  const bool is_brought = run.program == plan::Program::executable &&
+                          (!run.activation.empty() || !run.container.empty());
+  return is_brought ? Result<void>{} : plan::check_program(run, environment);
+}
+
+// An image's folder is shared with the job's nodes, whose machines may be others. A job that begins
+// after another may find what that one makes. An environment that is entered inside is not here.
+Result<void> check_job_surroundings(jobs::SubmitOptions& options, const Environment& environment) {
+  const plan::Options& run = options.run;
+  if (run.container.empty()) {
+    return check_activation(run.activation, options.request, environment, options.notes);
+  }
+  if (options.request.find("--dependency") != nullptr) return {};
+  return container::check_image_file(run.container.image, hosts::host_name(), "");
+}
+
+// Values hidden by hide_secrets() reach the job by the environment, if the job gets it.
+Result<void> check_hidden(const std::vector<std::string>& hidden,
+                          const engines::JobRequest& request, const Environment& environment) {
+  if (hidden.empty()) return {};
+  const std::string option = "--export";
+  std::string exported = environment.get("SBATCH_EXPORT").value_or("ALL");
+  for (const std::string& word : request.raw_options) {
+    if (word.starts_with(option + '=')) exported = word.substr(option.size() + 1);
+  }
+  const auto names = toprun::split(exported, ',');
+  if (std::ranges::find(names, "ALL") != names.end()) return {};
+  return usage(fmt::format("-e {}", join(hidden, " -e ")),
+               fmt::format("secrets go to the job by the environment, which --export={} keeps back",
+                           exported),
+               "add ALL to it, or have the program read them from a file");
+}
+
+// What --on says.
+std::string engine_of(const options::Split& split, const Environment& environment) {
+  const auto on = options::given_of(options::flag_of(options::FlagId::on, options::Command::submit),
+                                    split, environment);
+  return on ? on->value : std::string();
+}
+
+int act_in_pods(const options::Split& given, const std::vector<std::string>& hidden,
+                const std::vector<std::string>& arguments, const Environment& environment) {
+  const bool on_runai = engine_of(given, environment) == "runai";
+  if (!hidden.empty()) {
+    const std::string& name = hidden.front();
+    const std::string copied = fmt::format(
+        "say --secret-env {0}, and a Secret with your value is made that goes with the job, or "
+        "--secret-env {0}=SECRET:KEY for one that is there",
+        name);
+    return give_up({fmt::format("-e {}", join(hidden, " -e ")),
+                    "everyone who may read the job's object would read the secret",
+                    on_runai ? fmt::format("say --secret-env {}=SECRET:KEY", name) : copied,
+                    exit_usage});
+  }
+  const auto options = pods::pod_options(given, arguments, environment);
+  if (!options) return give_up(options.error());
+  return on_runai ? pods::submit_to_runai(*options, given, environment)
+                  : pods::submit_pods(*options, environment);
+}
+
+// In Slurm a secret goes by the environment, as -e NAME does. One of a cluster's Secrets cannot be
+// had there.
+Result<options::Split> without_secret_env(options::Split split, std::vector<std::string>& hidden,
+                                          const Environment& environment) {
+  std::vector<options::GivenOption> options;
+  for (options::GivenOption& option : split.options) {
+    const bool is_secret = option.flag->id == options::FlagId::secret_env;
+    const std::string label = is_secret ? "--secret-env " + option.value : std::string();
+    if (is_secret && option.value.contains('=')) {
+      if (option.origin.empty()) {
+        return usage("--secret-env " + option.value.substr(0, option.value.find('=')) + "=…",
+                     "Slurm has no Secrets", "export the variable and say --secret-env NAME");
+      }
+      continue;  // a file may serve several engines
+    }
+    if (is_secret && !environment.has(option.value)) {
+      return usage(label, "the variable is not set here", "export it");
+    }
+    if (is_secret) {
+      hidden.push_back(option.value);
+      option.flag = &options::flag_of(options::FlagId::env);
+    }
+    options.push_back(std::move(option));
+  }
+  split.options = std::move(options);
+  return split;
+}
+
+int act_in_slurm(const options::Split& asked, const std::vector<std::string>& secrets,
+                 const std::vector<std::string>& arguments, const Environment& environment) {
+  std::vector<std::string> hidden = secrets;
+  const auto plain = without_secret_env(asked, hidden, environment);
+  if (!plain) return give_up(plain.error());
+  const options::Split& given = *plain;
+  if (std::ranges::any_of(given.options, [](const auto& option) {
+        return option.flag->id == options::FlagId::interactive;
+      })) {
+    return give_up({"--interactive", "a job of Slurm's is a shell's",
+                    "toprun shell, or --on kubernetes", exit_usage});
+  }
+  if (const auto there = jobs::enter_directory(given, options::Command::submit); !there) {
+    return give_up(there.error());
+  }
+  auto awaited = jobs::after_setup(given, environment);
+  if (!awaited) return give_up(awaited.error());
+  const auto settled = jobs::settle_predecessors(awaited->split, environment);
+  if (!settled) return give_up(settled.error());
+  auto options = jobs::submit_options(settled->split, arguments, environment, is_file);
+  if (!options) return give_up(options.error());
+  options->setups = awaited->setups;
+  for (const std::string& note : settled->notes) options->notes.push_back(note);
+  if (const auto fine = check_hidden(hidden, options->request, environment); !fine) {
+    return give_up(fine.error());
+  }
+  const auto done = options::complete(options->run.container, environment, options->notes);
+  if (!done) return give_up(done.error());
+  if (const auto there = check_script(options->run, environment); !there) {
+    return give_up(there.error());
+  }
+  if (const auto paths = jobs::settle_paths(options->request); !paths) {
+    return give_up(paths.error());
+  }
+  const Environment clean = jobs::submission_environment(environment);
+  if (const auto limit = engines::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  if (const auto there = check_job_surroundings(*options, clean); !there) {
+    return give_up(there.error());
+  }
+  if (!awaited->note.empty()) options->notes.push_back(awaited->note);
+  if (const auto job = environment.non_empty("SLURM_JOB_ID")) {
+    options->notes.push_back(
+        fmt::format("inside job {}: the new job gets none of its variables", *job));
+  }
+  const auto prepared = jobs::prepare(*options, engines::Purpose::batch, clean);
+  if (!prepared) return give_up(prepared.error());
+  if (options->dry_run != jobs::DryRun::no) return jobs::dry_run(*options, *prepared, clean);
+  const auto id = jobs::submit_job(*options, *prepared, clean);
+  return id ? jobs::after_submission(*options, *id, clean) : give_up(id.error());
+}
+
+void say_whose_dry_run(const options::Split& split) {
+  const bool is_given = std::ranges::any_of(split.options, [](const options::GivenOption& option) {
+    return option.flag->id == options::FlagId::job_dry_run;
+  });
+  if (is_given || std::ranges::find(split.arguments, "--dry-run") == split.arguments.end()) return;
+  say("--dry-run behind the script is the script's own: the job is submitted; before the script it "
+      "only shows what would be");
+}
+
+}  // namespace
+
+Result<int> run_submit(const options::Call& call) {
+  options::Split split = call.split;
+  say_whose_dry_run(split);
+  Environment environment = call.environment;
+  const auto hidden = config::hide_secrets(split.options, environment);
+  const std::string engine = engine_of(split, environment);
+  const auto submit = engine == "kubernetes" || engine == "runai" ? act_in_pods : act_in_slurm;
+  return submit(split, hidden, call.words, environment);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,291 @@
+#include "cli/verbs/jobs/top.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/net/address.h"
+#include "base/os/look.h"
+#include "base/os/open_files.h"
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "cli/verbs/jobs/running_jobs.h"
+#include "cli/verbs/jobs/screen.h"
+#include "cli/verbs/jobs/top_feed.h"
+#include "observe/top/frame.h"
+#include "observe/top/wrap.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::FlagId;
+using snapshot::Picture;
+
+// A single ESC is the key, not the beginning of another one's bytes.
+constexpr int escape_limit_ms = 50;
+constexpr std::array handled = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
+
+Asking asking_for(const std::string& job) {
+  return {"top", fmt::format("cannot look at job {}", job)};
+}
+
+std::string text_of(const std::vector<std::string>& lines) {
+  return join(lines, "\n") + '\n';
+}
+
+// What is left on the terminal when the job is over: its last state, and its last word.
+std::string farewell(const Picture& picture, TerminalSize size, const Look& look) {
+  std::vector<std::string> lines = top::remains(picture, size, look);
+  // The last message of a job that was cancelled names the signal alone.
+  if (!picture.messages.empty() && picture.cancelled.empty()) {
+    const std::string last = printable(trim(picture.messages.back().text));
+    for (std::string& line : top::wrapped(last, size.columns, 0)) lines.push_back(std::move(line));
+  }
+  if (!picture.exit_code) lines.emplace_back("the job is over");
+  return text_of(lines);
+}
+
+// Looks at a job on the terminal until its end, or its user's.
+class Session {
+ public:
+  Session(PictureFeed feed, Screen screen, Fd signals, const Environment& environment)
+      : feed_(std::move(feed)),
+        screen_(std::move(screen)),
+        signals_(std::move(signals)),
+        environment_(environment),
+        look_(look_of(STDOUT_FILENO, environment)),
+        pager_(environment.non_empty("PAGER").value_or("less")) {}
+
+  Result<int> run();
+
+ private:
+  void draw();
+  bool is_over(Result<int>& result);
+  void press();
+  void open_log();
+  std::optional<int> signalled();
+  void suspend();
+  std::size_t lines() const { return top::list_lines(picture_, screen_.size()); }
+
+  PictureFeed feed_;
+  Screen screen_;
+  Fd signals_;
+  const Environment& environment_;
+  const Look look_;
+  const std::string pager_;
+  Picture picture_;
+  bool has_picture_ = false;
+  top::State state_;
+  std::string typed_;  // bytes of a key that is not complete
+};
+
+void Session::draw() {
+  if (!has_picture_) return screen_.draw({"waiting for the job's picture", "", "q quit"});
+  top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), look_);
+  state_ = std::move(frame.state);
+  screen_.draw(frame.lines);
+}
+
+Result<int> Session::run() {
+  Result<int> result = 0;
+  while (state_.wish != top::State::Wish::quit) {
+    draw();
+    std::array<pollfd, 3> waiting = {pollfd{STDIN_FILENO, POLLIN, 0},
+                                     pollfd{signals_.get(), POLLIN, 0},
+                                     pollfd{feed_.descriptor(), POLLIN, 0}};
+    const int ready = ::poll(waiting.data(), waiting.size(), typed_.empty() ? -1 : escape_limit_ms);
+    if (ready < 0 && errno != EINTR) break;
+    if (ready == 0 || waiting[0].revents != 0) {
+      if (waiting[0].revents != 0) {
+        std::array<char, 256> bytes;
+        const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+        if (n == 0 || (n < 0 && errno != EINTR)) break;  // the terminal is gone
+        if (n > 0) typed_.append(bytes.data(), static_cast<std::size_t>(n));
+      }
+      for (const top::Key key : top::keys_in(typed_, ready == 0)) {
+        state_ = top::after(std::move(state_), key, picture_, lines());
+        press();
+      }
+    }
+    if (waiting[1].revents != 0) {
+      if (const auto code = signalled()) return *code;
+    }
+    if (waiting[2].revents != 0 && is_over(result)) return result;
+  }
+  return 0;
+}
+
+bool Session::is_over(Result<int>& result) {
+  Pictured news = feed_.take();
+  if (news.picture) {
+    picture_ = *std::move(news.picture);
+    has_picture_ = true;
+  }
+  if (news.trouble) state_.note = news.trouble->line();
+  if (!news.is_over) return false;
+  screen_.give_back();
+  if (news.trouble) {
+    result = std::unexpected(*news.trouble);
+  } else if (has_picture_) {
+    result = print(farewell(picture_, screen_.size(), look_));
+  } else {
+    result = print("the job is over\n");
+  }
+  return true;
+}
+
+void Session::press() {
+  if (state_.wish != top::State::Wish::log) return;
+  state_.wish = top::State::Wish::none;
+  open_log();
+}
+
+void Session::open_log() {
+  const top::Log log = top::log_of(picture_, state_);
+  if (log.path.empty()) {
+    state_.note = "no log of it is kept: toprun submit keeps them, as do --redirects 3 and --tee 3";
+    return;
+  }
+  if (::access(log.path.raw().c_str(), R_OK) != 0) {
+    state_.note = log.node.raw() == hosts::host_name()
+                      ? fmt::format("no rank has written {} yet", log.path)
+                      : fmt::format("on {}: {} {}", log.node, pager_, log.path);
+    return;
+  }
+  screen_.give_back();
+  const auto code = run_in_front({pager_, log.path.raw()}, environment_);
+  screen_.take_again();
+  if (!code) state_.note = code.error().line();
+}
+
+// An exit code: this program is to end.
+std::optional<int> Session::signalled() {
+  signalfd_siginfo info{};
+  if (::read(signals_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+  const int signal = static_cast<int>(info.ssi_signo);
+  if (signal == SIGTSTP) suspend();
+  if (signal == SIGTSTP || signal == SIGCONT || signal == SIGWINCH) return std::nullopt;
+  return 128 + signal;
+}
+
+void Session::suspend() {
+  screen_.give_back();
+  ::raise(SIGSTOP);
+  screen_.take_again();
+}
+
+Result<int> look(Result<PictureFeed> feed, Fd signals, const Environment& environment) {
+  if (!feed) return std::unexpected(feed.error());
+  auto screen = Screen::open(STDIN_FILENO, STDOUT_FILENO);
+  if (!screen) return std::unexpected(screen.error());
+  Session session(*std::move(feed), *std::move(screen), std::move(signals), environment);
+  return session.run();
+}
+
+// Before any thread starts.
+Result<Fd> signals() {
+  sigset_t mask;
+  ::sigemptyset(&mask);
+  for (const int signal : handled) ::sigaddset(&mask, signal);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  Fd fd(::signalfd(-1, &mask, SFD_CLOEXEC));
+  if (!fd) return fail_errno("cannot watch for signals", more_open_files);
+  return fd;
+}
+
+// `line` is the last whole one afterwards.
+Result<int> print_lines(const Fd& body, std::string& line) {
+  std::array<char, 65'536> bytes;
+  std::string rest;
+  for (;;) {
+    const ssize_t n = ::read(body.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return 0;
+    rest.append(bytes.data(), static_cast<std::size_t>(n));
+    for (std::size_t end = 0; (end = rest.find('\n')) != std::string::npos;) {
+      line = rest.substr(0, end);
+      rest.erase(0, end + 1);
+      if (const int code = print_bytes(line + '\n'); code != 0) return code;
+    }
+  }
+}
+
+// A connection may end before the job does: this program was stopped for a while.
+Result<int> print_pictures(const RunningJob& job) {
+  for (bool is_over = false; !is_over;) {
+    const auto body = pictures_of(job);
+    if (!body) return std::unexpected(body.error());
+    if (!*body) return 0;
+    std::string last;
+    if (const auto code = print_lines(**body, last); !code || *code != 0) return code;
+    const auto picture = picture_of(last);
+    is_over = picture && picture->exit_code;
+    if (!is_over) std::this_thread::sleep_for(before_another_try);
+  }
+  return 0;
+}
+
+// Whether every node has told its figures twice: what is a rate, as of its CPUs, needs two.
+bool has_rates(const Picture& picture) {
+  return std::ranges::all_of(picture.nodes, [](const Picture::Node& node) {
+    return node.age_s.has_value() && node.busy_cpus.has_value();
+  });
+}
+
+// The nodes measure only while somebody looks: the first picture may have no figures yet, and the
+// second no rates.
+Result<int> print_one(const RunningJob& job, const Look& look) {
+  constexpr int most_pictures = 3;
+  Result<Picture> picture =
+      fail(fmt::format("cannot look at job {}", name_of(job)), "it has ended");
+  for (int taken = 1; taken <= most_pictures; ++taken) {
+    const auto text = picture_text(job);
+    if (!text) return std::unexpected(text.error());
+    if (*text) picture = picture_of(**text);
+    if (!picture) return std::unexpected(picture.error());
+    if (!*text || has_rates(*picture) || taken == most_pictures) break;
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(std::clamp(1.5 * picture->interval_s, 0.5, 10.0)));
+  }
+  return print(text_of(top::whole(*picture, look)));
+}
+
+Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
+  std::vector<std::string> words = {"top"};
+  if (call.has(FlagId::json) || on_terminal) words.emplace_back("--json");
+  const auto command = command_beside_root(id, call.environment, asking_for(id), words);
+  if (!command) return std::unexpected(command.error());
+  if (!on_terminal) return run_beside_root(*command, call.environment);
+  auto watched = signals();
+  if (!watched) return std::unexpected(watched.error());
+  return look(PictureFeed::from(*command, call.environment), *std::move(watched), call.environment);
+}
+
+}  // namespace
+
+Result<int> run_top(const options::Call& call) {
+  const bool as_json = call.has(FlagId::json);
+  const bool on_terminal = !as_json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  if (on_terminal && call.environment.get("TERM").value_or("dumb") == "dumb") {
+    return fail("top needs a terminal", "TERM says that this one cannot move its cursor",
+                "set TERM, or ask for one picture: toprun top | cat");
+  }
+  const auto job = find_running_job(call.operand(), call.environment, asking_for(call.operand()));
+  if (!job) return std::unexpected(job.error());
+  if (!*job) return look_from_afar(call.operand(), call, on_terminal);
+  if (as_json) return print_pictures(**job);
+  if (!on_terminal) return print_one(**job, look_of(STDOUT_FILENO, call.environment));
+  auto watched = signals();
+  if (!watched) return std::unexpected(watched.error());
+  return look(PictureFeed::of(**job), *std::move(watched), call.environment);
+}
+
+}  // namespace toprun::cli

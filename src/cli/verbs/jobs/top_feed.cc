@@ -1,0 +1,268 @@
+#include "cli/verbs/jobs/top_feed.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/os/quiet_thread.h"
+#include "base/os/write_all.h"
+#include "base/process/child.h"
+#include "base/process/program.h"
+#include "base/text/complaint.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_told.h"
+#include "observe/live/client.h"
+
+namespace toprun::cli {
+
+using nlohmann::json;
+using snapshot::Picture;
+
+struct PictureFeed::State {
+  Fd news{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::mutex mutex;
+  std::condition_variable ending_changed;
+  bool ending = false;
+  Pictured pictured;
+  pid_t command = 0;
+
+  void tell(std::optional<Picture> picture, std::optional<Error> trouble, bool is_over) {
+    const std::lock_guard lock(mutex);
+    if (picture) pictured.picture = std::move(picture);
+    pictured.trouble = std::move(trouble);
+    pictured.is_over = is_over;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = ::write(news.get(), &one, sizeof one);
+  }
+  // False: nobody wants more.
+  bool pause(std::chrono::duration<double> time) {
+    std::unique_lock lock(mutex);
+    ending_changed.wait_for(lock, time, [this] { return ending; });
+    return !ending;
+  }
+};
+
+namespace {
+
+constexpr std::chrono::seconds picture_limit{20};
+
+// Who cancelled a job is in its story, which is in the folder of its files, where its nodes' logs
+// are; the job itself knows a signal alone.
+void add_cancel(Picture& picture) {
+  if (picture.attempts.empty() || picture.node_log.empty()) return;
+  if (picture.attempts.back().kind != model::CauseKind::interrupted) return;
+  const jobs::JobStory story = jobs::read_story(picture.node_log.raw());
+  if (!story.cancelled || (picture.started && story.cancelled->at < *picture.started)) return;
+  picture.cancelled =
+      jobs::cancel_words(*story.cancelled, picture.now.value_or(story.cancelled->at));
+}
+constexpr std::size_t longest_line = 256u << 20;
+constexpr std::size_t longest_complaint = 16u << 10;
+
+Result<pid_t> start(const std::vector<std::string>& command, const Environment& environment,
+                    const process::Start& how) {
+  const auto program = process::find_program(command.front(), environment);
+  if (!program) return fail("cannot run " + command.front(), "there is no such program");
+  return process::start(*program, command, environment, how);
+}
+
+// Up to a line's end; the rest stays. False: the end.
+bool read_more(int fd, std::string& text, std::size_t most) {
+  std::array<char, 65'536> chunk;
+  const ssize_t n = ::read(fd, chunk.data(), chunk.size());
+  if (n < 0 && errno == EINTR) return true;
+  if (n <= 0) return false;
+  text.append(chunk.data(), static_cast<std::size_t>(n));
+  if (text.size() > most) text.erase(0, text.size() - most);
+  return true;
+}
+
+// "srun: error: n0: task 0: Exited with exit code 1"
+bool repeats_the_exit_code(std::string_view line) {
+  return line.starts_with("srun: error: ") && line.contains(": Exited with exit code ");
+}
+
+// Tells of the newest whole line. False: it shows the job's end. The first `seen` bytes hold no
+// line's end: a line of many ranks is megabytes, which come in a hundred parts.
+bool tell_lines(PictureFeed::State& state, std::string& lines, std::size_t seen) {
+  if (lines.find('\n', seen) == std::string::npos) return true;
+  const std::size_t last = lines.rfind('\n');
+  const std::size_t before = last == 0 ? std::string::npos : lines.rfind('\n', last - 1);
+  const std::size_t first = before == std::string::npos ? 0 : before + 1;
+  auto picture = picture_of(lines.substr(first, last - first));
+  lines.erase(0, last + 1);
+  if (!picture) {
+    state.tell(std::nullopt, picture.error(), false);
+    return true;
+  }
+  const bool is_over = picture->exit_code.has_value();
+  state.tell(*std::move(picture), std::nullopt, is_over);
+  return !is_over;
+}
+
+// A connection may end before the job does: its reader was stopped for a while.
+void read_socket(PictureFeed::State& state, const RunningJob& job) {
+  do {
+    auto body = pictures_of(job);
+    if (!body) {
+      state.tell(std::nullopt, body.error(), false);
+      continue;
+    }
+    if (!*body) return state.tell(std::nullopt, std::nullopt, true);
+    std::string lines;
+    for (std::size_t seen = 0; read_more((*body)->get(), lines, longest_line);
+         seen = lines.size()) {
+      if (!tell_lines(state, lines, seen)) return;
+    }
+  } while (state.pause(before_another_try));
+}
+
+void read_command(PictureFeed::State& state, pid_t pid, const Fd& out, const Fd& err) {
+  std::string lines;
+  std::string complaints;
+  bool out_open = true;
+  bool err_open = true;
+  while (out_open || err_open) {
+    std::array<pollfd, 2> waiting = {pollfd{out_open ? out.get() : -1, POLLIN, 0},
+                                     pollfd{err_open ? err.get() : -1, POLLIN, 0}};
+    if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    const std::size_t seen = lines.size();
+    if (waiting[0].revents != 0) out_open = read_more(out.get(), lines, longest_line);
+    if (waiting[1].revents != 0) err_open = read_more(err.get(), complaints, longest_complaint);
+    tell_lines(state, lines, seen);
+  }
+  const int code = process::exit_code(process::await_end(pid));
+  {
+    const std::lock_guard lock(state.mutex);
+    state.command = 0;
+  }
+  if (code == 0) return state.tell(std::nullopt, std::nullopt, true);
+  const std::string why = join(complaint(complaints, most_complaints), "; ");
+  state.tell(std::nullopt,
+             Error{"cannot look at the job", why.empty() ? fmt::format("exit code {}", code) : why,
+                   "", exit_failure},
+             true);
+}
+
+}  // namespace
+
+Result<PictureFeed> PictureFeed::of(const RunningJob& job) {
+  const auto state = std::make_shared<State>();
+  auto thread = quiet_thread([state, job] { read_socket(*state, job); });
+  if (!thread) return fail("cannot look at the job", "the system gives no thread");
+  thread->detach();
+  return PictureFeed(state);
+}
+
+Result<PictureFeed> PictureFeed::from(const std::vector<std::string>& command,
+                                      const Environment& environment) {
+  auto out = process::make_pipe();
+  if (!out) return std::unexpected(out.error());
+  auto err = process::make_pipe();
+  if (!err) return std::unexpected(err.error());
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const auto pid = start(command, environment,
+                         {.in = nothing.get(),
+                          .out = out->write.get(),
+                          .err = err->write.get(),
+                          .signals = process::Start::Signals::all_default,
+                          .own_group = true});
+  if (!pid) return std::unexpected(pid.error());
+  const auto state = std::make_shared<State>();
+  state->command = *pid;
+  auto thread =
+      quiet_thread([state, pid = *pid, reading = std::make_shared<Fd>(std::move(out->read)),
+                    complaints = std::make_shared<Fd>(std::move(err->read))] {
+        read_command(*state, pid, *reading, *complaints);
+      });
+  PictureFeed feed(state);
+  if (!thread) return fail("cannot look at the job", "the system gives no thread");
+  thread->detach();
+  return feed;
+}
+
+// A step that is told to end ends what it started on the other node.
+PictureFeed::~PictureFeed() {
+  if (!state_) return;
+  const std::lock_guard lock(state_->mutex);
+  state_->ending = true;
+  state_->ending_changed.notify_all();
+  if (state_->command > 0) process::signal_command(state_->command, SIGTERM);
+}
+
+int PictureFeed::descriptor() const {
+  return state_->news.get();
+}
+
+Pictured PictureFeed::take() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t n = ::read(state_->news.get(), &count, sizeof count);
+  const std::lock_guard lock(state_->mutex);
+  Pictured& now = state_->pictured;
+  return {std::exchange(now.picture, std::nullopt), now.trouble, now.is_over};
+}
+
+Result<std::optional<std::string>> picture_text(const RunningJob& job) {
+  auto answer = live::ask(job.socket.path, {"GET", "/picture"}, picture_limit);
+  if (!answer) return std::unexpected(answer.error());
+  if (!*answer) return std::nullopt;
+  if ((*answer)->status != 200) {
+    return fail(fmt::format("no picture of job {}", name_of(job)),
+                (*answer)->status == 404 ? "it runs under another version of toprun"
+                                         : "it did not answer in time");
+  }
+  return std::move((*answer)->body);
+}
+
+Result<std::optional<Fd>> pictures_of(const RunningJob& job) {
+  return live::follow(job.socket.path, {"GET", "/pictures"}, picture_limit);
+}
+
+Result<Picture> picture_of(const std::string& text) {
+  const json object = json_in(text);
+  if (object.is_discarded()) return fail("the picture of the job", "it is not JSON");
+  auto picture = snapshot::picture_in(object);
+  if (picture) add_cancel(*picture);
+  return picture;
+}
+
+Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment) {
+  const auto pid = start(command, environment, {.signals = process::Start::Signals::all_default});
+  if (!pid) return std::unexpected(pid.error());
+  return process::exit_code(process::await_end(*pid));
+}
+
+Result<int> run_beside_root(const std::vector<std::string>& command,
+                            const Environment& environment) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  const Fd reading(ends[0]);
+  Fd writing(ends[1]);
+  const auto pid = start(command, environment,
+                         {.err = writing.get(), .signals = process::Start::Signals::all_default});
+  writing.reset();
+  if (!pid) return std::unexpected(pid.error());
+  std::string text;
+  while (read_more(reading.get(), text, longest_complaint)) {
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos;
+         text.erase(0, end + 1)) {
+      const std::string_view line = std::string_view(text).substr(0, end + 1);
+      if (!repeats_the_exit_code(line)) write_all(STDERR_FILENO, line);
+    }
+  }
+  write_all(STDERR_FILENO, text);
+  return process::exit_code(process::await_end(*pid));
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,25 @@
+#include "cli/verbs/root_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace toprun::cli {
+
+Result<void> check_root(const options::Call& call) {
+  const auto given = call.given(options::FlagId::root);
+  if (!given) return {};
+  const std::filesystem::path root = given->value;
+  std::error_code error;
+  constexpr std::array copied = {"sys", "proc", "etc", "dev"};
+  const bool is_copy = std::ranges::any_of(
+      copied, [&](const char* name) { return std::filesystem::is_directory(root / name, error); });
+  if (is_copy) return {};
+  return usage(given->label(),
+               std::filesystem::is_directory(root, error)
+                   ? "it has no sys, proc, etc or dev, so nothing can be read there"
+                   : "there is no such folder",
+               "name the folder above the copies of /sys, /proc, /etc and /dev");
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,106 @@
+#include "cli/verbs/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "cli/config/config.h"
+#include "cli/options/container_options.h"
+#include "cli/options/run_options.h"
+#include "cli/options/values.h"
+#include "cli/verbs/help/completion.h"
+#include "cli/verbs/help/help.h"
+#include "cli/verbs/help/libraries.h"
+#include "cli/verbs/verbs.h"
+#include "node/launch/launch.h"
+
+namespace toprun::cli {
+namespace {
+
+int print_completion(const std::string& shell, bool called_torchrun) {
+  const options::Flag& flag = options::flag_of(options::FlagId::print_completion);
+  const auto chosen =
+      options::parse_choice({std::string(flag.name), shell}, options::choices(flag));
+  if (!chosen) return give_up(chosen.error());
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return print_bytes(completion(*chosen, called_torchrun, self.string()));
+}
+
+// Words after --version are ignored, except for -v, which asks for details of the version.
+bool says_verbose(const std::vector<std::string>& argv) {
+  return std::ranges::any_of(
+      argv, [](const std::string& word) { return word == "-v" || word == "--verbose"; });
+}
+
+// A first word that is neither a verb nor a file, but nearly a verb.
+Result<void> check_verb(const options::Split& split, const std::vector<std::string>& argv) {
+  if (split.called_torchrun() || !split.script || argv.size() < 2 || argv[1] != *split.script) {
+    return {};
+  }
+  const std::string& word = *split.script;
+  const bool is_a_name = std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
+  std::error_code error;
+  if (!is_a_name || std::filesystem::exists(word, error)) return {};
+  const auto verb = nearest_verb(word);
+  if (!verb) return {};
+  return usage(word, "there is no such verb and no such script here",
+               fmt::format("did you mean toprun {}?", *verb));
+}
+
+// Prints the text of --help, --version and the like. nullopt: the command line asks for a run.
+std::optional<int> answer(const options::Split& split, const std::vector<std::string>& argv) {
+  if (split.options.empty()) return std::nullopt;
+  const options::Command command =
+      split.called_torchrun() ? options::Command::torchrun : options::Command::run;
+  const options::GivenOption& last = split.options.back();
+  switch (last.flag->id) {
+    case options::FlagId::help_short:
+      return print(short_help(command));
+    case options::FlagId::help:
+      return print(full_help(command));
+    case options::FlagId::version:
+      return print(version_text() + (says_verbose(argv) ? version_details() : ""));
+    case options::FlagId::print_completion:
+      return print_completion(last.value, split.called_torchrun());
+    default:
+      return std::nullopt;
+  }
+}
+
+Result<int> launch(const options::Split& split, const std::vector<std::string>& argv,
+                   const Environment& environment) {
+  if (const auto known = check_verb(split, argv); !known) return std::unexpected(known.error());
+  const options::Command command =
+      split.called_torchrun() ? options::Command::torchrun : options::Command::run;
+  const auto whole = config::with_config(split, command, environment);
+  if (!whole) return std::unexpected(whole.error());
+  const auto words = config::words_with_config(
+      config::words_without_secrets(argv, split, whole->split), whole->split);
+  auto parsed = options::run_options(whole->split, words, whole->environment, is_file);
+  if (!parsed) return std::unexpected(parsed.error());
+  const auto done = options::complete(parsed->options.container, whole->environment, parsed->notes);
+  if (!done) return std::unexpected(done.error());
+  for (const std::string& note : parsed->notes) say(note);
+  return launch::launch(parsed->options, whole->environment);
+}
+
+}  // namespace
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error);
+}
+
+int run(const std::vector<std::string>& argv, const Environment& environment) {
+  const auto split = options::split(argv);
+  if (!split) return give_up(split.error());
+  if (const auto code = answer(*split, argv)) return *code;
+  const auto code = launch(*split, argv, environment);
+  return code ? *code : give_up(code.error());
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,41 @@
+#include "cli/verbs/setup/contents.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/os/testing.h"
+
+namespace toprun::cli {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(SetupContents, AreTheLinesOfARequirementFileThatSaySomething) {
+  const struct {
+    std::string_view text;
+    Lines lines;
+  } rows[] = {
+      {"", {}},
+      {"# all\n\n  torch==2.7.0  # for the cluster\r\nnumpy\n", {"torch==2.7.0", "numpy"}},
+      {"name @ https://host/a#egg=name\n", {"name @ https://host/a#egg=name"}},
+      {"-c constraints.txt", {"-c constraints.txt"}},
+  };
+  for (const auto& [text, lines] : rows) EXPECT_EQ(requirement_lines(text), lines) << text;
+}
+
+TEST(SetupContents, AreAllThatChangesWhatIsBuilt) {
+  const TemporaryFolder folder;
+  SetupOptions options;
+  options.wanted.packages = {"torch"};
+  options.wanted.requirement_files = {(folder.path() / "r.txt").string()};
+  options.wanted.system_site_packages = true;
+  options.activation.modules = {"cuda/12.4"};
+  EXPECT_FALSE(contents_asked(options));
+  std::ofstream(folder.path() / "r.txt") << "numpy\n";
+  EXPECT_EQ(contents_asked(options),
+            (Lines{"--venv", "torch", "numpy", "--modules=cuda/12.4", "--system-site-packages"}));
+}
+
+}  // namespace
+}  // namespace toprun::cli

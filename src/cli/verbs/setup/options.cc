@@ -1,0 +1,157 @@
+#include "cli/verbs/setup/options.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/text/text.h"
+#include "cli/options/run_options.h"
+#include "cli/options/values.h"
+#include "node/plan/setup/record.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+std::vector<std::string> values_of(const Call& call, FlagId id) {
+  std::vector<std::string> values;
+  for (options::Given& given : call.all(id)) values.push_back(std::move(given.value));
+  return values;
+}
+
+Result<std::vector<std::string>> packages_of(const options::Split& split) {
+  std::vector<std::string> packages;
+  if (split.script) packages.push_back(*split.script);
+  packages.insert(packages.end(), split.arguments.begin(), split.arguments.end());
+  for (const std::string& package : packages) {
+    if (package.empty()) return usage("package ''", "has no name", "leave it out");
+    if (!package.starts_with('-')) continue;
+    return usage(package, "stands behind the packages", "write options before the first package");
+  }
+  return packages;
+}
+
+// Options for the contents are passed on; options for the place and time of the job are not.
+bool is_for_the_build(const options::Flag& flag) {
+  return flag.group == options::Group::building || flag.id == options::FlagId::env ||
+         flag.id == options::FlagId::modules || flag.id == options::FlagId::before ||
+         flag.id == options::FlagId::verbose;
+}
+
+void add_words(SetupOptions& options, const Call& call, const options::Given& target) {
+  engines::JobRequest& request = options.job.request;
+  request.verb = "setup";
+  request.run_options = {"--on=local", "--no-config"};
+  for (const options::GivenOption& option : call.split.options) {
+    if (is_for_the_build(*option.flag)) request.run_options.push_back(options::word_of(option));
+  }
+  if (target.from_variable) {
+    const std::string_view name = options.image_from.empty() ? "--venv" : "--container";
+    request.run_options.push_back(fmt::format("{}={}", name, options.built));
+  }
+  request.program = options.wanted.packages;
+  if (request.find("--job-name") != nullptr) return;
+  const std::string name = std::filesystem::path(options.built + "/").parent_path().filename();
+  request.options.insert(request.options.begin(),
+                         {"--job-name", "setup-" + name, "what it builds"});
+}
+
+Result<void> take_horovod(SetupOptions& options, const Call& call) {
+  struct NamedHorovod {
+    std::string_view name;
+    setup::Horovod kind;
+  };
+  constexpr std::array kinds = {
+      NamedHorovod{"nccl", setup::Horovod::nccl}, NamedHorovod{"", setup::Horovod::nccl},
+      NamedHorovod{"gloo", setup::Horovod::gloo}, NamedHorovod{"mpi", setup::Horovod::mpi}};
+  if (const auto name = call.text(FlagId::horovod)) {
+    const auto kind = std::ranges::find(kinds, *name, &NamedHorovod::name);
+    if (kind == kinds.end()) return usage("--horovod=" + *name, "must be nccl, gloo or mpi", {});
+    options.wanted.horovod = kind->kind;
+  }
+  if (options.wanted.horovod != setup::Horovod::none || options.wanted.nccl_home.empty()) return {};
+  return usage("--nccl-home " + options.wanted.nccl_home, "is for Horovod", "say --horovod too");
+}
+
+// Files and variables may set --venv for other verbs, so --from decides.
+Result<options::Given> take_target(SetupOptions& options, const Call& call) {
+  options.image_from = call.text(FlagId::image_from).value_or("");
+  const bool is_image = !options.image_from.empty();
+  const auto target = call.given(is_image ? FlagId::container : FlagId::venv);
+  if (target && !target->value.empty()) {
+    options.built = target->value;
+    if (!is_image) options.wanted.venv = options.built;
+    return *target;
+  }
+  if (!is_image) {
+    return usage("nothing to build", "no --venv is given", "as in toprun setup --venv env torch");
+  }
+  return usage("--from " + options.image_from, "no --container says which file to make of it",
+               "as in --container pytorch.sif");
+}
+
+Result<void> check_image(const SetupOptions& options) {
+  if (options.image_from.empty()) return {};
+  const setup::Wanted& wanted = options.wanted;
+  if (!setup::is_image(options.built)) {
+    return usage("--container " + options.built, "must end in .sif or .sqsh",
+                 "a .sif is built by Apptainer, a .sqsh by enroot");
+  }
+  const bool has_packages = !wanted.packages.empty() || !wanted.requirement_files.empty() ||
+                            wanted.horovod != setup::Horovod::none;
+  if (!has_packages) return {};
+  return usage("--from " + options.image_from,
+               "packages go into a virtual environment, not into an image",
+               "build them with --venv, in a command of their own");
+}
+
+Result<void> take_imports(SetupOptions& options, const Call& call) {
+  for (const std::string& list : values_of(call, FlagId::import_test)) {
+    for (const std::string_view name : toprun::split(list, ',')) {
+      const bool is_name = !name.empty() && name.find_first_of(" -/'\"") == name.npos;
+      if (!is_name) return usage("--import " + list, "must be modules with commas between", {});
+      options.wanted.imports.emplace_back(name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SetupOptions> setup_options(const Call& call) {
+  SetupOptions out;
+  auto job = jobs::setup_job_options(call.split, call.environment);
+  if (!job) return std::unexpected(job.error());
+  out.job = *std::move(job);
+  if (const auto on = call.given(FlagId::on)) {
+    if (on->value != "slurm" && on->value != "local") {
+      return usage(on->label(), "toprun builds on slurm or local", "say one of them");
+    }
+    out.on = on->value;
+  }
+  const auto target = take_target(out, call);
+  if (!target) return std::unexpected(target.error());
+  auto packages = packages_of(call.split);
+  if (!packages) return std::unexpected(packages.error());
+  out.wanted.packages = *std::move(packages);
+  out.wanted.requirement_files = values_of(call, FlagId::requirement);
+  out.wanted.python = call.text(FlagId::base_python).value_or("");
+  out.wanted.nccl_home = call.text(FlagId::nccl_home).value_or("");
+  out.wanted.system_site_packages = call.has(FlagId::system_site_packages);
+  out.wanted.upgrade_pip = call.has(FlagId::upgrade_pip);
+  out.force = call.has(FlagId::force);
+  auto done = take_imports(out, call);
+  if (done) done = take_horovod(out, call);
+  if (done) done = check_image(out);
+  if (!done) return std::unexpected(done.error());
+  auto activation = options::activation_options(call.split, call.environment);
+  if (!activation) return std::unexpected(activation.error());
+  out.activation.modules = std::move(activation->modules);
+  out.activation.variables = std::move(activation->variables);
+  add_words(out, call, *target);
+  return out;
+}
+
+}  // namespace toprun::cli

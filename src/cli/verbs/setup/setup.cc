@@ -1,0 +1,136 @@
+#include "cli/verbs/setup/setup.h"
+
+#include <filesystem>
+
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/process/program.h"
+#include "base/text/secrets.h"
+#include "base/text/text.h"
+#include "cli/jobs/job_submission.h"
+#include "cli/jobs/predecessors.h"
+#include "cli/jobs/setup_site.h"
+#include "cli/options/split.h"
+#include "cli/verbs/setup/contents.h"
+#include "cli/verbs/setup/image.h"
+#include "cli/verbs/setup/options.h"
+#include "cli/verbs/setup/venv.h"
+#include "engines/queue.h"
+#include "machine/container/image.h"
+#include "node/plan/activation.h"
+#include "node/plan/python.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> make_absolute(SetupOptions& options) {
+  const fs::path here = fs::current_path();
+  setup::Wanted& wanted = options.wanted;
+  options.built = (here / options.built / "").lexically_normal().parent_path().string();
+  if (options.image_from.empty()) wanted.venv = options.built;
+  if (container::names_path(options.image_from)) {
+    options.image_from = (here / options.image_from).lexically_normal().string();
+    std::error_code error;
+    if (!fs::exists(options.image_from, error)) {
+      return usage("--from " + options.image_from, "there is no such file", "check the path");
+    }
+  }
+  for (std::string& file : wanted.requirement_files) {
+    std::error_code error;
+    if (!fs::is_regular_file(here / file, error)) {
+      const bool is_there = fs::exists(here / file, error);
+      return usage("--requirement " + file,
+                   is_there ? "it is not a regular file" : "there is no such file",
+                   "check the path");
+    }
+    file = (here / file).lexically_normal().string();
+  }
+  return {};
+}
+
+// The record is written before the job exists: --after setup finds it, and it stops a second setup.
+int submit(SetupOptions& options, const Environment& environment) {
+  jobs::SubmitOptions& job = options.job;
+  if (const auto settled = jobs::settle_paths(job.request); !settled)
+    return give_up(settled.error());
+  const Environment clean = jobs::submission_environment(environment);
+  if (const auto limit = engines::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  const auto prepared = jobs::prepare(job, engines::Purpose::setup, clean);
+  if (!prepared) return give_up(prepared.error());
+  if (job.dry_run != jobs::DryRun::no) return jobs::dry_run(job, *prepared, clean);
+  const auto id = jobs::submit_job(job, *prepared, clean);
+  if (!id) return give_up(id.error());
+  if (const auto noted = jobs::note_submission(options.built, *id); !noted) {
+    give_up(noted.error());
+  }
+  return jobs::after_submission(job, *id, clean);
+}
+
+// The Python that a build here would take: --modules and -e have a say in it.
+Result<std::string> python_here(const SetupOptions& options, const Environment& environment) {
+  if (!options.wanted.python.empty()) return options.wanted.python;
+  const std::string host = jobs::begun_record(environment).host;
+  const auto activated = plan::activate(options.activation, environment, host);
+  if (!activated) return std::unexpected(activated.error());
+  auto python = plan::choose_python("", activated->environment, host);
+  if (!python) return std::unexpected(python.error());
+  return python->path;
+}
+
+// The commands that would run here, as shell lines.
+int show_steps(const SetupOptions& options, const Environment& environment) {
+  if (!options.image_from.empty()) {
+    const auto command = image_command(options, environment);
+    return command ? print_bytes(shown_command(command->argv) + '\n') : give_up(command.error());
+  }
+  auto python = python_here(options, environment);
+  if (!python) return give_up(python.error());
+  std::string text;
+  setup::Wanted wanted = options.wanted;
+  wanted.python = *std::move(python);
+  for (const setup::Step& step : setup::steps(wanted, environment)) {
+    text += shown_command(step.argv) + '\n';
+  }
+  return print_bytes(text);
+}
+
+int set_up(const options::Split& given, const Environment& environment) {
+  if (const auto there = jobs::enter_directory(given, options::Command::setup); !there) {
+    return give_up(there.error());
+  }
+  const auto settled = jobs::settle_predecessors(given, environment);
+  if (!settled) return give_up(settled.error());
+  auto options = setup_options({options::Command::setup, settled->split, environment});
+  if (!options) return give_up(options.error());
+  for (const std::string& note : settled->notes) options->job.notes.push_back(note);
+  if (const auto made = make_absolute(*options); !made) return give_up(made.error());
+  const std::string own_job = environment.get("SLURM_JOB_ID").value_or("");
+  auto asked = contents_asked(*options);
+  if (!asked) return give_up(asked.error());
+  options->asked = *std::move(asked);
+  const auto site =
+      jobs::look_at_site(options->built, options->asked, options->force, own_job, environment);
+  if (!site) return give_up(site.error());
+  if (*site == jobs::Site::finished) {
+    say(options->built + " is up to date: nothing is built (--force builds it again)");
+    return 0;
+  }
+  const bool here =
+      options->on.empty() ? !process::find_program("sbatch", environment) : options->on == "local";
+  if (!here) return submit(*options, environment);
+  if (options->job.dry_run != jobs::DryRun::no) return show_steps(*options, environment);
+  return options->image_from.empty() ? build_venv(*options, environment)
+                                     : build_image(*options, environment);
+}
+
+}  // namespace
+
+Result<int> run_setup(const options::Call& call) {
+  return set_up(call.split, call.environment);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,163 @@
+#include "cli/verbs/setup/venv.h"
+
+#include <deque>
+#include <filesystem>
+
+#include "base/os/console.h"
+#include "base/os/fd.h"
+#include "base/os/last_words.h"
+#include "base/os/print.h"
+#include "base/process/child.h"
+#include "base/process/command.h"
+#include "base/process/watched.h"
+#include "base/text/text.h"
+#include "cli/jobs/setup_site.h"
+#include "node/plan/python.h"
+#include "node/plan/setup/pip.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using setup::Record;
+
+constexpr std::size_t most_venv_lines = 20'000;   // of what a step prints
+constexpr std::chrono::minutes import_limit{15};  // a first import from a network file system
+
+// The current step of a build and its place, until it ends.
+class VenvBuild {
+ public:
+  VenvBuild(const SetupOptions& options, Environment environment)
+      : options_(options), wanted_(options.wanted), environment_(std::move(environment)) {}
+
+  Result<void> run() {
+    auto done = begin();
+    if (!done) return done;
+    return jobs::end_record(wanted_.venv, record_, build());
+  }
+
+  const Record& record() const { return record_; }
+
+ private:
+  Result<void> begin() {
+    std::error_code error;
+    fs::create_directories(wanted_.venv, error);
+    if (error) return fail("cannot make " + wanted_.venv, error.message(), "check its folder");
+    auto locked = jobs::lock_site(wanted_.venv);
+    if (!locked) return std::unexpected(locked.error());
+    lock_ = *std::move(locked);
+    record_ = jobs::begun_record(environment_);
+    record_.asked = options_.asked;
+    for (const std::string& file : wanted_.requirement_files)
+      record_.packages.push_back("-r " + file);
+    for (const std::string& package : wanted_.packages) {
+      record_.packages.push_back(setup::without_login(package));
+    }
+    if (auto noted = setup::write_record(wanted_.venv, record_); !noted) return noted;
+    return clear();
+  }
+
+  // The remains of an earlier build.
+  Result<void> clear() {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(wanted_.venv, error)) {
+      if (entry.path().filename() == setup::record_name) continue;
+      fs::remove_all(entry.path(), error);
+      if (error) return fail("cannot remove " + entry.path().string(), error.message());
+    }
+    return {};
+  }
+
+  Result<void> build() {
+    auto activated = plan::activate(options_.activation, environment_, record_.host);
+    if (!activated) return std::unexpected(activated.error());
+    record_.modules =
+        setup::loaded_modules(activated->environment.get("LOADEDMODULES").value_or(""));
+    if (auto chosen = choose_python(activated->environment); !chosen) return chosen;
+    environment_ = setup::build_environment(activated->environment);
+    for (const setup::Step& step : setup::steps(wanted_, environment_)) {
+      if (auto done = take(step); !done) return done;
+    }
+    return test_imports();
+  }
+
+  Result<void> choose_python(const Environment& environment) {
+    if (wanted_.python.empty()) {
+      auto python = plan::choose_python("", environment, record_.host);
+      if (!python) return std::unexpected(python.error());
+      wanted_.python = python->path;
+    }
+    record_.base_python = wanted_.python;
+    return {};
+  }
+
+  Result<void> take(const setup::Step& step) {
+    std::vector<std::string> shown;
+    for (const std::string& word : step.argv) shown.push_back(setup::without_login(word));
+    say(shell_quote(shown));
+    Environment environment = environment_;
+    for (const auto& [name, value] : step.variables) environment.set(name, value);
+    std::deque<std::string> kept;
+    const auto code = process::watch(step.argv, environment, [&](std::string_view line) {
+      say_block(fmt::format("{}\n", line));
+      kept.emplace_back(line);
+      if (kept.size() > most_venv_lines) kept.pop_front();
+    });
+    const std::string what = fmt::format("{} on host {}", step.what, record_.host);
+    if (!code) return fail(what, code.error().line());
+    if (*code == 0) return {};
+    process::end_as_told(*code);
+    const std::string said = setup::pips_words({kept.begin(), kept.end()});
+    const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
+    return fail(what,
+                said.empty() ? fmt::format("it ended with exit code {}: {}", *code, last) : said,
+                "what it printed stands above");
+  }
+
+  Result<void> test_imports() {
+    const auto done = process::run(setup::import_command(wanted_), environment_, import_limit);
+    const std::string what = fmt::format("importing in {} on host {}", wanted_.venv, record_.host);
+    if (!done) return fail(what, done.error().why);
+    process::end_as_told(done->code);
+    if (done->code != 0)
+      return fail(what, last_line(*done),
+                  "leave it out of --import, or load what it needs by --modules");
+    const auto imported = setup::parse_imports(done->out);
+    if (!imported) return fail(what, imported.error().line());
+    record_.python = imported->python;
+    record_.imports = imported->versions;
+    if (imported->failures.empty()) return {};
+    std::vector<std::string> failures;
+    for (const auto& [name, why] : imported->failures) failures.push_back(name + ": " + why);
+    return fail(what, join(failures, "; "),
+                "load what it needs by --modules, or name what is to be tested by --import");
+  }
+
+  // Python ended in the middle: the module, and the signal or exit code.
+  static std::string last_line(const process::Finished& done) {
+    return fmt::format("it ended with exit code {}; last it said: {}", done.code,
+                       last_words(done.err));
+  }
+
+  const SetupOptions& options_;
+  setup::Wanted wanted_;
+  Environment environment_;
+  Record record_;
+  std::unique_ptr<jobs::SiteLock> lock_;
+};
+
+}  // namespace
+
+int build_venv(const SetupOptions& options, const Environment& environment) {
+  VenvBuild build(options, environment);
+  if (const auto done = build.run(); !done) return give_up(done.error());
+  std::vector<std::string> versions;
+  for (const auto& [name, version] : build.record().imports) {
+    versions.push_back(version.empty() ? name : fmt::format("{} {}", name, version));
+  }
+  say(fmt::format("built {}: Python {}{}", options.wanted.venv, build.record().python,
+                  versions.empty() ? "" : ", imported " + join(versions, ", ")));
+  return 0;
+}
+
+}  // namespace toprun::cli

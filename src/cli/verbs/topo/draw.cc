@@ -1,0 +1,214 @@
+#include "cli/verbs/topo/draw.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/os/console.h"
+#include "base/os/files.h"
+#include "base/text/text.h"
+#include "cli/options/plan_options.h"
+#include "cli/verbs/output_file.h"
+#include "cli/verbs/topo/job.h"
+#include "cli/verbs/topo/wishes.h"
+#include "decide/cost/cost.h"
+#include "decide/placement/score.h"
+#include "observe/picture/picture_file.h"
+#include "observe/picture/ring_dot.h"
+#include "observe/picture/ring_layout.h"
+#include "observe/picture/ring_svg.h"
+#include "observe/picture/sketch.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+struct DrawnOrder {
+  std::string_view name;   // as --order takes it
+  std::string_view words;  // in the picture's title
+  placement::Order order;
+};
+constexpr std::array orders = {
+    DrawnOrder{"topology", "topology order", placement::Order::topology},
+    DrawnOrder{"given", "the order given", placement::Order::given},
+    DrawnOrder{"name", "order of names", placement::Order::name},
+    DrawnOrder{"torchrun", "torchrun's order", placement::Order::torchrun},
+};
+
+using Sketch = picture::Sketch;
+
+Result<std::string> svg_text(const Sketch& sketch, const std::string& order, const Environment&) {
+  return picture::ring_svg(picture::ring_layout(sketch, order));
+}
+
+Result<std::string> dot_text(const Sketch& sketch, const std::string& order, const Environment&) {
+  return picture::ring_dot(sketch, order);
+}
+
+Result<std::string> png_bytes(const Sketch& sketch, const std::string& order,
+                              const Environment& environment) {
+  return picture::png_of(picture::ring_svg(picture::ring_layout(sketch, order)), environment);
+}
+
+struct DrawnFormat {
+  std::string_view name;  // as --format takes it, and a file's suffix
+  Result<std::string> (*text)(const Sketch&, const std::string& order, const Environment&);
+};
+constexpr std::array formats = {
+    DrawnFormat{"svg", svg_text},
+    DrawnFormat{"png", png_bytes},
+    DrawnFormat{"dot", dot_text},
+};
+
+template <class Table>
+std::string names_in(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return join(names, ", ");
+}
+
+Result<const DrawnFormat*> format_of(const Call& call) {
+  const auto given = call.given(FlagId::format);
+  const auto file = output_file(call);
+  std::string name = call.text(FlagId::format).value_or("svg");
+  std::string option = given ? given->label() : "";
+  if (file && !given) {
+    option = fmt::format("-o {}", *file);
+    const std::string suffix = std::filesystem::path(*file).extension();
+    name = suffix.empty() ? suffix : suffix.substr(1);
+  }
+  const auto row = std::ranges::find(formats, name, &DrawnFormat::name);
+  if (row != formats.end()) return &*row;
+  return usage(option, fmt::format("{} is not a form of a picture", name.empty() ? "this" : name),
+               fmt::format("choose one of: {}", names_in(formats)));
+}
+
+// An order to draw, and its description.
+struct Drawn {
+  placement::Placement placement;
+  std::string words;
+};
+
+Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
+  const auto text = read_file(file);
+  if (!text) {
+    return usage(fmt::format("--order {}", file),
+                 "it is neither an order nor a file that can be read",
+                 fmt::format("choose one of: {}, or a file with host names", names_in(orders)));
+  }
+  auto placed = placement::place_as_listed(job.hosts, job.map, *text, file);
+  if (!placed) return std::unexpected(placed.error());
+  return Drawn{*std::move(placed), "the order of " + file};
+}
+
+// A launch's order from a file or a variable may coexist with another one.
+Result<void> check_wishes(const Call& call, const std::string& order) {
+  for (const FlagId id : {FlagId::segment, FlagId::wanted_nodes, FlagId::earlier_order}) {
+    const auto given = call.given(id);
+    if (!given || !given->is_typed()) continue;
+    return usage(fmt::format("{} with --order {}", given->source, order),
+                 "only the topology order respects it", "leave one of them out");
+  }
+  return {};
+}
+
+std::string words_of(const DrawnOrder& order, std::size_t segment) {
+  return segment == 1 ? std::string(order.words)
+                      : fmt::format("{}, segments of {}", order.words, segment);
+}
+
+Result<Drawn> drawn_by_topology(const Call& call, const PlacedJob& job,
+                                const std::optional<placement::Plan>& plan) {
+  auto wishes = wishes_of(call, plan);
+  if (!wishes) return std::unexpected(wishes.error());
+  const std::size_t segment = wishes->segment;
+  auto placed = placement::place(job.hosts, job.map, *std::move(wishes));
+  if (!placed) return std::unexpected(placed.error());
+  return Drawn{*std::move(placed), words_of(orders.front(), segment)};
+}
+
+Result<Drawn> draw_order(const Call& call, const PlacedJob& job,
+                         const std::optional<placement::Plan>& plan) {
+  const std::string order = call.text(FlagId::drawn_order).value_or("topology");
+  if (order == orders.front().name) return drawn_by_topology(call, job, plan);
+  if (const auto checked = check_wishes(call, order); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const auto row = std::ranges::find(orders, order, &DrawnOrder::name);
+  if (row == orders.end()) return drawn_as_listed(order, job);
+  auto placed = placement::place(job.hosts, job.map, {.order = row->order});
+  if (!placed) return std::unexpected(placed.error());
+  return Drawn{*std::move(placed), std::string(row->words)};
+}
+
+std::vector<int> processes_of(const placement::Placement& placement) {
+  std::vector<int> processes;
+  for (const placement::Node& node : placement.nodes) processes.push_back(node.nproc);
+  return processes;
+}
+
+// The groups that get a colour each; none without --parallel.
+Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJob& job,
+                                                 const placement::Placement& drawn,
+                                                 const std::optional<placement::Plan>& plan) {
+  const auto groups = call.text(FlagId::groups);
+  if (!plan) {
+    if (!groups) return std::nullopt;
+    return usage("--groups", "it chooses among the groups of --parallel, which is not given",
+                 "add --parallel tp=8,pp=4 or leave it out");
+  }
+  std::optional<cost::Kind> kind;
+  if (groups) {
+    kind = cost::find_kind(*groups);
+    if (!kind) {
+      return usage(fmt::format("--groups {}", *groups), "there is no such kind",
+                   "choose one of: tp, cp, ep, etp, dp, edp, pp");
+    }
+  }
+  const auto prepared = placement::prepare(*plan, job.map, processes_of(drawn));
+  if (!prepared) return std::unexpected(prepared.error());
+  auto teams = placement::teams_of(drawn, *prepared, kind);
+  if (!teams) say("no parallel group is on two nodes: there is nothing to tell apart by colour");
+  return teams;
+}
+
+Result<Sketch> sketch_of(const Call& call, const PlacedJob& job, const Drawn& drawn,
+                         const std::optional<placement::Plan>& plan) {
+  const auto tree = placement::place(job.hosts, job.map);
+  if (!tree) return std::unexpected(tree.error());
+  const auto teams = teams_of(call, job, drawn.placement, plan);
+  if (!teams) return std::unexpected(teams.error());
+  Sketch sketch = picture::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
+  const auto told = options::parse_links(options::plan_options(call));
+  if (!told) return std::unexpected(told.error());
+  const auto links = cost::links_of(job.map, *told, job.nproc_per_node);
+  if (!links) return std::unexpected(links.error());
+  if (!placement::all_links_assumed(*links)) {
+    sketch.step_seconds =
+        cost::ring_step_seconds(*links, sketch.nodes, placement::usual_message_bytes);
+  }
+  return sketch;
+}
+
+}  // namespace
+
+Result<int> run_topo_draw(const options::Call& call) {
+  const auto format = format_of(call);
+  if (!format) return std::unexpected(format.error());
+  const auto plan = options::parse_plan(options::plan_options(call));
+  if (!plan) return std::unexpected(plan.error());
+  const auto job = find_job(call);
+  if (!job) return std::unexpected(job.error());
+  const auto drawn = draw_order(call, *job, *plan);
+  if (!drawn) return std::unexpected(drawn.error());
+  const auto sketch = sketch_of(call, *job, *drawn, *plan);
+  if (!sketch) return std::unexpected(sketch.error());
+  const auto picture = (*format)->text(*sketch, drawn->words, call.environment);
+  if (!picture) return std::unexpected(picture.error());
+  say_what_is_unknown(drawn->placement.source, drawn->placement.warnings);
+  return put_out(call, *picture);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,142 @@
+#include "cli/verbs/topo/order.h"
+
+#include "base/net/hostlist.h"
+#include "base/os/console.h"
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "cli/config/config_file.h"
+#include "cli/options/flags.h"
+#include "cli/options/given.h"
+#include "cli/options/plan_options.h"
+#include "cli/options/values.h"
+#include "cli/verbs/topo/job.h"
+#include "cli/verbs/topo/wishes.h"
+#include "decide/placement/groups.h"
+#include "decide/topology/match.h"
+#include "observe/report/explain.h"
+#include "observe/report/formats.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+Result<const report::Format*> chosen_format(const Call& call) {
+  const auto given = call.given(FlagId::format);
+  const bool as_json = call.has(FlagId::json);
+  if (!given) return report::find_format(as_json ? "json" : "table");
+  if (as_json && given->value != "json") {
+    return usage(fmt::format("--json and {}", given->label()), "only one form can be printed",
+                 "leave one of them out");
+  }
+  if (const auto* format = report::find_format(given->value)) return format;
+  std::vector<std::string> names;
+  for (const report::Format& format : report::formats()) names.emplace_back(format.name);
+  return usage(given->label(), "there is no such form",
+               config::nearest_or_all(given->value, names));
+}
+
+Result<void> check_length(const report::Format& format, const PlacedJob& job) {
+  std::size_t ranks = 0;
+  for (const placement::Host& host : job.hosts) ranks += static_cast<std::size_t>(host.nproc);
+  if (!format.line_per_rank || ranks <= report::max_rank_lines) return {};
+  return usage(fmt::format("--format {}", format.name),
+               fmt::format("{} ranks, at most {} can be listed", ranks, report::max_rank_lines),
+               "give fewer --hosts or a smaller --nproc-per-node");
+}
+
+void say_what_it_saves(const placement::Placement& placement) {
+  for (const placement::Crossings& ring : placement.ring) {
+    say(fmt::format("{}: {} of {} neighbours in another {} as given, {} as ordered (minimum {})",
+                    ring.level, ring.given, placement.nodes.size(), ring.level, ring.ordered,
+                    ring.minimum));
+  }
+  if (placement.mapping) say("parallel: " + placement::mapping_text(*placement.mapping));
+}
+
+// The position of the host to explain; nullopt: all hosts.
+Result<std::optional<std::size_t>> position_of(const std::string& host,
+                                               const placement::Placement& placement) {
+  if (host.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const placement::Node& node : placement.nodes) names.push_back(node.name);
+  const topology::Match match = topology::match_hosts({host}, names);
+  if (match.known[0]) return match.known[0];
+  const auto meant = did_you_mean(host, names);
+  return usage(fmt::format("--explain {}", host), "there is no such host in the job",
+               meant ? fmt::format("did you mean {}?", *meant) : "topo order lists them");
+}
+
+Result<void> add_explanation(const Call& call, const PlacedJob& job, std::size_t segment,
+                             placement::Placement& placement) {
+  const auto host = call.text(FlagId::explain);
+  if (!host) return {};
+  const auto position = position_of(*host, placement);
+  if (!position) return std::unexpected(position.error());
+  report::explain(placement, {.topology = job.topology, .segment = segment, .node = *position});
+  return {};
+}
+
+// Below the table on stdout; JSON has it inside; the other forms' stdout is for programs.
+int print_explanation(std::string_view format, const placement::Placement& placement) {
+  const std::string text = report::explanation_text(placement);
+  if (format == "json" || text.empty()) return 0;
+  if (format == "table") return print("Why\n" + text);
+  for (const std::string_view line : split(trim(text), '\n')) say(std::string(line));
+  return 0;
+}
+
+// What a launch refuses too, with --topology-required.
+Result<void> check_places(const Call& call, const placement::Placement& placement) {
+  const options::Flag& flag = *options::find_flag("--topology-required", call.command);
+  const auto given = options::given_of(flag, call.split, call.environment);
+  if (!given || placement.unplaced.empty()) return {};
+  const auto required = options::parse_switch(*given);
+  if (!required) return std::unexpected(required.error());
+  if (!*required) return {};
+  return fail(given->source,
+              "no evidence of where these nodes sit: " + hosts::short_list(placement.unplaced),
+              "add them to a file and name it with --topology FILE");
+}
+
+// Links from a file or a variable are used only with --parallel.
+options::PlanOptions asked_plan(const Call& call) {
+  options::PlanOptions plan = options::plan_options(call);
+  const auto link = call.given(FlagId::link);
+  if (!plan.parallel && link && !link->is_typed()) plan.links.clear();
+  return plan;
+}
+
+}  // namespace
+
+Result<int> run_topo_order(const options::Call& call) {
+  const auto format = chosen_format(call);
+  if (!format) return std::unexpected(format.error());
+  const auto plan = options::parse_order_plan(asked_plan(call));
+  if (!plan) return std::unexpected(plan.error());
+  auto job = find_job(call);
+  if (!job) return std::unexpected(job.error());
+  if (auto fits = check_length(**format, *job); !fits) {
+    return std::unexpected(fits.error());
+  }
+  const auto wishes = wishes_of(call, *plan);
+  if (!wishes) return std::unexpected(wishes.error());
+  auto placed = placement::place(job->hosts, std::move(job->map), *wishes);
+  if (!placed) return std::unexpected(placed.error());
+  if (auto known = check_places(call, *placed); !known) return std::unexpected(known.error());
+  if (auto added = add_explanation(call, *job, wishes->segment, *placed); !added) {
+    return std::unexpected(added.error());
+  }
+  if (const int code = print_bytes((*format)->text(*placed)); code != 0) return code;
+  if (const int code = print_explanation((*format)->name, *placed); code != 0) return code;
+  // The JSON output contains the same.
+  if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);
+  if ((*format)->name == "table") say_what_it_saves(*placed);
+  if ((*format)->name != "json" && !placed->spare.empty()) {
+    say(fmt::format("left out: {}", hosts::compress_hostlist(placed->spare)));
+  }
+  return 0;
+}
+
+}  // namespace toprun::cli

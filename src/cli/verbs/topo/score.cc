@@ -1,0 +1,76 @@
+#include "cli/verbs/topo/score.h"
+
+#include "base/os/console.h"
+#include "base/os/files.h"
+#include "base/os/print.h"
+#include "cli/options/plan_options.h"
+#include "cli/options/values.h"
+#include "cli/verbs/topo/job.h"
+#include "decide/placement/groups.h"
+#include "decide/placement/score_text.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
+  placement::Terms terms;
+  const auto told = options::parse_links(options::plan_options(call));
+  if (!told) return std::unexpected(told.error());
+  auto links = cost::links_of(job.map, *told, job.nproc_per_node);
+  if (!links) return std::unexpected(links.error());
+  terms.links = *std::move(links);
+  if (const auto size = call.given(FlagId::message_size)) {
+    const auto bytes = options::parse_size(*size);
+    if (!bytes) return std::unexpected(bytes.error());
+    terms.message_bytes = static_cast<double>(*bytes);
+  }
+  if (const auto file = call.text(FlagId::scored_order)) {
+    auto text = read_file(*file);
+    if (!text) return usage("--order: " + text.error().what, text.error().why);
+    terms.listed = {*file, *std::move(text)};
+  }
+  return terms;
+}
+
+// The effect of the orders on parallel groups, below the table or inside the object.
+struct GroupParts {
+  std::string text;
+  std::string json;
+  std::vector<std::string> warnings;
+};
+
+Result<GroupParts> group_parts(const options::PlanOptions& options, const PlacedJob& job) {
+  const auto plan = options::parse_plan(options);
+  if (!plan) return std::unexpected(plan.error());
+  if (!plan->has_value()) return GroupParts{};
+  auto table = placement::tabulate_groups(job.hosts, job.map, **plan);
+  if (!table) return std::unexpected(table.error());
+  return GroupParts{"\n" + placement::groups_text(*table), placement::groups_json(*table),
+                    std::move(table->warnings)};
+}
+
+}  // namespace
+
+Result<int> run_topo_score(const options::Call& call) {
+  const auto job = find_job(call);
+  if (!job) return std::unexpected(job.error());
+  auto terms = terms_of(call, *job);
+  if (!terms) return std::unexpected(terms.error());
+  const auto score = placement::score(job->hosts, job->map, *std::move(terms));
+  if (!score) return std::unexpected(score.error());
+  const auto groups = group_parts(options::plan_options(call), *job);
+  if (!groups) return std::unexpected(groups.error());
+  if (call.has(FlagId::json)) return print_bytes(placement::score_json(*score, groups->json));
+  const int code = print(placement::score_text(*score) + groups->text);
+  say_what_is_unknown(score->source, groups->text.empty() ? score->warnings : groups->warnings);
+  if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {
+    say("no link's figure is known: the times are those of a network that is not oversubscribed; "
+        "--link LEVEL=GBPS tells otherwise");
+  }
+  return code;
+}
+
+}  // namespace toprun::cli

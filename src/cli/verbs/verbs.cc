@@ -1,0 +1,181 @@
+#include "cli/verbs/verbs.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/os/print.h"
+#include "base/text/text.h"
+#include "cli/benchmark/files.h"
+#include "cli/benchmark/history.h"
+#include "cli/config/config.h"
+#include "cli/config/config_file.h"
+#include "cli/options/command_lines.h"
+#include "cli/options/split.h"
+#include "cli/verbs/bench.h"
+#include "cli/verbs/cluster.h"
+#include "cli/verbs/config/init.h"
+#include "cli/verbs/config/show.h"
+#include "cli/verbs/doctor.h"
+#include "cli/verbs/help/completion.h"
+#include "cli/verbs/help/help.h"
+#include "cli/verbs/help/manual.h"
+#include "cli/verbs/help/version.h"
+#include "cli/verbs/jobs/cancel.h"
+#include "cli/verbs/jobs/eta.h"
+#include "cli/verbs/jobs/grow.h"
+#include "cli/verbs/jobs/jobs.h"
+#include "cli/verbs/jobs/logs.h"
+#include "cli/verbs/jobs/report.h"
+#include "cli/verbs/jobs/shell.h"
+#include "cli/verbs/jobs/stacks.h"
+#include "cli/verbs/jobs/status.h"
+#include "cli/verbs/jobs/submit.h"
+#include "cli/verbs/jobs/top.h"
+#include "cli/verbs/net.h"
+#include "cli/verbs/setup/setup.h"
+#include "cli/verbs/store.h"
+#include "cli/verbs/topo/convert.h"
+#include "cli/verbs/topo/draw.h"
+#include "cli/verbs/topo/order.h"
+#include "cli/verbs/topo/score.h"
+#include "cli/verbs/topo/show.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Command;
+using options::FlagId;
+
+constexpr std::array verbs = {
+    Verb{Command::submit, "SCRIPT ...", "write a batch job and submit it", run_submit},
+    Verb{Command::shell, "", "open a shell in an interactive allocation", run_shell},
+    Verb{Command::setup, "[PACKAGE...]", "build an environment or an image in a job", run_setup},
+    Verb{Command::jobs, "", "list your waiting and running jobs", run_jobs},
+    Verb{Command::status, "ID", "show the state, nodes and files of a job", run_status},
+    Verb{Command::logs, "ID", "show what a job has printed; -f until its end", run_logs},
+    Verb{Command::stacks, "[JOB]", "show where each rank of a running job stands", run_stacks},
+    Verb{Command::report, "JOB", "write a job's report as JSON or as a page", run_report},
+    Verb{Command::top, "[JOB]", "show a running job live on the terminal", run_top},
+    Verb{Command::eta, "[ID]", "show when waiting jobs should start", run_eta},
+    Verb{Command::cancel, "ID...", "end jobs, or send them a signal", run_cancel},
+    Verb{Command::grow, "ID", "let waiting nodes join an elastic job", run_grow},
+    Verb{Command::cluster, "", "show partitions, free nodes, file systems", run_cluster},
+    Verb{Command::topo, "VERB ...", "show, order, draw or score a network's nodes", nullptr},
+    Verb{Command::topo_show, "", "show the domains of the network and their nodes", run_topo_show},
+    Verb{Command::topo_order, "", "list the nodes in toprun's order, for people and programs",
+         run_topo_order},
+    Verb{Command::topo_draw, "", "draw the domains and the ring through them", run_topo_draw},
+    Verb{Command::topo_score, "", "show what this order and others cost", run_topo_score},
+    Verb{Command::topo_convert, "", "write the network in a form for Slurm or Kubernetes",
+         run_topo_convert},
+    Verb{Command::net, "VERB", "show RDMA adapters and the NCCL settings for them", nullptr},
+    Verb{Command::net_show, "", "show RDMA ports and interfaces, which are used, and why",
+         run_net_show},
+    Verb{Command::net_env, "", "show the variables that a job's processes get here", run_net_env},
+    Verb{Command::doctor, "", "find what is wrong with this machine for a job", run_doctor},
+    Verb{Command::bench, "COLLECTIVE", "measure a collective between the ranks of a job",
+         run_bench},
+    Verb{Command::bench_pairs, "", "find which node or link is slow", run_bench},
+    Verb{Command::bench_compare, "BEFORE AFTER", "show which results became slower or faster",
+         benchmark::run_bench_compare},
+    Verb{Command::bench_import, "FILE", "read results of other programs",
+         benchmark::run_bench_import},
+    Verb{Command::bench_history, "[FILE]", "compare recorded results with earlier ones",
+         benchmark::run_bench_history},
+    Verb{Command::config, "VERB", "show or write toprun.toml", nullptr},
+    Verb{Command::config_show, "", "show the settings in force, and where each comes from",
+         run_config_show},
+    Verb{Command::config_init, "", "write a toprun.toml with this cluster's partitions and GPUs",
+         run_config_init},
+    Verb{Command::store, "", "serve PyTorch's TCPStore without a job", run_store},
+    Verb{Command::completion, "SHELL", "print a shell completion script", run_completion},
+    Verb{Command::man, "", "print the manual page", run_man},
+    Verb{Command::help, "[VERB]", "show the help of a verb", run_help},
+    Verb{Command::version, "", "show the version of toprun and its libraries", run_version},
+};
+
+std::string_view name_of(const Verb& verb) {
+  return options::line_of(verb.command).name;
+}
+
+std::vector<std::string> names_of(std::string_view family) {
+  std::vector<std::string> names;
+  for (const Verb* verb : verbs_of(family)) names.emplace_back(last_word_of(*verb));
+  return names;
+}
+
+// -h and --help end the reading of a command line.
+std::optional<int> answer_help(const options::Split& split, Command command) {
+  if (split.options.empty()) return std::nullopt;
+  const FlagId last = split.options.back().flag->id;
+  if (last == FlagId::help_short) return print(short_help(command));
+  return last == FlagId::help ? std::optional(print(full_help(command))) : std::nullopt;
+}
+
+Result<int> run(const AskedVerb& asked, const Environment& environment) {
+  const Verb& verb = *asked.verb;
+  if (verb.run == nullptr) return answer_for(asked);
+  const std::vector<std::string> words(asked.arguments.begin(), asked.arguments.end());
+  if (verb.command == Command::completion) {
+    if (const auto code = answer_shell(words)) return *code;
+  }
+  const auto split = options::split_verb(words, verb.command);
+  if (!split) return std::unexpected(split.error());
+  if (const auto code = answer_help(*split, verb.command)) return *code;
+  auto whole = config::with_config(*split, verb.command, environment);
+  if (!whole) return std::unexpected(whole.error());
+  auto plain = config::words_without_secrets(words, *split, whole->split);
+  return verb.run(
+      {verb.command, std::move(whole->split), std::move(whole->environment), std::move(plain)});
+}
+
+}  // namespace
+
+std::vector<const Verb*> verbs_of(std::string_view family) {
+  std::vector<const Verb*> found;
+  for (const Verb& verb : verbs) {
+    const auto name = words(name_of(verb));
+    if (name.size() == 1 ? family.empty() : name.front() == family) found.push_back(&verb);
+  }
+  return found;
+}
+
+std::string_view last_word_of(const Verb& verb) {
+  return words(name_of(verb)).back();
+}
+
+std::optional<AskedVerb> find_verb(std::span<const std::string> words) {
+  std::optional<AskedVerb> found;
+  for (const Verb& verb : verbs) {
+    const auto name = toprun::words(name_of(verb));
+    if (name.size() > words.size() || !std::ranges::equal(name, words.first(name.size()))) continue;
+    found = {&verb, words.subspan(name.size())};  // topo order stands behind topo
+  }
+  return found;
+}
+
+Result<int> answer_for(const AskedVerb& family) {
+  const std::string name(name_of(*family.verb));
+  const std::vector<std::string> known = names_of(name);
+  if (family.arguments.empty()) {
+    return usage(name, "it needs a verb", fmt::format("choose one of: {}", join(known, ", ")));
+  }
+  const std::string& word = family.arguments.front();
+  if (word == "-h" || word == "--help") return print(full_help(family.verb->command));
+  return usage(fmt::format("{} {}", name, word), "there is no such verb",
+               config::nearest_or_all(word, known));
+}
+
+std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment) {
+  if (argv.empty() || options::is_torchrun(argv)) return std::nullopt;
+  const auto asked = find_verb(std::span(argv).subspan(1));
+  if (!asked) return std::nullopt;
+  const auto code = run(*asked, environment);
+  return code ? *code : give_up(code.error());
+}
+
+std::optional<std::string> nearest_verb(std::string_view name) {
+  return did_you_mean(name, names_of(""));
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,185 @@
+#include "decide/cost/cost.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "decide/cost/double_tree.h"
+
+namespace toprun::cost {
+namespace {
+
+using Nodes = std::span<const std::size_t>;
+
+double seconds_of(double bytes, double gbps) {
+  return gbps > 0 ? bytes * 8 / (gbps * 1e9) : 0;
+}
+
+// The total bytes over each edge of the ring in all steps.
+double ring_edge_bytes(std::size_t count, double bytes) {
+  return 2 * static_cast<double>(count - 1) * bytes / static_cast<double>(count);
+}
+
+std::size_t steps_of(Collective collective, std::size_t count) {
+  switch (collective) {
+    case Collective::ring:
+      return 2 * (count - 1);
+    case Collective::tree:
+      return 2 * DoubleTree(count).depth;
+    case Collective::all_to_all:
+      return count - 1;
+  }
+  return 0;
+}
+
+double latency_seconds(Collective collective, const Network& network, Nodes nodes) {
+  return static_cast<double>(steps_of(collective, nodes.size())) * network.latency_us(nodes) * 1e-6;
+}
+
+Loads ring_loads(const Network& network, Nodes order, double bytes) {
+  Loads loads(network);
+  const double edge_bytes = ring_edge_bytes(order.size(), bytes);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    loads.add(order[i], order[(i + 1) % order.size()], edge_bytes);
+  }
+  return loads;
+}
+
+Loads tree_loads(const Network& network, Nodes order, double bytes) {
+  Loads loads(network);
+  const DoubleTree trees(order.size());
+  for (const auto& parent : trees.parent) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (parent[i] == i) continue;
+      loads.add(order[i], order[parent[i]], bytes / 2);
+      loads.add(order[parent[i]], order[i], bytes / 2);
+    }
+  }
+  return loads;
+}
+
+Loads all_to_all_loads(const Network& network, Nodes nodes, double bytes) {
+  Loads loads(network);
+  loads.add_all_pairs(nodes, bytes / static_cast<double>(nodes.size()));
+  return loads;
+}
+
+Loads loads_of(Collective collective, const Network& network, Nodes order, double bytes) {
+  switch (collective) {
+    case Collective::ring:
+      return ring_loads(network, order, bytes);
+    case Collective::tree:
+      return tree_loads(network, order, bytes);
+    case Collective::all_to_all:
+      break;
+  }
+  return all_to_all_loads(network, order, bytes);
+}
+
+// A lower bound for the time of the busiest uplink of a level, where each domain that contains
+// some of the nodes, but not all, is left by at least `bytes` of its number of nodes. Inside an
+// NVLink domain only one domain is certain to be left, because NVLink may reach the nodes of the
+// others, and none if some nodes have no uplink there.
+template <class Bytes>
+double least_uplink_seconds(const Network& network, Nodes nodes, std::size_t level,
+                            const Bytes& bytes) {
+  const auto nvlink = network.nvlink_level();
+  const bool is_inside = nvlink && level > *nvlink;
+  const std::vector<std::size_t> sizes = network.sizes(nodes, level);
+  const auto with_uplink = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  if (is_inside && with_uplink < nodes.size()) return 0;
+  std::optional<double> least;
+  double most = 0;
+  for (std::uint32_t domain = 0; domain < sizes.size(); ++domain) {
+    if (sizes[domain] == 0 || sizes[domain] == nodes.size()) continue;
+    const double seconds = seconds_of(bytes(sizes[domain]), network.uplink_gbps(domain, level));
+    least = std::min(least.value_or(seconds), seconds);
+    most = std::max(most, seconds);
+  }
+  return is_inside ? least.value_or(0) : most;
+}
+
+// A ring leaves each domain that contains some of the nodes, but not all, at least once. If there
+// are several NVLink domains, at least one edge leaves each through adapters, and through the
+// uplinks of all domains inside it around the edge's end. Each node in an NVLink domain has one
+// flow over NVLink.
+double least_ring_transfer(const Network& network, Nodes nodes, double bytes) {
+  const double edge_bytes = ring_edge_bytes(nodes.size(), bytes);
+  const auto nvlink = network.nvlink_level();
+  if (nvlink && !network.divides(nodes, *nvlink)) {
+    return seconds_of(edge_bytes, network.link(*nvlink).gbps);
+  }
+  double seconds = seconds_of(edge_bytes, network.links().host.gbps);
+  for (std::size_t level = 0; level < network.levels(); ++level) {
+    if (network.link(level).nvlink) continue;
+    seconds = std::max(seconds, least_uplink_seconds(network, nodes, level,
+                                                     [&](std::size_t) { return edge_bytes; }));
+  }
+  return seconds;
+}
+
+// One node has the position with the most neighbours, and its host's links together carry S/2 from
+// and to each of them.
+double least_tree_host_transfer(const Network& network, Nodes nodes, const DoubleTree& trees,
+                                double bytes) {
+  const double most = static_cast<double>(trees.most_neighbours) * bytes / 2;
+  const double adapters_gbps = network.links().host.gbps;
+  const auto nvlink = network.nvlink_level();
+  if (!nvlink) return seconds_of(most, adapters_gbps);
+  const double nvlink_gbps = network.link(*nvlink).gbps;
+  if (!network.divides(nodes, *nvlink)) return seconds_of(most, nvlink_gbps);
+  return std::max(seconds_of(most, adapters_gbps + nvlink_gbps),
+                  seconds_of(bytes / 2, adapters_gbps));
+}
+
+// Each of the two trees connects all nodes. So its edges leave each domain at least as often as
+// `fewest_leaving` for a group of that size; inside an NVLink domain, one domain by one tree.
+double least_tree_transfer(const Network& network, Nodes nodes, double bytes) {
+  const DoubleTree trees(nodes.size());
+  double seconds = least_tree_host_transfer(network, nodes, trees, bytes);
+  const auto nvlink = network.nvlink_level();
+  if (nvlink && !network.divides(nodes, *nvlink)) return seconds;
+  for (std::size_t level = 0; level < network.levels(); ++level) {
+    if (network.link(level).nvlink) continue;
+    const bool is_inside = nvlink && level > *nvlink;
+    const auto leaving = [&](std::size_t size) {
+      const std::size_t edges = is_inside ? 1 : 2 * trees.fewest_leaving(size);
+      return static_cast<double>(edges) * bytes / 2;
+    };
+    seconds = std::max(seconds, least_uplink_seconds(network, nodes, level, leaving));
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Cost cost_of(Collective collective, const Network& network, Nodes order, double bytes) {
+  if (order.size() < 2) return {};
+  const auto worst = loads_of(collective, network, order, bytes).worst();
+  const double transfer = worst ? worst->seconds : 0;
+  return {latency_seconds(collective, network, order) + transfer, worst};
+}
+
+double least_seconds(Collective collective, const Network& network, Nodes nodes, double bytes) {
+  if (nodes.size() < 2) return 0;
+  const double latency = latency_seconds(collective, network, nodes);
+  switch (collective) {
+    case Collective::ring:
+      return latency + least_ring_transfer(network, nodes, bytes);
+    case Collective::tree:
+      return latency + least_tree_transfer(network, nodes, bytes);
+    case Collective::all_to_all:
+      break;
+  }
+  return cost_of(Collective::all_to_all, network, nodes, bytes).seconds;
+}
+
+std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes) {
+  std::vector<double> seconds;
+  for (const Links::Level& level : links.levels) {
+    const bool carries = !level.nvlink && nodes > 1;
+    seconds.push_back(carries ? seconds_of(ring_edge_bytes(nodes, bytes), level.gbps) : 0);
+  }
+  return seconds;
+}
+
+}  // namespace toprun::cost

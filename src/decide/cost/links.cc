@@ -1,0 +1,90 @@
+#include "decide/cost/links.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text/text.h"
+
+namespace toprun::cost {
+namespace {
+
+bool is_positive(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+// The user's values for a level have priority over the source's values.
+topology::Link known_link(std::string_view level, const LinksByLevel& user_links,
+                          const LinksByLevel& read) {
+  topology::Link link;
+  for (const LinksByLevel* links : {&user_links, &read}) {
+    const auto found = links->find(level);
+    if (found == links->end()) continue;
+    if (!link.gbps) link.gbps = found->second.gbps;
+    if (!link.latency_us) link.latency_us = found->second.latency_us;
+  }
+  return link;
+}
+
+Links::Level level_of(std::string name, const topology::Link& link, double usual_gbps,
+                      double usual_latency_us) {
+  const bool nvlink = name == topology::nvlink_level;
+  return {std::move(name), nvlink, link.gbps.value_or(usual_gbps),
+          link.latency_us.value_or(usual_latency_us), !link.gbps.has_value()};
+}
+
+// The rates that the source has for single domains, unless the user has one for all of them.
+std::map<std::string, double> rates_by_domain(const topology::Map& map, const std::string& level,
+                                              const LinksByLevel& user_links) {
+  const auto of_user = user_links.find(level);
+  if (of_user != user_links.end() && of_user->second.gbps) return {};
+  const auto of_source = map.domain_gbps.find(level);
+  return of_source == map.domain_gbps.end() ? std::map<std::string, double>() : of_source->second;
+}
+
+}  // namespace
+
+Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links, int processes) {
+  for (const auto& [level, link] : user_links) {
+    if (level == topology::host_level || std::ranges::count(map.levels, level) > 0) continue;
+    std::vector<std::string> names = map.levels;
+    names.emplace_back(topology::host_level);
+    return usage(fmt::format("--link {}", level), "the network has no such level",
+                 fmt::format("choose one of: {}", join(names, ", ")));
+  }
+  Links links;
+  for (const std::string& level : map.levels) {
+    const bool nvlink = level == topology::nvlink_level;
+    links.levels.push_back(level_of(level, known_link(level, user_links, map.links),
+                                    nvlink ? nvlink_gbps_per_process * processes : 0,
+                                    nvlink ? nvlink_latency_us : switch_latency_us));
+    if (!nvlink) links.levels.back().gbps_of_domain = rates_by_domain(map, level, user_links);
+  }
+  links.host = level_of(std::string(topology::host_level),
+                        known_link(topology::host_level, user_links, map.links),
+                        adapter_gbps_per_process * processes, host_latency_us);
+  return links;
+}
+
+Result<std::pair<std::string, topology::Link>> parse_link(std::string_view text) {
+  const auto wrong = [&](std::string_view why) {
+    return usage(fmt::format("--link {}", printable(text)), std::string(why),
+                 "write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in rack=400 or rack=400:2");
+  };
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) return wrong("it names no level");
+  const std::string_view figures = text.substr(equals + 1);
+  const std::size_t colon = figures.find(':');
+  topology::Link link{parse_double(figures.substr(0, colon)), std::nullopt};
+  if (!link.gbps || !is_positive(*link.gbps)) {
+    return wrong("gigabits per second are a number above 0");
+  }
+  if (colon != std::string_view::npos) {
+    link.latency_us = parse_double(figures.substr(colon + 1));
+    if (!link.latency_us || !std::isfinite(*link.latency_us) || *link.latency_us < 0) {
+      return wrong("the latency is a number of microseconds");
+    }
+  }
+  return std::pair(std::string(text.substr(0, equals)), link);
+}
+
+}  // namespace toprun::cost

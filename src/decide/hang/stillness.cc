@@ -1,0 +1,48 @@
+#include "decide/hang/stillness.h"
+
+#include <algorithm>
+
+namespace toprun::hang {
+
+void Stillness::look(std::span<const Glance> ranks, SteadyTime now) {
+  const bool is_first = ranks_.size() != ranks.size();
+  if (is_first) ranks_.assign(ranks.size(), {});
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    Rank& rank = ranks_[i];
+    const Glance& glance = ranks[i];
+    if (is_first || glance.done != rank.last.done || glance.computes) rank.moved = now;
+    // One entry for each change, so a rank that stands still costs nothing.
+    if (rank.paths.empty() || rank.paths.back().second != glance.path) {
+      rank.paths.emplace_back(now, glance.path);
+    }
+    while (rank.paths.size() > 1 && rank.paths[1].first + remembered_ < now) {
+      rank.paths.pop_front();
+      rank.moved = std::max(rank.moved, rank.paths.front().first);  // what was before is forgotten
+    }
+    rank.last = glance;
+  }
+}
+
+// Back from the newest look to where one function too many was seen.
+SteadyTime Stillness::since(const Rank& rank) const {
+  std::vector<std::uint64_t> seen;
+  SteadyTime since = rank.moved;
+  for (auto path = rank.paths.rbegin(); path != rank.paths.rend(); ++path) {
+    if (std::ranges::find(seen, path->second) == seen.end()) seen.push_back(path->second);
+    if (seen.size() > most_paths_of_a_wait) return std::max(since, std::prev(path)->first);
+  }
+  return since;
+}
+
+std::optional<Still> Stillness::still() const {
+  std::optional<Still> still;
+  for (const Rank& rank : ranks_) {
+    if (!rank.last.lives) continue;
+    if (!still) still.emplace();
+    still->since = std::max(still->since, since(rank));
+    still->some_communicate = still->some_communicate || rank.last.communicates;
+  }
+  return still;
+}
+
+}  // namespace toprun::hang

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decide/topology/tree.h"
+
+namespace toprun::placement {
+
+// The largest set of the given hosts that share one domain of a level.
+struct CompactSet {
+  std::string level;                // "leaf"
+  std::vector<std::string> domain;  // outermost first: {"core", "s0"}; without unknown levels
+  std::vector<std::string> hosts;   // in the given order
+};
+
+// For each level of the map, innermost first, the domain with most of these hosts; among equals,
+// the first. There is no row for a level that is unknown for all these hosts, or that has no more
+// hosts than the level inside it.
+std::vector<CompactSet> compact_sets(const topology::Map& map,
+                                     const std::vector<std::string>& hosts);
+
+}  // namespace toprun::placement

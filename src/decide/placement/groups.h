@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json/json_writer.h"
+#include "decide/placement/order.h"
+
+namespace toprun::placement {
+
+// The quality of an order of nodes for the groups of one kind.
+struct GroupScore {
+  cost::Kind kind = cost::Kind::tp;
+  std::size_t size = 0;  // ranks per group
+  std::size_t groups = 0;
+  std::size_t nodes = 0;              // of the group on the most nodes
+  std::vector<std::size_t> spanning;  // by level: number of groups in more than one domain; a
+                                      // node in an unknown domain is alone in one
+  double cost = 0;                    // link time per step in seconds (mapping.h)
+};
+
+// One entry for each kind with traffic. `cost` is NaN if too many pairs of nodes send to each
+// other.
+std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
+
+// One line, with the reason, for each kind whose groups cannot all stay inside innermost domains.
+std::vector<std::string> explain_groups(const Placement& placement,
+                                        const std::vector<GroupScore>& scores);
+
+// Compares the possible orders of a job by their quality for its groups.
+struct GroupTable {
+  struct Row {
+    std::string_view order;  // given, name, torchrun, topology, parallel
+    std::vector<GroupScore> kinds;
+    double cost = 0;  // total of all kinds
+  };
+  std::vector<std::string> levels;
+  std::vector<Row> rows;
+  std::optional<Mapping> mapping;  // of the order `parallel`, without its nodes
+  std::vector<std::string> warnings;
+};
+
+// Errors: those of place().
+Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
+                                   const Plan& plan);
+
+// A row per order and kind, a column per level; then the total of each order, and the minimum of
+// all orders or, if it is unknown, the bound.
+std::string groups_text(const GroupTable& table);
+
+// `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],
+// bound, exact}`, a member of an object; costs in seconds, null if unknown.
+std::string groups_json(const GroupTable& table);
+
+// "links are busy …": the quality of the mapping in one line.
+std::string mapping_text(const Mapping& mapping);
+
+// {cost, plain, bound, exact}; in seconds.
+std::string mapping_json(const Mapping& mapping);
+
+}  // namespace toprun::placement

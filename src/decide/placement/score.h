@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decide/cost/links.h"
+#include "decide/placement/order.h"
+
+namespace toprun::placement {
+
+inline constexpr double usual_message_bytes = 64 << 20;
+
+// The parameters of a score besides the hosts and their places.
+struct Terms {
+  cost::Links links;  // of the map
+  double message_bytes = usual_message_bytes;
+  // An order from the user, scored beside the others; see place_as_listed().
+  struct Listed {
+    std::string file;
+    std::string text;
+  };
+  std::optional<Listed> listed;
+};
+
+// The cost of a collective in one order (cost.h).
+struct Priced {
+  double seconds = 0;
+  struct Link {
+    std::string level;
+    std::string name;  // of the domain or host; "of n3" if the domain is unknown
+    std::size_t flows = 0;
+    double bytes = 0;  // in one direction
+    double seconds = 0;
+  };
+  std::optional<Link> worst;  // unset: only one node
+};
+
+// An order of a job's nodes: the number of ring neighbours in different domains, and the costs of
+// the collectives.
+struct Scored {
+  std::string_view name;               // given, name, torchrun, topology, file
+  std::vector<std::size_t> crossings;  // one per level
+  std::vector<Priced> priced;          // one per entry of `collectives`
+};
+
+// Compares the possible orders of a job.
+struct Score {
+  std::string source;
+  std::vector<std::string> levels;  // outermost first
+  std::size_t nodes = 0;
+  Terms terms;
+  std::vector<Scored> orders;
+  std::vector<std::size_t> minimum;  // of any order, one per level
+  std::vector<double> least;         // lower bound of all orders in seconds, one per collective
+  std::vector<std::string> unplaced;
+  std::vector<std::string> warnings;
+};
+
+// Errors: those of place() and place_as_listed().
+Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Terms terms);
+
+// Whether all links have default values, so that the times assume a network without
+// oversubscription.
+bool all_links_assumed(const cost::Links& links);
+
+}  // namespace toprun::placement

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "decide/cost/domains.h"
+
+namespace toprun::placement {
+
+// The limit for the exact choice, as nodes times spares. Above it, whole outermost domains are left
+// out first, the smallest first.
+inline constexpr std::size_t max_spare_work = 20'000'000;
+
+// Selects `keep` nodes if there are more than needed. `sorted` has every domain's nodes in a row;
+// the result has the same order. The first criterion is the number of whole segments of `segment`
+// nodes inside innermost domains (maximal), the second the number of outermost domains (minimal),
+// then that of the next level, and so on. A node in an unknown domain is alone in it, so such nodes
+// are left out first. Exact up to max_spare_work; among equal choices, the one with the earlier
+// nodes wins. The nodes in `fixed`, at most `keep`, are always among those that are kept.
+std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted,
+                                        const cost::Domains& domains, std::size_t keep,
+                                        std::size_t segment,
+                                        const std::unordered_set<std::size_t>& fixed = {});
+
+}  // namespace toprun::placement

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "decide/placement/order.h"
+
+namespace toprun::placement {
+
+// The sets of nodes whose ranks share parallel groups of one kind, directly or through other nodes.
+struct Teams {
+  struct Range {
+    std::size_t first = 0, last = 0;
+  };
+  cost::Kind kind = cost::Kind::dp;
+  std::size_t count = 0;
+  std::vector<std::size_t> of_node;  // by position in the order; numbered by their first node
+};
+
+// `kind`: nullopt selects the kind with the most traffic among those with several teams of several
+// nodes each; if there is none, among those with teams of several nodes. nullopt: no group of the
+// kind, or of any kind, is on two nodes.
+std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
+                              std::optional<cost::Kind> kind);
+
+}  // namespace toprun::placement

@@ -1,0 +1,50 @@
+#include "decide/recorder/members.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "base/text/text.h"
+
+namespace toprun::recorder {
+
+std::vector<Run> runs_of(std::span<const int> ranks) {
+  std::vector<Run> runs;
+  for (const int rank : ranks) {
+    if (!runs.empty()) {
+      Run& last = runs.back();
+      if (last.count == 1) last.step = rank - last.first;
+      if (rank == last.first + last.count * last.step) {
+        ++last.count;
+        continue;
+      }
+    }
+    runs.push_back({rank, 1, 1});
+  }
+  return runs;
+}
+
+std::vector<int> ranks_of(std::span<const Run> runs) {
+  std::vector<int> ranks;
+  for (const Run& run : runs) {
+    for (int i = 0; i < run.count; ++i) ranks.push_back(run.first + i * run.step);
+  }
+  return ranks;
+}
+
+std::string ranks_text(const std::vector<int>& ranks, std::size_t most) {
+  std::vector<std::string> parts;
+  for (auto first = ranks.begin(); first != ranks.end();) {
+    auto last = first;
+    while (std::next(last) != ranks.end() && *std::next(last) == *last + 1) ++last;
+    if (parts.size() == most) {
+      parts.push_back(fmt::format("{} more", std::distance(first, ranks.end())));
+      break;
+    }
+    parts.push_back(first == last ? fmt::to_string(*first) : fmt::format("{}-{}", *first, *last));
+    first = std::next(last);
+  }
+  return join(parts, ",");
+}
+
+}  // namespace toprun::recorder

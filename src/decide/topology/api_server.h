@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text/clock.h"
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+// What a pod has to ask its cluster's API server with (Kubernetes' document "Accessing the
+// Kubernetes API from a Pod"): the address in KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT,
+// and what the kubelet mounts for its service account.
+struct PodAccess {
+  std::string host;
+  int port = 443;
+  std::string token;
+  std::string authorities;  // PEM
+};
+inline constexpr const char* service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+// nullopt: this is not a pod, or one without a token.
+std::optional<PodAccess> pod_access(const Environment& environment,
+                                    const std::filesystem::path& folder = service_account);
+
+// Asks the server, on one connection. Blocks, until the deadline at most.
+class ApiServer {
+ public:
+  ApiServer(PodAccess access, SteadyTime deadline);
+  ~ApiServer();
+  // The body of an answer 200 in the form that `accept` names. Error: no answer by the deadline, no
+  // trust, or what the server says.
+  Result<std::string> get(const std::string& path, std::string_view accept);
+  // "GET https://10.96.0.1:443/api/v1/nodes".
+  std::string what(const std::string& path) const;
+
+ private:
+  struct Connection;
+  std::optional<std::string> connect();
+  std::string server_name() const;
+
+  const PodAccess access_;
+  const SteadyTime deadline_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace toprun::topology

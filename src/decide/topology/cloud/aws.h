@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "decide/topology/cloud/metadata.h"
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+inline constexpr std::size_t max_json_depth = 32;
+// The maximum number of instance ids in one call of DescribeInstanceTopology.
+inline constexpr std::size_t max_instances_per_call = 100;
+// The timeout for `aws`; during this time the root agent, which holds the job together, waits.
+inline constexpr std::chrono::seconds aws_timeout{5};
+
+// Parses the output of `aws ec2 describe-instance-topology`; the InstanceId is the host's name:
+//   {"Instances": [{"InstanceId": "i-…", "NetworkNodes": ["nn-top", …, "nn-leaf"],
+//                   "CapacityBlockId": null, "AvailabilityZone": "us-west-2b", "ZoneId":
+//                   "usw2-az2"}]}
+// NetworkNodes lists the outermost first. Their number depends on the instance type (3 or 4, fewer
+// in reservations), so instances of different depth are aligned at the leaf. The levels are "zone",
+// the network nodes as switches, and "nvlink" for CapacityBlockId, which identifies the UltraServer
+// (null or "null" without one). The levels zone and nvlink exist only if the file has values for
+// them.
+//
+// Warnings: unknown keys; a NextToken, because then instances are missing. Errors: invalid JSON
+// (file:line:column), a value of a wrong type (file: Instances[3].NetworkNodes), a duplicate
+// instance.
+Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
+
+// Whether a file's text has this form.
+bool looks_like_aws_topology(std::string_view text);
+
+// Adds the members under their own names, with the places of the instances whose ids they reported.
+void add_members(Map& map, std::span<const Member> members);
+
+Question ec2_token_question();
+Question ec2_instance_question(const std::string& token);
+
+// Runs `aws ec2 describe-instance-topology` for the members' instances. The instance ids are those
+// that the members reported, else the members' names; nullopt: there are none. Blocks for
+// aws_timeout at most.
+Result<std::optional<Map>> read_aws(const Request& request);
+
+}  // namespace toprun::topology

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+// Azure gives a machine no information about its network. The aggregation manager of its InfiniBand
+// network (SHARP) does; NVIDIA's program sharp_cmd can query it from any of the machines.
+
+// Finds that program: in PATH, in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt, where
+// the drivers and HPC-X install it (the newest HPC-X). `root`: the folder that contains opt.
+std::optional<std::string> find_sharp_cmd(const Environment& environment,
+                                          const std::filesystem::path& root = "/");
+
+// The command line. `device` ("mlx5_ib0:1") is the port for the connection to the manager. The
+// files contain the requested ports (one GUID per line) and the answer (ports.h).
+std::vector<std::string> sharp_command(const std::string& program, const std::string& device,
+                                       const std::string& guids_file,
+                                       const std::string& topology_file);
+
+// Finds the members' places by the ports that they reported. Blocks at most for the request's
+// budget. Errors: no member reported a port, no sharp_cmd, an error of sharp_cmd, an invalid output
+// file.
+Result<std::optional<Map>> read_azure(const Request& request);
+
+}  // namespace toprun::topology

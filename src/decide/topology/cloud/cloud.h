@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/text/clock.h"
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+// The size limit of one answer when it is sent to the root.
+inline constexpr std::size_t max_evidence_bytes = 4u << 10;
+
+// Clouds that give a machine information about its own place.
+enum class Cloud { none, gcp, oci, aws };
+std::string_view name_of(Cloud cloud);  // as in --topology and CloudEvidence; "none"
+
+// The firmware's description of the machine: texts of /sys/class/dmi/id, empty if unreadable.
+struct Dmi {
+  std::string product_name;
+  std::string sys_vendor;
+  std::string bios_vendor;
+  std::string bios_version;
+  std::string chassis_asset_tag;
+};
+inline constexpr std::string_view dmi_folder = "/sys/class/dmi/id";
+Dmi read_dmi(const std::filesystem::path& folder);
+
+// The cloud that these texts identify, as the clouds' documentation describes it: the product
+// "Google Compute Engine", the asset tag "OracleCloud.com", the vendor "Amazon EC2" (on older Xen
+// instances, a BIOS version that ends in "amazon").
+Cloud cloud_of(const Dmi& dmi);
+
+// Whether a node in this cloud must query it for this --topology. EC2 reports only the instance's
+// id, which is useful only with a file or with the output of AWS's own command; `auto` does not use
+// it.
+bool worth_asking(Cloud cloud, std::string_view topology);
+
+// Queries the metadata server about this node; errors are part of the returned evidence.
+boost::asio::awaitable<CloudEvidence> ask_cloud(Cloud cloud, boost::asio::ip::tcp::endpoint server,
+                                                SteadyTime deadline);
+
+// Whether the text contains only printable ASCII, blanks and line ends, so that it can be sent as
+// evidence.
+bool is_plain(std::string_view text);
+// Whether it can be a domain's name: 1 to 256 printable characters without a blank.
+bool is_domain_name(std::string_view text);
+
+// The results of the members that queried this cloud, in natural order of their names.
+struct CloudAnswers {
+  std::vector<const Member*> answered;
+  // failures of the others, one line per reason, with their names
+  std::vector<std::string> failures;
+};
+// `attribute` is the name of the queried attribute. If a cloud has the attribute for no member,
+// `auto` adds no warning: most machine types do not have it.
+CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_view attribute);
+
+}  // namespace toprun::topology

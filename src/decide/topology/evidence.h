@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "decide/topology/position.h"
+
+namespace toprun::topology {
+
+// The place where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All
+// lines of one file share its name in memory: a file may describe 100,000 hosts, one per line.
+class Evidence {
+ public:
+  Evidence() = default;
+  Evidence(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+  Evidence(const char* text) : Evidence(std::string(text)) {}
+  Evidence(std::shared_ptr<const std::string> file, std::size_t line)
+      : text_(std::move(file)), line_(line) {}
+
+  bool empty() const { return !text_ || text_->empty(); }
+  // The file name without the line number, if there is one.
+  std::string_view source() const { return text_ ? std::string_view(*text_) : std::string_view(); }
+  std::string text() const { return line_ == 0 ? std::string(source()) : at_line(source(), line_); }
+  friend bool operator==(const Evidence& a, const Evidence& b) { return a.text() == b.text(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+  std::size_t line_ = 0;  // 0: none
+};
+
+}  // namespace toprun::topology

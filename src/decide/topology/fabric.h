@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decide/topology/tree.h"
+
+namespace toprun::topology {
+
+inline constexpr std::size_t max_rails = 64;              // per host; real hosts have up to 16
+inline constexpr std::size_t max_domain_name_bytes = 64;  // longer ones become "first+N"
+
+// A switch and the switches that its cables lead to.
+struct FabricSwitch {
+  std::string name;                // unique
+  std::vector<std::size_t> peers;  // indexes; each cable may be listed at one end or at both
+  std::vector<double> gbps{};      // speed of the cable to each peer; empty or 0: unknown
+};
+
+// A port of a host's adapter that is cabled to a switch.
+struct FabricPort {
+  std::string host;
+  std::string hca;         // the name on the host: "mlx5_0"
+  std::uint64_t guid = 0;  // of the adapter; two GUIDs with one name mean two machines
+  int port = 1;            // number on the adapter
+  std::size_t leaf = 0;    // index of the switch
+  std::string speed;       // "4xNDR"; empty: unknown
+  std::string evidence;    // "dump.txt:17"
+};
+
+// A cabled adapter port of a host.
+struct Rail {
+  std::string hca;
+  int port = 1;
+  std::string leaf;   // the switch's name
+  std::string speed;  // "4xNDR"; empty: unknown
+};
+
+struct Fabric {
+  Map map;
+  std::vector<std::vector<Rail>> rails;  // of map.hosts[i], in natural order of the adapters' names
+};
+
+// Converts cables to paths. Only a switch's distance to the hosts decides its level: a leaf has
+// hosts, a spine is next to a leaf, and so on.
+//
+// leaf: a host's rails end on several leaves, so the locality unit is a group of leaves. Two
+//   leaves are in one group if at least half of the hosts of the smaller leaf are on both.
+//   Exception: each of the two leaves has at least as many other hosts with the same rail (this is
+//   so if only a management host is on both). If the hosts of a leaf are on separate leaves with
+//   another rail (the storage rail of several racks), the leaf is in no group with those leaves. A
+//   host whose rails end in several groups belongs to the group with most of its rails.
+// upper levels: level n joins all switches that are connected by switches at distance n or less
+//   from the hosts. A level that joins nothing is left out, so switches without hosts alone make no
+//   level. A dragonfly (dragonfly.h) has two upper levels: the groups and the whole fabric.
+//
+// domain_gbps: the total bandwidth of each domain's cables to the outside, if each of them is
+// listed
+//   once. `links` contain the least of a level.
+//
+// If a host name has two adapters with one name, the name belongs to several machines: a warning,
+// and the host is left out. Parts of the fabric with no cable between them become separate domains
+// at the top, with a warning. Errors: no host at all; more than max_levels.
+Result<Fabric> map_of_fabric(const std::string& source, const std::vector<FabricSwitch>& switches,
+                             const std::vector<FabricPort>& ports);
+
+// A short name for a set of names in natural order: "leaf-[01-04]-a". If that is too long, the
+// first name and the number of the others: "leaf-a+3".
+std::string set_name(const std::vector<std::string>& names);
+
+}  // namespace toprun::topology

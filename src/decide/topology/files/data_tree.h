@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+#include "decide/topology/position.h"
+
+namespace toprun::topology {
+
+// the YAML parser is slow and needs much memory
+inline constexpr std::size_t max_yaml_bytes = 4u << 20;
+inline constexpr std::size_t max_json_bytes = 64u << 20;  // 100,000 hosts take 15 MiB
+inline constexpr std::size_t max_data_depth = 32;
+inline constexpr std::size_t max_data_nodes = 4'000'000;  // values and keys; 100,000 hosts take 1 M
+
+// A value of JSON, YAML or TOML and its position.
+struct DataNode {
+  enum class Kind { empty, text, list, table };
+  struct Key {
+    std::string name;
+    Position where;
+  };
+
+  Kind kind = Kind::empty;
+  Position where;
+  std::string text;             // for Kind::text: also numbers and booleans
+  std::vector<DataNode> items;  // for a list; for a table: the values, one per key
+  std::vector<Key> keys;        // for a table, in the file's order
+  bool is_string = false;       // for a text: not a number or boolean (YAML: always true)
+
+  // The key's value; null: no such key, an empty value, or this node is not a table.
+  const DataNode* find(std::string_view key) const;
+};
+
+// The node's text; empty: no node, or one of another kind.
+std::string text_or_empty(const DataNode* node);
+// The value at a path of keys; null: there is none.
+const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> path);
+
+// All documents of a text that are not empty. A file may contain several Kubernetes objects.
+Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file);
+// The only document of a text; an empty text gives an empty node. Errors (file:line:column): a
+// syntax error, a duplicate key, a key that is not a text, an alias (a few lines of aliases can
+// expand to gigabytes), an exceeded limit, a second document. JSON columns are exact if the strings
+// contain no escapes.
+Result<DataNode> parse_yaml(std::string_view text, const std::string& file);
+Result<DataNode> parse_json(std::string_view text, const std::string& file);
+
+}  // namespace toprun::topology

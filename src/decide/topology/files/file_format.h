@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text/error.h"
+
+namespace toprun::topology {
+
+// The formats of a topology file:
+//   topology.conf  SwitchName=, BlockName= … (slurm/conf.h); the saved output of `scontrol show
+//                  topology`; the output file of `sharp_cmd topology` (ports.h)
+//   ibnetdiscover  vendid=0x…, Switch 65 "S-…" (ibnetdiscover.h), also with -g, -f or -p
+//   AWS            a JSON object with "Instances" (aws.h)
+//   JSON           { or [ (json_file.h)
+//   YAML           "---", "- topology: …", hosts: …: a list is Slurm's topology.yaml or the output
+//                  of `scontrol show topoconf` (slurm/yaml.h); a table is our own form
+//                  (plain_file.h) or contains Kubernetes objects (k8s_file.h)
+//   azslurm        "Switch 5 (root)", "block 1 : # of Nodes = 18" (azslurm_file.h)
+//   TOML           [NAME] or KEY = … (toml_file.h)
+//   lines          "HOST /cluster/rack/HOST" (lines_file.h)
+enum class FileFormat { slurm_conf, azslurm, ibnetdiscover, aws, json, yaml, toml, lines };
+
+// The search for the first line of a known format ends at this offset.
+inline constexpr std::size_t max_preamble_bytes = 64u << 10;
+
+struct Recognised {
+  FileFormat format = FileFormat::lines;
+  std::size_t start = 0;  // offset of the first line of that format; comments may precede it
+};
+
+// The end of the name decides if it is known (.toml, .json, .yaml, .yml). Otherwise the first line
+// with the form of a known format decides: in a terminal log, a prompt and error messages may come
+// first. A text without such a line has the format `lines`.
+Recognised recognise(std::string_view path, std::string_view text);
+
+// Recognises the output of another program that does not determine an order: a list of nodes
+// without cables, the devices inside one host, … The error says what the text is and which file to
+// give instead. nullopt: not recognised. `file` is the text's name.
+std::optional<Error> unusable_output(std::string_view file, std::string_view text);
+
+}  // namespace toprun::topology

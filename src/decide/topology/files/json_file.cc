@@ -1,0 +1,233 @@
+#include "decide/topology/files/json_file.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "base/net/hostlist.h"
+#include "decide/topology/files/k8s_file.h"
+#include "decide/topology/files/own_json.h"
+#include "decide/topology/files/plain_file.h"
+
+namespace toprun::topology {
+namespace {
+
+using Kind = DataNode::Kind;
+
+// The first node that exists, for keys with several spellings.
+const DataNode* first_of(std::initializer_list<const DataNode*> nodes) {
+  for (const DataNode* node : nodes) {
+    if (node) return node;
+  }
+  return nullptr;
+}
+
+// The form of an instance list in one API.
+struct Form {
+  std::string_view name;
+  std::string_view mark;  // a key that exists in every instance
+  bool root_first;
+  const DataNode* (*host)(const DataNode&);
+  const DataNode* (*path)(const DataNode&);
+  std::string (*nvlink)(const DataNode&);  // empty: no domain, or unknown
+};
+
+std::string graph_nvlink(const DataNode& instance) {
+  const DataNode* labels = instance.find("labels");
+  return text_or_empty(
+      first_of({value_at(labels, {"accelerator.topograph.run/domain"}),
+                value_at(labels, {"network.topology.nvidia.com/accelerator"}),
+                value_at(labels, {"nvidia.com/gpu.clique"}),
+                value_at(&instance, {"attributes", "nvlink"}), instance.find("nvlink_domain")}));
+}
+
+std::string lambda_nvlink(const DataNode& instance) {
+  const DataNode* nvlink = instance.find("nvlink");
+  const std::string domain =
+      text_or_empty(first_of({value_at(nvlink, {"domain_id"}), value_at(nvlink, {"domainId"})}));
+  const std::string clique =
+      text_or_empty(first_of({value_at(nvlink, {"clique_id"}), value_at(nvlink, {"cliqueId"})}));
+  return domain.empty() || clique.empty() ? std::string() : domain + "." + clique;
+}
+
+const DataNode* nebius_path(const DataNode& instance) {
+  const DataNode* status = instance.find("status");
+  const DataNode* path = first_of({value_at(status, {"infiniband_topology_path"}),
+                                   value_at(status, {"infinibandTopologyPath"})});
+  return path && path->kind == Kind::table ? path->find("path") : path;
+}
+
+constexpr std::array<Form, 4> forms = {{
+    {"topograph's graph", "network_layers", false, [](const DataNode& i) { return i.find("id"); },
+     [](const DataNode& i) { return i.find("network_layers"); }, graph_nvlink},
+    {"Lambda's", "networkPath", false, [](const DataNode& i) { return i.find("id"); },
+     [](const DataNode& i) { return i.find("networkPath"); }, lambda_nvlink},
+    {"Nscale's", "network_node_path", true, [](const DataNode& i) { return i.find("instance_id"); },
+     [](const DataNode& i) { return i.find("network_node_path"); },
+     [](const DataNode& i) { return text_or_empty(i.find("block_id")); }},
+    {"Nebius'", "metadata", true,
+     [](const DataNode& i) {
+       const DataNode* metadata = i.find("metadata");
+       return first_of({value_at(metadata, {"name"}), value_at(metadata, {"id"})});
+     },
+     nebius_path,
+     [](const DataNode& i) {
+       const DataNode* spec = i.find("spec");
+       return text_or_empty(first_of(
+           {value_at(spec, {"nvl_instance_group_id"}), value_at(spec, {"nvlInstanceGroupId"})}));
+     }},
+}};
+
+bool has_key(const DataNode& table, std::string_view key) {
+  return std::ranges::find(table.keys, key, &DataNode::Key::name) != table.keys.end();
+}
+
+// The instances in an answer; null: none.
+const DataNode* instances_of(const DataNode& root) {
+  if (root.kind == Kind::list) return &root;
+  return first_of(
+      {root.find("instances"), root.find("data"), root.find("results"), root.find("items")});
+}
+
+const Form* form_of(const DataNode& instances) {
+  if (instances.kind != Kind::list || instances.items.empty()) return nullptr;
+  const auto found = std::ranges::find_if(
+      forms, [&](const Form& form) { return has_key(instances.items[0], form.mark); });
+  return found == forms.end() ? nullptr : &*found;
+}
+
+class InstanceListReader {
+ public:
+  InstanceListReader(const std::string& file, const Form& form)
+      : file_(file), form_(form), builder_(file) {}
+
+  Result<Map> run(const DataNode& instances) {
+    for (const DataNode& instance : instances.items) {
+      if (auto taken = take(instance); !taken) return std::unexpected(taken.error());
+    }
+    if (depth_ + (any_nvlink_ ? 1 : 0) > max_levels) {
+      return usage(file_, fmt::format("a path of more than {} levels", max_levels));
+    }
+    for (Place& place : places_) {
+      if (auto added = add(place); !added) return std::unexpected(added.error());
+    }
+    if (spanning_ > 1) first_spanning_ += fmt::format(" ({} such hosts)", spanning_);
+    if (spanning_ > 0) builder_.warn(std::move(first_spanning_));
+    std::vector<std::string> levels = switch_level_names(depth_);
+    if (any_nvlink_) levels.emplace_back("nvlink");
+    return builder_.finish(std::move(levels));
+  }
+
+ private:
+  struct Place {
+    Position where;
+    std::string host;
+    Path network;
+    std::string nvlink;
+  };
+
+  std::unexpected<Error> refuse(Position where, std::string why) const {
+    return usage(at(file_, where), std::move(why),
+                 fmt::format("the first instance is of {} form", form_.name));
+  }
+
+  Result<void> take(const DataNode& instance) {
+    if (instance.kind != Kind::table) return refuse(instance.where, "this is not an instance");
+    const DataNode* host = form_.host(instance);
+    if (!host || host->kind != Kind::text || host->text.empty()) {
+      return refuse(instance.where, "an instance without a name");
+    }
+    if (host->text.size() > hosts::max_name_bytes) {
+      return refuse(host->where,
+                    fmt::format("a name of more than {} bytes", hosts::max_name_bytes));
+    }
+    Place place{host->where, host->text, {}, form_.nvlink(instance)};
+    if (const DataNode* path = form_.path(instance)) {
+      if (auto taken = take_path(*path, place.network); !taken) return taken;
+    }
+    depth_ = std::max(depth_, place.network.size());
+    any_nvlink_ = any_nvlink_ || !place.nvlink.empty();
+    places_.push_back(std::move(place));
+    return {};
+  }
+
+  Result<void> take_path(const DataNode& list, Path& path) const {
+    if (list.kind != Kind::list || list.items.size() > max_levels) {
+      return refuse(list.where, fmt::format("a path is a list of up to {} switches", max_levels));
+    }
+    std::vector<Domain> domains;
+    for (const DataNode& item : list.items) {
+      const DataNode* id = item.kind == Kind::table ? item.find("id") : &item;
+      if (item.kind == Kind::list) return refuse(item.where, "a switch is a name, or has an id");
+      const std::string name = text_or_empty(id);
+      domains.push_back(name.empty() ? std::nullopt : std::optional(name));
+    }
+    if (!form_.root_first) std::ranges::reverse(domains);
+    path = Path(std::move(domains));
+    return {};
+  }
+
+  Result<void> add(Place& place) {
+    Path path = aligned_at_leaf(std::move(place.network), depth_);
+    if (any_nvlink_) {
+      if (!place.nvlink.empty()) check_against_leaf(place, path);
+      path.push_back(place.nvlink.empty() ? std::nullopt : std::optional(place.nvlink));
+    }
+    return builder_.add(place.host, {std::move(path), at_line(file_, place.where.line), {}},
+                        at(file_, place.where));
+  }
+
+  // An NVLink domain is a level inside the leaf only if all its hosts are on one leaf.
+  void check_against_leaf(const Place& place, const Path& network) {
+    const auto [first, is_new] = network_of_.emplace(place.nvlink, std::pair(network, place.host));
+    if (is_new || first->second.first == network || spanning_++ > 0) return;
+    first_spanning_ = fmt::format(
+        "{}: {} and {} are in the NVLink domain {} but on different switches, so they count as "
+        "apart",
+        at_line(file_, place.where.line), first->second.second, place.host, place.nvlink);
+  }
+
+  const std::string& file_;
+  const Form& form_;
+  MapBuilder builder_;
+  std::vector<Place> places_;
+  std::size_t depth_ = 0;  // number of levels of the longest path
+  bool any_nvlink_ = false;
+  std::unordered_map<std::string, std::pair<Path, std::string>> network_of_;  // by NVLink domain
+  std::size_t spanning_ = 0;
+  std::string first_spanning_;
+};
+
+std::unexpected<Error> unknown_form(const DataNode& root, const std::string& file) {
+  std::vector<std::string> known;
+  for (const Form& form : forms) known.push_back(fmt::format("{} ({})", form.name, form.mark));
+  return usage(at(file, root.where), "JSON of an unknown form",
+               fmt::format("known are our own (hosts, domains, levels) and lists of instances: {}",
+                           fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+Result<Map> parse_json_file(std::string_view text, const std::string& file,
+                            const std::vector<Member>& members) {
+  const auto root = parse_json(text, file);
+  if (!root) return std::unexpected(root.error());
+  if (is_kubernetes(*root)) return map_of_kubernetes(std::span(&*root, 1), file, members);
+  if (is_own_json(*root)) return map_of_own_json(*root, file);
+  if (has_key(*root, "hosts") || has_key(*root, "domains")) return map_of_plain(*root, file);
+  const DataNode* instances = instances_of(*root);
+  const Form* form = instances ? form_of(*instances) : nullptr;
+  if (!form && is_group_table(*root)) return map_of_group_table(*root, file);
+  if (!form) return unknown_form(*root, file);
+  auto map = InstanceListReader(file, *form).run(*instances);
+  const bool more =
+      !text_or_empty(first_of({root->find("page_token"), root->find("next_page_token"),
+                               root->find("nextPageToken")}))
+           .empty();
+  if (map && more) {
+    map->warnings.push_back(fmt::format("{}: the answer has more pages than this one", file));
+  }
+  return map;
+}
+
+}  // namespace toprun::topology

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "decide/topology/files/data_tree.h"
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+// Whether a JSON or YAML document is a Kubernetes object.
+bool is_kubernetes(const DataNode& root);
+
+// Reads the output of `kubectl get nodes -o json` or -o yaml, or one Node: the levels are the
+// nodes' labels (k8s_labels.h). If the list also contains a Topology (of Kueue or KAI), the labels
+// that it lists are the levels. HyperNodes (hypernodes.h) in the list form additional levels. A
+// Kueue Workload is ignored, because it does not contain the nodes' places. A YAML file may have
+// several documents, each a list or an object. `members`: the map contains only their places;
+// without members, those of all nodes. Errors (file:line:column): neither nodes nor HyperNodes, a
+// node without a name, a duplicate node.
+Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
+                              const std::vector<Member>& members);
+
+// Asks the cluster for its nodes' labels within the request's budget: by kubectl, as the user or
+// the pod's service account; in a pod without kubectl by a request of our own with that account's
+// token (api_server.h). nullopt: the cluster has none of the members.
+Result<std::optional<Map>> read_cluster(const Request& request);
+
+// Whether this process is in a pod that can ask, so that `auto` does.
+bool can_ask_cluster(const Request& request);
+
+}  // namespace toprun::topology

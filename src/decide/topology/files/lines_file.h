@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "decide/topology/tree.h"
+
+namespace toprun::topology {
+
+// "3:", what `srun -l` writes before each line: the number of the task.
+bool is_task_label(std::string_view word);
+
+// One host per line: its name and its place, in the form of Google Cloud's metadata attribute
+// physical_host: outermost domain first; the last part is the host's own id and is dropped.
+//   # comment
+//   n0      /c/b/0
+//   n[1-3]  /c/a/x          a hostlist: several hosts in one rack
+//   3: n4   /c/a/y          with the label of `srun -l`; a host may then stand there several times
+// Or a table in the form of the output of `toprun topo order` and examples/topology.py: a rank at
+// the start of each line, a heading "rank hostname physical_host" and a title of words without "/":
+//   0       n2              /c/a/2
+// An empty component ("/c//0") is an unknown level. If the place is "-", "unknown" or missing, the
+// whole place is unknown. All paths have the same number of levels: two levels are "cluster",
+// "rack", three are "cluster", "block", "rack". Errors (file:line:column): any other line; a path
+// whose length differs from the first path; a duplicate host, except in two tables with the same
+// place for it.
+Result<Map> parse_lines_file(std::string_view text, const std::string& file);
+
+}  // namespace toprun::topology

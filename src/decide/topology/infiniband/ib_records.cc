@@ -1,0 +1,226 @@
+#include "decide/topology/infiniband/ib_records.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text/text.h"
+#include "decide/topology/match.h"
+#include "decide/topology/ports.h"
+#include "decide/topology/position.h"
+#include "decide/topology/rails.h"
+
+namespace toprun::topology {
+namespace {
+
+using Index = std::size_t;
+using Node = IbNode;
+using Cable = IbCable;
+using End = IbEnd;
+
+constexpr std::string_view whole = "give the whole output of `ibnetdiscover`";
+
+// "MF0;leaf-04:MQM9701/U1" (system, model, chip) gives "leaf-04"; other descriptions stay whole.
+std::string switch_name(std::string_view description) {
+  const std::size_t semicolon = description.find(';');
+  std::string_view name = description;
+  if (semicolon != std::string_view::npos) {
+    name = description.substr(semicolon + 1);
+    name = name.substr(0, name.find(':'));
+  }
+  std::string text(trim(name));
+  // Replaces characters that a host list cannot contain.
+  for (char& c : text) {
+    if (std::string_view(" \t,[]{}/").find(c) != std::string_view::npos) c = '-';
+  }
+  return text;
+}
+
+// The chip's place in a chassis with several chips: "/L01/U1" in "MF0;core:CS7500/L01/U1".
+std::string_view chip_name(std::string_view description) {
+  const std::size_t colon = description.rfind(':');
+  if (colon == std::string_view::npos) return {};
+  const std::size_t slash = description.find('/', colon);
+  return slash == std::string_view::npos ? std::string_view() : description.substr(slash);
+}
+
+// Converts records to switches and hosts' ports.
+class Dump {
+ public:
+  Dump(const IbRecords& records, const std::string& file, std::span<const Member> members)
+      : nodes_(records.nodes),
+        cables_(records.cables),
+        file_(file),
+        members_(members),
+        hosts_(ports_of(members)) {
+    for (const HostPorts& host : hosts_) {
+      for (const Port& port : host.ports) owners_[port.guid].push_back({&host, &port});
+    }
+  }
+
+  Result<Fabric> run() {
+    if (auto any = check_switches(); !any) return std::unexpected(any.error());
+    name_switches();
+    for (const Cable& cable : cables_) add(cable);
+    if (ports_.empty() && !members_.empty()) return unknown_members();
+    if (ports_.empty()) {
+      return usage(file_, "no adapter on any switch names its host",
+                   unnamed_ == 0 ? "are the hosts' ports up?"
+                                 : "give the hosts' adapters node descriptions, as rdma-ndd does; "
+                                   "a job's agents know their ports' GUIDs too");
+    }
+    auto fabric = map_of_fabric(file_, switches_, ports_);
+    if (!fabric) return fabric;
+    add_rail_facts(*fabric, in_job(fabric->map));
+    warn(fabric->map);
+    return fabric;
+  }
+
+ private:
+  struct Owner {
+    const HostPorts* host;
+    const Port* port;
+  };
+
+  Result<void> check_switches() const {
+    if (std::ranges::any_of(nodes_, &Node::is_switch)) return {};
+    if (nodes_.empty()) return usage(file_, "no Switch and no Ca stands in it", std::string(whole));
+    const Node& node = nodes_.front();
+    return usage(at(file_, {node.mention_line, 1}),
+                 fmt::format("no switch: {} \"{}\" is linked to {}", node.id, node.description,
+                             cables_.empty() ? "nothing" : "no switch"),
+                 "run ibnetdiscover on a node whose InfiniBand port is active, see ibstat");
+  }
+
+  void name_switches() {
+    std::unordered_map<std::string, std::size_t> short_names, long_names;
+    for (const Node& node : nodes_) {
+      if (!node.is_switch()) continue;
+      ++short_names[switch_name(node.description)];
+      ++long_names[long_name(node)];
+    }
+    std::unordered_set<std::string> taken;
+    for (const Node& node : nodes_) {
+      switch_index_.push_back(switches_.size());
+      if (!node.is_switch()) continue;
+      std::string name = switch_name(node.description);
+      bool unique = short_names[name] == 1;
+      if (!unique) {
+        name = long_name(node);
+        unique = long_names[name] == 1;
+      }
+      // Unmanaged switches all have the maker's description.
+      if (name.empty() || !unique || !taken.insert(name).second) name = std::string(node.id);
+      switches_.push_back({std::move(name), {}});
+    }
+  }
+
+  static std::string long_name(const Node& node) {
+    std::string name = switch_name(node.description) + std::string(chip_name(node.description));
+    std::ranges::replace(name, '/', '-');
+    return name;
+  }
+
+  void add(const Cable& cable) {
+    const Node& from = nodes_[cable.from.node];
+    const Node& to = nodes_[cable.to.node];
+    if (from.is_switch() && to.is_switch()) {
+      FabricSwitch& end = switches_[switch_index_[cable.from.node]];
+      end.peers.push_back(switch_index_[cable.to.node]);
+      end.gbps.push_back(gbps_of(cable.speed).value_or(0));
+    } else if (from.is_switch() && to.is_adapter()) {
+      add_port(to, cable.to, cable.from.node, cable.speed);
+    } else if (to.is_switch() && from.is_adapter()) {
+      add_port(from, cable.from, cable.to.node, cable.speed);
+    }
+  }
+
+  void add_port(const Node& adapter, End end, Index leaf, const std::string& speed) {
+    // An adapter for SHARP inside a switch.
+    if (adapter.description.ends_with("Aggregation Node")) return;
+    const std::string evidence =
+        at_line(file_, adapter.line > 0 ? adapter.line : adapter.mention_line);
+    const auto owners = owners_.find(end.guid);
+    if (owners == owners_.end()) return add_described(adapter, end, leaf, speed, evidence);
+    // Two members may be on one machine and report the same ports.
+    for (const auto& [host, port] : owners->second) {
+      ports_.push_back({host->host, port->device, adapter.guid, port->number, switch_index_[leaf],
+                        speed, evidence});
+    }
+  }
+
+  void add_described(const Node& adapter, End end, Index leaf, const std::string& speed,
+                     const std::string& evidence) {
+    const std::vector<std::string_view> names = words(adapter.description);
+    // A device's name has a number at its end: mlx5_0, HCA-1, ibp24s0.
+    const bool device = names.size() == 2 && names[1].back() >= '0' && names[1].back() <= '9';
+    if (names.size() != 1 && !device) {
+      if (unnamed_++ == 0) {
+        first_unnamed_ = fmt::format("{}: adapter {} says \"{}\", which names no host", evidence,
+                                     adapter.id, adapter.description);
+      }
+      return;
+    }
+    const std::string_view hca = device ? names[1] : adapter.id;
+    ports_.push_back({std::string(names[0]), std::string(hca), adapter.guid, end.port,
+                      switch_index_[leaf], speed, evidence});
+  }
+
+  Fabric unknown_members() const {
+    Map map = unknown_places(
+        members_, file_,
+        fmt::format("{}: no adapter on any switch names its host, and {}", file_,
+                    hosts_.empty() ? "no node told of ports of its own"
+                                   : "none of the ports that the nodes told of stands there"));
+    std::vector<std::vector<Rail>> rails(map.hosts.size());
+    return {std::move(map), std::move(rails)};
+  }
+
+  // The hosts of the map that rail warnings and notes may name.
+  std::vector<bool> in_job(const Map& map) const {
+    std::vector<std::string> wanted, known;
+    for (const Member& member : members_) wanted.push_back(member.name);
+    for (const Map::Entry& entry : map.hosts) known.push_back(entry.host);
+    std::vector<bool> in_job(known.size(), wanted.empty());
+    for (const auto& index : match_hosts(wanted, known).known) {
+      if (index) in_job[*index] = true;
+    }
+    return in_job;
+  }
+
+  void warn(Map& map) const {
+    if (unnamed_ > 0) {
+      map.warnings.push_back(unnamed_ == 1
+                                 ? first_unnamed_
+                                 : fmt::format("{} ({} such ports)", first_unnamed_, unnamed_));
+    }
+    const auto open = [](const Node& node) { return node.line == 0; };
+    const auto missing = std::ranges::count_if(nodes_, open);
+    if (missing == 0) return;
+    const Node& first = *std::ranges::find_if(nodes_, open);
+    map.warnings.push_back(
+        fmt::format("{}: {} has no record of its own, {} in all: is the dump whole?",
+                    at_line(file_, first.mention_line), first.id, missing));
+  }
+
+  const std::vector<Node>& nodes_;
+  const std::vector<Cable>& cables_;
+  const std::string& file_;
+  std::span<const Member> members_;
+  std::vector<HostPorts> hosts_;
+  std::unordered_map<std::uint64_t, std::vector<Owner>> owners_;  // by the port's GUID
+  std::vector<FabricSwitch> switches_;
+  std::vector<Index> switch_index_;  // by node; meaningless for nodes that are not switches
+  std::vector<FabricPort> ports_;
+  std::size_t unnamed_ = 0;
+  std::string first_unnamed_;
+};
+
+}  // namespace
+
+Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
+                                 std::span<const Member> members) {
+  return Dump(records, file, members).run();
+}
+
+}  // namespace toprun::topology

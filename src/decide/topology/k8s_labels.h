@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+inline constexpr std::size_t max_injected_labels_bytes = 64u
+                                                         // the kubelet's own files are smaller
+                                                         << 10;
+
+using Labels = std::map<std::string, std::string, std::less<>>;
+
+// A Kubernetes node and its labels.
+struct LabelledNode {
+  std::string name;
+  Labels labels;
+  std::string evidence;  // "nodes.json:17"
+};
+
+// Whether a label with this name describes a node's place. The known labels are those of Kubernetes
+// itself (topology.kubernetes.io), NVIDIA's topograph (before and since 1.0), GPU feature
+// discovery, EKS, GKE, OKE and CoreWeave; docs/topology.md lists them.
+bool is_place_label(std::string_view label);
+
+// Builds the levels from the nodes' labels: one chain per kind of label, nested (nest.h). A chain
+// that contradicts an earlier one is left out with a warning. `site`: the site's own labels to use
+// as levels, outermost first; if given, only these are levels. Error: a node is listed twice.
+Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
+                          const std::vector<std::string>& site = {});
+
+// The nodes on which the members run, under the members' names; without members, all nodes. A pod
+// has its own name: Member::node is the name of its node, if known.
+std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
+                                   const std::vector<Member>& members);
+
+// The topology labels of this process's node: from $TOPRUN_NODE_LABELS ("KEY=VALUE,…"), else from
+// the file that $TOPRUN_NODE_LABELS_FILE names, else from /etc/podinfo/labels. The kubelet writes
+// such a file for a downward API volume (lines KEY="VALUE"). nullopt: no labels.
+std::optional<std::string> injected_labels(const Environment& environment,
+                                           const std::filesystem::path& root = "/");
+
+// Parses either form. Error: the text has neither form.
+Result<Labels> parse_injected_labels(std::string_view text);
+
+// A map of the members whose pods have injected node labels.
+Result<std::optional<Map>> read_injected_labels(const Request& request);
+
+}  // namespace toprun::topology

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decide/topology/tree.h"
+
+namespace toprun::topology {
+
+// Finds for each wanted host name the known name of the same host. An equal name has priority.
+// Otherwise the names match if they are equal except for the case of letters, or if one is the
+// first label of the other ("n0" and "N0.cluster.internal"), and if the match is unique on both
+// sides. A wanted name with several such matches is `ambiguous`.
+struct Match {
+  std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known name
+  std::vector<std::string> ambiguous;             // wanted names that have several possible matches
+};
+Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
+
+// Reduces the map to these hosts, under these names and in this order. Hosts that are not in the
+// map are left out; ambiguous names also, with a warning that lists them. A name that occurs
+// several times in `hosts` is added once. `links` become those of the domains of these hosts.
+Map restrict_to(Map map, const std::vector<std::string>& hosts);
+
+// Adds a warning for hosts with separate entries that are probably one host: their names are equal
+// except for case, or one is the first label of the other.
+void warn_of_similar_names(Map& map);
+
+}  // namespace toprun::topology

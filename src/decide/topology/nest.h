@@ -1,0 +1,22 @@
+#pragma once
+
+#include "decide/topology/tree.h"
+
+namespace toprun::topology {
+
+// Combines two maps with different kinds of levels into one tree. Level A goes inside level B of
+// the other map if each domain of A lies inside one domain of B. So the hosts decide whether NVLink
+// domains go inside leaves or leaves inside NVLink domains. Two levels that divide the hosts in the
+// same way become one level with the name from `first`. But regions, zones and NVLink domains stay
+// separate levels, because their names carry additional information.
+//
+// Unknown levels neither prove nor contradict anything, and they stay unknown. If the hosts that
+// are in both maps do not show which level is the outer one, the level names decide (region, zone,
+// others, nvlink); if these do not either, the level of `first` is the outer one.
+//
+// A host must have the same name in both maps (see match.h). Errors: two levels where neither lies
+// inside the other (the message names both sources, a domain of each that spans several domains of
+// the other, and hosts of these); more than max_levels.
+Result<Map> nest(Map first, Map second);
+
+}  // namespace toprun::topology

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+// GPUs that reach each other over NVLink, also across nodes: one clique (partition) of one cluster
+// (an NVL72 rack).
+struct NvlinkDomain {
+  std::string cluster;  // a UUID
+  std::uint32_t clique = 0;
+
+  bool operator==(const NvlinkDomain&) const = default;
+  // "UUID.CLIQUE", the form of the label nvidia.com/gpu.clique.
+  std::string name() const;
+};
+
+// Whether the node's GPUs may share an NVLink domain with GPUs of other nodes, so that starting
+// nvidia-smi makes sense: the driver has channels for memory exchange between nodes (IMEX). `root`:
+// the folder that contains proc and dev.
+bool may_have_nvlink_domain(const std::filesystem::path& root = "/");
+
+// The nvidia-smi command for such a node.
+std::vector<std::string> nvlink_command();
+
+// Parses a node's domain from the output of
+//   nvidia-smi --query-gpu=fabric.clusterUuid,fabric.cliqueId --format=csv,noheader
+// The output has one line per GPU: "UUID, CLIQUE", or N/A for a GPU without a domain. nullopt: no
+// GPU has a domain. Errors: GPUs with different domains (the message names both); any other line.
+Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text);
+
+// The level "nvlink" of the members that ran nvidia-smi. A node with GPUs in different domains or
+// with unreadable output is in no domain, and a warning names it.
+Result<std::optional<Map>> read_nvlink(const Request& request);
+
+}  // namespace toprun::topology

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "decide/topology/tree.h"
+
+namespace toprun::topology {
+
+// Parses "/cluster/rack" as a path, outermost domain first. An empty component is an unknown level;
+// "-" is a level that the host does not have. Error: what is wrong with the text.
+std::expected<Path, std::string> parse_domains(std::string_view text);
+
+// Parses Google Cloud's physical_host, "/cluster/rack/host": the same form with the host's own id
+// at the end, which is dropped.
+std::expected<Path, std::string> parse_physical_host(std::string_view text);
+
+// The host's own id, the last part of a physical_host.
+std::string_view own_id(std::string_view text);
+
+// Parses the places in one text; the text must outlive this object. Hosts of one rack share one
+// path in memory, and only the first of them costs the parsing.
+class PlaceTexts {
+ public:
+  std::expected<Path, std::string> domains(std::string_view text);        // as parse_domains
+  std::expected<Path, std::string> physical_host(std::string_view text);  // as parse_physical_host
+
+ private:
+  std::unordered_map<std::string_view, Path> paths_;  // by the text of the domains only
+};
+
+// Names for this many levels above a host, for a source without level names: "rack"; "cluster",
+// "rack"; …
+std::vector<std::string> physical_level_names(std::size_t count);
+
+}  // namespace toprun::topology

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+// A port of an InfiniBand adapter. Its GUID is the lower half of its GID 0; ibstat calls it "Port
+// GUID". The adapter's own GUID, "Node GUID", is a different number.
+struct Port {
+  std::string device;  // "mlx5_ib0"
+  int number = 1;      // on the adapter
+  std::uint64_t guid = 0;
+
+  bool operator==(const Port&) const = default;
+};
+
+struct HostPorts {
+  std::string host;
+  std::vector<Port> ports;
+};
+
+// Whether this --topology can use the nodes' ports: it names a file, or is `azure`.
+bool needs_ports(std::string_view topology);
+
+// This machine's ports with link layer InfiniBand, in natural order, at most max_rails. `root`: the
+// folder that contains sys.
+std::vector<Port> read_ports(const std::filesystem::path& root = "/");
+
+// The text form in which nodes send their ports to the root, one line "mlx5_ib0/1 0x155dfffd33ff33"
+// per port, and its parser. Errors: a line of another form, more than max_rails lines.
+std::string ports_text(std::span<const Port> ports);
+Result<std::vector<Port>> parse_ports(std::string_view text);
+
+// The members that reported at least one port.
+std::vector<HostPorts> ports_of(std::span<const Member> members);
+
+// Parses the file that `sharp_cmd topology --topology_file` writes (NVIDIA SHARP; no public
+// documentation exists; Azure's own tools read this form): a topology.conf with ports as nodes.
+//   SwitchName=ibsw2 Nodes=0x155dfffd341acb,0x155dfffd341b0b
+//   SwitchName=ibsw7 Switches=ibsw1,ibsw2
+// The ports identify the hosts. A host may have ports on several leaves; fabric.h describes which
+// domains result. A warning names hosts with no port in the file. Errors (file:line:column): a line
+// of another form, a port or a switch that is listed twice, a switch that no line defines.
+Result<Map> parse_port_topology(std::string_view text, const std::string& file,
+                                std::span<const HostPorts> hosts);
+
+// A map with unknown places for all members: `file` lists only ports, and none of them is a
+// member's port. `warning` is the reason.
+Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning);
+
+// Whether the nodes in a topology.conf are ports.
+bool names_ports(std::string_view text);
+
+}  // namespace toprun::topology

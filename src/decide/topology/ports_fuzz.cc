@@ -1,0 +1,23 @@
+#include <cstdint>
+#include <cstdlib>
+
+#include "decide/topology/ports.h"
+
+// If the input is accepted, all paths are as long as the levels, and the text form of ports parses
+// again.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace toprun::topology;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto ports = parse_ports(text); ports && parse_ports(ports_text(*ports)) != *ports) {
+    std::abort();
+  }
+  names_ports(text);
+  const std::vector<HostPorts> hosts = {{"n0", {{"mlx5_ib0", 1, 1}, {"mlx5_ib1", 1, 2}}},
+                                        {"n1", {{"mlx5_ib0", 1, 3}, {"mlx5_ib1", 1, 4}}}};
+  const auto map = parse_port_topology(text, "t", hosts);
+  if (!map) return 0;
+  for (const Map::Entry& entry : map->hosts) {
+    if (entry.location.path.size() != map->levels.size()) std::abort();
+  }
+  return 0;
+}

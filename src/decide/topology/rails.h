@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "decide/topology/fabric.h"
+
+namespace toprun::topology {
+
+// Gigabits per second of "4xNDR", the form of a link in ibnetdiscover's output: the number of lanes
+// and the name of their rate (SDR 2.5, DDR 5, QDR 10, FDR10 10, FDR 14, EDR 25, HDR 50, NDR 100,
+// XDR 200 each).
+std::optional<double> gbps_of(std::string_view speed);
+
+// Adds facts about the rails to a fabric's map:
+//   a warning for hosts with an adapter on a leaf where the other hosts of their group have a
+//   different adapter, so that equal local ranks use different rails;
+//   a note for hosts with fewer active rails than most hosts of their group;
+//   links["host"], the total bandwidth of the rails of one host, as most hosts of the job have it.
+// `in_job`: which hosts of the map are the job's; only these occur in warnings and notes.
+void add_rail_facts(Fabric& fabric, const std::vector<bool>& in_job);
+
+}  // namespace toprun::topology

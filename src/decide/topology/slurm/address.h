@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+// Reads SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN. slurmstepd sets them in every task for
+// the task's own node (topology/tree in all versions, topology/block since 24.05; otherwise the
+// flat form):
+//   core.s0.r1.n0   switch.switch.switch.node
+//   b1.n5           block.node
+//   n5              node                       no level is known
+// A component may be empty (unknown) or a hostlist ("sp[0-1]": two spines above the leaf); a
+// hostlist names one domain. The node's own name may contain dots; the pattern shows where it
+// begins. Members with patterns of different depth are aligned at the leaf.
+//
+// Members without an address are left out; members with a malformed address also, with a warning. A
+// name that occurs twice with the same address (two agents on one host) counts once. Errors: one
+// member in two places, a switch below two different switches, switches and blocks in one job; the
+// message names both hosts.
+Result<Map> map_of_addresses(std::span<const Member> members);
+
+// A map from the addresses of the request's members; nullopt if no member has one.
+Result<std::optional<Map>> read_slurm_addresses(const Request& request);
+
+}  // namespace toprun::topology

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decide/topology/source.h"
+
+namespace toprun::topology {
+
+inline constexpr int max_include_depth = 10;
+inline constexpr int max_includes = 1000;            // in total
+inline constexpr std::size_t max_links = 1'000'000;  // names in all Switches= together
+
+// Returns the text of the file that "Include PATH" names.
+using IncludeReader = std::function<Result<std::string>(const std::string& path)>;
+
+// Slurm's topology.conf (man topology.conf; topology/tree and topology/block):
+//   SwitchName=s0 Nodes=n[0-3] [LinkSpeed=…]
+//   SwitchName=core Switches=s[0-3]
+//   BlockName=b0 Nodes=n[0-17]
+//   BlockSizes=18,36          levels above the block: so many consecutive blocks together (24.05+)
+//   RingName=r0 Nodes=n[0-7]  in the ring's order (26.05+)
+// or the text of `scontrol show topology`, which has the same lines and more keys:
+//   SwitchName=core Level=1 LinkSpeed=1 Nodes=<all below> Switches=s[0-3]     (up to 26.05)
+//   BlockName=b0 BlockIndex=0 Nodes=n[0-3] BlockSize=4                        (23.11, 24.11)
+//   AggregatedBlock=b[3,2] BlockIndex=4 Nodes=… BlockSize=8                   (24.11)
+// `file` is the text's name in evidence and in errors (file:line:column). A text without any such
+// line gives a map without hosts. Switches and blocks in one text are two topologies of the same
+// hosts, which become one tree (nest.h); if they contradict each other, the switches count, with a
+// warning. Nodes=ALL stands for the hosts of the other lines and `known_hosts`, those of the job;
+// an error if there are none. TorusName= (26.05) is an error, because Slurm's output for it has
+// too little information.
+Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
+                             const IncludeReader& include,
+                             const std::vector<std::string>& known_hosts = {});
+
+std::vector<std::string> names_of(const std::vector<Member>& members);
+
+// Whether the first line that is neither empty nor a comment has the form of such a file.
+bool looks_like_slurm_conf(std::string_view text);
+
+// Reads included files. Relative paths start at the including file's folder, as in Slurm.
+IncludeReader includes_below(const std::filesystem::path& folder);
+
+// Reads topology.yaml (yaml.h) from the folder of the file that $SLURM_CONF names, else from
+// /etc/slurm; if it does not exist, topology.conf from the same folder (Slurm ignores it beside a
+// topology.yaml). nullopt: neither exists.
+Result<std::optional<Map>> read_slurm_conf(const Request& request);
+
+}  // namespace toprun::topology

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "base/text/shared.h"
+#include "decide/topology/tree.h"
+
+namespace toprun::topology {
+
+// The answer of a node's cloud to the query for the node's place, not parsed yet. If `text` and
+// `trouble` are both empty, the cloud has no such attribute.
+struct CloudEvidence {
+  std::string cloud;                // "gcp", the --topology option
+  std::optional<std::string> text;  // plain (cloud.h)
+  std::string trouble;              // why there is no text
+};
+
+// The output of a program or the content of a file on a node, not parsed yet.
+struct Told {
+  std::optional<std::string> text;
+  std::string trouble;  // why there is no text
+};
+
+// A node of the job and the description of its place in its own environment; empty: none.
+struct Member {
+  std::string name;
+  std::string address;          // SLURM_TOPOLOGY_ADDR
+  std::string pattern;          // SLURM_TOPOLOGY_ADDR_PATTERN
+  Rare<CloudEvidence> cloud{};  // unset: no query to a cloud on this node
+  Rare<Told> nvlink{};          // from nvidia-smi (nvlink.h); unset: it did not run on this node
+  std::string node{};           // the name of its node in Kubernetes; empty: same as `name`
+  Rare<std::string> labels{};   // of that node (k8s_labels.h)
+  Rare<std::string> ports{};    // its InfiniBand ports (ports.h); unset: not read
+};
+
+// The total time limit of `auto`: collecting every node's own evidence during the join, then
+// running other programs on the root's node, all at the same time.
+inline constexpr std::chrono::milliseconds auto_budget{1'000};
+// The time limit of a program that --topology names.
+inline constexpr std::chrono::milliseconds named_budget{5'000};
+
+struct Request {
+  std::string topology = "auto";  // the --topology option: see names_source(); else a file's path
+  std::vector<Member> members;    // nodes of the job; empty: all nodes that the source knows
+  Environment environment;        // of this process
+  // The caller runs on a login node, outside a job: `auto` uses the Slurm of this machine.
+  bool outside_of_jobs = false;
+  // The time limit of one source; locate() sets it.
+  std::chrono::milliseconds budget = named_budget;
+};
+
+enum class Speed {
+  at_once,  // the data is available locally
+  slow,     // runs another program, within Request::budget
+};
+
+// The effect of a source's error on `auto`.
+enum class Fault {
+  warning,  // `auto` warns and continues with the other sources
+  final,    // a contradiction in the job itself
+};
+
+// One kind of evidence. To add a kind, add a file with its parser and its `read`, and a row in
+// sources.cc.
+struct Source {
+  std::string_view option;  // the --topology option for it: "slurm"; "" for a file's path
+  std::string_view needs;   // the data that it reads, for messages
+  // Whether --topology auto should try this source here.
+  bool (*plausible)(const Request&);
+  // nullopt: the source has no data here. May run in parallel with other sources' `read`.
+  Result<std::optional<Map>> (*read)(const Request&);
+  Speed speed;
+  Fault fault;
+};
+
+// The words that --topology accepts besides a file's path: "auto", "slurm", "name:REGEX", …
+std::vector<std::string> source_names();
+// Whether `topology` is one of these words; else it is a file's path.
+bool names_source(std::string_view topology);
+
+// Finds the members' places, under the members' names. The rows of one option run in turn until
+// every member's place is known; the slow rows of all options start together, if they are still
+// needed. The results of all options become one tree (nest.h). `auto` uses all plausible options;
+// the NVLink domains that the nodes reported are added to every option. If two options contradict
+// each other, the one that comes first in the table wins, with a warning. Map::notes names the
+// source of each fact. Empty Map::source: nothing is known (with `auto` only). Errors: a requested
+// file or source cannot be read or parsed (file:line:column); evidence contradicts itself (the
+// message names both pieces). With `auto`, unreadable evidence is a warning.
+Result<Map> locate(Request request);
+
+}  // namespace toprun::topology

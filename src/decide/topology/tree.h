@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+#include "base/text/name_index.h"
+#include "decide/topology/evidence.h"
+#include "decide/topology/path.h"
+#include "decide/topology/position.h"
+#include "decide/topology/tally.h"
+
+namespace toprun::topology {
+
+// One host's place in the network, without the host itself.
+struct Location {
+  Path path;
+  Evidence evidence;  // where it was read
+  std::string
+      written;  // the place as the source wrote it ("/c/b/0"); empty: same as location_text()
+};
+
+// The connection of a domain to the outside: one direction, all its cables together.
+struct Link {
+  std::optional<double> gbps;        // gigabits per second, > 0
+  std::optional<double> latency_us;  // per message, ≥ 0
+};
+
+// The name of the level below all others: the hosts' own links into the network.
+inline constexpr std::string_view host_level = "host";
+// A level whose hosts are connected by memory links (MNNVL) instead of their adapters.
+inline constexpr std::string_view nvlink_level = "nvlink";
+
+// The places of hosts. All paths are as long as `levels`.
+struct Map {
+  std::string source;               // "slurm", "file racks.toml", …; empty: nothing is known
+  std::vector<std::string> levels;  // outermost first: "cluster", "rack"
+  struct Entry {
+    std::string host;
+    Location location;
+  };
+  std::vector<Entry> hosts;  // each host once, in the source's order
+  std::vector<std::string> warnings;
+  // The known link properties, by level; "host": all adapters of one host together.
+  std::map<std::string, Link, std::less<>> links = {};
+  // The origin of the map, for users who want it: "slurm tells where all 8 nodes are". Not a
+  // problem.
+  std::vector<std::string> notes = {};
+  // The bandwidth of single domains to the outside in gigabits per second, by level and domain; 0:
+  // unknown, because a cable's speed is. A domain without cables to the outside has no entry.
+  std::map<std::string, std::map<std::string, double>> domain_gbps = {};
+};
+
+// Sets the bandwidth of the hosts' own links, unless the map has one. Nothing happens with 0.
+void add_host_link(Map& map, double gbps);
+
+// Sets the bandwidth in `links` of each level in `domain_gbps`: that of the domain with the least
+// among those that contain hosts of the map; none if one of these is unknown.
+void set_links_of_domains(Map& map);
+
+// A host's place for the root's tables: the source's own text if there is one, else
+// "/outer/inner/host" with empty text for an unknown level and "-" for a missing level; "unknown"
+// if no level is known.
+std::string location_text(const Location& location, std::string_view host);
+void append_location(std::string& out, const Location& location, std::string_view host);
+
+// Names for `count` levels of switches, outermost first: "core", "spine", "leaf".
+std::vector<std::string> switch_level_names(std::size_t count);
+
+// Adds unknown levels at the front of the path until it has this length. Paths of different depth
+// are aligned at the leaf, because only the leaf level has a certain meaning.
+Path aligned_at_leaf(Path path, std::size_t length);
+
+// Collects hosts. A second mention of a host is an error that names both places. Placeholder names
+// (placeholder.h) become unknown, with a warning.
+class MapBuilder {
+ public:
+  explicit MapBuilder(std::string source) { map_.source = std::move(source); }
+
+  std::size_t size() const { return map_.hosts.size(); }
+  // Reserves memory for about this many hosts.
+  void expect(std::size_t hosts);
+  // The place of the host's earlier mention; null: none.
+  const Location* find(const std::string& host);
+  // `where` is the place of this mention for errors: "racks.toml:7:1".
+  Result<void> add(std::string host, Location location, const std::string& where);
+  Result<void> add(std::string host, Location location, std::string_view file, Position where);
+  void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
+  Map finish(std::vector<std::string> levels);
+
+ private:
+  // The index of the host's earlier entry; nullopt: the host was new and is added.
+  std::optional<std::size_t> take(std::string& host, Location& location);
+  void drop_placeholders(Location& location);
+  void drop_empty_levels();
+  std::unexpected<Error> twice(std::size_t first, const std::string& where) const;
+
+  Map map_;
+  NameIndex index_;
+  Path last_clean_;
+  Tally placeholders_;
+};
+
+// Combines two maps: the hosts of both and, for each host, the levels known in either map. Errors:
+// the maps disagree about the place of a host, or about the names of their levels; the message
+// names both pieces of evidence. A host must have the same name in both maps (see match.h).
+Result<Map> merge(Map first, Map second);
+
+}  // namespace toprun::topology

@@ -1,0 +1,60 @@
+#include "engines/kubernetes/admission.h"
+
+#include "base/process/command.h"
+#include "base/text/text.h"
+#include "engines/kubernetes/jobs.h"
+#include "engines/kubernetes/json_object.h"
+
+namespace toprun::engines::kubernetes {
+namespace {
+
+// What kubectl prints; empty: it does not answer, or refuses.
+std::string told(std::vector<std::string> words, const std::string& space,
+                 const Environment& environment, std::chrono::milliseconds limit) {
+  words.insert(words.begin(), "kubectl");
+  if (!space.empty()) words.insert(words.begin() + 1, {"-n", space});
+  auto answer = process::run(words, environment, limit);
+  return answer && answer->code == 0 ? std::move(answer->out) : std::string();
+}
+
+}  // namespace
+
+bool is_restricted(std::string_view namespace_object) {
+  const auto object = parse_object(namespace_object);
+  if (!object) return false;
+  return text_at(*object, {"metadata", "labels", "pod-security.kubernetes.io/enforce"}) ==
+         "restricted";
+}
+
+bool is_ones_own(std::string_view object) {
+  const auto found = parse_object(object);
+  if (!found || text_at(*found, {"metadata", "name"}).empty()) return false;
+  const auto& owners = at(*found, {"metadata", "ownerReferences"});
+  return !owners.is_array() || owners.empty();
+}
+
+bool asks_for_restricted(const std::string& space, const Environment& environment,
+                         std::chrono::milliseconds limit) {
+  std::string name = space;
+  if (name.empty()) {
+    name = trim(told({"config", "view", "--minify", "-o", "jsonpath={..namespace}"}, {},
+                     environment, limit));
+  }
+  if (name.empty()) name = "default";
+  return is_restricted(told({"get", "namespace", name, "-o", "json"}, {}, environment, limit));
+}
+
+std::optional<std::string> namesake(Operator which, const std::string& name,
+                                    const std::string& space, const Environment& environment,
+                                    std::chrono::milliseconds limit) {
+  for (const Kind& kind : kinds) {
+    if (kind.word == kind_of(which)) continue;
+    const std::string found =
+        told({"get", std::string(kind.resource), name, "--ignore-not-found", "-o", "json"}, space,
+             environment, limit);
+    if (is_ones_own(found)) return std::string(kind.word);
+  }
+  return std::nullopt;
+}
+
+}  // namespace toprun::engines::kubernetes

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+
+namespace toprun::engines::kubernetes {
+
+// A PersistentVolumeClaim that pods of the namespace can mount.
+struct ClaimChoice {
+  std::string name;
+  std::string size;        // "1Ti"
+  bool is_shared = false;  // pods on several nodes can mount it
+};
+
+// What a user can choose from for a job of pods.
+struct PodChoices {
+  std::string space;                   // namespace of kubectl's context; empty: "default"
+  std::vector<std::string> operators;  // installed, as --operator has them
+  std::vector<ClaimChoice> claims;
+};
+
+// Asks kubectl; what it does not tell is empty, and a line in `trouble` says why.
+PodChoices ask_pod_choices(const Environment& environment, std::vector<std::string>& trouble);
+
+// What `kubectl api-resources -o name` prints: names of kinds, "pytorchjobs.kubeflow.org". Pure.
+std::vector<std::string> parse_operators(std::string_view text);
+
+// The PersistentVolumeClaims in a list, Pure.
+std::vector<ClaimChoice> claims_in(const nlohmann::json& list);
+
+}  // namespace toprun::engines::kubernetes

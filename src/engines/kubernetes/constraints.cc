@@ -1,0 +1,114 @@
+#include "engines/kubernetes/constraints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engines/kubernetes/placing.h"
+
+namespace toprun::engines::kubernetes {
+namespace {
+
+constexpr std::array<std::string_view, 5> reserved_variables = {
+    "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"};
+
+Result<void> check_sizes(const Workload& job) {
+  const std::size_t own_variables = job.nodes > 1 ? 1 : 0;  // NODE_NAME
+  const std::size_t variables = job.variables.size() + job.secret_variables.size();
+  if (variables + own_variables > most_variables) {
+    return usage(fmt::format("{} variables", variables),
+                 fmt::format("a TrainJob holds {}", most_variables - own_variables),
+                 "set some in the image, or say --operator jobset");
+  }
+  if (job.image.size() > longest_image) {
+    return usage("--container " + job.image,
+                 fmt::format("a TrainJob's image has {} bytes at most", longest_image),
+                 "give it a shorter tag, or say --operator jobset");
+  }
+  return {};
+}
+
+Result<void> check_variables(const Workload& job) {
+  for (const auto& [name, value] : job.variables) {
+    if (std::ranges::find(reserved_variables, name) == reserved_variables.end()) continue;
+    return usage("-e " + name, "the trainer sets it and refuses a TrainJob that does",
+                 "leave it out: --nodes and --nproc-per-node say it");
+  }
+  return {};
+}
+
+Result<void> check_runtime(const Workload& job) {
+  const Placement& placement = job.placement;
+  if (!job.folder.empty()) {
+    return usage("--chdir " + job.folder, "a TrainJob cannot say where its pods begin",
+                 "name the script by its whole path");
+  }
+  if (!job.env_from.empty()) {
+    return usage("--env-from " + job.env_from.front(),
+                 "a TrainJob takes variables from a Secret one by one",
+                 "say --secret-env NAME=SECRET:KEY for each, or --operator jobset");
+  }
+  if (job.host_network) {
+    return usage(
+        "--host-network", "a TrainJob cannot change the network of its runtime's pods",
+        "say --operator jobset, or leave it out and name a runtime that has it by --runtime");
+  }
+  if (!placement.priority_class.empty() && placement.placer != Placer::kueue) {
+    return usage("--priority-class " + placement.priority_class,
+                 "a TrainJob cannot change the priority of its runtime's pods",
+                 "say --operator jobset, or --queue for Kueue's priorities");
+  }
+  const std::string_view scheduler = scheduler_name(placement.placer);
+  if (!scheduler.empty() && job.runtime.empty()) {
+    return usage("--scheduler", "a TrainJob cannot change the scheduler of its runtime's pods",
+                 fmt::format("name a runtime with schedulerName {} by --runtime, or say "
+                             "--operator jobset",
+                             scheduler));
+  }
+  return {};
+}
+
+Result<void> check_pools(const Placement& placement) {
+  const bool has_label = placement.placer == Placer::kai || placement.placer == Placer::runai;
+  if (!has_label || placement.pools.size() < 2) return {};
+  return usage("--node-pool " + placement.pools[1], "this scheduler takes one pool of nodes",
+               "name one, or leave it out");
+}
+
+// What Pod Security refuses at the level `restricted` whatever the rest says.
+Result<void> check_restricted(const Workload& job) {
+  if (!job.restricted) return {};
+  if (job.run_as && job.run_as->user == 0) {
+    return usage("--run-as 0", "restricted pods may not run as root", "name another user's number");
+  }
+  if (job.host_network || job.locks_memory) {
+    return usage(job.host_network ? "--host-network" : "--ipc-lock",
+                 "restricted pods may not have it", "leave it out, or use another namespace");
+  }
+  return {};
+}
+
+Result<void> check_trainjob(const Workload& job) {
+  auto done = check_sizes(job);
+  if (done) done = check_variables(job);
+  return done ? check_runtime(job) : done;
+}
+
+}  // namespace
+
+Result<void> check(Operator which, const Workload& job) {
+  auto done = check_pools(job.placement);
+  if (done) done = check_restricted(job);
+  if (done && which == Operator::trainjob) done = check_trainjob(job);
+  if (!done) return done;
+  if (which != Operator::trainjob && !job.runtime.empty()) {
+    return usage("--runtime " + job.runtime, "only a TrainJob has a runtime",
+                 "say --operator trainjob, or leave it out");
+  }
+  if (!job.least_nodes || which == Operator::pytorchjob) return {};
+  return usage(fmt::format("{} to {} nodes", *job.least_nodes, job.nodes),
+               "only PyTorchJobs are elastic", "say --operator pytorchjob, or one number");
+}
+
+}  // namespace toprun::engines::kubernetes

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "base/text/error.h"
+#include "engines/kubernetes/operators.h"
+#include "engines/kubernetes/workload.h"
+
+namespace toprun::engines::kubernetes {
+
+// Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A command
+// that is longer goes on in `args`, which may be as many; one of even more words is to be
+// packed before (node/plan/packed_words.h).
+inline constexpr std::size_t most_command_words = 128;
+inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
+inline constexpr std::size_t most_variables = 128;
+inline constexpr std::size_t longest_image = 500;
+
+// Whether this operator can run the job as it is. Pure. Errors (exit 2), each with the option and
+// what to do:
+//   TrainJob   the limits above; the five variables that its webhook refuses (trainer,
+//              pkg/constants: TorchRunReservedEnvNames); what runtimePatches have no field for
+//              (trainjob_types.go, PodSpecPatch): working directory, network, priority, scheduler,
+//              variables of a whole Secret
+//   restricted   root, the machine's network, locked memory
+//   JobSet, TrainJob   a number of nodes that may change
+//   KAI and Run:AI     more than one pool: a node's and a pod's pool are one label
+Result<void> check(Operator which, const Workload& job);
+
+}  // namespace toprun::engines::kubernetes

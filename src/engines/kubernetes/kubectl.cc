@@ -1,0 +1,108 @@
+#include "engines/kubernetes/kubectl.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+#include "base/process/command.h"
+#include "base/process/program.h"
+#include "base/text/text.h"
+#include "engines/kubernetes/object_name.h"
+#include "engines/refusal.h"
+#include "engines/user_name.h"
+
+namespace toprun::engines::kubernetes {
+namespace {
+
+constexpr std::chrono::seconds user_name_limit{5};
+constexpr std::size_t most_shown = 80;  // bytes of what is no name
+
+constexpr std::string_view words_without_kubeconfig = "localhost:8080 was refused";
+
+// The status reasons of the API (apimachinery, pkg/apis/meta/v1/types.go) and of kubectl itself.
+constexpr std::array advices = {
+    Advice{"AlreadyExists", "choose another --job-name, or leave it out"},
+    Advice{"Forbidden",
+           "ask the cluster's administrator; kubectl auth can-i --list shows your rights"},
+    Advice{"no matches for kind",
+           "this operator is not installed: kubectl api-resources tells which are, see --operator"},
+    Advice{"namespaces", "kubectl get namespaces tells what there is, see --namespace"},
+    Advice{"Unauthorized", "log in to the cluster again"},
+    Advice{"provide credentials", "log in to the cluster again"},
+    Advice{"You must be logged in", "log in to the cluster again"},
+    Advice{words_without_kubeconfig,
+           "kubectl knows no cluster here: log in to one, or set KUBECONFIG"},
+    Advice{"was refused", "check the cluster's address: kubectl config view --minify"},
+    Advice{"Unable to connect", "check the cluster's address: kubectl config view --minify"},
+    Advice{"unknown field",
+           "this operator's version is another than toprun knows: choose another --operator"},
+    Advice{"is invalid", "toprun submit --dry-run prints the manifest"},
+};
+
+Result<std::string> run_create(std::vector<std::string> words, std::string_view manifest,
+                               const Environment& environment, std::chrono::milliseconds limit) {
+  if (auto found = find_kubectl(environment); !found) return std::unexpected(found.error());
+  words.insert(words.begin(), {"kubectl", "create", "-f", "-"});
+  const auto done = process::run(words, environment, limit, manifest);
+  if (!done) return std::unexpected(done.error());
+  if (done->code != 0) return std::unexpected(refusal("kubectl create", done->err));
+  return done->out;
+}
+
+}  // namespace
+
+Error refusal(std::string_view command, std::string_view stderr_text) {
+  return engines::refusal(command, stderr_text, advices);
+}
+
+bool is_without_cluster(const Error& refusal) {
+  return refusal.why.contains(words_without_kubeconfig);
+}
+
+std::string user_of(const Environment& environment) {
+  return nearest_label(user_name(environment, user_name_limit));
+}
+
+std::string_view name_in(std::string_view object) {
+  return object.substr(object.rfind('/') + 1);
+}
+
+Result<void> find_kubectl(const Environment& environment) {
+  if (process::find_program("kubectl", environment)) return {};
+  return fail("--on kubernetes", "there is no kubectl in PATH",
+              "install it, or print the manifest with --dry-run");
+}
+
+Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
+                           std::chrono::milliseconds limit) {
+  std::vector<std::string> words{"-o", "name"};
+  if (trial) words.emplace_back("--dry-run=server");
+  const auto out = run_create(std::move(words), manifest, environment, limit);
+  if (!out) return std::unexpected(out.error());
+  const std::string_view object = trim(*out);
+  if (object.contains('/') && is_label(name_in(object))) return std::string(object);
+  return fail("kubectl create", "it printed no name: " + printable(object.substr(0, most_shown)),
+              "kubectl get pods tells whether it works");
+}
+
+Result<Owner> create_owner(std::string_view manifest, const Environment& environment,
+                           std::chrono::milliseconds limit) {
+  const auto out = run_create({"-o", "json"}, manifest, environment, limit);
+  if (!out) return std::unexpected(out.error());
+  return parse_owner(*out);
+}
+
+Result<void> remove(const Owner& object, const std::string& space, const Environment& environment,
+                    std::chrono::milliseconds limit) {
+  const std::string group = object.api_version.substr(0, object.api_version.find('/'));
+  std::vector<std::string> words{"kubectl", "delete", "--wait=false",
+                                 fmt::format("{}s.{}/{}", lower(object.kind), group, object.name)};
+  if (!space.empty()) words.insert(words.begin() + 1, {"-n", space});
+  const auto done = process::run(words, environment, limit);
+  if (!done) return std::unexpected(done.error());
+  if (done->code != 0) return std::unexpected(refusal("kubectl delete", done->err));
+  return {};
+}
+
+}  // namespace toprun::engines::kubernetes

@@ -1,0 +1,188 @@
+#include "engines/kubernetes/pod_template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engines/kubernetes/manifest.h"
+#include "engines/kubernetes/placing.h"
+
+namespace toprun::engines::kubernetes {
+namespace {
+
+Json strings_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Json out = Json::object();
+  for (const auto& [key, value] : pairs) out[key] = value;
+  return out;
+}
+
+constexpr std::string_view copied_toprun = "/toprun.io/toprun";
+
+std::string volume_name(std::size_t number) {
+  return fmt::format("claim-{}", number);
+}
+
+// A container that runs before the others copies the binary out of its image.
+void bring_toprun(Json& spec, const Workload& job) {
+  const std::string copy = fmt::format("exec cp \"$(command -v toprun)\" {}", copied_toprun);
+  Json mount = {{"name", toprun_volume}, {"mountPath", toprun_folder}};
+  Json container = {{"name", "toprun"},
+                    {"image", job.toprun_image},
+                    {"command", {"sh", "-c", unexpanded(copy)}},
+                    {"volumeMounts", Json::array({std::move(mount)})}};
+  if (Json security = security_of(job); !security.is_null()) {
+    container["securityContext"] = std::move(security);
+  }
+  spec["initContainers"] = Json::array({std::move(container)});
+  spec["volumes"].push_back({{"name", toprun_volume}, {"emptyDir", Json::object()}});
+}
+
+}  // namespace
+
+std::string unexpanded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '$') out += c;
+  }
+  return out;
+}
+
+Json metadata_of(const Workload& job) {
+  Json out;
+  if (job.name_is_beginning) {
+    out["generateName"] = job.name + '-';
+  } else {
+    out["name"] = job.name;
+  }
+  if (!job.space.empty()) out["namespace"] = job.space;
+  out["labels"] = strings_of(job.labels);
+  out["labels"]["app.kubernetes.io/managed-by"] = "toprun";
+  out["labels"].update(labels_of_job(job));
+  return out;
+}
+
+Json metadata_of_pods(const Workload& job) {
+  Json out;
+  if (Json labels = labels_of_pods(job); !labels.empty()) out["labels"] = std::move(labels);
+  if (Json notes = annotations_of_pods(job); !notes.empty()) out["annotations"] = std::move(notes);
+  return out;
+}
+
+Json variables_of(const Workload& job) {
+  Json out = Json::array();
+  for (const auto& [name, value] : job.variables) {
+    out.push_back({{"name", name}, {"value", unexpanded(value)}});
+  }
+  for (const SecretVariable& one : job.secret_variables) {
+    const std::string& secret = one.secret.empty() ? job.own_secret : one.secret;
+    Json key = {{"secretKeyRef", {{"name", secret}, {"key", one.key}}}};
+    out.push_back({{"name", one.name}, {"valueFrom", std::move(key)}});
+  }
+  const auto is_node_name = [](const auto& one) { return one.first == "NODE_NAME"; };
+  if (job.nodes > 1 && std::ranges::none_of(job.variables, is_node_name)) {
+    Json field = {{"fieldRef", {{"fieldPath", "spec.nodeName"}}}};
+    out.push_back({{"name", "NODE_NAME"}, {"valueFrom", std::move(field)}});
+  }
+  return out;
+}
+
+Json command_of(const Workload& job, std::string_view toprun) {
+  Json out = Json::array();
+  for (const std::string& word : job.command) out.push_back(unexpanded(word));
+  const bool is_toprun = !job.command.empty() && job.command.front() == "toprun";
+  if (is_toprun && !job.toprun_image.empty()) out.front() = toprun;
+  return out;
+}
+
+Json resources_of(const Workload& job) {
+  Json limits = Json::object();
+  if (job.cpus) limits["cpu"] = fmt::to_string(*job.cpus);
+  if (job.memory) limits["memory"] = *job.memory;
+  if (job.gpus > 0) limits[job.gpu_resource] = fmt::to_string(job.gpus);
+  for (const auto& [name, count] : job.resources) limits[name] = fmt::to_string(count);
+  return limits.empty() ? Json::object() : Json{{"limits", std::move(limits)}};
+}
+
+Json volumes_of(const Workload& job) {
+  Json out = Json::array();
+  Json memory = {{"medium", "Memory"}};
+  if (job.shared_memory) memory["sizeLimit"] = *job.shared_memory;
+  out.push_back({{"name", "shared-memory"}, {"emptyDir", std::move(memory)}});
+  for (std::size_t i = 0; i < job.claims.size(); ++i) {
+    Json claim = {{"claimName", job.claims[i].name}};
+    if (job.claims[i].read_only) claim["readOnly"] = true;
+    out.push_back({{"name", volume_name(i)}, {"persistentVolumeClaim", std::move(claim)}});
+  }
+  return out;
+}
+
+Json mounts_of(const Workload& job) {
+  Json out = Json::array();
+  out.push_back({{"name", "shared-memory"}, {"mountPath", shared_memory_folder}});
+  for (std::size_t i = 0; i < job.claims.size(); ++i) {
+    Json mount = {{"name", volume_name(i)}, {"mountPath", job.claims[i].path}};
+    if (job.claims[i].read_only) mount["readOnly"] = true;
+    out.push_back(std::move(mount));
+  }
+  if (!job.toprun_image.empty()) {
+    out.push_back({{"name", toprun_volume}, {"mountPath", toprun_folder}, {"readOnly", true}});
+  }
+  return out;
+}
+
+Json security_of(const Workload& job) {
+  Json out;
+  if (job.run_as) out["runAsUser"] = job.run_as->user;
+  if (job.run_as && job.run_as->group) out["runAsGroup"] = *job.run_as->group;
+  if (job.restricted) {
+    out["runAsNonRoot"] = true;
+    out["allowPrivilegeEscalation"] = false;
+    out["capabilities"]["drop"] = Json::array({"ALL"});
+    out["seccompProfile"]["type"] = "RuntimeDefault";
+  }
+  if (job.locks_memory) out["capabilities"]["add"] = Json::array({"IPC_LOCK"});
+  return out;
+}
+
+void choose_account(Json& pod_spec, const Workload& job) {
+  if (!job.service_account.empty()) pod_spec["serviceAccountName"] = job.service_account;
+  for (const std::string& secret : job.pull_secrets) {
+    pod_spec["imagePullSecrets"].push_back({{"name", secret}});
+  }
+}
+
+Json pod_template(const Workload& job, std::string_view container) {
+  Json main = {
+      {"name", container}, {"image", job.image}, {"command", command_of(job, copied_toprun)}};
+  if (!job.folder.empty()) main["workingDir"] = job.folder;
+  if (Json variables = variables_of(job); !variables.empty()) main["env"] = std::move(variables);
+  for (const std::string& secret : job.env_from) {
+    main["envFrom"].push_back({{"secretRef", {{"name", secret}}}});
+  }
+  if (Json resources = resources_of(job); !resources.empty()) {
+    main["resources"] = std::move(resources);
+  }
+  if (Json security = security_of(job); !security.is_null()) {
+    main["securityContext"] = std::move(security);
+  }
+  main["volumeMounts"] = mounts_of(job);
+  Json out;
+  if (Json metadata = metadata_of_pods(job); !metadata.is_null()) {
+    out["metadata"] = std::move(metadata);
+  }
+  Json& spec = out["spec"];
+  choose_scheduler(spec, job);
+  choose_nodes(spec, job);
+  choose_account(spec, job);
+  if (job.host_network) {
+    spec["hostNetwork"] = true;
+    spec["dnsPolicy"] = "ClusterFirstWithHostNet";  // else the cluster's names do not resolve
+  }
+  spec["containers"] = Json::array({std::move(main)});
+  spec["volumes"] = volumes_of(job);
+  if (!job.toprun_image.empty()) bring_toprun(spec, job);
+  return out;
+}
+
+}  // namespace toprun::engines::kubernetes

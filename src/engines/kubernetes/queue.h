@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "engines/queue.h"
+
+namespace toprun::engines {
+
+// PyTorchJobs, TrainJobs and JobSets of one namespace, TOPRUN_NAMESPACE or that of kubectl's
+// context, by kubectl; nullptr: it is not in PATH.
+Result<std::unique_ptr<Queue>> kubernetes_queue(const Environment& environment);
+
+}  // namespace toprun::engines

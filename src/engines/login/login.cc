@@ -1,0 +1,176 @@
+#include "engines/login/login.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "engines/node_list.h"
+
+namespace toprun::engines {
+namespace {
+
+constexpr const char* job_variable = "TOPRUN_LOGIN_JOB";
+constexpr const char* nodes_variable = "TOPRUN_LOGIN_NODES";  // "a=4,b"
+constexpr const char* node_variable = "TOPRUN_LOGIN_NODE";
+constexpr const char* root_variable = "TOPRUN_LOGIN_ROOT";
+constexpr const char* root_address_variable = "TOPRUN_LOGIN_ROOT_ADDRESS";
+
+constexpr const char* engine_variable = "TOPRUN_LOGIN_ENGINE";
+constexpr const char* stays_variable = "TOPRUN_LOGIN_STAYS";
+
+constexpr int login_port = 29500;
+constexpr std::string_view ended_words = "toprun-login ended with ";
+constexpr int most_exit_code = 255;
+
+// `h` and `n` are the program's id and size.
+constexpr std::string_view login_commands =
+    R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
+    R"sh(s() { echo "toprun-login $*"; }; )sh"
+    R"sh(size() { [ "$(wc -c <"$1")" -eq $n ]; }; )sh"
+    R"sh(own() { if [ -h "$d" ]; then return 1; fi; [ -O "$d" ] && [ -O "$d/$h" ] && { chmod 700 "$d" "$d/$h" 2>/dev/null || :; }; }; )sh"
+    R"sh(go() { s run ${SSH_CONNECTION:-- - - -} "$1"; TOPRUN_STEP=login; export TOPRUN_STEP; exec "$1"; }; )sh"
+    R"sh(set -- "${XDG_CACHE_HOME:-$HOME/.cache}/toprun" "/var/tmp/toprun-$u" "/dev/shm/toprun-$u" "/tmp/toprun-$u"; )sh"
+    R"sh(for d; do f=$d/$h/toprun; [ -x "$f" ] && own && [ -O "$f" ] && size "$f" && go "$f"; done; )sh"
+    R"sh(for d; do f=$d/$h/toprun; )sh"
+    R"sh(if [ -h "$d" ]; then w="$w; $d: is a link"; continue; fi; )sh"
+    R"sh(e=$(mkdir -p "$d/$h" 2>&1) || { w="$w; $d: ${e##*: }"; continue; }; )sh"
+    R"sh(own || { w="$w; $d: not owned by this user"; continue; }; )sh"
+    R"sh(t=$f.$(uname -n).$$; )sh"
+    R"sh(e=$({ head -c $n /dev/zero >"$t"; } 2>&1) || { w="$w; $d: ${e##*: }"; rm -f "$t"; continue; }; )sh"
+    R"sh(chmod 700 "$t"; [ -x "$t" ] || { w="$w; $d: mounted noexec"; rm -f "$t"; continue; }; )sh"
+    R"sh(s need; head -c $n >"$t"; size "$t" || { rm -f "$t"; s refused "the program came incomplete to $d"; exit 1; }; )sh"
+    R"sh(find "$d" -maxdepth 1 -name "????????????????*" -mtime +30 -exec rm -rf {} + 2>/dev/null; )sh"
+    R"sh(mv -f "$t" "$f" && go "$f"; w="$w; $d: cannot be written"; done; )sh"
+    R"sh(s refused "${w#; }"; exit 1)sh";
+
+Result<int> index_in(const Environment& environment, const char* variable, std::size_t nodes) {
+  const auto index = parse_int(environment.get(variable).value_or(""));
+  if (index && *index >= 0 && *index < static_cast<std::int64_t>(nodes)) {
+    return static_cast<int>(*index);
+  }
+  return fail(fmt::format("{}=\"{}\"", variable, environment.get(variable).value_or("")),
+              "not one of the launch's nodes", "only toprun sets it");
+}
+
+Result<Allocation> agent(const Environment& environment, const Hints& hints) {
+  Allocation allocation;
+  auto nodes = parse_node_list(nodes_variable, environment.get(nodes_variable).value_or(""));
+  if (!nodes) return std::unexpected(std::move(nodes.error()));
+  allocation.nodes = *std::move(nodes);
+  const auto node = index_in(environment, node_variable, allocation.nodes.size());
+  if (!node) return std::unexpected(node.error());
+  const auto root = index_in(environment, root_variable, allocation.nodes.size());
+  if (!root) return std::unexpected(root.error());
+  allocation.stance = Stance::agent;
+  const int all = static_cast<int>(allocation.nodes.size());
+  allocation.node_count = std::min(hints.nnodes.value_or(all), all);
+  allocation.node_count_source = "hosts that answered";
+  allocation.my_node = *node;
+  allocation.node_name = allocation.nodes[static_cast<std::size_t>(*node)].name;
+  allocation.job = environment.get(job_variable).value_or("");
+  allocation.root_node = *root;
+  allocation.root_address = environment.get(root_address_variable).value_or("");
+  allocation.started_by_toprun = true;
+  const bool by_ssh = environment.get(engine_variable) == name_of(EngineKind::ssh);
+  allocation.engine = by_ssh ? EngineKind::ssh : EngineKind::exec;
+  allocation.hears_launcher = !environment.has(stays_variable);
+  allocation.reasons.push_back(
+      fmt::format("agent of {}: started by {}", allocation.node_name, name_of(allocation.engine)));
+  return allocation;
+}
+
+Result<void> check_options_beside_hosts(const Hints& hints) {
+  const auto refuse = [&](std::string_view option, std::string_view why) {
+    return usage(fmt::format("{} with {}", option, hints.hosts_source), std::string(why),
+                 "drop one of them");
+  };
+  if (hints.standalone) return refuse("--standalone", "it is for this host only");
+  if (hints.ranks_in_place) return refuse("--ranks-in-place", "a login starts one agent");
+  if (hints.node_rank) return refuse("--node-rank", "the list says which node is which");
+  if (on_command_line(hints.endpoint_source)) {
+    return refuse(hints.endpoint_source, "the agents find each other");
+  }
+  return {};
+}
+
+Result<Allocation> starter(const Hints& hints) {
+  Allocation allocation;
+  const int listed = static_cast<int>(hints.hosts.size());
+  const bool are_pods = !hints.hosts.front().exec.empty();
+  const auto count = hints.use_of(listed);
+  if (!count) {
+    return usage(
+        fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
+        fmt::format("{} names {}", hints.hosts_source, counted(listed, are_pods ? "pod" : "host")));
+  }
+  allocation.engine = are_pods ? EngineKind::exec : EngineKind::ssh;
+  allocation.stance = Stance::starter;
+  allocation.nodes = hints.hosts;
+  allocation.node_count = *count;
+  allocation.node_count_source = hints.nnodes ? hints.nnodes_source : hints.hosts_source;
+  allocation.node_name = hints.host_name;
+  allocation.reasons.push_back(fmt::format("starts one agent per {} of {} by {}",
+                                           are_pods ? "pod" : "host", hints.hosts_source,
+                                           name_of(allocation.engine)));
+  return allocation;
+}
+
+}  // namespace
+
+bool is_login_agent(const Environment& environment) {
+  return environment.has(nodes_variable);
+}
+
+Result<std::optional<Allocation>> LoginEngine::detect(const Environment& environment,
+                                                      const Hints& hints) const {
+  const bool told = is_login_agent(environment);
+  const bool named = !hints.hosts.empty() && hints.via.empty();
+  // Hosts on the command line have priority over hosts from a variable.
+  const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
+  if (!told && (!named || overruled)) return std::nullopt;
+  if (const auto checked = told ? Result<void>() : check_options_beside_hosts(hints); !checked) {
+    return std::unexpected(checked.error());
+  }
+  auto allocation = told ? agent(environment, hints) : starter(hints);
+  if (!allocation) return std::unexpected(std::move(allocation.error()));
+  allocation->port = login_port;
+  return std::move(*allocation);
+}
+
+std::map<std::string, std::string> variables_of(const LoginPlace& place) {
+  std::map<std::string, std::string> variables = {
+      {job_variable, place.job},
+      {nodes_variable, node_list_text(place.nodes)},
+      {node_variable, fmt::format("{}", place.node)},
+      {root_variable, fmt::format("{}", place.root)},
+      {root_address_variable, place.root_address},
+      {engine_variable, std::string(name_of(place.engine))}};
+  if (place.stays) variables[stays_variable] = "1";
+  return variables;
+}
+
+std::string login_script(const Binary& binary) {
+  return fmt::format("h={}; n={}; {}", binary.id, binary.bytes, login_commands);
+}
+
+std::string login_up(std::string_view address) {
+  return address.empty() ? "toprun-login up\n" : fmt::format("toprun-login up {}\n", address);
+}
+
+std::string login_ended(int exit_code) {
+  return fmt::format("{}{}\n", ended_words, exit_code);
+}
+
+std::optional<int> take_login_end(std::string& text) {
+  const std::size_t at = text.find(ended_words);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t digits = at + ended_words.size();
+  const std::size_t end = text.find('\n', digits);
+  const auto code = parse_int(std::string_view(text).substr(digits, end - digits));
+  if (!code || *code < 0 || *code > most_exit_code) return std::nullopt;
+  text.erase(at);
+  return static_cast<int>(*code);
+}
+
+}  // namespace toprun::engines

@@ -1,0 +1,85 @@
+#include "engines/mpi/slots.h"
+
+#include "base/text/text.h"
+#include "engines/slurm/variables.h"
+
+namespace toprun::engines {
+namespace {
+
+// The number of GPUs that Slurm gave to this step on this node; 0: unknown.
+Result<GpuCount> given_gpus(const Environment& environment) {
+  if (!environment.has("SLURM_JOB_ID")) return GpuCount{};
+  GpuCount given;
+  for (const char* variable : {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}) {
+    const auto count = slurm::gpus(environment, variable);
+    if (!count) return std::unexpected(count.error());
+    if (!*count) continue;
+    given = {**count, variable};
+    break;
+  }
+  const auto named = named_gpus(environment);
+  if (named && named->count < given.count) return *named;
+  return given;
+}
+
+// The number of GPUs that a process here can use: those from the engine, else the visible ones.
+Result<GpuCount> usable_gpus(const Environment& environment, const SlotsRequest& request) {
+  auto given = given_gpus(environment);
+  if (!given || given->count > 0 || !given->source.empty()) return given;
+  return request.visible;
+}
+
+Result<Slots> asked_for(const Environment& environment, const SlotsRequest& request) {
+  const std::string& wish = request.nproc_per_node;
+  const std::string what = fmt::format("{} {}", request.source, wish);
+  if (wish == "cpu") return Slots{request.cpus, what + ", CPUs this process may use"};
+  if (wish == "gpu" || wish == "auto") {
+    const auto gpus = usable_gpus(environment, request);
+    if (!gpus) return std::unexpected(gpus.error());
+    if (gpus->count > 0) return Slots{gpus->count, fmt::format("{}, {}", what, gpus->source)};
+    if (wish == "auto") return Slots{request.cpus, what + ", no GPU: CPUs this process may use"};
+    return usage(what, fmt::format("no GPU is visible on this host ({})", gpus->source),
+                 "give a number, or auto");
+  }
+  const auto count = parse_int(wish);
+  if (count && *count >= 1 && *count <= max_slots) {
+    return Slots{static_cast<int>(*count), request.source};
+  }
+  return usage(what, "not a number of processes",
+               fmt::format("give a number from 1 to {}, cpu, gpu or auto", max_slots));
+}
+
+Result<Slots> in_place_slots(const Allocation& allocation, const SlotsRequest& request) {
+  const int tasks = allocation.tasks_on_my_node.value_or(1);
+  const std::string& wish = request.nproc_per_node;
+  const auto wanted = parse_int(wish);
+  if (wanted && *wanted != tasks && *wanted != 1) {
+    return usage(fmt::format("{} {}", request.source, wish),
+                 fmt::format("{} started {} tasks on this node, and each becomes one rank",
+                             name_of(allocation.engine), tasks),
+                 "drop the option, or start one task per node (srun --ntasks-per-node=1)");
+  }
+  return Slots{tasks, "tasks started on this node"};
+}
+
+}  // namespace
+
+Result<Slots> slots_here(const Environment& environment, const Allocation& allocation,
+                         const SlotsRequest& request) {
+  if (allocation.stance == Stance::in_place) return in_place_slots(allocation, request);
+  if (!request.nproc_per_node.empty()) return asked_for(environment, request);
+  if (request.called_torchrun) return Slots{1, "torchrun's default"};
+  const auto given = given_gpus(environment);
+  if (!given) return std::unexpected(given.error());
+  if (given->count > 0) return Slots{given->count, given->source};
+  const auto here = static_cast<std::size_t>(allocation.my_node.value_or(0));
+  if (here < allocation.nodes.size() && allocation.nodes[here].slots) {
+    return Slots{*allocation.nodes[here].slots, allocation.engine == EngineKind::ssh
+                                                    ? "the list of hosts"
+                                                    : "tasks per node of the job"};
+  }
+  if (request.visible.count > 0) return Slots{request.visible.count, request.visible.source};
+  return Slots{1, "no GPU and no other request"};
+}
+
+}  // namespace toprun::engines

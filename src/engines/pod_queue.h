@@ -1,0 +1,39 @@
+#pragma once
+
+#include <algorithm>
+
+#include "engines/queue.h"
+
+namespace toprun::engines {
+
+// What the queues of engines have in common whose jobs are pods: these stay until a user deletes
+// them, and nothing foretells when they start.
+class PodQueue : public Queue {
+ public:
+  PodQueue(const Environment& environment, std::chrono::milliseconds timeout)
+      : environment_(environment), timeout_(timeout) {}
+
+  Result<std::vector<Job>> starts(std::optional<std::uint32_t>) const override {
+    return std::vector<Job>();
+  }
+  bool is_run_by_toprun(const JobId&) const override { return false; }
+  bool keeps_what_has_ended() const override { return true; }
+  std::chrono::seconds memory() const override { return std::chrono::hours(24); }
+  std::string expand(std::string_view pattern, const Job&) const override {
+    return std::string(pattern);
+  }
+
+ protected:
+  // By two clocks, the server's and this host's: no kubectl or runai tells what time the server
+  // has.
+  static void count_time_since(Job& job, const std::optional<WallTime>& begin) {
+    if (!begin || has_ended(job.state)) return;
+    const auto used = std::chrono::system_clock::now() - *begin;
+    job.used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
+  }
+
+  const Environment environment_;
+  const std::chrono::milliseconds timeout_;
+};
+
+}  // namespace toprun::engines

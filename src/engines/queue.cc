@@ -1,0 +1,161 @@
+#include "engines/queue.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "base/text/text.h"
+#include "engines/exit_codes.h"
+#include "engines/kubernetes/object_name.h"
+#include "engines/kubernetes/queue.h"
+#include "engines/runai/queue.h"
+#include "engines/slurm/queue.h"
+
+namespace toprun::engines {
+namespace {
+
+constexpr int code_of_a_signal = 128;
+constexpr std::size_t longest_id = 1'024;
+constexpr int longest_timeout_s = 3'600;
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() < 20 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_task(std::string_view text) {
+  if (!text.starts_with('[')) return is_number(text);
+  return text.ends_with(']') && text.size() > 2 &&
+         text.substr(1, text.size() - 2).find_first_not_of("0123456789-,:%") ==
+             std::string_view::npos;
+}
+
+using FindQueue = Result<std::unique_ptr<Queue>> (*)(const Environment&);
+struct EngineQueue {
+  std::string_view name;  // as TOPRUN_ON has it
+  FindQueue find;         // nullptr in it: its programs are not in PATH
+};
+// Whose programs are looked for, in this order. Slurm's jobs alone have numbers.
+constexpr std::array engine_queues = {
+    EngineQueue{"slurm", slurm_queue},
+    EngineQueue{"runai", runai_queue},
+    EngineQueue{"kubernetes", kubernetes_queue},
+};
+
+// The one that TOPRUN_ON names, else the first that is there.
+Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
+                                           std::span<const EngineQueue> among) {
+  const std::string on = environment.get("TOPRUN_ON").value_or("");
+  const auto named = std::ranges::find(among, on, &EngineQueue::name);
+  if (named != among.end()) {
+    auto queue = named->find(environment);
+    if (!queue || *queue) return queue;
+    return fail("TOPRUN_ON=" + on, "its programs are not in PATH", "install them, or unset it");
+  }
+  for (const EngineQueue& engine : among) {
+    auto queue = engine.find(environment);
+    if (!queue || *queue) return queue;
+  }
+  return std::unique_ptr<Queue>();
+}
+
+}  // namespace
+
+Result<std::chrono::milliseconds> engine_timeout_of(const Environment& environment) {
+  const auto text = environment.non_empty("TOPRUN_ENGINE_TIMEOUT");
+  if (!text) return engine_timeout;
+  const auto seconds = parse_double(*text);
+  if (seconds && *seconds > 0 && *seconds <= longest_timeout_s) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1'000) + 1);
+  }
+  return usage(fmt::format("TOPRUN_ENGINE_TIMEOUT={}", *text),
+               fmt::format("not a time from 0 to {} seconds", longest_timeout_s),
+               "unset it: the default is 30");
+}
+
+Result<std::vector<JobPod>> Queue::pods(const Job& job) const {
+  return usage("job " + job.id, fmt::format("{} has no pods", engine_in_words()),
+               fmt::format("toprun shell --attach {} opens a shell in the job", job.id));
+}
+
+std::vector<std::string> Queue::exec_command(const Job&, const JobPod&, Terminal) const {
+  return {};
+}
+
+// In a pod toprun is its image's own, and no other job is there.
+Result<std::vector<std::string>> Queue::command_beside_root(
+    const Job& job, const std::string&, const std::vector<std::string>& words) const {
+  const auto all = pods(job);
+  if (!all) return std::unexpected(all.error());
+  const std::string what = fmt::format("cannot ask job {}", job.id);
+  if (all->empty()) return fail(what, "it has no pod");
+  if (!all->front().trouble.empty()) return fail(what, all->front().trouble);
+  std::vector<std::string> command = exec_command(job, all->front(), Terminal::no);
+  command.emplace_back("toprun");
+  command.insert(command.end(), words.begin(), words.end());
+  return command;
+}
+
+bool has_ended(JobState state) {
+  return state == JobState::completed || state == JobState::failed || state == JobState::cancelled;
+}
+
+bool has_several_tasks(const Job& job) {
+  return job.task.find_first_not_of("0123456789") != std::string::npos;
+}
+
+std::optional<int> exit_code_of(const Job& job) {
+  if (!has_ended(job.state)) return std::nullopt;
+  if (job.state == JobState::completed) return 0;
+  if (job.end == JobEnd::time_limit) return exit_time_limit;
+  if (job.end == JobEnd::preemption) return exit_preempted;
+  if (job.end == JobEnd::dependency) return exit_not_started;
+  if (job.exit_code && *job.exit_code != 0) return *job.exit_code;
+  if (job.state == JobState::cancelled) return exit_cancelled;
+  return job.signal ? code_of_a_signal + *job.signal : exit_failure;
+}
+
+Result<JobId> parse_job_id(std::string_view text) {
+  const auto wrong = [&](std::string why) {
+    return usage(fmt::format("job id {}", text.empty() ? "''" : text.substr(0, 80)), std::move(why),
+                 "give an id as squeue shows it: 17, or 12_3 for a task of an array; or a name of "
+                 "Kubernetes'");
+  };
+  if (text.empty()) return wrong("it is empty");
+  if (text.size() > longest_id) return wrong("it is too long");
+  if (kubernetes::is_label(text)) return JobId{std::string(text), {}, {}};
+  if (text.contains('/') || text.ends_with(".json")) {
+    return wrong("there is no such file, or this verb takes no report");
+  }
+  if (is_number(text.substr(0, text.find_first_of("_+."))) && text.contains('.')) {
+    return wrong("that names a step, not a job");
+  }
+  const std::size_t end = text.find_first_of("_+");
+  const std::string_view number = text.substr(0, end);
+  if (!is_number(number)) return wrong("it is not a job's number");
+  JobId id{std::string(text), std::string(number), {}};
+  if (end == std::string_view::npos) return id;
+  const std::string_view rest = text.substr(end + 1);
+  if (text[end] == '+' ? !is_number(rest) : !is_task(rest)) return wrong("no number follows");
+  if (text[end] == '_') id.task = std::string(rest);
+  return id;
+}
+
+Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
+  if (auto queue = first_queue(environment, engine_queues); !queue || *queue) return queue;
+  return fail("no engine with a queue was found",
+              "neither Slurm's squeue and scontrol nor runai nor kubectl are in PATH",
+              "log in where jobs are submitted, or load the site's module (often `module load "
+              "slurm`)");
+}
+
+Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment) {
+  if (!id.number.empty()) return find_queue(environment);
+  const std::span of_names = std::span(engine_queues).subspan(1);
+  if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
+  return fail(
+      "only Run:AI's and Kubernetes' jobs have names, and there is no runai or kubectl in PATH", {},
+      "install it, or give a number as squeue shows it");
+}
+
+}  // namespace toprun::engines

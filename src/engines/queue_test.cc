@@ -1,0 +1,133 @@
+#include "engines/queue.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "engines/slurm/words.h"
+
+namespace toprun::engines {
+namespace {
+
+TEST(Queue, ReadsJobIds) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"17", "17 "},
+           {"12_3", "12 3"},
+           {"12_[4-9,11%2]", "12 [4-9,11%2]"},
+           {"17+1", "17 "},
+           {"",
+            "job id '': it is empty; give an id as squeue shows it: 17, or 12_3 for "
+            "a task of an array"},
+           {"train-x7", " "},
+           {"Train", "not a job's number"},
+           {"17.0", "that names a step"},
+           {"12_3.batch", "that names a step"},
+           {"train.py", "not a job's number"},
+           {".", "not a job's number"},
+           {"report.json", "there is no such file, or this verb takes no report"},
+           {"logs/17/report.json", "there is no such file"},
+           {"17_", "no number follows"},
+           {"17_x", "no number follows"},
+           {"17_[]", "no number follows"},
+           {"17_[1;rm]", "no number follows"},
+           {"-1", "not a job's number"},
+           {"17 --x", "not a job's number"},
+           {"99999999999999999999999", "not a job's number"},
+       }) {
+    const auto id = parse_job_id(text);
+    const std::string said = id ? id->number + " " + id->task : id.error().line();
+    EXPECT_NE(said.find(expected), std::string::npos) << text << ": " << said;
+    EXPECT_TRUE(id || id.error().exit_code == exit_usage);
+  }
+}
+
+TEST(Queue, AJobStandsForAnExitCode) {
+  struct Case {
+    JobState state;
+    std::optional<int> exit_code, signal, expected;
+  };
+  for (const auto& [state, exit_code, signal, expected] : std::vector<Case>{
+           {JobState::running, 0, {}, {}},
+           {JobState::completed, 0, {}, 0},
+           {JobState::failed, 3, {}, 3},
+           {JobState::failed, 0, 9, 137},
+           {JobState::failed, 0, {}, 1},
+           {JobState::failed, {}, {}, 1},
+           {JobState::cancelled, 0, 15, 143},
+           {JobState::cancelled, 7, {}, 7},
+           {JobState::cancelled, {}, {}, 143},
+       }) {
+    Job job;
+    job.state = state;
+    job.exit_code = exit_code;
+    job.signal = signal;
+    EXPECT_EQ(exit_code_of(job), expected);
+  }
+}
+
+TEST(Queue, TheTimeOutCanBeChanged) {
+  EXPECT_EQ(engine_timeout_of({}), std::chrono::milliseconds(30'000));
+  EXPECT_EQ(engine_timeout_of({{"TOPRUN_ENGINE_TIMEOUT", "0.5"}}), std::chrono::milliseconds(501));
+  for (const char* text : {"0", "-1", "x", "1e9", "nan"}) {
+    EXPECT_FALSE(engine_timeout_of({{"TOPRUN_ENGINE_TIMEOUT", text}})) << text;
+  }
+}
+
+TEST(Queue, SaysWhatWasLookedFor) {
+  const auto queue = find_queue({{"PATH", "/nowhere"}});
+  ASSERT_FALSE(queue);
+  EXPECT_EQ(
+      queue.error().line(),
+      "no engine with a queue was found: neither Slurm's squeue and scontrol nor runai nor kubectl "
+      "are in PATH; log in "
+      "where jobs are submitted, or load the site's module (often `module load slurm`)");
+}
+
+TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {
+  for (const char* on : {"runai", "kubernetes", "slurm"}) {
+    const auto queue = find_queue({{"PATH", "/nowhere"}, {"TOPRUN_ON", on}});
+    ASSERT_FALSE(queue);
+    EXPECT_EQ(queue.error().line(), fmt::format("TOPRUN_ON={}: its programs are not in PATH; "
+                                                "install them, or unset it",
+                                                on));
+  }
+}
+
+TEST(SlurmWords, KnowsStatesByWordAndCode) {
+  for (const auto& [text, code] : std::vector<std::pair<std::string, std::string>>{
+           {"PENDING", "PD"},
+           {"R", "R"},
+           {"CANCELLED by 1000", "CA"},
+           {"COMPLETING", "CG"},
+           {"OUT_OF_MEMORY", "OOM"},
+       }) {
+    const slurm::State* const state = slurm::find_state(text);
+    ASSERT_NE(state, nullptr) << text;
+    EXPECT_EQ(state->code, code) << text;
+  }
+  EXPECT_EQ(slurm::find_state("NEW_STATE"), nullptr);
+  EXPECT_EQ(slurm::find_state(""), nullptr);
+}
+
+TEST(SlurmWords, TellsReasonsApartThatBeginAlike) {
+  for (const auto& [reason, words] : std::vector<std::pair<std::string, std::string>>{
+           {"Resources", "are in use; it is next"},
+           {"Dependency", "has not ended yet"},
+           {"DependencyNeverSatisfied", "never start"},
+           {"Reservation", "has not begun"},
+           {"ReservationDeleted", "was deleted"},
+           {"ReqNodeNotAvail, UnavailableNodes:n[0-3]", "down, drained or reserved"},
+           {"QOSMaxJobsPerUserLimit", "as many jobs as the QOS"},
+           {"QOSGrpSomethingNew", "all jobs of the QOS"},
+           {"AssocGrpGRES", "as many GPUs as it may"},
+           {"AssocGrpNewLimit", "reached a limit"},
+           {"BeginTime", "--begin"},
+           {"JobHeldUser", "scontrol release"},
+           {"PartitionTimeLimit", "over the partition's"},
+       }) {
+    EXPECT_NE(slurm::reason_words(reason, false).find(words), std::string_view::npos) << reason;
+  }
+  EXPECT_EQ(slurm::reason_words("SomethingNew", false), "");
+}
+
+}  // namespace
+}  // namespace toprun::engines

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+#include "engines/queue.h"
+
+namespace toprun::engines::runai {
+
+// What runai prints about jobs; pure. What is missing or of another type stays unset. Error: it is
+// of another form, with its beginning.
+//
+// v1's `list jobs`: a table whose header names the columns (runai-cli, cmd/job/job_list.go).
+Result<std::vector<Job>> parse_table(std::string_view text);
+// v2's `list --json`: {"workloads": [{"name", "phase", "projectName", …}]}, fields as in the API
+// (api-docs.run.ai, Workloads).
+Result<std::vector<Job>> parse_list(std::string_view text);
+// `describe … -o json` of v1 ({"name", "status", "instances": [{"name", "status", "node"}]};
+// runai-cli, pkg/types/training.go) and of v2 ({"general": {"name", "phase", "createdAt",
+// "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). The second is of one job too.
+Result<Job> parse_description(std::string_view text);
+
+// The message of the last warning among the events that v1's `describe job` prints for people,
+// lines of SOURCE TYPE AGE MESSAGE as "pod/train-worker-0  Warning  5s  [FailedScheduling] 0/4
+// nodes …"; empty: there is none.
+std::string last_warning(std::string_view description);
+
+// The pods of the same, the master first. v1 tells their "status", v2 nothing of the kind.
+Result<std::vector<JobPod>> parse_pods(std::string_view text);
+
+// A job's state for people; empty: the word says enough.
+std::string_view state_words(std::string_view state_word);
+
+}  // namespace toprun::engines::runai

@@ -1,0 +1,258 @@
+#include "engines/runai/queue.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/process/command.h"
+#include "base/process/program.h"
+#include "base/text/text.h"
+#include "engines/kubernetes/machines.h"
+#include "engines/pod_queue.h"
+#include "engines/refusal.h"
+#include "engines/runai/jobs.h"
+#include "engines/runai/machines.h"
+
+namespace toprun::engines {
+namespace runai {
+namespace {
+
+constexpr std::string_view program = "runai";
+
+// Both programs' words, and those of the servers behind them.
+constexpr std::array advices = {
+    Advice{"already exists", "choose another --job-name, or leave it out"},
+    Advice{"login", "log in: runai login"},
+    Advice{"logged in", "log in: runai login"},
+    Advice{"Unauthorized", "log in: runai login"},
+    Advice{"token", "log in: runai login"},
+    Advice{"unknown flag", "another runai than it seems: TOPRUN_RUNAI_CLI=v1 or v2 says which"},
+    Advice{"unknown command", "another runai than it seems: TOPRUN_RUNAI_CLI=v1 or v2 says which"},
+    Advice{"project", "runai list projects tells yours, see --project"},
+};
+
+// Without v2's notice about old options, which would stand before its JSON.
+Environment quiet(const Environment& environment) {
+  Environment out = environment;
+  out.set("SUPPRESS_DEPRECATION_MESSAGE", "true");
+  return out;
+}
+
+Result<process::Finished> ask(const Words& words, const Environment& environment,
+                              std::chrono::milliseconds limit) {
+  auto finished = process::run(words, quiet(environment), limit);
+  if (finished) return finished;
+  return fail("cannot ask Run:AI", finished.error().why,
+              "runai list tells whether it answers; TOPRUN_ENGINE_TIMEOUT=SECONDS waits longer");
+}
+
+// v1 writes some of its errors to stdout.
+std::string_view said(const process::Finished& finished) {
+  return finished.err.empty() ? std::string_view(finished.out) : std::string_view(finished.err);
+}
+
+}  // namespace
+
+Result<Place> find_place(const Environment& environment, std::chrono::milliseconds limit) {
+  Place place;
+  place.project = environment.get("TOPRUN_PROJECT").value_or("");
+  const std::string told = environment.get("TOPRUN_RUNAI_CLI").value_or("");
+  if (told == "v1" || told == "v2") {
+    place.cli = told == "v1" ? Cli::v1 : Cli::v2;
+    return place;
+  }
+  if (!told.empty()) return usage("TOPRUN_RUNAI_CLI=" + told, "no such program", "say v1 or v2");
+  const auto answer = ask({std::string(program), "version"}, environment, limit);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code != 0) return std::unexpected(refusal("runai version", said(*answer), advices));
+  place.cli = cli_of(answer->out);
+  return place;
+}
+
+void ask_flags(Place& place, const Environment& environment, std::chrono::milliseconds limit) {
+  if (place.cli == Cli::v1) return;
+  auto answer = ask(help_command(), environment, limit);
+  if (answer && answer->code == 0 && answer->out.contains("--image")) {
+    place.help = std::move(answer->out);
+  }
+}
+
+Result<void> submit(const Words& command, const Environment& environment,
+                    std::chrono::milliseconds limit) {
+  const auto answer = ask(command, environment, limit);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return {};
+  return std::unexpected(refusal("runai submit", said(*answer), advices));
+}
+
+namespace {
+
+class RunaiQueue : public PodQueue {
+ public:
+  RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Place place)
+      : PodQueue(environment, timeout), place_(std::move(place)) {}
+
+  std::string_view engine() const override { return "runai"; }
+  std::string_view engine_in_words() const override { return "Run:AI"; }
+  // Of the project: Run:AI's names of users are no users of this host.
+  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
+  Result<std::vector<Job>> find(const JobId& id) const override;
+  Result<JobList> ended(std::uint32_t uid) const override;
+  Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
+                                                  const std::string& signal,
+                                                  Addressee addressee) const override;
+  Result<void> execute(const std::vector<std::string>& command) const override;
+  Result<Machines> machines() const override;
+  std::string reason_words(const Job& job) const override {
+    return std::string(runai::state_words(job.reason));
+  }
+  std::string state_words(std::string_view state_word) const override {
+    return std::string(runai::state_words(state_word));
+  }
+  std::string forgets(const JobId& id) const override {
+    return fmt::format("Run:AI has no PyTorch job {} in {}", id.text,
+                       place_.project.empty() ? "this project" : "project " + place_.project);
+  }
+  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
+                                                      const Printer*) const override {
+    return logs_command(place_, job.id, std::nullopt, follow);
+  }
+  Result<std::vector<JobPod>> pods(const Job& job) const override;
+  std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
+                                        Terminal terminal) const override {
+    return runai::exec_command(place_, job.id, pod.name, terminal == Terminal::yes, {});
+  }
+
+ private:
+  Result<std::vector<Job>> all(bool of_all_projects) const;
+  void add_reason(Job& job) const;
+  template <class T>
+  Result<std::vector<T>> told(const Words& command,
+                              Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                              Machines& machines) const;
+
+  const Place place_;
+};
+
+Result<std::vector<Job>> RunaiQueue::all(bool of_all_projects) const {
+  const auto answer = ask(list_command(place_, of_all_projects), environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code != 0) return std::unexpected(refusal("runai list", said(*answer), advices));
+  return place_.cli == Cli::v1 ? parse_table(answer->out) : parse_list(answer->out);
+}
+
+Result<JobList> RunaiQueue::jobs(std::optional<std::uint32_t> uid) const {
+  auto jobs = all(!uid);
+  if (!jobs) return std::unexpected(jobs.error());
+  std::erase_if(*jobs, [](const Job& job) { return has_ended(job.state); });
+  return JobList{*std::move(jobs), {}};
+}
+
+Result<JobList> RunaiQueue::ended(std::uint32_t) const {
+  auto jobs = all(false);
+  if (!jobs) return std::unexpected(jobs.error());
+  std::erase_if(*jobs, [](const Job& job) { return !has_ended(job.state); });
+  return JobList{*std::move(jobs), {}};
+}
+
+// v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.
+void RunaiQueue::add_reason(Job& job) const {
+  const auto answer = ask(events_command(place_, job.id), environment_, timeout_);
+  const std::string warning = answer ? last_warning(answer->out) : std::string();
+  if (!warning.empty()) job.reason = warning;
+}
+
+Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
+  const auto answer = ask(describe_command(place_, id.text), environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code != 0) {
+    const std::string_view words = said(*answer);
+    const bool is_absent = words.contains("not found") || words.contains("does not exist");
+    if (is_absent) return std::vector<Job>();
+    return std::unexpected(refusal("runai describe", words, advices));
+  }
+  auto job = parse_description(answer->out);
+  if (!job) return std::unexpected(job.error());
+  if (place_.cli == Cli::v1 && job->state == JobState::pending) add_reason(*job);
+  job->uid = ::getuid();
+  count_time_since(*job, job->submitted);
+  return std::vector<Job>{*std::move(job)};
+}
+
+Result<std::vector<JobPod>> RunaiQueue::pods(const Job& job) const {
+  const auto answer = ask(describe_command(place_, job.id), environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return parse_pods(answer->out);
+  return std::unexpected(refusal("runai describe", said(*answer), advices));
+}
+
+Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<std::string>& ids,
+                                                            const std::string& signal,
+                                                            Addressee) const {
+  if (!signal.empty()) {
+    return fail("--signal " + signal, "Run:AI sends a job no signal but its end",
+                "leave it out, or use runai exec");
+  }
+  if (ids.size() != 1) {
+    return fail(fmt::format("{} jobs", ids.size()), "Run:AI ends one job at a time", "name one");
+  }
+  return delete_command(place_, ids.front());
+}
+
+Result<void> RunaiQueue::execute(const std::vector<std::string>& command) const {
+  const auto answer = ask(command, environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return {};
+  return std::unexpected(refusal("runai delete", said(*answer), advices));
+}
+
+// Nodes are often not a researcher's to list: what is refused is left out and said.
+Result<Machines> RunaiQueue::machines() const {
+  Machines machines;
+  machines.partition_word = "POOL";
+  machines.queue_word = "PROJECT";
+  machines.usage_known = place_.cli == Cli::v1;
+  auto nodes = told(nodes_command(place_), parse_nodes, machines);
+  if (!nodes) return std::unexpected(nodes.error());
+  machines.nodes = *std::move(nodes);
+  machines.partitions = kubernetes::pools_of(machines.nodes);
+  if (!machines.usage_known && !machines.nodes.empty()) {
+    machines.untold.emplace_back("runai node list: it does not say which GPUs are in use");
+  }
+  auto projects = told(projects_command(place_), parse_projects, machines);
+  if (!projects) return std::unexpected(projects.error());
+  machines.queues = *std::move(projects);
+  return machines;
+}
+
+// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it
+// does not answer at all.
+template <class T>
+Result<std::vector<T>> RunaiQueue::told(const Words& command,
+                                        Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                                        Machines& machines) const {
+  const auto answer = ask(command, environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  auto parsed = answer->code == 0
+                    ? parse(answer->out, place_.cli)
+                    : std::unexpected(refusal(shell_quote(command), said(*answer), advices));
+  if (parsed) return parsed;
+  machines.untold.push_back(parsed.error().line());
+  return std::vector<T>();
+}
+
+}  // namespace
+}  // namespace runai
+
+Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment) {
+  if (!process::find_program(std::string(runai::program), environment))
+    return std::unique_ptr<Queue>();
+  const auto timeout = engine_timeout_of(environment);
+  if (!timeout) return std::unexpected(timeout.error());
+  auto place = runai::find_place(environment, *timeout);
+  if (!place) return std::unexpected(place.error());
+  return std::make_unique<runai::RunaiQueue>(environment, *timeout, *std::move(place));
+}
+
+}  // namespace toprun::engines

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text/error.h"
+
+namespace toprun::engines::runai {
+
+// A table that runai's v1 prints, with Go's text/tabwriter: its columns begin where a name of the
+// header follows two blanks.
+struct Column {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+std::optional<Column> column(std::string_view header, std::string_view name);
+
+// "" where there is no such column.
+std::string cell(std::string_view line, const std::optional<Column>& column);
+
+// The error that runai printed no `wanted`, with the beginning of what it printed.
+std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted,
+                                      std::string fix);
+
+}  // namespace toprun::engines::runai

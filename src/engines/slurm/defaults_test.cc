@@ -1,0 +1,132 @@
+#include "engines/slurm/defaults.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::engines {
+namespace {
+
+const SlurmFacts tree{{{"main", true, true, "1-00:00:00", 4, 32, 0},
+                       {"gpu", false, true, "infinite", 8, 128, 8},
+                       {"gpu", false, true, "infinite", 8, 64, 8}},
+                      "tree",
+                      {2, 2},
+                      0};
+
+JobRequest job_of(std::vector<JobOption> options) {
+  JobRequest job;
+  job.options = std::move(options);
+  job.log_dir = "/logs";
+  return job;
+}
+
+Result<void> refusal_of(std::vector<JobOption> options, const SlurmFacts& facts = tree) {
+  JobRequest job = job_of(std::move(options));
+  std::vector<std::string> notes;
+  return add_defaults(job, facts, Purpose::batch, notes);
+}
+
+TEST(SlurmDefaults, WhatTheClusterCannotGiveIsRefused) {
+  struct Case {
+    std::vector<JobOption> options;
+    std::string_view line;
+  };
+  const std::vector<Case> cases = {
+      {{{"--partition", "maim", {}}},
+       "--partition maim: this cluster has main, gpu; did you mean main?"},
+      {{{"--partition", "zzz", {}}},
+       "--partition zzz: this cluster has main, gpu; choose one of them"},
+      {{{"--nodes", "5", {}}},
+       "--nodes 5: partition main has 4; ask for fewer, or for another partition"},
+      {{{"--gpus-per-node", "2", {}}},
+       "2 GPUs on each node: no node of partition main has one; ask for another partition"},
+      {{{"--partition", "gpu", {}}, {"--gpus-per-node", "h100:16", {}}},
+       "16 GPUs on each node: a node of partition gpu has 8 at most; ask for more nodes with fewer "
+       "each"},
+      {{{"--time", "2-0", {}}},
+       "--time 2-0: partition main allows 1-00:00:00 at most; ask for less, or for another "
+       "partition"},
+      {{{"--contiguous", std::nullopt, {}}},
+       "--contiguous: does nothing here: topology/tree puts the nodes into an order of its own; "
+       "say "
+       "--switches N for at most N leaf switches"},
+  };
+  for (const auto& [options, line] : cases) {
+    const auto refused = refusal_of(options);
+    ASSERT_FALSE(refused) << line;
+    EXPECT_EQ(refused.error().line(), line);
+    EXPECT_EQ(refused.error().exit_code, exit_usage);
+  }
+}
+
+TEST(SlurmDefaults, MoreCpusThanANodeHasAreRefused) {
+  const auto refusal_of_workers = [](int workers, std::vector<JobOption> options) {
+    JobRequest job = job_of(std::move(options));
+    job.workers = workers;
+    std::vector<std::string> notes;
+    const auto done = add_defaults(job, tree, Purpose::batch, notes);
+    return done ? std::string() : done.error().line();
+  };
+  EXPECT_EQ(refusal_of_workers(32, {}), "");
+  EXPECT_EQ(refusal_of_workers(100, {{"--nodes", "2", {}}}),
+            "--cpus-per-task 100 (one for each process on a node): a node of partition main has 32 "
+            "CPUs at most; ask for more "
+            "nodes with fewer each");
+  EXPECT_EQ(refusal_of_workers(2, {{"--partition", "gpu", {}}, {"--cpus-per-task", "129", {}}}),
+            "--cpus-per-task 129: a node of partition gpu has 128 CPUs at most; ask for more nodes "
+            "with fewer each");
+  EXPECT_EQ(refusal_of_workers(100, {{"--exclusive", std::nullopt, {}}}), "");
+  EXPECT_EQ(refusal_of_workers(100, {{"--cpus-per-task", "32", {}}}), "");
+  EXPECT_EQ(refusal_of_workers(100, {{"--overcommit", std::nullopt, {}}}), "");
+}
+
+TEST(SlurmDefaults, WhatIsNotKnownIsNotRefused) {
+  EXPECT_TRUE(refusal_of({{"--partition", "x", {}}, {"--nodes", "9", {}}}, {}));
+  // A quality of service may go beyond the partition's limit.
+  EXPECT_TRUE(refusal_of({{"--time", "2-0", {}}, {"--qos", "long", {}}}));
+  EXPECT_TRUE(refusal_of({{"--time", "2-0", {}}, {"--partition", "gpu", {}}}));
+}
+
+TEST(SlurmDefaults, ThePoorestNodeSaysHowManyCpusBelongToAGpu) {
+  JobRequest job = job_of({{"--partition", "gpu", {}}, {"--gpus-per-node", "4", {}}});
+  std::vector<std::string> notes;
+  ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+  EXPECT_EQ(job.find("--cpus-per-task")->value, "32");
+  EXPECT_EQ(job.find("--cpus-per-task")->reason, "a node of partition gpu has 64 CPUs for 8 GPUs");
+}
+
+TEST(SlurmDefaults, EveryOneOfThemHasAReason) {
+  JobRequest job = job_of({});
+  std::vector<std::string> notes;
+  ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+  EXPECT_GE(job.options.size(), 5u);
+  for (const JobOption& option : job.options) EXPECT_FALSE(option.reason.empty()) << option.name;
+}
+
+TEST(SlurmDefaults, OfARangeOfNodesTheJobGetsAsManyAsThereAre) {
+  for (const auto& [nodes, has_tasks] : {std::pair("2-4", false), {"2-2", true}, {"2", true}}) {
+    JobRequest job = job_of({{"--nodes", nodes, {}}});
+    std::vector<std::string> notes;
+    ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+    EXPECT_EQ(job.find("--ntasks-per-node") != nullptr, has_tasks) << nodes;
+  }
+}
+
+TEST(SlurmDefaults, GpusThatNobodyAskedForAreMentioned) {
+  JobRequest job = job_of({{"--partition", "gpu", {}}});
+  std::vector<std::string> notes;
+  ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+  EXPECT_EQ(notes, std::vector<std::string>{"no GPU is asked for, and a node of partition gpu has "
+                                            "8: --gpus-per-node 8"});
+}
+
+TEST(SlurmDefaults, AShellIsToldNothingOfFilesAndSignals) {
+  JobRequest job = job_of({{"--nodes", "2", {}}});
+  std::vector<std::string> notes;
+  ASSERT_TRUE(add_defaults(job, tree, Purpose::shell, notes));
+  std::vector<std::string> names;
+  for (const JobOption& option : job.options) names.push_back(option.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"--nodes", "--ntasks-per-node"}));
+}
+
+}  // namespace
+}  // namespace toprun::engines

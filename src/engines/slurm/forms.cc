@@ -1,0 +1,77 @@
+#include "engines/slurm/forms.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text/text.h"
+
+namespace toprun::engines::slurm {
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_number(std::string_view value) {
+  return !value.empty() && std::ranges::all_of(value, is_digit);
+}
+
+// A digit, and nothing but digits and these after it.
+bool is_of_digits_and(std::string_view others, std::string_view value) {
+  return !value.empty() && is_digit(value.front()) &&
+         std::ranges::all_of(value, [&](char c) { return is_digit(c) || others.contains(c); });
+}
+
+// 4, 2-4, 1k, and a list of sizes as 1,4-8:2.
+bool is_node_count(std::string_view value) {
+  return is_of_digits_and("-,:kKmM", value) && value.front() != '0';
+}
+
+// Of one kind or several: 2, a100:2, a100:2,v100:1.
+bool is_gpu_count(std::string_view value) {
+  return std::ranges::all_of(split(value, ','), [](std::string_view kind) {
+    const std::size_t colon = kind.rfind(':');
+    return is_number(colon == std::string_view::npos ? kind : kind.substr(colon + 1));
+  });
+}
+
+// MiB, or with a unit: 64G, 64GB.
+bool is_size(std::string_view value) {
+  const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+  const std::string unit = lower(value.substr(digits));
+  constexpr std::array units = {"", "k", "m", "g", "t", "kb", "mb", "gb", "tb"};
+  return digits > 0 && std::ranges::find(units, unit) != units.end();
+}
+
+// Minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S.
+bool is_time(std::string_view value) {
+  const std::string word = lower(value);
+  return word == "infinite" || word == "unlimited" || is_of_digits_and("-:", value);
+}
+
+struct Form {
+  std::string_view option;
+  bool (*fits)(std::string_view value);
+  std::string_view wrong;
+};
+constexpr std::array forms = {
+    Form{"--nodes", is_node_count, "must be a number of nodes, as 4 or 2-4"},
+    Form{"--gpus-per-node", is_gpu_count, "must be a number of GPUs, as 8 or a100:8"},
+    Form{"--gpus", is_gpu_count, "must be a number of GPUs, as 8 or a100:8"},
+    Form{"--cpus-per-task", is_number, "must be a number of CPUs"},
+    Form{"--mem", is_size, "must be a size, as 64G"},
+    Form{"--time", is_time, "must be a time, as 90 (minutes), 1:30:00 or 2-12:00:00"},
+};
+
+}  // namespace
+
+std::string_view wrong_form(std::string_view option, std::string_view value) {
+  const auto* const form = std::ranges::find(forms, option, &Form::option);
+  return form == forms.end() || form->fits(value) ? std::string_view() : form->wrong;
+}
+
+bool has_form(std::string_view option) {
+  return std::ranges::find(forms, option, &Form::option) != forms.end();
+}
+
+}  // namespace toprun::engines::slurm

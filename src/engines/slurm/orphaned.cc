@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/net/hostlist.h"
+#include "base/os/console.h"
+#include "base/process/command.h"
+#include "base/text/text.h"
+#include "engines/slurm/facts.h"
+#include "engines/slurm/jobs.h"
+#include "engines/slurm/record.h"
+#include "engines/slurm/slurm.h"
+#include "engines/slurm/variables.h"
+
+namespace toprun::engines {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::int64_t last_watcher = 3;  // by SLURM_NODEID; 0 is the batch script's node
+constexpr std::chrono::seconds between_looks{10};
+constexpr std::chrono::seconds default_slurmd_timeout{300};  // slurm.conf(5)
+constexpr std::chrono::seconds slack{60};  // until slurmctld has looked at its nodes again
+
+std::chrono::seconds slurmd_timeout(const Environment& environment) {
+  const auto config =
+      process::output_of({"scontrol", "show", "config"}, environment, engine_answer_limit);
+  const auto told =
+      slurm::leading_number(slurm::config_value(config.value_or(""), "SlurmdTimeout"));
+  return told ? std::chrono::seconds(*told) : default_slurmd_timeout;
+}
+
+// The answer is ignored: another node may have sent the command first.
+void give_back(const std::string& job, bool may_run_again, const Environment& environment) {
+  const std::vector<std::string> command =
+      may_run_again ? std::vector<std::string>{"scontrol", "requeue", job}
+                    : std::vector<std::string>{"scancel", job};
+  [[maybe_unused]] const auto done =
+      process::run(command, environment, slurm_answer_limit(environment));
+}
+
+}  // namespace
+
+BatchScript batch_script_in(std::string_view job) {
+  const slurm::Record record(job);
+  if (record.get("JobState") != "RUNNING" || record.get("BatchFlag") != "1") {
+    return BatchScript::none;
+  }
+  const auto nodes = hosts::expand_hostlist(record.get("NodeList"));
+  const std::string_view host = record.get("BatchHost");
+  if (!nodes || nodes->empty() || host.empty()) return BatchScript::alive;
+  return std::ranges::find(*nodes, host) == nodes->end() ? BatchScript::lost : BatchScript::alive;
+}
+
+void SlurmEngine::settle_orphaned(const Environment& environment, const Pause& pause) const {
+  const auto job = environment.non_empty("SLURM_JOB_ID");
+  const auto index = slurm::number(environment, "SLURM_NODEID", 0, INT32_MAX);
+  if (!job || !index || !*index || **index < 1 || **index > last_watcher) return;
+  const auto deadline = steady_clock::now() + slurmd_timeout(environment) + slack;
+  bool said = false;
+  do {
+    const auto answer = process::output_of({"scontrol", "show", "job", "-o", *job}, environment,
+                                           engine_answer_limit);
+    if (!answer) continue;
+    const BatchScript script = batch_script_in(*answer);
+    if (script == BatchScript::none) return;
+    if (script == BatchScript::alive) continue;
+    const bool may_run_again = slurm::Record(*answer).get("Requeue") == "1";
+    if (!std::exchange(said, true)) {
+      say(fmt::format("Slurm has lost the node of job {}'s batch script: {}", *job,
+                      may_run_again ? "the job goes back into the queue" : "the job ends"));
+    }
+    give_back(*job, may_run_again, environment);  // and look whether that was done
+  } while (pause(between_looks) && steady_clock::now() < deadline);
+}
+
+}  // namespace toprun::engines

@@ -1,0 +1,46 @@
+#include "engines/slurm/own_job.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::engines::slurm {
+namespace {
+
+TEST(OwnJob, HasTheNameThatItsUserChose) {
+  const auto name = [](std::string chosen) {
+    return own_job_name({{"SLURM_JOB_ID", "36"}, {"SLURM_JOB_NAME", std::move(chosen)}});
+  };
+  EXPECT_EQ(name("bigrun"), "bigrun");
+  EXPECT_EQ(name("toprun"), std::nullopt);
+  EXPECT_EQ(name("interactive"), std::nullopt);
+  EXPECT_EQ(name(""), std::nullopt);
+  EXPECT_EQ(own_job_name({{"SLURM_JOB_NAME", "left over"}}), std::nullopt);
+}
+
+TEST(OwnJob, HasNodesThatAStepDoesWithout) {
+  const Environment job{{"SLURM_JOB_ID", "36"}, {"SLURM_JOB_NODELIST", "n[0-3]"}};
+  EXPECT_EQ(other_nodes_of_own_job(job, {"n0", "n2"}), (std::vector<std::string>{"n1", "n3"}));
+  EXPECT_TRUE(other_nodes_of_own_job(job, {"n0", "n1", "n2", "n3"}).empty());
+  EXPECT_TRUE(other_nodes_of_own_job({{"SLURM_JOB_NODELIST", "n[0-3]"}}, {"n0"}).empty());
+  EXPECT_TRUE(
+      other_nodes_of_own_job({{"SLURM_JOB_ID", "36"}, {"SLURM_JOB_NODELIST", "n[0-"}}, {"n0"})
+          .empty());
+}
+
+TEST(OwnJob, HasAnEnd) {
+  const auto end = [](std::string time) {
+    return job_end_in("", {{"SLURM_JOB_END_TIME", std::move(time)}});
+  };
+  EXPECT_EQ(end("1795318177"), WallTime(std::chrono::seconds(1'795'318'177)));
+  EXPECT_EQ(end("4294967294"), WallTime(std::chrono::seconds(4'294'967'294)));
+  for (const char* none : {"", "0", "-1", "4294967296", "soon"}) {
+    EXPECT_EQ(end(none), std::nullopt) << none;
+  }
+  const Environment began{{"SLURM_JOB_END_TIME", "1795318177"}};
+  EXPECT_EQ(job_end_in("JobId=7 EndTime=1795319999 Partition=main\n", began),
+            WallTime(std::chrono::seconds(1'795'319'999)))
+      << "its limit has changed since";
+  EXPECT_EQ(job_end_in("JobId=7 EndTime=Unknown Partition=main\n", began), std::nullopt);
+}
+
+}  // namespace
+}  // namespace toprun::engines::slurm

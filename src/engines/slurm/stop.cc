@@ -1,0 +1,120 @@
+#include <chrono>
+#include <thread>
+
+#include "base/os/console.h"
+#include "base/os/files.h"
+#include "base/process/command.h"
+#include "base/text/text.h"
+#include "engines/slurm/facts.h"
+#include "engines/slurm/record.h"
+#include "engines/slurm/slurm.h"
+#include "engines/slurm/variables.h"
+
+namespace toprun::engines {
+namespace {
+
+// A requeue signals the job's processes a moment before it increases the restart count, and any
+// signal to a job also reaches the command that asks Slurm.
+constexpr int most_questions = 5;
+constexpr std::chrono::milliseconds between_questions{100};
+
+std::string_view preempted_at(const slurm::Record& record) {
+  const std::string_view time = record.get("PreemptTime");
+  return time == "Unknown" ? std::string_view() : time;
+}
+
+int restarts_in(const slurm::Record& record) {
+  return static_cast<int>(slurm::leading_number(record.get("Restarts")).value_or(0));
+}
+
+// SLURM_RESTART_COUNT; nullopt: this is no job, or the variable is not Slurm's.
+std::optional<int> restarts_so_far(const Environment& environment) {
+  if (!environment.non_empty("SLURM_JOB_ID")) return std::nullopt;
+  const auto restarts = slurm::number(environment, "SLURM_RESTART_COUNT", 0, INT32_MAX);
+  return restarts ? std::optional(static_cast<int>(restarts->value_or(0))) : std::nullopt;
+}
+
+std::string shown_job(const Environment& environment, std::chrono::milliseconds limit) {
+  const std::string job = environment.get("SLURM_JOB_ID").value_or("");
+  return process::output_of({"scontrol", "show", "job", "-o", job}, environment, limit)
+      .value_or("");
+}
+
+}  // namespace
+
+std::optional<Stop> stop_in(std::string_view job, int restarts) {
+  const slurm::Record record(job);
+  if (const std::string_view at = preempted_at(record); !at.empty()) {
+    return Stop{Stop::Reason::preemption, fmt::format("Slurm preempted the job at {}", at)};
+  }
+  if (restarts_in(record) > restarts) {
+    return Stop{Stop::Reason::requeue, "Slurm requeued the job"};
+  }
+  if (record.get("JobState") != "TIMEOUT" && record.get("Reason") != "TimeLimit") {
+    return std::nullopt;
+  }
+  const std::string_view limit = record.get("TimeLimit");
+  return Stop{Stop::Reason::time_limit,
+              fmt::format("the job reached its time limit of {} (--time)", limit)};
+}
+
+// cgroups(7): "6:freezer:/slurm_n0/uid_0/job_21/step_0", "0::/…/job_21/step_0/user/task_0".
+bool is_tracked_by_cgroup(std::string_view cgroups) {
+  for (const std::string_view line : split(cgroups, '\n')) {
+    const auto parts = split(line, ':');
+    if (parts.size() < 3 || (parts[1] != "freezer" && !parts[1].empty())) continue;
+    if (line.contains("/job_") && line.contains("/step_")) return true;
+  }
+  return false;
+}
+
+bool awaits_requeue(std::string_view job, int restarts) {
+  const slurm::Record record(job);
+  return record.get("Requeue") == "1" && record.get("BatchFlag") == "1" &&
+         record.get("JobState") == "RUNNING" && !preempted_at(record).empty() &&
+         restarts_in(record) == restarts;
+}
+
+std::optional<Stop> SlurmEngine::why_stopped(const Environment& environment) const {
+  const auto restarts = restarts_so_far(environment);
+  if (!restarts) return std::nullopt;
+  const auto deadline = std::chrono::steady_clock::now() + engine_answer_limit;
+  for (int asked = 0; asked < most_questions; ++asked) {
+    if (asked > 0) std::this_thread::sleep_for(between_questions);
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (auto stop = stop_in(shown_job(environment, left), *restarts)) return stop;
+  }
+  return std::nullopt;
+}
+
+int SlurmEngine::requeues(const Environment& environment) const {
+  return restarts_so_far(environment).value_or(0);
+}
+
+// The end of this process is part of the requeue, so everything else must be done before.
+void SlurmEngine::put_back(const Environment& environment) const {
+  const auto restarts = restarts_so_far(environment);
+  if (!restarts || slurm::in_task_step(environment)) return;
+  const auto limit = slurm_answer_limit(environment);
+  if (!awaits_requeue(shown_job(environment, limit), *restarts)) return;
+  const std::string job = environment.get("SLURM_JOB_ID").value_or("");
+  say(fmt::format("job {} was preempted: it goes back into the queue", job));
+  const auto done = process::run({"scontrol", "requeue", job}, environment, limit);
+  if (done && done->code == 0) return;
+  say(fmt::format("scontrol requeue {} failed: {}; submit the job again", job,
+                  done ? printable(trim(done->err)) : done.error().why));
+}
+
+// proc(5): the name of its program, which slurmstepd keeps when it renames itself for ps.
+bool SlurmEngine::owns(pid_t process) const {
+  const auto name = read_file(fmt::format("/proc/{}/comm", process));
+  return name && trim(*name) == "slurmstepd";
+}
+
+bool SlurmEngine::signals_every_process(const Environment& environment) const {
+  return slurm::in_task_step(environment) &&
+         !is_tracked_by_cgroup(read_file("/proc/self/cgroup").value_or(""));
+}
+
+}  // namespace toprun::engines

@@ -1,0 +1,216 @@
+#include "engines/slurm/submit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/process/command.h"
+#include "base/text/text.h"
+#include "engines/refusal.h"
+#include "engines/slurm/variables.h"
+#include "engines/slurm/warnings.h"
+#include "engines/slurm/words.h"
+#include "engines/user_name.h"
+
+namespace toprun::engines {
+namespace {
+
+constexpr std::size_t most_choices = 20;  // named in one message
+
+// Variables that Slurm's programs read and that do not describe a job (sbatch(1), sinfo(1)).
+constexpr std::array kept_variables = {"SLURM_CONF",     "SLURM_CONF_SERVER", "SLURM_TIME_FORMAT",
+                                       "SLURM_CLUSTERS", "SLURM_EXIT_ERROR",  "SLURM_DEBUG_FLAGS",
+                                       "SLURM_JWT",      "SLURM_UMASK",       "SLURM_SACK_KEY",
+                                       "SLURM_SACK_JWKS"};
+
+bool describes_a_job(std::string_view name) {
+  if (name == slurm::own_step_variable || name == slurm::slots_variable) return true;
+  if (!name.starts_with("SLURM_") && !name.starts_with("SLURMD_") && !name.starts_with("SRUN_")) {
+    return false;
+  }
+  return std::ranges::find(kept_variables, name) == kept_variables.end();
+}
+
+// "sbatch: error: Batch job submission failed: X" is X.
+std::string_view without_label(std::string_view line) {
+  for (const std::string_view label :
+       {"sbatch: ", "salloc: ", "error: ", "fatal: ", "Batch job submission failed: ",
+        "Job submit/allocate failed: ", "allocation failure: ", "Failed to allocate resources: "}) {
+    if (line.starts_with(label)) line.remove_prefix(label.size());
+  }
+  return trim(line);
+}
+
+// The lines of a refusal, each once, with the site's own warnings.
+std::string own_words(std::string_view text) {
+  std::vector<std::string> said;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view words = without_label(trim(line));
+    if (words.empty() || std::ranges::find(said, words) != said.end()) continue;
+    if (said.size() < most_refusal_lines) said.emplace_back(words);
+  }
+  return said.empty() ? "it gave no reason" : printable(join(said, "; "));
+}
+
+std::string listed(std::vector<std::string> names) {
+  const std::size_t count = names.size();
+  names.resize(std::min(count, most_choices));
+  return join(names, ", ") + (count > most_choices ? ", ..." : "");
+}
+
+// "--account A: did you mean B? yours are B, C" or "give --account: yours are B, C".
+std::string advice(std::string_view option, const JobRequest& job,
+                   const std::vector<std::string>& known, std::string_view whose) {
+  const JobOption* given = job.find(option);
+  std::string text = given == nullptr ? fmt::format("give {}", option)
+                                      : fmt::format("change {} {}", option, *given->value);
+  if (known.empty()) return text;
+  if (given != nullptr) {
+    if (const auto near = did_you_mean(*given->value, known); near && *near != *given->value) {
+      text = fmt::format("did you mean {} {}?", option, *near);
+    }
+  }
+  return fmt::format("{} ({} {})", text, whose, listed(known));
+}
+
+std::vector<std::string> partitions_with_limits(const SlurmFacts& facts) {
+  std::vector<std::string> texts;
+  for (const NodeKind& kind : facts.kinds) {
+    std::string text = fmt::format("{} up to {}", kind.partition, kind.time_limit);
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+std::vector<std::string> node_kinds(const SlurmFacts& facts) {
+  std::vector<std::string> texts;
+  for (const NodeKind& kind : facts.kinds) {
+    texts.push_back(fmt::format("{}: {} nodes with {} CPUs and {} GPUs", kind.partition, kind.nodes,
+                                kind.cpus, kind.gpus));
+  }
+  return texts;
+}
+
+bool mentions(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+// Several things may be wrong: "Invalid account or account/partition combination".
+std::string what_to_change(const std::string& said, const JobRequest& job, const SlurmFacts& facts,
+                           const Choices& choices) {
+  const std::string text = lower(said);
+  std::vector<std::string> advices;
+  if (mentions(text, {"account"})) {
+    advices.push_back(advice("--account", job, choices.accounts, "yours are"));
+  }
+  if (mentions(text, {"qos", "quality of service"})) {
+    advices.push_back(advice("--qos", job, choices.qos, "yours are"));
+  }
+  if (mentions(text, {"partition"})) {
+    advices.push_back(advice("--partition", job, facts.partitions(), "choose one of:"));
+  }
+  if (mentions(text, {"time limit", "timelimit", "time-limit", "walltime", "--time"})) {
+    advices.push_back(advice("--time", job, partitions_with_limits(facts), "the most is:"));
+  }
+  if (mentions(text, {"node configuration", "node count", "generic resource", "gres"})) {
+    const std::vector<std::string> kinds = node_kinds(facts);
+    advices.push_back(kinds.empty() ? "ask for less on each node"
+                                    : fmt::format("ask for what there is ({})", listed(kinds)));
+  }
+  return join(advices, "; ");
+}
+
+Result<process::Finished> run_sbatch(std::vector<std::string> argv, const std::string& script,
+                                     const Environment& environment) {
+  auto finished = process::run(argv, environment, slurm_answer_limit(environment), script);
+  if (!finished) finished.error().fix = "squeue tells whether the job was submitted all the same";
+  return finished;
+}
+
+}  // namespace
+
+Environment without_job(const Environment& environment) {
+  Environment out = environment;
+  for (const auto& [name, value] : environment.variables()) {
+    if (describes_a_job(name)) out.unset(name);
+  }
+  return out;
+}
+
+Error no_slurm(std::string_view program) {
+  return Error{"no engine to submit to", fmt::format("no {} in PATH", program),
+               "log in where Slurm's commands are, or run it here: toprun SCRIPT", exit_failure};
+}
+
+std::optional<std::string> job_id_in(std::string_view text) {
+  std::optional<std::string> id;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view word = trim(line.substr(0, line.find(';')));
+    const auto number = parse_int(word);
+    if (number && *number > 0) id = word;
+  }
+  return id;
+}
+
+Choices choices_in(std::string_view associations) {
+  Choices choices;
+  const auto add = [](std::vector<std::string>& names, std::string_view name) {
+    if (name.empty() || std::ranges::find(names, name) != names.end()) return;
+    names.emplace_back(name);
+  };
+  for (const std::string_view line : split(associations, '\n')) {
+    const std::vector<std::string_view> fields = split(trim(line), '|');
+    if (fields.size() != 2) continue;
+    add(choices.accounts, fields[0]);
+    for (const std::string_view qos : split(fields[1], ',')) add(choices.qos, qos);
+  }
+  return choices;
+}
+
+Choices ask_choices(const Environment& environment) {
+  const std::string user = user_name(environment, slurm_answer_limit(environment));
+  const auto associations =
+      process::output_of({"sacctmgr", "--noheader", "--parsable2", "show", "associations",
+                          "user=" + user, "format=account,qos"},
+                         environment, slurm_answer_limit(environment));
+  return associations ? choices_in(*associations) : Choices{};
+}
+
+Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFacts& facts,
+              const Choices& choices) {
+  const std::string said = own_words(stderr_text);
+  if (const auto advice = slurm::advice_without_cluster(stderr_text); !advice.empty()) {
+    constexpr std::string_view end = "Could not establish a configuration source";
+    return Error{"cannot ask Slurm", said.contains(end) ? std::string(end) : said,
+                 std::string(advice), exit_failure};
+  }
+  return Error{"Slurm refuses the job", said, what_to_change(said, job, facts, choices),
+               exit_failure};
+}
+
+Result<std::string> submit_slurm(const std::string& script, const JobRequest& job,
+                                 const SlurmFacts& facts, const Environment& environment) {
+  const auto finished = run_sbatch({"sbatch", "--parsable"}, script, environment);
+  if (!finished) return std::unexpected(finished.error());
+  if (finished->code != 0) {
+    return std::unexpected(refusal(finished->err, job, facts, ask_choices(environment)));
+  }
+  pass_on_warnings(finished->err);
+  if (auto id = job_id_in(finished->out)) return *std::move(id);
+  return fail("sbatch --parsable printed no job id", printable(trim(finished->out)),
+              "squeue tells whether the job was submitted all the same");
+}
+
+Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
+                               const SlurmFacts& facts, const Environment& environment) {
+  const auto finished = run_sbatch({"sbatch", "--test-only"}, script, environment);
+  if (!finished) return std::unexpected(finished.error());
+  if (finished->code != 0) {
+    return std::unexpected(refusal(finished->err, job, facts, ask_choices(environment)));
+  }
+  return own_words(finished->err);
+}
+
+}  // namespace toprun::engines

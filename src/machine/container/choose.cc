@@ -1,0 +1,103 @@
+#include "machine/container/choose.h"
+
+#include <algorithm>
+
+#include "base/process/program.h"
+#include "base/text/text.h"
+
+namespace toprun::container {
+namespace {
+
+// The runtimes of this node.
+struct Here {
+  const Environment& environment;
+  const process::IsExecutable& is_executable;
+  bool pyxis = false;
+
+  bool has(const Runtime& runtime) const {
+    if (runtime.program().empty()) return pyxis;
+    return process::find_program(std::string(runtime.program()), environment, is_executable)
+        .has_value();
+  }
+};
+
+// How to make the runtime available.
+std::string remedy(const Runtime& runtime) {
+  if (runtime.program().empty()) {
+    return "pyxis is a plugin of Slurm that the administrators install; name another runtime";
+  }
+  return fmt::format("install {0}, or load it with --modules {0} where the site has it as a module",
+                     runtime.name());
+}
+
+std::unexpected<Error> absent(const Runtime& runtime) {
+  if (runtime.program().empty()) {
+    return fail("--container-runtime pyxis", "this Slurm's srun has no --container-image",
+                remedy(runtime));
+  }
+  return fail(fmt::format("--container-runtime {}", runtime.name()),
+              fmt::format("there is no {} in PATH", runtime.program()), remedy(runtime));
+}
+
+std::unexpected<Error> none_here(const Wanted& wanted, const std::vector<const Runtime*>& taking) {
+  std::vector<std::string> programs;
+  for (const Runtime* runtime : taking) {
+    programs.emplace_back(runtime->program().empty() ? "srun --container-image (pyxis)"
+                                                     : runtime->program());
+  }
+  std::string why = fmt::format("none of {} is in PATH", fmt::join(programs, ", "));
+  return fail(
+      fmt::format("no runtime for container image {}", printable(wanted.image)), std::move(why),
+      "install one, or load one with --modules apptainer where the site has it as a module");
+}
+
+Result<const Runtime*> choose_named(const Wanted& wanted, const Here& here) {
+  const Runtime* runtime = find_runtime(wanted.runtime);
+  if (runtime == nullptr) {
+    const auto names = runtime_names();
+    const auto nearest = did_you_mean(wanted.runtime, names);
+    return usage(fmt::format("--container-runtime {}", printable(wanted.runtime)),
+                 fmt::format("must be auto or one of {}", fmt::join(names, ", ")),
+                 nearest ? fmt::format("did you mean {}?", *nearest) : "");
+  }
+  if (auto taken = runtime->accepts(wanted.image); !taken) {
+    return std::unexpected(std::move(taken.error()));
+  }
+  if (!here.has(*runtime)) return absent(*runtime);
+  return runtime;
+}
+
+}  // namespace
+
+const Runtime* find_runtime(std::string_view name) {
+  const auto all = runtimes();
+  const auto found = std::ranges::find(all, name, &Runtime::name);
+  return found == all.end() ? nullptr : *found;
+}
+
+std::vector<std::string> runtime_names() {
+  std::vector<std::string> names;
+  for (const Runtime* runtime : runtimes()) names.emplace_back(runtime->name());
+  return names;
+}
+
+Result<const Runtime*> choose(const Wanted& wanted, const Environment& environment,
+                              const process::IsExecutable& is_executable, bool engine_has_pyxis) {
+  const Here here{environment, is_executable, engine_has_pyxis};
+  if (wanted.runtime != "auto") return choose_named(wanted, here);
+  std::vector<const Runtime*> taking;
+  std::optional<Error> refusal;
+  for (const Runtime* runtime : runtimes()) {
+    auto taken = runtime->accepts(wanted.image);
+    if (!taken) {
+      if (!refusal) refusal = std::move(taken.error());
+      continue;
+    }
+    if (here.has(*runtime)) return runtime;
+    taking.push_back(runtime);
+  }
+  if (taking.empty()) return std::unexpected(std::move(*refusal));
+  return none_here(wanted, taking);
+}
+
+}  // namespace toprun::container

@@ -1,0 +1,153 @@
+#include "machine/container/enroot.h"
+
+#include "base/text/text.h"
+#include "machine/container/arguments.h"
+#include "machine/container/binds.h"
+#include "machine/container/enroot_conf.h"
+#include "machine/container/explain.h"
+#include "machine/container/image.h"
+#include "machine/container/places.h"
+
+namespace toprun::container {
+namespace {
+
+// "docker://[USER@][REGISTRY#]IMAGE[:TAG]", or a daemon's.
+std::string uri(const Image& image) {
+  if (image.transport == "dockerd" || image.transport == "podman") {
+    return fmt::format("{}://{}", image.transport, image.path);
+  }
+  if (image.transport == "docker-daemon") return "dockerd://" + image.path;
+  return fmt::format("docker://{}{}{}{}{}{}{}{}", image.user, image.user.empty() ? "" : "@",
+                     image.registry, image.registry.empty() ? "" : "#", image.name,
+                     image.tag.empty() ? "" : ":" + image.tag, image.digest.empty() ? "" : "@",
+                     image.digest);
+}
+
+bool is_container(const Image& image) {
+  return image.kind == ImageKind::reference && image.transport.empty() && image.registry.empty() &&
+         image.tag.empty() && image.digest.empty() && !image.name.contains('/');
+}
+
+class Enroot final : public Runtime {
+ public:
+  std::string_view name() const override { return "enroot"; }
+  std::string_view program() const override { return "enroot"; }
+  Tried tried() const override { return Tried::parsed; }
+
+  Result<void> accepts(std::string_view text) const override {
+    const auto image = parse_image(text);
+    if (!image) return std::unexpected(image.error());
+    const std::string_view transport = image->transport;
+    const bool is_remote = image->kind == ImageKind::reference &&
+                           (transport.empty() || transport == "docker" || transport == "dockerd" ||
+                            transport == "podman" || transport == "docker-daemon");
+    if (is_remote || image->kind == ImageKind::squashfs) return {};
+    return usage(fmt::format("container image {}", text),
+                 "enroot takes a .sqsh file, an image of a registry or the name of a container",
+                 image->kind == ImageKind::sif ? "say --container-runtime apptainer"
+                                               : "say --container-runtime podman");
+  }
+
+  std::optional<Place> product(const Run& run, const Environment& environment) const override {
+    const auto image = parse_image(run.wanted.image);
+    if (!image || is_container(*image)) return std::nullopt;
+    if (!run.wanted.name.empty()) {
+      return enroot_data_path(environment) / run.wanted.name;
+    }
+    if (image->is_path()) return std::nullopt;
+    return imported(*image, environment);
+  }
+
+  std::vector<Command> creation(const Run& run, const Node&,
+                                const Environment& environment) const override {
+    const auto image = parse_image(run.wanted.image);
+    if (!image || !product(run, environment)) return {};
+    std::vector<Command> commands;
+    std::string file = image->path;
+    if (!image->is_path()) {
+      file = imported(*image, environment).path;
+      const std::string part = file + ".part";
+      commands.push_back({{"rm", "-f", part}, environment});
+      commands.push_back({{"mkdir", "-p", containers_place(environment).path}, environment});
+      commands.push_back({{"enroot", "import", "-o", part, uri(*image)}, environment});
+      commands.push_back({{"mv", "-T", part, file}, environment});
+    }
+    if (run.wanted.name.empty()) return commands;
+    commands.push_back({{"enroot", "create", "-n", run.wanted.name, file}, environment});
+    return commands;
+  }
+
+  Result<Command> build(std::string_view source, const std::string& file,
+                        const Environment& environment) const override {
+    const auto image = parse_image(source);
+    if (!image) return std::unexpected(image.error());
+    if (image->is_path()) {
+      return usage(fmt::format("image {}", source),
+                   "enroot imports from registries and daemons only",
+                   "build a .sif from it, with Apptainer");
+    }
+    return Command{{"enroot", "import", "-o", file, uri(*image)}, with_enroot_folders(environment)};
+  }
+
+  Result<Command> command(const Run& run, const Node& node,
+                          const Environment& environment) const override {
+    const auto image = parse_image(run.wanted.image);
+    if (!image) return std::unexpected(image.error());
+    Arguments words({"enroot", "start"});
+    if (run.wanted.root) words.add("--root");
+    if (run.wanted.writable) words.add("--rw");
+    for (const Bind& bind : in_order(run.binds)) {
+      if ((bind.source + bind.target).find_first_of(" :") != std::string::npos) {
+        return fail(fmt::format("{}: enroot cannot bind {}", node.host, printable(bind.source)),
+                    "a path with a blank or ':' in it breaks its list of mounts",
+                    "use another folder, or --container-runtime apptainer");
+      }
+      words.add("--mount", fmt::format("{}:{}:none:x-create=auto,rbind{}", bind.source, bind.target,
+                                       bind.read_only ? ",ro" : ""));
+    }
+    Environment with = environment;
+    add_variables(words, run, node, with);
+    words.add(word_of(run, *image, environment));
+    words.add_all(run.program);
+    return Command{words.take(), std::move(with)};
+  }
+
+  std::optional<Error> explain(std::string_view its_words, const Run& run,
+                               const Node& node) const override {
+    return explain_words(*this, its_words, run, node);
+  }
+
+ private:
+  static Place imported(const Image& image, const Environment& environment) {
+    return containers_place(environment) / (file_name(image) + ".sqsh");
+  }
+
+  // The container to start: its name, or a file.
+  std::string word_of(const Run& run, const Image& image, const Environment& environment) const {
+    if (is_container(image)) return image.name;
+    if (!run.wanted.name.empty()) return run.wanted.name;
+    return image.is_path() ? image.path : imported(image, environment).path;
+  }
+
+  // Its hooks 98-nvidia.sh and 99-mellanox.sh go by the container's variables.
+  static void add_variables(Arguments& words, const Run& run, const Node& node,
+                            Environment& environment) {
+    if (node.nvidia) {
+      words.add("--env",
+                run.wanted.gpu ? "NVIDIA_VISIBLE_DEVICES=all" : "NVIDIA_VISIBLE_DEVICES=void");
+    }
+    if (!node.rdma_devices.empty()) words.add("--env", "MELLANOX_VISIBLE_DEVICES=all");
+    for (const auto& [name, value] : run.variables) {
+      words.add("--env", variable_word(name, value, environment));
+    }
+  }
+};
+
+}  // namespace
+
+const Runtime& enroot() {
+  static const Enroot runtime;
+  return runtime;
+}
+
+}  // namespace toprun::container

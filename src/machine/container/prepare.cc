@@ -1,0 +1,193 @@
+#include "machine/container/prepare.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "base/os/files.h"
+#include "base/os/last_words.h"
+#include "base/process/command.h"
+#include "base/text/secrets.h"
+#include "base/text/text.h"
+#include "machine/container/binds.h"
+#include "machine/container/image.h"
+#include "machine/container/places.h"
+
+namespace toprun::container {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t max_record_bytes = 64u << 10;
+
+std::string record_of(const Run& run) {
+  return fmt::format("{}\n{}\n", run.wanted.image, fingerprint(run.wanted.image));
+}
+
+// A link inside means a place inside, but leads this process to one of the host.
+bool has_link(const fs::path& folder, const fs::path& below) {
+  std::error_code ignored;
+  fs::path path = folder;
+  for (const fs::path& part : below) {
+    path /= part;
+    if (fs::is_symlink(path, ignored)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Preparation::Preparation(const Runtime& runtime, const Run& run, const Node& node,
+                         const Environment& environment)
+    : runtime_(runtime), run_(run), node_(node), environment_(environment) {
+  place_ = runtime.product(run, environment);
+  if (place_) path_ = place_->path;
+}
+
+std::string Preparation::where() const {
+  return fmt::format("{} ({})", path_.native(), place_ ? place_->source : "");
+}
+
+std::string Preparation::what() const {
+  return run_.wanted.name.empty()
+             ? fmt::format("{}: container image {}", node_.host, printable(run_.wanted.image))
+             : fmt::format("{}: container {}", node_.host, run_.wanted.name);
+}
+
+// Hidden, because enroot lists whatever else lies in its folder.
+fs::path Preparation::beside(std::string_view ending) const {
+  return path_.parent_path() / fmt::format(".{}.{}", path_.filename().native(), ending);
+}
+
+Result<Preparation::State> Preparation::try_begin() {
+  if (!place_) return State::ready;
+  std::error_code error;
+  fs::create_directories(path_.parent_path(), error);
+  if (error) {
+    return fail(fmt::format("{}: cannot make {}", node_.host, path_.parent_path().native()),
+                error.message(), "name another folder by TOPRUN_CONTAINERS");
+  }
+  if (auto ours = check_places(); !ours) return std::unexpected(std::move(ours.error()));
+  const auto locked = try_lock();
+  if (!locked) return std::unexpected(locked.error());
+  if (!*locked) return State::wait;
+  if (!fs::exists(path_, error)) return State::make;
+  if (auto checked = check_record(); !checked) return std::unexpected(checked.error());
+  make_targets();
+  return State::ready;
+}
+
+Result<void> Preparation::check_places() const {
+  auto checked = check_place(*place_, environment_);
+  if (const auto caches = caches_place(environment_); checked && caches) {
+    checked = check_place(*caches, environment_);
+  }
+  if (checked) return {};
+  Error& error = checked.error();
+  return fail(what(), fmt::format("{}: {}", error.what, error.why), std::move(error.fix));
+}
+
+Result<bool> Preparation::try_lock() {
+  if (!lock_) lock_ = std::make_unique<FileLock>(beside("lock"));
+  auto locked = lock_->try_lock();
+  if (!locked) locked.error().what = fmt::format("{}: {}", node_.host, locked.error().what);
+  return locked;
+}
+
+Result<void> Preparation::check_record() const {
+  const fs::path file = beside("toprun");
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return {};
+  const auto text = read_plain_file(file, max_record_bytes);
+  if (!text) return std::unexpected(text.error());
+  if (*text == record_of(run_)) return {};
+  const std::string image(text->substr(0, text->find('\n')));
+  const bool same_name = image == run_.wanted.image;
+  const std::string why = same_name
+                              ? fmt::format("{} has changed since it was made", printable(image))
+                              : fmt::format("it was made from {}", printable(image));
+  if (run_.wanted.name.empty()) {
+    return fail(what(), fmt::format("{}: {}", path_.native(), why), "remove " + path_.native());
+  }
+  return fail(what(), why,
+              fmt::format("take another --container-name, or remove {} with what was changed in it",
+                          path_.native()));
+}
+
+std::vector<Command> Preparation::commands() const {
+  return runtime_.creation(run_, node_, environment_);
+}
+
+Error Preparation::failure(const Command& command, int code, std::string_view its_words) const {
+  if (auto error = runtime_.explain(its_words, run_, node_)) return *std::move(error);
+  const std::string said = last_words(its_words);
+  return {what(),
+          fmt::format("{} ended with code {}{}", command.argv.front(), code,
+                      said.empty() ? ", without a message" : ": " + said),
+          "try it by hand: " + shown_command(command.argv)};
+}
+
+Result<void> Preparation::completed() {
+  if (auto written = replace_file(beside("toprun"), record_of(run_)); !written) return written;
+  make_targets();
+  return {};
+}
+
+// A folder in which changes are allowed is mounted as it is: runtimes then make no new places for
+// binds in it.
+void Preparation::make_targets() const {
+  std::error_code ignored;
+  if (!run_.wanted.writable || !fs::is_directory(path_, ignored)) return;
+  for (const Bind& bind : in_order(run_.binds)) {
+    const fs::path inside = bind.target.substr(1);
+    const fs::path target = path_ / inside;
+    if (has_link(path_, inside) || fs::exists(target, ignored)) continue;
+    const bool is_folder = fs::is_directory(bind.source, ignored);
+    fs::create_directories(is_folder ? target : target.parent_path(), ignored);
+    if (!is_folder) Fd(::open(target.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644));
+  }
+}
+
+std::string fingerprint(std::string_view image) {
+  const auto parsed = parse_image(image);
+  if (!parsed || !parsed->is_path()) return {};
+  struct stat status {};
+  if (::stat(parsed->path.c_str(), &status) != 0) return {};
+  return fmt::format("{} {}.{:09}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
+                     const Environment& environment,
+                     const std::function<void(const std::string&)>& say) {
+  Preparation preparation(runtime, run, node, environment);
+  auto state = preparation.try_begin();
+  if (state == Preparation::State::wait) {
+    say(preparation.what() + ": waiting for another process that makes it");
+  }
+  const auto deadline = Clock::now() + creation_limit;
+  while (state == Preparation::State::wait) {
+    if (Clock::now() > deadline) {
+      return fail(preparation.what(), fmt::format("another process has been making it for {} min",
+                                                  creation_limit.count()));
+    }
+    std::this_thread::sleep_for(lock_interval);
+    state = preparation.try_begin();
+  }
+  if (!state) return std::unexpected(state.error());
+  if (*state == Preparation::State::ready) return {};
+  say(fmt::format("{}: making {}", preparation.what(), preparation.where()));
+  for (const Command& command : preparation.commands()) {
+    const auto done = process::run(command.argv, command.environment, creation_limit);
+    if (!done) return std::unexpected(done.error());
+    if (done->code != 0) {
+      return std::unexpected(preparation.failure(command, done->code, done->err));
+    }
+  }
+  return preparation.completed();
+}
+
+}  // namespace toprun::container

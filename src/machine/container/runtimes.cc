@@ -1,0 +1,52 @@
+#include <array>
+
+#include "machine/container/apptainer.h"
+#include "machine/container/docker.h"
+#include "machine/container/enroot.h"
+#include "machine/container/podman.h"
+#include "machine/container/pyxis.h"
+#include "machine/container/runtime.h"
+
+namespace toprun::container {
+
+std::optional<Place> Runtime::product(const Run&, const Environment&) const {
+  return std::nullopt;
+}
+
+std::vector<Command> Runtime::creation(const Run&, const Node&, const Environment&) const {
+  return {};
+}
+
+std::optional<Command> Runtime::removal(const Run&, const Environment&) const {
+  return std::nullopt;
+}
+
+std::vector<std::string> Runtime::notes(const Run& run) const {
+  std::vector<std::string> lines;
+  for (const auto& [annotation, value] : run.wanted.annotations) {
+    lines.push_back(fmt::format("annotation {}: without effect with {}", annotation, name()));
+  }
+  return lines;
+}
+
+Result<Command> Runtime::build(std::string_view, const std::string& file,
+                               const Environment&) const {
+  return usage("image file " + file, fmt::format("{} makes none", name()),
+               "name a .sif (Apptainer) or a .sqsh (enroot)");
+}
+
+std::vector<std::string> Runtime::step_options(const Run&) const {
+  return {};
+}
+
+std::optional<Error> Runtime::explain(std::string_view, const Run&, const Node&) const {
+  return std::nullopt;
+}
+
+std::span<const Runtime* const> runtimes() {
+  static const std::array all{&pyxis(),       &enroot(), &apptainer(),
+                              &singularity(), &podman(), &docker()};
+  return all;
+}
+
+}  // namespace toprun::container

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/text/clock.h"
+#include "machine/doctor/finding.h"
+#include "machine/doctor/traits.h"
+
+namespace toprun::doctor {
+
+// The findings and traits of one host.
+struct HostReport {
+  std::string host;
+  std::vector<Finding> findings;
+  std::vector<Trait> traits;
+  std::chrono::milliseconds clock_behind{0};  // the reader's clock minus the host's
+};
+
+nlohmann::json json_of(const Finding& finding);
+
+// {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings": [{id, severity,
+// evidence, fix, commands}], "traits": [{id, subject, value, place where there is one}]} in one
+// line.
+std::string json_of(const HostReport& report, WallTime now);
+
+// The same as several lines, each a JSON object: {"host", "finding"} for findings other than "ok",
+// {"host", "trait"}, and at the end {"host", "time", "lines": the number of lines before}. srun
+// cuts lines above 1,024 bytes and mixes the pieces of several tasks, so no line is longer than
+// max_line_bytes; long texts are shortened for that.
+std::string json_lines_of(const HostReport& report, WallTime now);
+inline constexpr std::size_t max_line_bytes = 1'000;
+
+// Collects the reports of many hosts from such lines, which may come in any order.
+class HostReports {
+ public:
+  static constexpr std::size_t max_hosts = 100'000;
+  static constexpr int max_lines_of_a_host = 4'096;
+
+  // False: the line has another form or exceeds a limit.
+  bool take(std::string_view line, WallTime arrived);
+
+  // Those whose every line has come, in the order of the hosts' names.
+  std::vector<HostReport> complete() const;
+
+ private:
+  struct Known {
+    HostReport report;
+    int lines = 0;
+    int expected = -1;  // unknown until the last line
+  };
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace toprun::doctor

@@ -1,0 +1,95 @@
+#include "machine/doctor/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/net/hostlist.h"
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "machine/doctor/checks.h"
+
+namespace toprun::doctor {
+namespace {
+
+std::string line_of(const Finding& finding, const std::string& evidence) {
+  const std::string_view result = finding.is_idle ? "--" : name_of(finding.severity);
+  std::string line = fmt::format("{:<8}{:<17} {}\n", result, finding.id, printable(evidence));
+  if (!finding.fix.empty()) line += fmt::format("{:26}{}\n", "", printable(finding.fix));
+  return line;
+}
+
+std::string evidence_of(const SharedFinding& shared) {
+  return hosts::short_list(shared.hosts) + ": " + shared.finding.evidence;
+}
+
+std::string evidence_of(const Finding& finding, const std::string& host) {
+  return host.empty() ? finding.evidence : host + ": " + finding.evidence;
+}
+
+std::string fix_of(const Finding& finding, const std::string& evidence) {
+  if (finding.commands.empty()) return {};
+  std::string text = fmt::format("# {}\n", printable(evidence));
+  for (const std::string& command : finding.commands) text += command + '\n';
+  return text;
+}
+
+}  // namespace
+
+int exit_code(Severity worst) {
+  if (worst == Severity::error) return exit_error;
+  return worst == Severity::warning ? exit_warning : 0;
+}
+
+std::string findings_text(const std::vector<Finding>& findings, bool all, const std::string& host) {
+  std::vector<Finding> sorted = findings;
+  std::ranges::stable_sort(sorted, std::greater{}, &Finding::severity);
+  std::string text;
+  std::size_t fine = 0;
+  for (const Finding& finding : sorted) {
+    const bool is_fine = finding.severity == Severity::ok;
+    if (is_fine) ++fine;
+    if (!is_fine || all) text += line_of(finding, evidence_of(finding, host));
+  }
+  if (all) return text;
+  const std::string where = host.empty() ? "" : " on " + printable(host);
+  return text + counted(fine, "check") + " found nothing" + where + '\n';
+}
+
+std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {
+  std::string text;
+  for (const SharedFinding& shared : findings) text += line_of(shared.finding, evidence_of(shared));
+  return text + fmt::format("{} examined and compared{}\n", counted(hosts, "host"),
+                            findings.empty() ? ": nothing found" : "");
+}
+
+std::string fixes_text(const std::vector<Finding>& findings, const std::string& host) {
+  std::string text;
+  for (const Finding& finding : findings) text += fix_of(finding, evidence_of(finding, host));
+  return text;
+}
+
+std::string fixes_text(const std::vector<SharedFinding>& findings) {
+  std::string text;
+  for (const SharedFinding& shared : findings) text += fix_of(shared.finding, evidence_of(shared));
+  return text;
+}
+
+std::string findings_json(const std::vector<SharedFinding>& findings,
+                          const std::vector<std::string>& hosts) {
+  using nlohmann::json;
+  json list = json::array();
+  for (const SharedFinding& shared : findings) {
+    json one = {{"hosts", shared.hosts}};
+    one.update(json_of(shared.finding));
+    list.push_back(std::move(one));
+  }
+  const json document = {
+      {"schema", "toprun.doctor_hosts/1"}, {"hosts", hosts}, {"findings", std::move(list)}};
+  return json_text(document) + '\n';
+}
+
+}  // namespace toprun::doctor

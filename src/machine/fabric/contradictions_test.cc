@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "machine/fabric/settings.h"
+
+namespace toprun::fabric {
+namespace {
+
+NodeFabric with_port(PortState state) {
+  NodeFabric node;
+  Port port;
+  port.link_layer = LinkLayer::infiniband;
+  port.state = state;
+  port.rate_gbps = 400;
+  Device device;
+  device.name = "mlx5_0";
+  device.ports = {port};
+  node.devices = {device};
+  node.choice = choose_ports(node.devices, node.interfaces);
+  return node;
+}
+
+TEST(WhyNoRdma, NothingWhereNcclUsesIt) {
+  EXPECT_EQ(why_no_rdma(with_port(PortState::active)), std::nullopt);
+  NodeFabric efa;
+  efa.profile = find_profile("aws-efa");
+  EXPECT_EQ(why_no_rdma(efa), std::nullopt);
+}
+
+TEST(WhyNoRdma, NamesThePortOrTheSetting) {
+  EXPECT_EQ(why_no_rdma({}), "it has no RDMA device");
+  NodeFabric generic;
+  generic.profile = find_profile("amd");
+  EXPECT_EQ(why_no_rdma(generic), "it has no RDMA device");
+  EXPECT_EQ(why_no_rdma(with_port(PortState::down)),
+            "no RDMA port can be used: mlx5_0:1: the port is down");
+  NodeFabric off = with_port(PortState::active);
+  off.environment.set("NCCL_IB_DISABLE", "1");
+  EXPECT_EQ(why_no_rdma(off), "NCCL_IB_DISABLE=1 (set by you)");
+  off.environment.set("NCCL_IB_DISABLE", "0");
+  EXPECT_EQ(why_no_rdma(off), std::nullopt);
+  off.nccl_conf = {{"NCCL_NET", "socket", "/etc/nccl.conf"}};
+  EXPECT_EQ(why_no_rdma(off), "NCCL_NET=socket (/etc/nccl.conf)");
+}
+
+// Two RoCE ports with entry 3, and one for storage.
+NodeFabric roce_node() {
+  NodeFabric node;
+  for (const char* name : {"mlx5_0", "mlx5_1", "mlx5_10"}) {
+    Port port;
+    port.link_layer = LinkLayer::ethernet;
+    port.state = PortState::active;
+    port.rate_gbps = name == std::string("mlx5_10") ? 100 : 400;
+    port.gids = {{0, *parse_gid("fe80:0000:0000:0000:0000:0000:0000:0001"), GidType::v1, ""},
+                 {1, *parse_gid("fe80:0000:0000:0000:0000:0000:0000:0001"), GidType::v2, ""},
+                 {2, *parse_gid("0000:0000:0000:0000:0000:ffff:0a01:0007"), GidType::v1, ""},
+                 {3, *parse_gid("0000:0000:0000:0000:0000:ffff:0a01:0007"), GidType::v2, ""},
+                 {5, *parse_gid("0000:0000:0000:0000:0000:ffff:0a01:0008"), GidType::v2, ""}};
+    Device device;
+    device.name = name;
+    device.ports = {port};
+    node.devices.push_back(device);
+  }
+  node.choice = choose_ports(node.devices, node.interfaces);
+  return node;
+}
+
+TEST(Mistakes, Table) {
+  const std::string storage =
+      " (set by you) selects mlx5_10:1 too: 100 Gb/s beside 400: for storage or management";
+  const struct {
+    const char *name, *value;
+    std::string said;
+  } rows[] = {
+      {"NCCL_IB_GID_INDEX", "3", ""},
+      {"NCCL_IB_GID_INDEX", "5", ""},   // another address of the same port may be meant
+      {"NCCL_IB_GID_INDEX", "-1", ""},  // NCCL's own default
+      {"NCCL_IB_GID_INDEX", "x", ""},
+      {"NCCL_IB_GID_INDEX", "9",
+       "NCCL_IB_GID_INDEX=9 (set by you): entry 9 of mlx5_0 is empty; entry 3 is right"},
+      {"NCCL_IB_GID_INDEX", "1",
+       "NCCL_IB_GID_INDEX=1 (set by you): entry 1 of mlx5_0 (fe80::1) is link-local; entry 3 is "
+       "right"},
+      {"NCCL_IB_GID_INDEX", "2",
+       "NCCL_IB_GID_INDEX=2 (set by you): entry 2 of mlx5_0 (10.1.0.7) is RoCE v1; entry 3 is "
+       "right"},
+      {"NCCL_IB_HCA", "=mlx5_0,mlx5_1", ""},
+      {"NCCL_IB_HCA", "=mlx5_0:1", ""},  // a part of them may be meant
+      {"NCCL_IB_HCA", "^mlx5_10", ""},
+      {"NCCL_IB_HCA", "mlx5", "NCCL_IB_HCA=mlx5" + storage},
+      {"NCCL_IB_HCA", "mlx5_1", "NCCL_IB_HCA=mlx5_1" + storage},
+      {"NCCL_IB_HCA", "^=mlx5_0", "NCCL_IB_HCA=^=mlx5_0" + storage},
+      {"NCCL_IB_HCA", "=mlx5_7",
+       "NCCL_IB_HCA==mlx5_7 (set by you): this machine has no RDMA device mlx5_7"},
+      {"NCCL_IB_HCA", "mlx5_7:1,=mlx5_8",
+       "NCCL_IB_HCA=mlx5_7:1,=mlx5_8 (set by you): this machine has no RDMA device mlx5_7\n"
+       "NCCL_IB_HCA=mlx5_7:1,=mlx5_8 (set by you): this machine has no RDMA device =mlx5_8"},
+      {"NCCL_IB_HCA", "=mlx5_0:2",
+       "NCCL_IB_HCA==mlx5_0:2 (set by you): this machine has no RDMA port mlx5_0:2"},
+      {"NCCL_SOCKET_NTHREADS", "8", ""},
+  };
+  for (const auto& [name, value, said] : rows) {
+    NodeFabric node = roce_node();
+    node.environment.set(name, value);
+    EXPECT_EQ(fmt::format("{}", fmt::join(mistakes(node), "\n")), said) << name << "=" << value;
+  }
+}
+
+TEST(Mistakes, DevicesOfAMachineThatHasNone) {
+  const struct {
+    const char *name, *value;
+    std::string said;
+  } rows[] = {
+      {"NCCL_IB_HCA", "mlx5_0,mlx5_1",
+       "NCCL_IB_HCA=mlx5_0,mlx5_1 (set by you): this machine has no RDMA device"},
+      {"NCCL_IB_HCA", "=mlx5_0:1",
+       "NCCL_IB_HCA==mlx5_0:1 (set by you): this machine has no RDMA device"},
+      {"NCCL_IB_HCA", "^mlx5_0", ""},
+      {"NCCL_IB_HCA", "", ""},
+      {"NCCL_IB_GID_INDEX", "3",
+       "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device"},
+      {"NCCL_IB_GID_INDEX", "-1", ""},
+      {"NCCL_IB_GID_INDEX", "x", ""},
+  };
+  for (const auto& [name, value, said] : rows) {
+    NodeFabric node;
+    node.environment.set(name, value);
+    EXPECT_TRUE(mistakes(node).empty()) << "cannot tell: its devices could not be read";
+    node.has_no_device = true;
+    EXPECT_EQ(fmt::format("{}", fmt::join(mistakes(node), "\n")), said) << name << "=" << value;
+    for (const auto& [other, off] : {std::pair{"NCCL_IB_DISABLE", "1"}, {"NCCL_NET", "Socket"}}) {
+      NodeFabric without = node;
+      without.environment.set(other, off);
+      EXPECT_TRUE(mistakes(without).empty()) << other;
+    }
+    node.profile = find_profile("slingshot");
+    EXPECT_TRUE(mistakes(node).empty()) << "its transport takes no heed of them";
+  }
+}
+
+TEST(Mistakes, GloosInterfacesAreNamedInFull) {
+  NodeFabric node;
+  node.interfaces.resize(2);
+  node.interfaces[0].name = "lo";
+  node.interfaces[1].name = "eth10";
+  for (const auto& [value, stranger] : {std::pair{"eth10,lo", ""},
+                                        {"eth10", ""},
+                                        {"", ""},
+                                        {"eth1", "eth1"},
+                                        {"=eth10", "=eth10"},
+                                        {"^lo", "^lo"},
+                                        {"lo,eth9", "eth9"}}) {
+    node.environment.set("GLOO_SOCKET_IFNAME", value);
+    const std::string said = fmt::format("{}", fmt::join(mistakes(node), "\n"));
+    const std::string expected =
+        *stranger == 0 ? ""
+                       : fmt::format(
+                             "GLOO_SOCKET_IFNAME={} (set by you): this machine has no "
+                             "interface {}",
+                             value, stranger);
+    EXPECT_EQ(said, expected);
+  }
+}
+
+TEST(Mistakes, AFabricWithoutItsMarks) {
+  NodeFabric node = roce_node();
+  node.profile = find_profile("slingshot");
+  EXPECT_TRUE(mistakes(node).empty());
+  node.absent_mark = "/sys/class/cxi is not there";
+  EXPECT_EQ(mistakes(node), std::vector<std::string>{
+                                "--fabric slingshot: this machine does not look like HPE Slingshot "
+                                "(cxi): /sys/class/cxi is not there"});
+}
+
+}  // namespace
+}  // namespace toprun::fabric

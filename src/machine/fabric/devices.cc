@@ -1,0 +1,156 @@
+#include "machine/fabric/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "base/os/quiet_thread.h"
+#include "base/text/text.h"
+#include "machine/fabric/as_needed.h"
+#include "machine/fabric/choice.h"
+#include "machine/fabric/gid_table.h"
+
+namespace toprun::fabric {
+namespace {
+
+constexpr std::array<std::string_view, 6> state_names = {"unknown", "down",   "initialising",
+                                                         "armed",   "active", "active (deferred)"};
+
+constexpr std::size_t most_threads = 4;
+// One thread reads what is needed of so many in half a millisecond.
+constexpr std::size_t few_devices = 8;
+
+// Parses "4: ACTIVE".
+PortState state_of(std::string_view text) {
+  const auto number = parse_int(text.substr(0, text.find(':')));
+  const bool known = number && *number > 0 && *number < std::ssize(state_names);
+  return known ? static_cast<PortState>(*number) : PortState::unknown;
+}
+
+LinkLayer layer_of(std::string_view text) {
+  if (text == "InfiniBand") return LinkLayer::infiniband;
+  return text == "Ethernet" ? LinkLayer::ethernet : LinkLayer::unknown;
+}
+
+// Parses "0x0017" or "23".
+std::optional<std::int64_t> lid_of(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  if (!text->starts_with("0x")) return parse_int(*text);
+  std::int64_t value = 0;
+  for (const char c : text->substr(2)) {
+    const auto digit = std::string_view("0123456789abcdef").find(c);
+    if (digit == std::string_view::npos || value > UINT16_MAX) return std::nullopt;
+    value = value * 16 + static_cast<std::int64_t>(digit);
+  }
+  return value;
+}
+
+// Neither a decision nor a message of a launch has to do with the entries of other ports.
+bool needs_gids(const Device& device, const Port& port, const GidExtent& extent) {
+  if (extent.entries != GidExtent::Entries::needed) return true;
+  return port.link_layer == LinkLayer::ethernet && port.state == PortState::active &&
+         !is_efa(device);
+}
+
+Port read_port(const Folder& folder, int number, const Device& device, const GidExtent& extent) {
+  Port port;
+  port.number = number;
+  port.link_layer = layer_of(folder.text("link_layer").value_or(""));
+  port.state = state_of(folder.text("state").value_or(""));
+  if (auto rate = parse_rate(folder.text("rate").value_or(""))) {
+    port.rate_gbps = rate->gbps;
+    port.speed = std::move(rate->speed);
+  }
+  const bool has_lid =
+      extent.entries != GidExtent::Entries::needed || port.link_layer != LinkLayer::ethernet;
+  if (has_lid) port.lid = lid_of(folder.text("lid"));
+  if (needs_gids(device, port, extent)) read_gids(folder, device, extent, port);
+  return port;
+}
+
+void add_description(const Folder& folder, Device& device) {
+  if (const auto function = folder.link("device"); !function.empty()) device.pci = function.back();
+  device.type = folder.text("hca_type").value_or("");
+  device.firmware = folder.text("fw_ver").value_or("");
+  const auto numa = folder.number("device/numa_node");
+  if (numa && *numa >= 0) device.numa = static_cast<int>(*numa);
+}
+
+Device read_device(const Folder& folder, const std::string& name, const GidExtent& extent) {
+  Device device;
+  device.name = name;
+  device.vendor = folder.text("device/vendor").value_or("");
+  if (extent.entries != GidExtent::Entries::needed) add_description(folder, device);
+  device.interfaces = folder.names("device/net");
+  // The kernel numbers them without gaps.
+  for (int number = 1; number <= max_ports; ++number) {
+    const Folder port = folder.folder("ports/" + std::to_string(number));
+    if (!port) break;
+    device.ports.push_back(read_port(port, number, device, extent));
+  }
+  return device;
+}
+
+// Several threads read one device after the other, because a table of 256 GIDs is 768 files.
+std::vector<Device> read(const Sysfs& sysfs, const GidExtent& extent) {
+  const Folder all = sysfs.folder("sys/class/infiniband");
+  std::vector<std::string> names = all.names(".");
+  names.resize(std::min(names.size(), max_devices));
+  std::vector<Device> devices(names.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < names.size(); i = next++) {
+      devices[i] = read_device(all.folder(names[i]), names[i], extent);
+    }
+  };
+  const std::size_t threads = std::min<std::size_t>(
+      {names.size(), most_threads, std::max(1u, std::thread::hardware_concurrency())});
+  std::vector<std::thread> helpers;
+  const bool is_long = (extent.entries == GidExtent::Entries::all && names.size() > 1) ||
+                       (extent.entries == GidExtent::Entries::needed && names.size() > few_devices);
+  for (std::size_t i = 1; is_long && i < threads; ++i) {
+    if (auto thread = quiet_thread(work)) helpers.push_back(*std::move(thread));
+  }
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  return devices;
+}
+
+}  // namespace
+
+std::string_view name_of(PortState state) {
+  return state_names[static_cast<std::size_t>(state)];
+}
+
+std::vector<Device> read_devices(const Sysfs& sysfs) {
+  return read(sysfs, {});
+}
+
+std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,
+                                           std::span<const Interface> interfaces,
+                                           std::optional<int> named_gid) {
+  return read(sysfs, {GidExtent::Entries::needed, interfaces, named_gid});
+}
+
+std::vector<Device> read_devices_briefly(const Sysfs& sysfs) {
+  return read(sysfs, {.entries = GidExtent::Entries::first});
+}
+
+std::optional<Rate> parse_rate(std::string_view text) {
+  const auto parts = words(text);
+  if (parts.size() < 2 || parts[1] != "Gb/sec") return std::nullopt;
+  const auto gbps = parse_double(parts[0]);
+  if (!gbps || *gbps < 0) return std::nullopt;
+  Rate rate{*gbps, {}};
+  const auto open = text.find('(');
+  const auto close = text.rfind(')');
+  if (open != std::string_view::npos && close != std::string_view::npos && open < close) {
+    rate.speed = text.substr(open + 1, close - open - 1);
+  }
+  return rate;
+}
+
+}  // namespace toprun::fabric

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "machine/fabric/as_needed.h"
+#include "machine/fabric/nccl_conf.h"
+#include "machine/fabric/settings.h"
+
+namespace toprun::fabric {
+namespace {
+
+// The entry that the user or an nccl.conf names.
+std::optional<int> named_gid(const NodeFabric& node) {
+  const std::string name = "NCCL_IB_GID_INDEX";
+  auto value = node.environment.get(name);
+  const auto of_file = std::ranges::find(node.nccl_conf, name, &FileSetting::name);
+  if (!value && of_file != node.nccl_conf.end()) value = of_file->value;
+  const auto index = value ? parse_int(*value) : std::nullopt;
+  const bool is_valid = index && *index >= 0 && *index < static_cast<std::int64_t>(max_gids);
+  return is_valid ? std::optional(static_cast<int>(*index)) : std::nullopt;
+}
+
+constexpr const char* device_folder = "sys/class/infiniband";
+
+// A folder that cannot be opened may hold anything.
+bool is_empty_or_absent(const Sysfs& sysfs, const std::string& folder) {
+  if (!sysfs.exists(folder)) return true;
+  return sysfs.folder(folder) && sysfs.names(folder).empty();
+}
+
+// Adds what follows from devices and interfaces, and the profile.
+NodeFabric completed(NodeFabric node, const Sysfs& sysfs, std::string_view profile_name) {
+  node.has_no_device = !node.interfaces.empty() && is_empty_or_absent(sysfs, device_folder);
+  node.choice = choose_ports(node.devices, node.interfaces);
+  node.profile =
+      profile_name.empty() ? detect_profile(sysfs, node.devices) : find_profile(profile_name);
+  for (const Interface& interface : node.interfaces) {
+    if (interface.has_default_route) take_route(node, {interface.name, "the default route"}, sysfs);
+  }
+  if (node.profile == nullptr) return node;
+  node.absent_mark = absent_mark(*node.profile, sysfs, node.devices);
+  for (const ProfileVariable& variable : node.profile->variables) {
+    const std::string condition(variable.only_with);
+    if (!condition.empty() && !sysfs.exists(condition)) continue;
+    node.profile_settings.push_back({std::string(variable.name), std::string(variable.value)});
+  }
+  return node;
+}
+
+}  // namespace
+
+NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
+                     std::string_view profile_name) {
+  NodeFabric node;
+  node.environment = environment;
+  node.nccl_conf = read_nccl_conf(sysfs, environment);
+  node.interfaces = read_interfaces(sysfs);
+  node.devices = read_devices(sysfs);
+  return completed(std::move(node), sysfs, profile_name);
+}
+
+NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environment,
+                               std::string_view profile_name) {
+  NodeFabric node;
+  node.environment = environment;
+  node.nccl_conf = read_nccl_conf(sysfs, environment);
+  node.interfaces = read_interfaces_briefly(sysfs);
+  node.devices = read_devices_as_needed(sysfs, node.interfaces, named_gid(node));
+  return completed(std::move(node), sysfs, profile_name);
+}
+
+void take_route(NodeFabric& node, Route route, const Sysfs& sysfs) {
+  node.route = std::move(route);
+  const auto carrier = std::ranges::find(node.interfaces, node.route.interface, &Interface::name);
+  const bool is_asked = carrier != node.interfaces.end() && carrier->speed_mbps == 0;
+  if (is_asked && !node.choice.uses_rdma()) {
+    carrier->speed_mbps = read_speed_mbps(sysfs, carrier->name);
+  }
+}
+
+}  // namespace toprun::fabric

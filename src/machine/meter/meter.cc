@@ -1,0 +1,120 @@
+#include "machine/meter/meter.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/os/files.h"
+#include "base/process/tree.h"
+#include "base/text/text.h"
+#include "machine/fabric/counters.h"
+#include "machine/fabric/sysfs.h"
+#include "machine/stacks/proc.h"
+#include "machine/stacks/usage.h"
+
+namespace toprun::meter {
+namespace {
+
+constexpr std::size_t most_processes = 4'096;  // of a rank
+constexpr std::uint64_t bytes_per_kib = 1'024;
+
+std::string contents(const std::filesystem::path& path) {
+  return read_file(path).value_or("");
+}
+
+std::uint64_t number(std::string_view text) {
+  return fabric::parse_count(text).value_or(0);
+}
+
+double rate(std::uint64_t before, std::uint64_t now, double seconds) {
+  return now <= before ? 0 : static_cast<double>(now - before) / seconds;
+}
+
+double ticks_per_second() {
+  return static_cast<double>(stacks::ticks_per_second());
+}
+
+// The numbers of the line "cpu  user nice system idle iowait irq softirq steal …" of /proc/stat,
+// all but idle and iowait. What guests take is in user already.
+std::uint64_t busy_ticks(std::string_view stat) {
+  constexpr std::size_t first = 1, idle = 4, iowait = 5, last = 8;
+  const auto fields = words(stat.substr(0, stat.find('\n')));
+  std::uint64_t sum = 0;
+  for (std::size_t i = first; i < std::min(fields.size(), last + 1); ++i) {
+    if (i != idle && i != iowait) sum += number(fields[i]);
+  }
+  return sum;
+}
+
+// "MemTotal:   16384 kB"
+std::uint64_t memory_in(std::string_view meminfo, std::string_view name) {
+  for (const std::string_view line : split(meminfo, '\n')) {
+    const auto fields = words(line);
+    if (fields.size() < 2 || fields[0] != name) continue;
+    return number(fields[1]) * bytes_per_kib;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Meter::Meter(std::filesystem::path root) : root_(std::move(root)) {}
+
+Node Meter::look(std::span<const pid_t> ranks) {
+  const Time now = std::chrono::steady_clock::now();
+  const double seconds = last_ == Time{} ? 0 : std::chrono::duration<double>(now - last_).count();
+  last_ = now;
+  Node node;
+  node.host = host(seconds);
+  for (const pid_t pid : ranks) node.ranks.push_back(rank(pid, seconds));
+  ticks_ = std::exchange(now_, {});
+  return node;
+}
+
+Rank Meter::rank(pid_t pid, double seconds) {
+  Rank rank;
+  if (pid == 0) return rank;
+  std::vector<pid_t> tree = process::descendants(pid, most_processes);
+  tree.push_back(pid);
+  std::uint64_t ticks = 0, pages = 0;
+  for (const pid_t one : tree) {
+    const auto stat = stacks::parse_stat(contents(root_ / fmt::format("proc/{}/stat", one)));
+    if (!stat) continue;
+    ticks += stat->cpu_ticks;
+    pages += stat->resident_pages;
+  }
+  if (ticks == 0 && pages == 0) return rank;
+  rank.memory_bytes = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  now_[pid] = ticks;
+  const auto before = ticks_.find(pid);
+  if (before != ticks_.end() && seconds > 0) {
+    rank.cpus = rate(before->second, ticks, seconds) / ticks_per_second();
+  }
+  return rank;
+}
+
+Meter::Totals Meter::totals() const {
+  const fabric::Traffic traffic = fabric::read_traffic(fabric::Sysfs(root_));
+  return {busy_ticks(contents(root_ / "proc/stat")), traffic.received_bytes, traffic.sent_bytes};
+}
+
+Host Meter::host(double seconds) {
+  Host host;
+  host.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const std::string memory = contents(root_ / "proc/meminfo");
+  host.memory_total_bytes = memory_in(memory, "MemTotal:");
+  host.memory_bytes = host.memory_total_bytes -
+                      std::min(host.memory_total_bytes, memory_in(memory, "MemAvailable:"));
+  const Totals now = totals();
+  if (totals_ && seconds > 0) {
+    host.busy_cpus = rate(totals_->busy_ticks, now.busy_ticks, seconds) / ticks_per_second();
+    host.received_bytes_per_s = rate(totals_->received_bytes, now.received_bytes, seconds);
+    host.sent_bytes_per_s = rate(totals_->sent_bytes, now.sent_bytes, seconds);
+  }
+  totals_ = now;
+  return host;
+}
+
+}  // namespace toprun::meter

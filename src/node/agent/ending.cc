@@ -1,0 +1,103 @@
+#include "node/agent/ending.h"
+
+#include <fmt/format.h>
+
+#include "base/net/hostlist.h"
+#include "base/os/console.h"
+#include "base/os/look.h"
+#include "engines/engine.h"
+#include "engines/exit_codes.h"
+#include "engines/slurm/own_job.h"
+#include "node/agent/node_log.h"
+#include "node/agent/publish/record.h"
+#include "node/agent/streams.h"
+#include "observe/report/report.h"
+
+namespace toprun::agent {
+namespace {
+
+// The folder of the rank's node with the files per rank; empty: it has not told.
+std::string log_folder_of(int rank, const run::AttemptCourse& attempt) {
+  for (const model::NodeRecord& node : attempt.nodes) {
+    if (rank >= node.first_rank && rank < node.first_rank + node.nproc) return node.logs.raw();
+  }
+  return {};
+}
+
+// The file with what the failed rank wrote, stderr before stdout, or the folder below which it is;
+// empty: none is kept.
+std::string kept_log(const plan::Options& options, const run::AttemptCourse& attempt,
+                     const model::Cause& cause) {
+  if (!options.log_dir || !cause.rank || !cause.local_rank) return {};
+  const std::string folder = log_folder_of(*cause.rank, attempt);
+  const int local_rank = *cause.local_rank;
+  const plan::StreamSet kept = options.redirects.of(local_rank) | options.tee.of(local_rank);
+  if (kept == 0) return {};
+  if (folder.empty()) return *options.log_dir;
+  return fmt::format("{}/attempt_{}/{}/{}.log", folder, attempt.number, local_rank,
+                     (kept & stderr_stream) != 0 ? "stderr" : "stdout");
+}
+
+// The row that report::failure_report() has no advice for: a node of the job could have taken the
+// lost one's place. Empty: none, or the job had restarts left for it.
+std::string advice_on_spares(const plan::Job& job, const model::Cause& cause) {
+  const bool is_loss =
+      cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
+  if (!is_loss || job.replaces_nodes() || job.is_elastic()) return {};
+  std::vector<std::string> nodes;
+  for (const engines::Node& node : job.place.nodes) nodes.push_back(node.name);
+  const auto others = engines::slurm::other_nodes_of_own_job(job.environment, nodes);
+  if (nodes.empty() || others.empty()) return {};
+  return fmt::format(
+      "  next        {} of the Slurm job {} no part: with --max-restarts N such nodes wait as "
+      "spares, and take the place of a lost one\n",
+      hosts::short_list(others), others.size() == 1 ? "has" : "have");
+}
+
+std::pair<model::CauseKind, int> end_of(engines::Stop::Reason reason) {
+  using Reason = engines::Stop::Reason;
+  using model::CauseKind;
+  switch (reason) {
+    case Reason::preemption:
+      return {CauseKind::preempted, exit_preempted};
+    case Reason::requeue:
+      return {CauseKind::requeued, exit_preempted};
+    case Reason::time_limit:
+      return {CauseKind::time_limit, engines::exit_time_limit};
+  }
+  return {CauseKind::interrupted, exit_failure};
+}
+
+}  // namespace
+
+run::EngineTold why_stopped(const Environment& environment) {
+  auto stop = engines::why_stopped(environment);
+  if (!stop) return {};
+  const auto [kind, exit_code] = end_of(stop->reason);
+  return {run::EngineTold::Stop{kind, exit_code, std::move(stop->words)}};
+}
+
+std::string summary(const plan::Job& job, const run::Course& course) {
+  return report::last_line(publish::record_of(job, course));
+}
+
+void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
+  const run::Verdict& verdict = attempt.verdict;
+  auto cause = publish::cause_in(verdict);
+  if (!cause) return;
+  // What hangs has been told at length when it was noticed.
+  const bool is_told = cause->kind == model::CauseKind::hang;
+  if (cause->node.empty() && !cause->rank && !is_told) return say(cause->message.shown());
+  const model::WorkerExit* exit = nullptr;
+  for (const model::WorkerExit& one : verdict.exits) {
+    if (cause->rank == one.rank) exit = &one;
+  }
+  if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
+  say_block(report::failure_report(*cause, report::count_others(verdict.exits, exit),
+                                   kept_log(job.options, attempt, *cause),
+                                   look_of_stderr(job.environment),
+                                   node_log_path(job.options, cause->node.raw()).value_or("")) +
+            advice_on_spares(job, *cause));
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "node/plan/job.h"
+#include "run/conductor/events.h"
+#include "run/conductor/record.h"
+
+namespace toprun::agent {
+
+// Prints the report of a failed attempt.
+void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt);
+
+// Asks the engine why it has ended the run, by a command of its own.
+run::EngineTold why_stopped(const Environment& environment);
+
+// The run's last line, with its line end.
+std::string summary(const plan::Job& job, const run::Course& course);
+
+}  // namespace toprun::agent

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/os/quietly.h"
+#include "base/os/timer.h"
+#include "base/text/clock.h"
+
+namespace toprun::agent {
+
+// The queue of everything that happens to an agent, so that the driver waits in one place. One
+// reader; all calls on the io_context's thread.
+template <class Event>
+class Inbox {
+ public:
+  explicit Inbox(boost::asio::io_context& io) : arrived_(io) {}
+
+  void push(Event event) {
+    events_.push_back(std::move(event));
+    arrived_.cancel();
+  }
+
+  // The next event, or nullopt once `deadline` has passed.
+  boost::asio::awaitable<std::optional<Event>> next(std::optional<SteadyTime> deadline = {}) {
+    while (events_.empty()) {
+      if (deadline && SteadyClock::now() >= *deadline) co_return std::nullopt;
+      arrived_.expires_at(deadline.value_or(SteadyTime::max()));
+      co_await arrived_.async_wait(quietly);
+    }
+    std::optional<Event> event(std::move(events_.front()));
+    events_.pop_front();
+    co_return event;
+  }
+
+ private:
+  Timer arrived_;
+  std::deque<Event> events_;
+};
+
+}  // namespace toprun::agent

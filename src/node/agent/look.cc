@@ -1,0 +1,136 @@
+#include "node/agent/look.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/os/console.h"
+#include "base/os/quietly.h"
+#include "base/os/timer.h"
+#include "decide/topology/k8s_labels.h"
+#include "decide/topology/ports.h"
+#include "machine/fabric/as_needed.h"
+#include "machine/fabric/profile_script.h"
+#include "node/prepare/probes/preflight.h"
+
+namespace toprun::agent {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::chrono::milliseconds look_limit{2'000};
+// An agent may wait for the root for an hour, in which its script is copied and its ports come up.
+constexpr std::chrono::milliseconds stale_after{2'000};
+
+using Network = std::shared_ptr<fabric::NodeFabric>;
+
+// --fabric off leaves the ranks' variables alone; it is looked at all the same for what asks for
+// it.
+bool needs_network(const plan::Job& job) {
+  const plan::Options& options = job.options;
+  return job.several_processes() && (options.fabric != "off" || options.require_rdma ||
+                                     options.fabric_proof == plan::FabricProof::on);
+}
+
+// If the profile has a script, it is sourced.
+Network look_at_network(const plan::Job& job) {
+  const std::string& wanted = job.options.fabric;
+  const std::string profile = wanted == "off" || wanted == "auto" ? "" : wanted;
+  auto node = std::make_shared<fabric::NodeFabric>(
+      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile));
+  if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
+    say(fmt::format("{}: {}", job.place.node_name, sourced.error().line()));
+  }
+  return node;
+}
+
+// The facts about this pod's node from the pod's specification.
+std::optional<model::KubeNode> kube_node(const plan::Job& job) {
+  model::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
+                       topology::injected_labels(job.environment)};
+  if (node.name.empty() && !node.labels) return std::nullopt;
+  return node;
+}
+
+// All but the network.
+Sights look_around(const plan::Job& job, bool fit) {
+  Sights seen;
+  if (job.options.preflight && fit) seen.evidence = probes::examine(job);
+  if (job.locates()) seen.kube = kube_node(job);
+  if (job.locates() && topology::needs_ports(job.options.topology)) {
+    seen.ports = topology::ports_text(topology::read_ports());
+  }
+  return seen;
+}
+
+Sights joined(Sights seen, const Network& network) {
+  if (!network) return seen;
+  if (seen.evidence) {
+    model::Evidence& evidence = *seen.evidence;
+    network->nccl = fabric::parse_nccl_version(evidence.nccl.value_or(""));
+    evidence.network = fabric::summary_of(*network);
+    evidence.mistakes = fabric::mistakes(*network);
+    if (evidence.mistakes.size() > model::most_mistakes) {
+      evidence.mistakes.resize(model::most_mistakes);
+    }
+  }
+  seen.network = network;
+  return seen;
+}
+
+}  // namespace
+
+struct Look::State {
+  explicit State(asio::io_context& io) : began(SteadyClock::now()), over(io, SteadyTime::max()) {}
+
+  bool is_whole() const { return around && network; }
+
+  SteadyTime began;
+  int unanswered = 0;  // questions to the pool
+  Timer over;          // is cancelled at each answer
+  std::optional<Sights> around;
+  std::optional<Network> network;
+};
+
+Look::Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit)
+    : pool_(pool), job_(std::move(job)), fit_(fit) {
+  begin();
+}
+
+void Look::begin() {
+  state_ = std::make_shared<State>(pool_.io());
+  if (needs_network(*job_)) {
+    ask<Network>([job = job_] { return look_at_network(*job); }, &State::network);
+  } else {
+    state_->network.emplace();
+  }
+  ask<Sights>([job = job_, fit = fit_] { return look_around(*job, fit); }, &State::around);
+}
+
+template <class T>
+void Look::ask(std::function<T()> look, std::optional<T> State::*answer) {
+  ++state_->unanswered;
+  pool_.run<T>(look_limit, std::move(look), [state = state_, answer](Pool::Answer<T> seen) {
+    if (seen) (*state).*answer = *std::move(seen);
+    --state->unanswered;
+    state->over.cancel();
+  });
+}
+
+asio::awaitable<Sights> Look::seen() {
+  // A look that hangs keeps two of the pool's threads, and another would keep the rest.
+  if (state_->is_whole() && SteadyClock::now() > state_->began + stale_after) begin();
+  const auto state = state_;
+  while (state->unanswered > 0) co_await state->over.async_wait(quietly);
+  if (!state->is_whole()) {
+    say(
+        fmt::format("{}: a file system hangs, so this node joins without a look at its script and "
+                    "environment",
+                    job_->place.node_name));
+  }
+  co_return joined(state->around.value_or(Sights()), state->network.value_or(nullptr));
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "base/os/pool.h"
+#include "base/text/clock.h"
+#include "machine/fabric/settings.h"
+#include "node/plan/job.h"
+#include "run/model/messages.h"
+
+namespace toprun::agent {
+
+// The facts about this node from its files, which the root gets.
+struct Sights {
+  std::optional<model::KubeNode> kube;
+  std::optional<std::string> ports;
+  std::optional<model::Evidence> evidence;
+  // Null: the job has one node, or --fabric is off.
+  std::shared_ptr<const fabric::NodeFabric> network;
+};
+
+// The look at this node's files. It begins before the agents find each other, on the pool's
+// threads, so that it takes the same time; the network is looked at beside all else.
+//
+//   looking --all seen or the limit--> over --asked later than stale_after--> looking
+class Look {
+ public:
+  // `fit`: the node can take part. The pool has to outlive this object.
+  Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
+
+  // Waits until it is over. Facts on a file server that hangs are missing, which is said.
+  boost::asio::awaitable<Sights> seen();
+
+ private:
+  struct State;
+  void begin();
+  template <class T>
+  void ask(std::function<T()> look, std::optional<T> State::*answer);
+
+  Pool& pool_;
+  std::shared_ptr<const plan::Job> job_;
+  const bool fit_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace toprun::agent

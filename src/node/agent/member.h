@@ -1,0 +1,128 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "base/net/address.h"
+#include "node/agent/evidence/recorders.h"
+#include "node/agent/inbox.h"
+#include "node/agent/ranks_meter.h"
+#include "node/agent/services.h"
+#include "node/agent/workplan.h"
+#include "node/output/relay.h"
+#include "node/prepare/probes/network_proof.h"
+#include "node/worker/workers.h"
+#include "run/conductor/node_part.h"
+#include "run/conductor/record.h"
+#include "run/model/link.h"
+
+namespace toprun::agent {
+
+// Drives one agent's part in a run: the link to the root, the store's place, the container and the
+// workers.
+class Member {
+ public:
+  // `root_address`: the address at which this host reached the root; unset in the root's own
+  // process. A member that cannot take part reports that at once.
+  Member(Services& session, std::shared_ptr<model::Link> root,
+         std::optional<hosts::Address> root_address, std::string root_agent);
+
+  // Runs until the root ends the run or is lost; returns the exit code.
+  boost::asio::awaitable<int> run();
+  // Afterwards: writes a failed worker's error file where the caller expects it, and removes
+  // temporary files.
+  boost::asio::awaitable<void> clear_up();
+
+ private:
+  void heard(const nlohmann::json& message);
+  void push(run::PartEvent event) { inbox_.push(std::move(event)); }
+  void carry_out();
+
+  void act(const run::Report& report);
+  void act(const run::FindStore& find);
+  void act(const run::AwaitWorkplace& await);
+  void act(const run::StartWorkers& start);
+  void act(const run::LookAtWorkers& look);
+  void act(const run::MeasureWorkers& measure);
+  void act(const run::StopWorkers& stop);
+  void act(const run::InterruptWorkers& interrupt);
+  void act(const run::NotifyWorkers& notify);
+  void act(const run::CreditOutput& credit);
+  void act(const run::CloseOutput&);
+  void act(const run::TellUser& tell);
+  void act(const run::ShowSummary& show);
+  void act(const run::TellEndWithoutRoot&);
+  void act(const run::TellKeeperOfSilence&);
+
+  bool runs(int attempt) const;
+  // What is done with an answer about the ranks of an attempt, which may come when they are gone:
+  // then, or if there is none, nothing. What a question needs of the ranks is taken when it is
+  // asked.
+  template <class T>
+  std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
+    return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {
+      if (answer && runs(attempt)) done(*std::move(answer));
+    };
+  }
+
+  void locate_store(const model::Assignment& assignment);
+  boost::asio::awaitable<void> find_store(int attempt, model::StoreAddress store);
+  boost::asio::awaitable<void> await_workplace(int attempt);
+  boost::asio::awaitable<Result<void>> await_copy(int attempt);
+  prepare::Workplace workplace() const;
+  void choose_console(const model::Assignment& assignment, Fd node_log);
+  boost::asio::awaitable<void> begin(run::StartWorkers wanted);
+  boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
+  boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers wanted);
+  // Reads the adapters' counters while the workers begin: each may be a question to an adapter, for
+  // which no start waits, and a worker sends nothing before it has loaded its modules.
+  void count_network(int attempt);
+  // --require-rdma: looks at what NCCL does in the workers of this attempt until that is known.
+  boost::asio::awaitable<void> watch_network(int attempt);
+  // All workers are gone: reads the proof of their network if there is one, then reports to the
+  // root.
+  void conclude();
+  boost::asio::awaitable<void> conclude_with_proof();
+  model::Gone last_words() const;
+  void report_prefetch();
+  void report_arrivals(int attempt);
+  void ranks_have_arrived(int attempt);
+  // Reports the ranks that have come to the store here while others have not.
+  boost::asio::awaitable<void> watch_arrivals(int attempt);
+  model::Arrivals arrivals() const;
+  // --hang-timeout: reports when the ranks stop to make progress, and when they go on.
+  boost::asio::awaitable<void> watch_progress(int attempt);
+  std::vector<RunningRank> running_ranks() const;
+  void ask_recorders(const run::LookAtWorkers& look, std::vector<evidence::RecorderFiles> files);
+  void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
+  // Before a hang's ranks are ended: has those that could not be read print where they stand.
+  // False: there are none.
+  bool make_unread_tell();
+  boost::asio::awaitable<void> stop_later(int attempt, std::chrono::milliseconds grace);
+  run::Course course_without_root() const;
+  boost::asio::awaitable<void> pass_on_the_error_file() const;
+
+  Services& session_;
+  std::shared_ptr<model::Link> root_;
+  std::optional<hosts::Address> root_address_;
+  std::string root_agent_;
+  Inbox<run::PartEvent> inbox_;
+  run::NodePart part_;
+  std::shared_ptr<output::Console> console_;  // for all attempts
+  std::shared_ptr<output::Relay> relay_;      // the same, if it leads to the root's terminal
+  probes::NetworkProof proof_;
+  std::shared_ptr<worker::Logs> logs_;     // for all attempts
+  std::vector<worker::WorkerPlan> plans_;  // of the workers that were started last
+  std::unique_ptr<worker::Workers> workers_;
+  std::vector<model::WorkerExit> exits_;  // of these workers
+  std::shared_ptr<RanksMeter> meter_;     // null: no reader has looked at the job
+  bool is_still_ = false;                 // these workers make no progress
+  std::vector<int> unread_;               // of them, when they were looked at for it
+};
+
+}  // namespace toprun::agent

@@ -1,0 +1,103 @@
+#include "node/agent/publish/job_page.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "base/os/console.h"
+#include "node/agent/publish/follower.h"
+#include "observe/snapshot/metrics.h"
+
+namespace toprun::publish {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::string_view token_variable = "TOPRUN_WEB_TOKEN";
+
+Result<web::Place> place_of(const plan::Job& job) {
+  const plan::Endpoint& wanted = *job.options.web;
+  web::Place place;
+  place.address = hosts::Address::parse(wanted.host).value_or(place.address);
+  place.port = wanted.port.value_or(0);
+  place.token = job.environment.non_empty(token_variable).value_or("");
+  if (!place.token.empty() && !web::is_good_token(place.token)) {
+    return fail("cannot serve the job's page",
+                fmt::format("{} is not a token: a token has 22 to 256 letters, digits, - and _",
+                            token_variable),
+                "openssl rand -hex 16 makes one; without it toprun does");
+  }
+  return place;
+}
+
+}  // namespace
+
+std::unique_ptr<JobPage> JobPage::open(asio::io_context& io, const plan::Job& job,
+                                       JobPicture& picture) {
+  const auto place = place_of(job);
+  auto page = std::make_unique<JobPage>(io, picture);
+  auto server = place ? web::Server::listen(io, *place, *page) : std::unexpected(place.error());
+  if (!server) {
+    say(server.error().line() + "; the job goes on without it");
+    return nullptr;
+  }
+  page->server_ = *std::move(server);
+  say(fmt::format("the job's page on {}: {}{}", hosts::host_name(), page->server_->url(),
+                  place->token.empty() ? "" : fmt::format(" with {}", token_variable)));
+  return page;
+}
+
+JobPage::JobPage(asio::io_context& io, JobPicture& picture)
+    : io_(io), picture_(picture), self_(std::make_shared<JobPage*>(this)) {}
+
+JobPage::~JobPage() {
+  *self_ = nullptr;
+}
+
+web::Text JobPage::text(web::Part part) {
+  return texts_[static_cast<std::size_t>(part)];
+}
+
+void JobPage::looked_at(bool by_somebody) {
+  is_seen_ = by_somebody;
+  if (!is_seen_ || follows_) return;
+  asio::co_spawn(io_, follow(self_), asio::detached);
+}
+
+asio::awaitable<std::optional<web::Page>> JobPage::page(std::string path) {
+  if (path != "/metrics") co_return std::nullopt;
+  auto text = co_await picture_.metrics();
+  if (!text) co_return web::Page{503, "text/plain", "the job did not answer in time\n"};
+  co_return web::Page{200, std::string(snapshot::metrics_type), *std::move(text)};
+}
+
+// `self` is looked at after each wait: the run may have ended meanwhile.
+asio::awaitable<void> JobPage::follow(std::shared_ptr<JobPage*> self) {
+  follows_ = true;
+  Follower follower(io_, picture_);
+  while (*self != nullptr && is_seen_ && !follower.is_over()) {
+    std::optional<JobPicture::Parts> parts = co_await follower.next();
+    if (*self != nullptr && parts) take(*std::move(parts));
+  }
+  if (*self != nullptr) follows_ = false;
+}
+
+void JobPage::take(JobPicture::Parts parts) {
+  take(web::Part::nodes, std::move(parts.nodes));
+  take(web::Part::figures, std::move(parts.figures));
+  take(web::Part::job, std::move(parts.job));
+}
+
+void JobPage::take(web::Part part, std::string text) {
+  web::Text& kept = texts_[static_cast<std::size_t>(part)];
+  if (kept && *kept == text) return;
+  kept = std::make_shared<const std::string>(std::move(text));
+  server_->changed(part);
+}
+
+asio::awaitable<void> JobPage::finish() {
+  co_await server_->finish();
+}
+
+}  // namespace toprun::publish

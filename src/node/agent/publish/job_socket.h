@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "base/os/pool.h"
+#include "node/agent/publish/job_picture.h"
+#include "node/plan/job.h"
+#include "observe/live/server.h"
+#include "run/conductor/coordinator.h"
+#include "run/model/hang.h"
+
+namespace toprun::publish {
+
+// What this user's other processes may ask while the job runs (docs/live.md).
+class JobSocket {
+ public:
+  // `ask_places` begins a look at where the ranks stand, which `tell` answers. All references must
+  // outlive this.
+  JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
+            JobPicture& picture, std::function<void(int question)> ask_places);
+  ~JobSocket();
+  JobSocket(const JobSocket&) = delete;
+  JobSocket& operator=(const JobSocket&) = delete;
+
+  // Without a folder for the socket, which is said, the job cannot be asked.
+  void open();
+  // What it answers over the socket.
+  boost::asio::awaitable<live::Answer> answer(live::Question question);
+  void tell(const std::vector<int>& questions, const model::Places& places);
+
+ private:
+  Result<void> listen();
+  boost::asio::awaitable<live::Answer> name();
+  boost::asio::awaitable<live::Answer> report();
+  boost::asio::awaitable<live::Answer> places();
+  boost::asio::awaitable<live::Answer> picture();
+  boost::asio::awaitable<live::Answer> pictures();  // one a line, until the run's end
+  boost::asio::awaitable<live::Answer> metrics();
+
+  // Null once this is gone: who waits for an answer may outlive the run.
+  const std::shared_ptr<JobSocket*> self_;
+  Pool& pool_;
+  const plan::Job& job_;
+  const run::Coordinator& coordinator_;
+  JobPicture& picture_;
+  const std::function<void(int)> ask_places_;
+  // By number: who waits to hear where the ranks stand.
+  std::unordered_map<int, std::function<void(const model::Places&)>> questions_;
+  int last_question_ = 0;
+  std::unique_ptr<live::Server> server_;  // null: it could not be opened
+};
+
+}  // namespace toprun::publish

@@ -1,0 +1,79 @@
+#include "node/agent/publish/launch_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/os/look.h"
+#include "node/agent/publish/told_launch.h"
+#include "observe/report/launch.h"
+
+namespace toprun::publish {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds first_after{500};  // a quick launch shows nothing
+constexpr milliseconds between_draws{250};
+
+}  // namespace
+
+LaunchLine::LaunchLine(boost::asio::io_context& io, const plan::Job& job,
+                       std::shared_ptr<output::Terminal> terminal,
+                       std::function<std::optional<model::Launch>()> launch)
+    : terminal_(std::move(terminal)),
+      launch_(std::move(launch)),
+      has_terminal_(shows_launches(job)),
+      tells_(job.environment.has(launch_variable)),
+      timer_(io) {}
+
+void LaunchLine::changed(bool is_launching) {
+  if ((!has_terminal_ && !tells_) || is_launching == std::exchange(is_launching_, is_launching))
+    return;
+  if (is_launching) {
+    began_ = SteadyClock::now();
+    return draw_later(first_after);
+  }
+  timer_.cancel();
+  show("");
+}
+
+void LaunchLine::show(std::string line) {
+  if (line.empty() && !is_shown_) return;
+  is_shown_ = !line.empty();
+  if (tells_) return tell(line);
+  terminal_->show_below(std::move(line));
+}
+
+void LaunchLine::draw_later(milliseconds pause) {
+  timer_.expires_after(pause);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && is_launching_) draw();
+  });
+}
+
+void LaunchLine::draw() {
+  draw_later(between_draws);
+  const auto launch = launch_();
+  if (!launch || !may_draw(*launch)) return show("");
+  const std::size_t columns = tells_ ? 0 : terminal_size(STDERR_FILENO).columns;
+  show(report::launch_line(*launch, columns > 0 ? columns - 1 : 0));
+}
+
+// Not into a line of a rank's.
+void LaunchLine::tell(const std::string& line) {
+  if (line == told_ || terminal_->cursor(true).owner != output::Cursor::nobody) return;
+  told_ = line;
+  terminal_->writer(true)->write(terminal_->descriptor(true),
+                                 fmt::format("{}{}\n", launch_mark, line));
+}
+
+bool LaunchLine::may_draw(const model::Launch& launch) const {
+  const bool others_are_awaited = launch.joined > 0 || launch.awaited;
+  return (tells_ || in_foreground()) &&
+         leaves_room(terminal_->last_output(), began_, others_are_awaited);
+}
+
+}  // namespace toprun::publish

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/os/timer.h"
+#include "base/text/clock.h"
+#include "node/output/console.h"
+#include "node/plan/job.h"
+#include "run/model/launch.h"
+
+namespace toprun::publish {
+
+// Shows on the root's terminal how far the launch has come, in one line below all other text, which
+// is gone when the ranks have met, or tells it a launcher that has the terminal.
+//
+//   resting --a launch is under way--> waiting --first_after--> showing --it is over--> resting
+class LaunchLine {
+ public:
+  // `launch`: how far it has come; nullopt: none is under way, or the run is paused.
+  LaunchLine(boost::asio::io_context& io, const plan::Job& job,
+             std::shared_ptr<output::Terminal> terminal,
+             std::function<std::optional<model::Launch>()> launch);
+
+  // Something has happened; `is_launching`: a launch is under way.
+  void changed(bool is_launching);
+
+ private:
+  void draw_later(std::chrono::milliseconds pause);
+  void draw();
+  void show(std::string line);
+  void tell(const std::string& line);
+  bool may_draw(const model::Launch& launch) const;
+
+  const std::shared_ptr<output::Terminal> terminal_;
+  const std::function<std::optional<model::Launch>()> launch_;
+  const bool has_terminal_;
+  const bool tells_;  // a launcher
+  bool is_launching_ = false;
+  bool is_shown_ = false;
+  SteadyTime began_{};  // this launch
+  std::string told_;
+  Timer timer_;
+};
+
+}  // namespace toprun::publish

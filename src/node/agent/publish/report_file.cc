@@ -1,0 +1,123 @@
+#include "node/agent/publish/report_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/os/console.h"
+#include "base/os/files.h"
+#include "base/os/named_file.h"
+#include "base/os/quietly.h"
+#include "base/os/timer.h"
+#include "base/text/clock.h"
+
+namespace toprun::publish {
+namespace asio = boost::asio;
+
+namespace {
+
+// The versions of one file. Used by one thread of the pool after the other.
+struct Versions {
+  const std::string path;
+  bool again;  // what an earlier run has left was not read yet
+  nlohmann::json earlier;
+
+  std::string text_of(const model::RunRecord& record) {
+    if (std::exchange(again, false)) {
+      earlier = model::earlier_runs(read_plain_file(path).value_or(""));
+    }
+    nlohmann::json document = model::report_json(record);
+    if (!earlier.empty()) document["earlier"] = earlier;
+    return json_text(document, 2) + '\n';
+  }
+};
+
+}  // namespace
+
+struct ReportFile::State {
+  State(Pool& threads, std::optional<std::string> file, bool again)
+      : pool(threads),
+        path(std::move(file)),
+        versions(std::make_shared<Versions>(path.value_or(""), again)),
+        rests(threads.io(), SteadyTime::max()) {}
+
+  Pool& pool;
+  const std::optional<std::string> path;
+  const std::shared_ptr<Versions> versions;
+  bool writing = false;
+  bool has_failed = false;  // which was said
+  std::optional<model::RunRecord> next;
+  Timer rests;  // cancelled when nothing is being written any more
+};
+
+namespace {
+
+// A file system that takes longer for a version while the run goes on gets no other.
+constexpr std::chrono::minutes version_limit{10};
+
+}  // namespace
+
+ReportFile::ReportFile(Pool& pool, std::optional<std::string> path, bool again)
+    : state_(std::make_shared<State>(pool, std::move(path), again)) {}
+
+void ReportFile::keep(model::RunRecord record) {
+  if (!state_->path) return;
+  if (state_->writing) {
+    state_->next = std::move(record);
+  } else {
+    write(state_, std::move(record));
+  }
+}
+
+void ReportFile::write(const std::shared_ptr<State>& state, model::RunRecord record) {
+  state->writing = true;
+  state->pool.run<Result<void>>(
+      version_limit,
+      [versions = state->versions, record = std::move(record)]() -> Result<void> {
+        if (is_special(versions->path)) return {};
+        return replace_file(versions->path, versions->text_of(record));
+      },
+      [state](const Pool::Answer<Result<void>>& written) {
+        if (!written) return;  // and nothing more is: a later version must not be overtaken
+        state->writing = false;
+        if (!*written && !std::exchange(state->has_failed, true)) {
+          say(fmt::format("cannot write {}: {}; the job goes on, and it is tried again",
+                          *state->path, written->error().why));
+        }
+        if (auto next = std::exchange(state->next, std::nullopt)) {
+          write(state, *std::move(next));
+        } else {
+          state->rests.cancel();
+        }
+      });
+}
+
+asio::awaitable<void> ReportFile::finish(model::RunRecord record) {
+  if (!state_->path) co_return;
+  state_->next.reset();
+  const SteadyTime deadline = SteadyClock::now() + report_limit;
+  while (state_->writing && SteadyClock::now() < deadline) {
+    state_->rests.expires_at(deadline);
+    co_await state_->rests.async_wait(quietly);
+  }
+  const std::string path = *state_->path;
+  std::string why = fmt::format(
+      "not done after {} s: no process reads it, or its file system hangs", report_limit.count());
+  if (!state_->writing) {
+    std::function<Result<void>()> work = [versions = state_->versions, record = std::move(record)] {
+      return write_named_file(versions->path, versions->text_of(record));
+    };
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    const auto written = co_await state_->pool.answer<Result<void>>(std::move(work), left);
+    if (written && !*written) say(written->error().line());
+    if (written) co_return;
+    if (written.error() == Pool::NoAnswer::not_begun) why = Pool::words_for(written.error(), left);
+  }
+  say(fmt::format("cannot write {}: {}", path, why));
+}
+
+}  // namespace toprun::publish

@@ -1,0 +1,41 @@
+#include "node/agent/rank_sight.h"
+
+#include "node/agent/evidence/last_act.h"
+#include "node/agent/evidence/nccl_ras.h"
+
+namespace toprun::agent {
+
+std::function<RankSight::Glances()> RankSight::watch(std::vector<RunningRank> ranks) const {
+  return [progress = std::make_shared<Progress>(std::move(ranks))] { return progress->look(); };
+}
+
+std::vector<hang::Group> RankSight::places_of(const std::vector<RunningRank>& ranks,
+                                              const Environment& environment) const {
+  return agent::places_of(ranks, environment);
+}
+
+std::vector<evidence::RecorderFiles> RankSight::listening(
+    const std::vector<evidence::RecorderFiles>& files) const {
+  return evidence::listening(files);
+}
+
+recorder::Summary RankSight::ask_recorders(const std::vector<evidence::RecorderFiles>& files,
+                                           std::chrono::milliseconds limit) const {
+  return evidence::ask_recorders(files, limit);
+}
+
+std::shared_ptr<Fd> RankSight::connect_to_nccl(const Environment& environment) const {
+  return evidence::connect_to_nccl(environment);
+}
+
+std::vector<ras::Finding> RankSight::told_by_nccl(const Fd& connection,
+                                                  const std::vector<pid_t>& pids,
+                                                  std::chrono::milliseconds limit) const {
+  return evidence::told_by_nccl(connection, pids, limit);
+}
+
+void RankSight::make_tell(pid_t pid) const {
+  evidence::make_tell(pid);
+}
+
+}  // namespace toprun::agent

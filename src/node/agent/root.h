@@ -1,0 +1,82 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/os/timer.h"
+#include "node/agent/publish/job_page.h"
+#include "node/agent/publish/job_picture.h"
+#include "node/agent/publish/job_socket.h"
+#include "node/agent/publish/launch_line.h"
+#include "node/agent/publish/notifier.h"
+#include "node/agent/publish/report_file.h"
+#include "node/agent/services.h"
+#include "node/link/secret.h"
+#include "node/prepare/probes/presence_watch.h"
+#include "run/conductor/coordinator.h"
+#include "run/model/link.h"
+
+namespace toprun::agent {
+
+// Drives the coordinator of a run: links, timers and blocking work. The agent of its own node is a
+// Member like any other, over a link within the process.
+class Root {
+ public:
+  Root(Services& session, link::Secret secret, std::string stage_key);
+
+  // The member's end of a link for the agent in this process.
+  std::shared_ptr<model::Link> admit_own(const model::Join& join);
+  // The whole run. Afterwards the record is complete and all members wait for the final message.
+  boost::asio::awaitable<run::Course> run();
+  // Prints the last attempt's failure, if there is one, and the run's last line; writes --report's
+  // file.
+  boost::asio::awaitable<void> tell_the_end(run::Course record);
+  boost::asio::awaitable<void> farewell();
+  // What this user's other processes get that ask the job.
+  boost::asio::awaitable<live::Answer> answer(live::Question question);
+  bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
+
+ private:
+  void add(const model::Join& join, std::shared_ptr<model::Link> link, run::Came came);
+  void heard(const std::string& agent, const nlohmann::json& message);
+  void happened(run::Event event);
+  void carry_out();
+  void wait();
+  void look_for_the_absent();
+  void notify(snapshot::Happening happening);
+  std::optional<model::Launch> launch() const;
+
+  void act(const run::Send& send);
+  void act(const run::Close& close);
+  void act(const run::Say& say);
+  void act(run::Arrange& arrange);
+  void act(run::Show& show);
+  void act(const run::TellHang&);
+  void act(const run::TellPlaces& tell);
+  void act(const run::TellFailure& tell);
+  void act(const run::KeepRecord&);
+  void act(const run::AskEngine&);
+  void act(const run::TellEnd&);
+  void act(const run::Over&);
+
+  Services& session_;
+  const std::shared_ptr<const plan::Job> job_;  // shared with threads that may outlive the session
+  run::Coordinator coordinator_;
+  probes::PresenceWatch presence_;
+  publish::ReportFile report_;
+  publish::Notifier notifier_;
+  publish::JobPicture picture_;
+  publish::JobSocket socket_;
+  std::unique_ptr<publish::JobPage> page_;          // null: not wanted, or it could not be opened
+  std::optional<publish::LaunchLine> launch_line_;  // unset: no terminal shows it
+  boost::unordered_flat_map<std::string, std::shared_ptr<model::Link>> links_;  // by agent
+  Timer timer_;
+  std::optional<SteadyTime> waits_until_;  // timer_
+  Timer stage_;                            // its end wakes run() and farewell()
+};
+
+}  // namespace toprun::agent

@@ -1,0 +1,73 @@
+#include "node/agent/streams.h"
+
+#include <algorithm>
+
+#include "node/output/display.h"
+
+namespace toprun::agent {
+namespace {
+
+bool let_through(const plan::Options& options, int local_rank) {
+  const auto& filter = options.local_ranks_filter;
+  return !filter || std::ranges::find(*filter, local_rank) != filter->end();
+}
+
+// Of several ranks that draw on one terminal none could be read, so one is given the means to.
+int first_shown(const plan::Options& options) {
+  const auto& filter = options.local_ranks_filter;
+  return filter && !filter->empty() ? filter->front() : 0;
+}
+
+// torchrun's names the local rank, which several nodes on one terminal have in common.
+std::string template_of(const plan::Options& options) {
+  const bool is_own = !options.prefix_template.empty();
+  return options.gather_output && !is_own ? "[${role_name}${rank}]:" : options.prefix_template;
+}
+
+output::FilteredFile filtered_file(const std::vector<std::string>& needles, std::string path) {
+  if (needles.empty()) return {};
+  return {std::move(path), needles};
+}
+
+}  // namespace
+
+output::StreamPlan stream_plan(const plan::Options& options, const worker::WorkerFacts& worker,
+                               plan::StreamSet stream, const std::string& log,
+                               std::string_view hostname) {
+  const bool redirected = (options.redirects.of(worker.local_rank) & stream) != 0;
+  const bool teed = (options.tee.of(worker.local_rank) & stream) != 0;
+  const bool shown = let_through(options, worker.local_rank);
+  output::StreamPlan plan;
+  plan.console = (!redirected || teed) && shown;
+  plan.filtered = teed && shown;  // torchrun's too are lines of the console
+  if ((redirected || teed) && !log.empty()) plan.file = log;
+  if (teed || options.prefix) {
+    plan.prefix = output::expand_prefix(template_of(options),
+                                        {options.role, worker.local_rank, worker.rank, hostname});
+  }
+  plan.as_terminal = plan.console && !teed && plan.prefix.empty() && !options.fold &&
+                     worker.local_rank == first_shown(options);
+  plan.rank = worker.rank;
+  // If several nodes share a terminal, each node has a colour.
+  plan.colour = options.gather_output ? worker.group_rank : worker.local_rank;
+  return plan;
+}
+
+bool shows_no_rank(const plan::Options& options, int local_world_size) {
+  const auto& filter = options.local_ranks_filter;
+  return filter && std::ranges::none_of(*filter, [&](int rank) { return rank < local_world_size; });
+}
+
+output::OutputPlan output_plan(const plan::Options& options, const worker::Logs& logs,
+                               int attempt) {
+  output::OutputPlan plan;
+  plan.fold = options.fold;
+  plan.log_max_bytes = options.log_max_bytes;
+  plan.filtered_out =
+      filtered_file(options.duplicate_stdout_filters, logs.filtered_log(attempt, false));
+  plan.filtered_err =
+      filtered_file(options.duplicate_stderr_filters, logs.filtered_log(attempt, true));
+  return plan;
+}
+
+}  // namespace toprun::agent

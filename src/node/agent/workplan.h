@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/net/address.h"
+#include "base/os/fd.h"
+#include "base/text/error.h"
+#include "machine/fabric/settings.h"
+#include "node/plan/job.h"
+#include "node/prepare/probes/network_proof.h"
+#include "node/prepare/workplace.h"
+#include "node/worker/logs.h"
+#include "node/worker/workers.h"
+#include "run/model/messages.h"
+
+namespace toprun::agent {
+
+inline constexpr std::chrono::milliseconds own_name_limit{2'000};  // for the lookup of a host
+
+// The input for planning one attempt's workers. It owns all its data, because a hanging thread may
+// outlive the agent.
+struct WorkRequest {
+  std::shared_ptr<const plan::Job> job;
+  prepare::Workplace place;
+  model::Assignment assignment;
+  std::string master_addr;
+  std::optional<hosts::Address> route;  // this host's address on the way to the root
+  // Null: no variables are set for the network.
+  std::shared_ptr<const fabric::NodeFabric> network;
+  std::shared_ptr<worker::Logs> logs;  // for all attempts; null: create them
+  std::optional<std::string>
+      container_folder;                 // the container's folder, which has the same path inside
+  std::optional<std::string> node_log;  // the file to open
+};
+
+// This node's workers in one attempt, and the destinations of their output.
+struct WorkPlan {
+  std::vector<worker::WorkerPlan> workers;
+  output::OutputPlan output;  // without the console
+  std::shared_ptr<worker::Logs> logs;
+  Fd node_log;
+  probes::NetworkProof proof;
+};
+
+// Plans each worker's command, environment and streams, opens its files and creates the attempt's
+// log folders. Reports in the first attempt which variables it sets for the user. Blocks: it looks
+// up names, creates files and may run programs.
+Result<WorkPlan> plan_work(const WorkRequest& request);
+
+}  // namespace toprun::agent

@@ -1,0 +1,102 @@
+#include "node/launch/every_node.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/os/fd.h"
+#include "base/process/child.h"
+#include "node/launch/login_step.h"
+#include "node/launch/step.h"
+#include "node/plan/job.h"
+#include "node/plan/spares.h"
+#include "node/worker/spawn/inherited.h"
+
+namespace toprun::launch {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Starts a child process with the step; the nodes' output goes to its stdout.
+pid_t begin_step(const plan::Job& job, const Fd& lines) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the logins and the engine's command end with it
+  ::dup2(lines.get(), STDOUT_FILENO);
+  ::_exit(job.starts_by_login() ? run_login_step(job, StepOf::verb) : run_step(job));
+}
+
+void take_lines(std::string& text, std::vector<NodeLine>& lines) {
+  const WallTime now = std::chrono::system_clock::now();
+  std::size_t used = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', used)) {
+    lines.push_back({text.substr(used, end - used), now});
+    used = end + 1;
+  }
+  text.erase(0, used);
+}
+
+struct Answers {
+  std::vector<NodeLine> lines;
+  bool are_complete = false;  // the step and its nodes have closed the pipe
+};
+
+Result<Answers> read_answers(const Fd& pipe, std::size_t hosts) {
+  auto deadline = steady_clock::now() + first_line_limit +
+                  static_cast<std::int64_t>(hosts) * first_line_limit_per_host;
+  Answers answers;
+  std::string text;
+  std::array<char, 65'536> bytes;
+  for (std::size_t all = 0; all <= max_node_lines_bytes;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    pollfd readable{pipe.get(), POLLIN, 0};
+    const int ready = left.count() <= 0 ? 0 : ::poll(&readable, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return answers;
+    const ssize_t n = ::read(pipe.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    answers.are_complete = n <= 0;
+    if (answers.are_complete) return answers;
+    all += static_cast<std::size_t>(n);
+    text.append(bytes.data(), static_cast<std::size_t>(n));
+    take_lines(text, answers.lines);
+    deadline = steady_clock::now() + silence_limit;
+  }
+  return fail("the nodes' answers", "they are longer than any that toprun gives");
+}
+
+}  // namespace
+
+Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
+                                                   const Environment& environment) {
+  auto job = plan::prepare(options, environment, spawn::Inherited::capture());
+  if (!job) return std::unexpected(job.error());
+  if (job->place.stance != engines::Stance::starter) return std::nullopt;
+  job->min_nodes = 1;  // the step goes on without nodes that do not answer
+  const auto place = plan::needed_nodes(*job);
+  if (!place) return std::unexpected(place.error());
+  EveryNode every;
+  every.by_login = job->starts_by_login();
+  for (const engines::Node& node : place->nodes) every.hosts.push_back(node.name);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  const Fd reading(ends[0]);
+  Fd writing(ends[1]);
+  const pid_t step = begin_step(*job, writing);
+  if (step < 0) return fail_errno("cannot start a process");
+  writing.reset();
+  auto answers = read_answers(reading, every.hosts.size());
+  if (!answers || !answers->are_complete) process::signal_process(step, SIGKILL);
+  process::await_end(step);
+  if (!answers) return std::unexpected(answers.error());
+  every.lines = std::move(answers->lines);
+  return every;
+}
+
+}  // namespace toprun::launch

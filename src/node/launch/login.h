@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+#include "engines/login/login.h"
+#include "node/agent/publish/told_launch.h"
+#include "node/output/console.h"
+#include "node/output/lines.h"
+#include "node/worker/spawn/inherited.h"
+
+namespace toprun::launch {
+
+inline constexpr std::chrono::seconds login_limit{30};           // start → the host's first word
+inline constexpr std::chrono::seconds login_copy_limit{300};     // need → the program has come
+inline constexpr std::chrono::seconds login_program_limit{30};   // run → the agent's first word
+inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept of what comes before that
+
+// One ssh, or one `exec` into a pod, and the agent behind it, or an agent on this very host. Before
+// the agent is up, what the host says is for the launcher; afterwards all of it is the agent's
+// output and goes to the terminal in whole lines.
+//
+//   waiting --start--> connecting --need--> copying --run--> starting --up--> up
+//   connecting --run--> starting; any but waiting --end, time, abandon()--> over
+//
+// Lives as long as the loop runs; the code that reaps children tells it by ended().
+class Login : public std::enable_shared_from_this<Login> {
+ public:
+  enum class State { waiting, connecting, copying, starting, up, over };
+  using Bytes = std::shared_ptr<const std::string>;
+
+  // `engine`: ssh or exec. `program`: what a host gets that asks for it. `changed` is called at
+  // every change of state.
+  Login(boost::asio::io_context& io, output::Terminal& terminal, engines::EngineKind engine,
+        std::string name, std::function<Bytes()> program, std::function<void()> changed);
+
+  void start(const std::vector<std::string>& argv, const Environment& environment,
+             const spawn::Inherited& inherited);
+  void tell(Bytes bytes);
+  // Ends the connection; `why` if that is worth a word.
+  void abandon(std::string why = {});
+  void ended(int status);
+
+  const std::string& name() const { return name_; }
+  State state() const { return state_; }
+  pid_t pid() const { return pid_; }
+  bool is_up() const { return state_ == State::up; }
+  bool is_over() const { return state_ == State::over; }
+  // Of $SSH_CONNECTION, empty where unknown: where the login came from and went to; that of a pod
+  // is the one that its agent tells.
+  const std::string& client() const { return client_; }
+  const std::string& server() const { return server_; }
+  // Over before the agent was up: why.
+  const std::optional<engines::LoginTrouble>& trouble() const { return trouble_; }
+  // Over afterwards: how the agent ended; nothing if the connection broke.
+  std::optional<int> exit_code() const { return exit_code_; }
+  // Nothing more keeps its agent from joining the others. Over before: it has said what does.
+  bool joins() const { return joins_; }
+
+ private:
+  struct Stream {
+    Stream(boost::asio::io_context& io, bool err) : pipe(io), is_err(err) {}
+    boost::asio::posix::stream_descriptor pipe;
+    bool is_err;
+    bool open = false;
+    bool waits = false;  // for the terminal to take what was read
+    output::Lines lines;
+    std::array<char, 16 * 1024> buffer;
+  };
+
+  void become(State state, std::chrono::seconds limit);
+  void read(Stream& stream);
+  void took(Stream& stream, std::string_view bytes);
+  void show(Stream& stream, std::string text);
+  void take_marks(std::string& text);
+  std::optional<int> code_of_agent() const;
+  engines::LoginTrouble why_not_up() const;
+  void show_unfinished_soon();
+  void write_next();
+  std::size_t heard(std::string_view words);
+  void obey(std::string_view line);
+  void end_when_drained();
+  void await_drained();
+  void end();
+
+  output::Terminal& terminal_;
+  const engines::EngineKind engine_;
+  const std::string name_;
+  const std::function<Bytes()> program_;
+  const std::function<void()> changed_;
+  State state_ = State::waiting;
+  pid_t pid_ = -1;
+  std::string client_, server_, path_;
+  std::optional<engines::LoginTrouble> trouble_;
+  std::optional<int> exit_code_;
+  bool joins_ = false;
+  std::optional<int> told_code_;  // the agent's last word
+  publish::ToldLaunch launch_;
+  std::optional<int> status_;
+  std::string words_;      // on stdout, before the agent is up
+  std::string complaint_;  // on stderr, likewise
+  Stream out_, err_;
+  boost::asio::posix::stream_descriptor in_;
+  std::deque<Bytes> unsent_;
+  boost::asio::steady_timer limit_, unfinished_, drained_;
+};
+
+}  // namespace toprun::launch

@@ -1,0 +1,82 @@
+#include "node/launch/mpi_failure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text/shown_line.h"
+#include "engines/mpi/mpirun.h"
+#include "engines/mpi/mpirun_output.h"
+#include "node/output/tail.h"
+
+namespace toprun::launch {
+namespace {
+
+constexpr std::size_t longest_exception_bytes = 500;
+constexpr std::string_view advice_for_variables =
+    "--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave it out, or "
+    "use --via mpirun";
+
+bool names_an_error(std::string_view exception) {
+  const std::string_view type = exception.substr(0, exception.find(':'));
+  const bool is_name = std::ranges::all_of(type, [](char c) {
+    return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+           (c >= 'a' && c <= 'z');
+  });
+  return is_name && (type.ends_with("Error") || type.ends_with("Exception"));
+}
+
+// One of the variables by which torchrun tells a rank its place: as torch's env:// words it
+// (torch/distributed/rendezvous.py), and as os.environ[…] does.
+bool misses_a_variable(std::string_view exception) {
+  constexpr std::array names = {"RANK",        "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+                                "MASTER_ADDR", "MASTER_PORT"};
+  return std::ranges::any_of(names, [&](const char* name) {
+    return exception == fmt::format("KeyError: '{}'", name) ||
+           exception.contains(fmt::format("environment variable {} expected", name));
+  });
+}
+
+// A rank that mpirun has ended within its traceback shows no exception, but others before it may.
+std::string last_error(std::string_view said) {
+  constexpr std::string_view traceback = "Traceback (most recent call last):";
+  for (;;) {
+    const std::string exception = output::last_exception(said);
+    std::string line = exception.substr(0, exception.find('\n'));
+    if (names_an_error(line)) return line;
+    const std::size_t last = said.rfind(traceback);
+    if (last == said.npos) return {};
+    said = said.substr(0, last);
+  }
+}
+
+MpiFailure failure_of(std::optional<int> rank, const std::string& error) {
+  return {rank, std::nullopt, last_state(error, longest_exception_bytes),
+          std::string(misses_a_variable(error) ? advice_for_variables : "")};
+}
+
+}  // namespace
+
+MpiFailure mpi_failure(std::string_view said) {
+  const auto texts = engines::texts_by_rank(said);
+  const auto text_of = [&](int rank) {
+    const auto found = texts.find(rank);
+    return found == texts.end() ? std::string_view() : std::string_view(found->second);
+  };
+  if (const auto killed = engines::killed_rank(text_of(engines::by_mpirun))) {
+    MpiFailure failure = failure_of(killed->rank, last_error(text_of(killed->rank)));
+    failure.signal = killed->signal;
+    return failure;
+  }
+  const auto first = engines::first_to_fail(text_of(engines::by_mpirun));
+  if (first) return failure_of(first, last_error(text_of(*first)));
+  for (const auto& [rank, text] : texts) {
+    if (const std::string error = last_error(text); !error.empty()) {
+      return failure_of(std::nullopt, error);
+    }
+  }
+  return {};
+}
+
+}  // namespace toprun::launch

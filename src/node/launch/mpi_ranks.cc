@@ -1,0 +1,276 @@
+#include "node/launch/mpi_ranks.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "base/net/address.h"
+#include "base/os/console.h"
+#include "base/os/fd.h"
+#include "base/os/pool.h"
+#include "base/os/print.h"
+#include "base/process/child.h"
+#include "base/process/program.h"
+#include "base/text/secrets.h"
+#include "base/text/text.h"
+#include "decide/topology/source.h"
+#include "engines/mpi/mpirun.h"
+#include "engines/node_list.h"
+#include "node/agent/ending.h"
+#include "node/agent/publish/report_file.h"
+#include "node/launch/mpi_failure.h"
+#include "node/launch/step.h"
+#include "node/plan/arrange.h"
+#include "node/plan/container_plan.h"
+#include "node/plan/login_orders.h"
+#include "node/plan/spares.h"
+
+namespace toprun::launch {
+namespace {
+
+// The nodes as agents would report them.
+std::vector<model::Join> members_of(const plan::Job& job, const engines::Allocation& place) {
+  std::vector<model::Join> members;
+  const auto count = std::min(place.nodes.size(), static_cast<std::size_t>(place.node_count));
+  for (std::size_t i = 0; i < count; ++i) {
+    model::Join join;
+    join.host = place.nodes[i].name;
+    join.nnodes = job.nnodes;
+    const bool asked = !job.options.nproc_per_node.value.empty();
+    join.slots = asked ? job.nproc : place.nodes[i].slots.value_or(job.nproc);
+    join.node_index = static_cast<int>(i);
+    members.push_back(std::move(join));
+  }
+  return members;
+}
+
+Result<topology::Map> map_of(const plan::Job& job, const std::vector<model::Join>& members) {
+  if (!job.locates()) return topology::Map{};
+  topology::Request request{job.options.topology, {}, job.environment};
+  for (const model::Join& join : members) request.members.push_back({join.host, {}, {}});
+  return topology::locate(std::move(request));
+}
+
+// What the ranks need of this environment: what agents need, and what was activated for them.
+std::vector<std::string> variables_for_ranks(const plan::Job& job) {
+  std::vector<std::string> wanted = {"PATH", "LD_LIBRARY_PATH", "LOADEDMODULES", "_LMFILES_"};
+  for (const auto& [name, value] : job.options.activation.variables) wanted.push_back(name);
+  for (const auto& [name, value] : job.environment.variables()) {
+    if (name.starts_with("HOROVOD_")) wanted.push_back(name);
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, value] : plan::passed_variables(job.environment, wanted))
+    names.push_back(name);
+  return names;
+}
+
+// In a Slurm job mpirun takes as many slots as the header asked tasks for, which is one per node
+// for a job of agents.
+void set_slots(MpiRanks& ranks, const engines::Allocation& place) {
+  if (!ranks.environment.has("SLURM_TASKS_PER_NODE")) return;
+  std::vector<int> slots;
+  for (const engines::Node& node : place.nodes) {
+    const auto count = std::ranges::count(ranks.hosts, node.name);
+    slots.push_back(std::max(1, static_cast<int>(count)));
+  }
+  ranks.environment.set("SLURM_TASKS_PER_NODE", engines::count_list_text(slots));
+}
+
+// Each rank is this program, which becomes the one in a container.
+std::vector<std::string> contained_rank(const plan::Job& job) {
+  std::vector<std::string> argv = {"env", fmt::format("{}=1", contained_rank_variable),
+                                   program_for(job)};
+  const auto arguments = arguments_for(job);
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return argv;
+}
+
+// A file that this process removes at its end.
+class HostFile {
+ public:
+  ~HostFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  HostFile() = default;
+  HostFile(const HostFile&) = delete;
+  HostFile& operator=(const HostFile&) = delete;
+
+  Result<std::string> write(const Environment& environment, const std::string& text) {
+    path_ = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun-hosts-XXXXXX";
+    const Fd file(::mkostemp(path_.data(), O_CLOEXEC));
+    if (file.get() < 0) return fail_errno("cannot make " + std::exchange(path_, {}));
+    if (::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
+      return fail_errno("cannot write " + path_);
+    }
+    return path_;
+  }
+
+ private:
+  std::string path_;
+};
+
+// Consecutive ranks of a host are one node.
+std::vector<model::NodeRecord> nodes_of(const std::vector<std::string>& hosts) {
+  std::vector<model::NodeRecord> nodes;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (nodes.empty() || nodes.back().name.raw() != hosts[rank]) {
+      const int number = static_cast<int>(nodes.size());
+      nodes.push_back({hosts[rank], number, static_cast<int>(rank), 0, {}});
+    }
+    ++nodes.back().nproc;
+  }
+  return nodes;
+}
+
+model::Cause cause_of(const run::EngineTold::Stop& stop) {
+  model::Cause cause;
+  cause.kind = stop.kind;
+  cause.message = stop.words;
+  return cause;
+}
+
+std::optional<model::Cause> cause_of(const MpiFailure& failure, int exit_code,
+                                     const std::vector<std::string>& hosts) {
+  if (!failure.is_known()) return std::nullopt;
+  model::Cause cause;
+  cause.kind = failure.signal ? model::CauseKind::signal : model::CauseKind::exit;
+  cause.signal = failure.signal;
+  if (!failure.signal) cause.exit_code = exit_code;
+  if (failure.rank && *failure.rank < std::ssize(hosts)) {
+    cause.rank = failure.rank;
+    cause.node = hosts[static_cast<std::size_t>(*failure.rank)];
+  }
+  cause.message = failure.advice.empty() ? failure.exception
+                                         : fmt::format("{}; {}", failure.exception, failure.advice);
+  return cause;
+}
+
+// Of a run that mpirun itself could not start or end.
+model::Cause cause_of(const Error& trouble) {
+  model::Cause cause;
+  cause.kind = model::CauseKind::launcher;
+  cause.message = trouble.line();
+  return cause;
+}
+
+// The report of a run of which mpirun tells no more than its end.
+class MpiReport {
+ public:
+  MpiReport(const plan::Job& job, const std::vector<std::string>& hosts)
+      : file_(pool_, job.options.report, engines::requeues(job.environment) > 0) {
+    record_.job = job.name;
+    record_.root_host = hosts::host_name();
+    record_.root_pid = ::getpid();
+    record_.started = std::chrono::system_clock::now();
+    record_.running_at = record_.started;
+    model::AttemptRecord attempt;
+    attempt.started = record_.started;
+    attempt.nodes = nodes_of(hosts);
+    record_.attempts.push_back(std::move(attempt));
+    file_.keep(record_);
+  }
+
+  // `cause`: unset on success, and where nothing shows it.
+  void finish(int exit_code, std::optional<model::Cause> cause) {
+    record_.running_at.reset();
+    record_.exit_code = exit_code;
+    record_.ended = std::chrono::system_clock::now();
+    model::AttemptRecord& attempt = record_.attempts.back();
+    attempt.ended = record_.ended;
+    attempt.cause = std::move(cause);
+    boost::asio::co_spawn(io_, file_.finish(record_), boost::asio::detached);
+    io_.run();
+  }
+
+ private:
+  boost::asio::io_context io_{1};
+  Pool pool_{io_};
+  publish::ReportFile file_;
+  model::RunRecord record_;
+};
+
+}  // namespace
+
+Result<MpiRanks> mpi_ranks(const plan::Job& job) {
+  auto mpirun = engines::find_mpirun(job.environment);
+  if (!mpirun) return std::unexpected(std::move(mpirun.error()));
+  const auto place = plan::needed_nodes(job);
+  if (!place) return std::unexpected(place.error());
+  const auto members = members_of(job, *place);
+  const auto map = map_of(job, members);
+  if (!map) return std::unexpected(map.error());
+  const auto arranged = plan::arrange(members, job.options, *map);
+  if (!arranged) return std::unexpected(arranged.error());
+  for (const std::string& warning : arranged->order.warnings) say(warning);
+  MpiRanks ranks;
+  for (const std::size_t member : arranged->nodes) {
+    ranks.hosts.insert(ranks.hosts.end(), static_cast<std::size_t>(members[member].slots),
+                       members[member].host);
+  }
+  ranks.environment = job.environment;
+  set_slots(ranks, job.place);
+  mpirun->as_root = ::geteuid() == 0;
+  mpirun->variables = variables_for_ranks(job);
+  mpirun->argv = job.in_container() ? contained_rank(job) : job.program;
+  if (engines::tags_output(*mpirun)) ranks.written = Written::tagged;
+  ranks.argv = engines::mpirun_ranks(*mpirun, host_file_word, static_cast<int>(ranks.hosts.size()));
+  return ranks;
+}
+
+int run_mpi_ranks(const plan::Job& job) {
+  auto ranks = mpi_ranks(job);
+  if (!ranks) return give_up(ranks.error());
+  if (job.options.verbose > 0) {
+    say("hosts by rank: " + join(ranks->hosts, " "));
+    say("starting ranks: " + shown_command(ranks->argv));
+  }
+  HostFile file;
+  const auto path = file.write(job.environment, join(ranks->hosts, "\n") + "\n");
+  if (!path) return give_up(path.error());
+  std::ranges::replace(ranks->argv, std::string(host_file_word), *path);
+  MpiReport report(job, ranks->hosts);
+  const CommandEnd end =
+      run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
+                  [](pid_t mpirun, int signal) { process::signal_process(mpirun, signal); });
+  const auto told = end.exit_code == 0 ? run::EngineTold{} : agent::why_stopped(job.environment);
+  if (told.stop) {
+    report.finish(told.stop->exit_code, cause_of(*told.stop));
+    return told.stop->exit_code;
+  }
+  // What ranks say that were asked to end is not why they ended.
+  const bool failed = end.exit_code != 0 && !end.was_to_end;
+  const MpiFailure failure = failed ? mpi_failure(end.said) : MpiFailure{};
+  if (!failure.advice.empty()) say(failure.advice);
+  auto cause = cause_of(failure, end.exit_code, ranks->hosts);
+  const auto trouble = failed ? engines::mpirun_trouble(end.said) : std::nullopt;
+  if (!cause && trouble) cause = cause_of(*trouble);
+  report.finish(end.exit_code, std::move(cause));
+  return end.exit_code;
+}
+
+int become_contained(const plan::Options& options, const Environment& environment) {
+  plan::Job job;
+  job.options = options;
+  job.environment = environment;
+  job.environment.unset(contained_rank_variable);
+  job.place.node_name = hosts::host_name();
+  const auto plan =
+      plan::plan_rank(job, plan::program_of_rank(options, job.environment), job.environment, "");
+  if (!plan) return give_up(plan.error());
+  const auto& [argv, variables] = plan->command;
+  const auto path = process::find_program(argv.front(), variables);
+  if (!path) return give_up(fail(argv.front(), "there is no such program").error());
+  const std::vector<std::string> entries = variables.entries();
+  ::execve(path->c_str(), process::exec_pointers(argv).data(),
+           process::exec_pointers(entries).data());
+  return give_up(fail_errno("cannot start " + *path).error());
+}
+
+}  // namespace toprun::launch

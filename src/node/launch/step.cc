@@ -1,0 +1,353 @@
+#include "node/launch/step.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/os/console.h"
+#include "base/os/fd.h"
+#include "base/os/open_files.h"
+#include "base/os/print.h"
+#include "base/process/child.h"
+#include "base/process/impatience.h"
+#include "base/text/clock.h"
+#include "base/text/secrets.h"
+#include "base/text/text.h"
+#include "engines/mpi/mpirun.h"
+#include "engines/mpi/mpirun_output.h"
+#include "node/agent/publish/told_launch.h"
+#include "node/link/preamble.h"
+#include "node/output/console.h"
+#include "node/output/lines.h"
+#include "node/plan/container_plan.h"
+#include "node/plan/login_orders.h"
+#include "node/plan/spares.h"
+#include "node/worker/spawn/descendants.h"
+#include "node/worker/spawn/spawn.h"
+
+namespace toprun::launch {
+namespace {
+
+constexpr std::array forwarded = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
+                                  SIGUSR1, SIGUSR2, run::grow_signal};
+constexpr const char* secret_variable = "TOPRUN_SECRET";
+constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
+constexpr int look_again_ms = 500;
+constexpr int look_for_room_ms = 20;
+constexpr int unfinished_after_ms = 50;  // of a line; the agent has held it back already
+
+// The variables that agents read, for an engine that forwards only listed variables.
+std::vector<std::string> variables_for_agents(const plan::Job& job) {
+  std::vector<std::string> wanted = job.options.option_variables;
+  for (const auto& [name, value] : job.options.activation.variables) {
+    if (!value) wanted.push_back(name);
+  }
+  // The program's own, which the engine's nodes mostly share.
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) wanted.emplace_back(name);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : plan::passed_variables(job.environment, wanted))
+    names.push_back(name);
+  if (job.place.engine == engines::EngineKind::mpi) names.emplace_back(secret_variable);
+  return names;
+}
+
+void write_line(const Fd& pipe, const std::string& line) {
+  // A pipe whose reader is gone is found out by the reader's end itself.
+  [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
+}
+
+Result<pid_t> start(const engines::AgentCommand& command, const spawn::Inherited& inherited,
+                    int stdin_fd, int stdout_fd, int stderr_fd) {
+  spawn::Program program{{},       command.argv, command.environment.entries(),
+                         stdin_fd, stdout_fd,    stderr_fd};
+  const std::span one(&program, 1);
+  if (auto found = spawn::find_programs(one, "this node"); !found) {
+    return std::unexpected(found.error());
+  }
+  auto pids = spawn::spawn(one, inherited, "this node");
+  if (!pids) return std::unexpected(pids.error());
+  return pids->front();
+}
+
+// This process's own terminal, where the root's agent tells it how far the launch has come.
+class LaunchTerminal {
+ public:
+  LaunchTerminal() : terminal_(io_, output::ConsoleDescriptors{}, false) {}
+
+  void show(bool is_err, std::string text) {
+    if (!text.empty()) terminal_.show("", is_err, std::move(text), [] {});
+  }
+  void told(std::string line) {
+    terminal_.show_below(launch_.line(std::move(line), terminal_.last_output()));
+  }
+  // Not while the terminal is stopped.
+  bool has_room() {
+    io_.poll();
+    io_.restart();
+    return terminal_.room(false) && terminal_.room(true);
+  }
+  void finish() {
+    terminal_.show_below("");
+    for (const bool is_err : {false, true}) terminal_.writer(is_err)->flush(SteadyTime::max());
+  }
+
+ private:
+  boost::asio::io_context io_;
+  output::Terminal terminal_;
+  publish::ToldLaunch launch_;
+};
+
+// What a command writes to `target` passes through here where its last words may need explaining,
+// its lines are in pieces, or the launch is shown on the same terminal.
+class Overheard {
+ public:
+  // `terminal`: null, if no launch is shown.
+  Overheard(int target, bool wanted, Written written, LaunchTerminal* terminal)
+      : target_(target), terminal_(terminal) {
+    if (written == Written::tagged) mixed_.emplace();
+    int ends[2];
+    if (!wanted || ::pipe2(ends, O_CLOEXEC) != 0) return;
+    reading_ = Fd(ends[0]);
+    writing_ = Fd(ends[1]);
+  }
+  int reading() const { return reading_.get(); }
+  // The descriptor for the command; without a pipe, toprun's own.
+  int writing() const { return writing_.get() >= 0 ? writing_.get() : target_; }
+  void started() { writing_.reset(); }
+
+  // False: all is read, or there is nothing to read now.
+  bool pass() {
+    std::array<char, 65'536> chunk;
+    const ssize_t n = ::read(reading_.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) {
+      reading_.reset();
+      return false;
+    }
+    const std::string_view text(chunk.data(), static_cast<std::size_t>(n));
+    show(mixed_ ? mixed_->add(text) : std::string(text));
+    tail_.append(text);
+    if (!ending_ && engines::mpirun_is_ending(tail_)) {
+      ending_ = std::chrono::steady_clock::now();
+    }
+    if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
+    return true;
+  }
+  // Passes on the pipe's content when the command has ended; others may still hold its other end.
+  void pass_the_rest() {
+    pollfd waiting{reading_.get(), POLLIN, 0};
+    while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
+    }
+    if (mixed_) show(mixed_->rest());
+    pass_unfinished();
+  }
+  bool holds_back() const { return lines_.holds_back(); }
+  // What has been held back of a line on the terminal.
+  void pass_unfinished() {
+    if (lines_.holds_back()) show_on_terminal(lines_.flush());
+  }
+  const std::string& tail() const { return tail_; }
+  // When the command reported that it is ending.
+  std::optional<SteadyTime> ending() const { return ending_; }
+
+ private:
+  void show(std::string_view text) {
+    if (terminal_ != nullptr) return show_on_terminal(lines_.add(text));
+    while (!text.empty()) {
+      const ssize_t n = ::write(target_, text.data(), text.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return;  // nobody reads it
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+
+  void show_on_terminal(std::string text) {
+    if (const auto told = publish::take_told(text)) terminal_->told(*told);
+    terminal_->show(target_ == STDERR_FILENO, std::move(text));
+  }
+
+  static constexpr std::size_t max_tail = 16'384;
+  int target_;
+  LaunchTerminal* const terminal_;
+  output::Lines lines_;
+  std::optional<engines::MpirunOutput> mixed_;
+  Fd reading_;
+  Fd writing_;
+  std::string tail_;
+  std::optional<SteadyTime> ending_;
+};
+
+struct Heard {
+  std::unique_ptr<LaunchTerminal> terminal;  // null: no launch is shown
+  Overheard out;
+  Overheard err;
+
+  bool has_room() const { return terminal == nullptr || terminal->has_room(); }
+  bool holds_back() const { return out.holds_back() || err.holds_back(); }
+  void pass_unfinished() {
+    out.pass_unfinished();
+    err.pass_unfinished();
+  }
+};
+
+// Waits for the command's end.
+CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard,
+                  const std::function<void(pid_t, int)>& pass_on) {
+  process::Impatience impatience;
+  int wishes = 0;
+  bool abandoned = false;
+  for (;;) {
+    const bool has_room = heard.has_room();
+    std::array<pollfd, 3> waiting = {pollfd{signals.get(), POLLIN, 0},
+                                     pollfd{has_room ? heard.out.reading() : -1, POLLIN, 0},
+                                     pollfd{has_room ? heard.err.reading() : -1, POLLIN, 0}};
+    const auto ending = heard.err.ending();
+    const auto late = ending ? std::optional(*ending + ending_patience) : std::nullopt;
+    int patience_ms = late && !abandoned ? look_again_ms : -1;
+    if (heard.holds_back()) patience_ms = unfinished_after_ms;
+    if (!has_room) patience_ms = look_for_room_ms;
+    const int ready = ::poll(waiting.data(), waiting.size(), patience_ms);
+    if (ready < 0) continue;
+    if (ready == 0) heard.pass_unfinished();
+    if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
+      // It and its logins; the daemons behind them end without it, and the agents with them.
+      abandoned = true;
+      spawn::signal_descendants(SIGKILL);
+    }
+    if (waiting[1].revents != 0) heard.out.pass();
+    if (waiting[2].revents != 0) heard.err.pass();
+    if (waiting[0].revents == 0) continue;
+    signalfd_siginfo info{};
+    if (::read(signals.get(), &info, sizeof info) != sizeof info) continue;
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      int status = 0;
+      if (::waitpid(pid, &status, WNOHANG) != pid) continue;
+      heard.out.pass_the_rest();
+      heard.err.pass_the_rest();
+      if (heard.terminal) heard.terminal->finish();
+      const int code = abandoned ? exit_failure : process::exit_code(status);
+      return {code, heard.err.tail(), wishes > 0};
+    }
+    const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
+    if (ends && !impatience.is_wish(std::chrono::steady_clock::now())) continue;
+    pass_on(pid, signal);
+    if (ends && ++wishes >= cuts_after) process::signal_process(pid, SIGTERM);
+  }
+}
+
+}  // namespace
+
+std::string program_for(const plan::Job& job) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!job.options.called_torchrun && !error) return self.string();
+  return job.options.command_line.front();
+}
+
+std::vector<std::string> arguments_for(const plan::Job& job) {
+  const std::vector<std::string>& line = job.options.command_line;
+  std::vector<std::string> arguments(line.begin() + 1, line.end());
+  const auto script =
+      arguments.end() - static_cast<std::ptrdiff_t>(job.options.arguments.size()) - 1;
+  arguments.erase(std::remove_if(arguments.begin(), script,
+                                 [](const std::string& word) {
+                                   return word == "--dry-run" || word == "--dry_run";
+                                 }),
+                  script);
+  return arguments;
+}
+
+Result<engines::AgentCommand> step_command(const plan::Job& job) {
+  const auto place = plan::needed_nodes(job);
+  if (!place) return std::unexpected(place.error());
+  const auto inside = plan::plan_engine_container(job);
+  if (!inside) return std::unexpected(inside.error());
+  const bool agents_inside = !inside->options.empty();
+  const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
+  auto command =
+      engines::agent_command(job.environment, *place,
+                             {agents_inside ? inside->program : program_for(job),
+                              arguments_for(job), job.goes_on_without_a_node(), on_terminal,
+                              variables_for_agents(job), ::geteuid() == 0, inside->options});
+  if (command && agents_inside) {
+    command->environment.set(plan::inside_variable, "1");
+    if (!plan::python_exec_inside(job.options, job.environment))
+      command->environment.unset("PYTHON_EXEC");
+  }
+  return command;
+}
+
+int run_step(const plan::Job& job) {
+  auto command = step_command(job);
+  if (!command) return give_up(command.error());
+  // mpirun hands on no more than listed variables, and srun's labels would come before the mark.
+  const bool is_slurm = job.place.engine == engines::EngineKind::slurm;
+  if (is_slurm && !job.environment.non_empty("SLURM_LABELIO") && publish::shows_launches(job)) {
+    command->environment.set(std::string(publish::launch_variable), "1");
+  }
+  if (job.options.verbose > 0) say("starting agents: " + shown_command(command->argv));
+  ::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    say(fail_errno("cannot make a pipe").error().line());
+    return exit_failure;
+  }
+  const Fd reading(ends[0]);
+  const Fd orders(ends[1]);
+  const std::string secret = link::random_hex(32);
+  if (command->secret_by_variable && !command->environment.has(secret_variable)) {
+    command->environment.set(secret_variable, secret);
+  }
+  write_line(orders, "secret " + secret + "\n");
+  // If only the root's agent receives the signal, it notifies the others.
+  const std::string for_all = command->secret_by_variable ? " for-all" : "";
+  const auto pass_on = [&](pid_t, int signal) {
+    write_line(orders, fmt::format("signal {}{}\n", signal, for_all));
+  };
+  return run_command(*command, job, reading.get(), Written::plain, pass_on).exit_code;
+}
+
+CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
+                       Written written, const std::function<void(pid_t, int)>& pass_on) {
+  const bool tells_launch = command.environment.has(publish::launch_variable);
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : forwarded) sigaddset(&mask, signal);
+  sigaddset(&mask, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  if (!signals) {
+    say(fail_errno("cannot watch for signals", more_open_files).error().line());
+    return {exit_failure};
+  }
+  spawn::become_subreaper();  // of the logins that an mpirun may leave behind
+  auto terminal = tells_launch ? std::make_unique<LaunchTerminal>() : nullptr;
+  const bool is_tagged = written == Written::tagged;
+  const bool is_mpi =
+      job.place.engine == engines::EngineKind::mpi || !job.options.launcher.value.empty();
+  LaunchTerminal* const shown = terminal.get();
+  Heard heard{std::move(terminal),
+              Overheard(STDOUT_FILENO, is_tagged || tells_launch, written, shown),
+              Overheard(STDERR_FILENO, is_tagged || is_mpi || tells_launch, written, shown)};
+  const auto pid =
+      start(command, job.inherited, stdin_fd, heard.out.writing(), heard.err.writing());
+  if (!pid) return {give_up(pid.error())};
+  heard.out.started();
+  heard.err.started();
+  CommandEnd end = follow(*pid, signals, heard, pass_on);
+  if (const auto trouble = engines::mpirun_trouble(end.said); trouble && end.exit_code != 0) {
+    say(trouble->line());
+  }
+  return end;
+}
+
+}  // namespace toprun::launch

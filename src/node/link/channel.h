@@ -1,0 +1,158 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/os/fd.h"
+#include "base/text/error.h"
+#include "node/link/channels.h"
+#include "run/model/link.h"
+
+namespace toprun::link {
+
+inline constexpr std::size_t max_first_frame_bytes = 64u << 10;
+inline constexpr std::size_t max_frame_bytes = 16u << 20;
+inline constexpr std::size_t max_queue_bytes = 64u << 20;  // not yet taken by the other end
+
+inline constexpr std::chrono::milliseconds parting{1'000};
+
+// How long agents wait for each other. The root and every member use the same values for a job.
+struct Patience {
+  std::chrono::milliseconds first_byte{2'000};  // silence after connecting: not a toprun agent
+  std::chrono::milliseconds handshake{10'000};  // time limit for the whole handshake
+  std::chrono::milliseconds beat{2'000};        // interval of heartbeats on an idle link
+  std::chrono::milliseconds silence{10'000};    // time without any bytes: the other end is lost
+};
+
+// A link over TCP: libsodium secretstream frames of JSON. A frame is a little-endian u32 with the
+// length of the ciphertext, then the ciphertext. An empty message is a heartbeat, and TAG_FINAL
+// marks the end.
+//
+//   fresh --key(), first frames--> keyed --start()--> open --close()/loss--> closed
+class Channel : public model::Link, public std::enable_shared_from_this<Channel> {
+ public:
+  using OnLine = std::function<void(Result<std::string>)>;
+  using OnFrame = std::function<void(Result<nlohmann::json>)>;
+
+  Channel(Channels& channels, Fd socket, Patience patience);
+  ~Channel() override;
+
+  // Derives the two session keys from the secret and both preamble lines.
+  void key(bool root, std::string_view secret, std::string_view root_line,
+           std::string_view member_line);
+
+  // Single steps of the handshake, which has `patience.handshake` in all; the next may be begun
+  // when the last has been answered. Neither function calls back before it returns, unless the
+  // answer is there already.
+  void write(std::string_view bytes);
+  // Reads a plaintext line, without its newline; `first_byte` limits the wait for its first byte.
+  void read_line(std::chrono::milliseconds first_byte, OnLine on_line);
+  // Reads the other end's key's header and its first frame.
+  void read_first(OnFrame on_frame);
+  // Sends a plaintext line, our key's header and the first frame, all at once: each packet costs
+  // both ends as much as the cryptography of a handshake.
+  void write_first(std::string line, const nlohmann::json& message);
+  // Returns bytes that were already read from the socket.
+  void put_back(std::string bytes) { buffer_ = std::move(bytes); }
+  // Whether a frame could not be decrypted: the other end has another secret.
+  bool has_other_key() const { return has_other_key_; }
+  // The length of a frame that was refused for it; 0: none was.
+  std::uint32_t too_long_bytes() const { return too_long_bytes_; }
+
+  // Whether the other end closed, or was lost, before it sent any byte.
+  bool was_closed_without_data() const { return was_closed_without_data_; }
+  // Ends a connection after its answer: sends no more and closes when the other end does, after
+  // `parting` at the latest. Until then it discards the received bytes, because the kernel turns a
+  // close with unread bytes into a reset, which may lose the answer.
+  void close_after_answer(std::function<void()> on_end);
+
+  // Starts heartbeats and callbacks; from then on send() may be used. A channel that is closed by
+  // then tells its loss.
+  void start();
+  void send(const nlohmann::json& message) override;
+  void close() override;
+  // Ends the connection at once, after sending as many of these bytes as the socket takes.
+  void abandon(std::string_view last_words);
+  int descriptor() { return socket_.get(); }
+  // The socket, for code that goes on with it, after read_line() and nothing else. Null if bytes
+  // follow the line already.
+  Fd give_away();
+
+  boost::asio::io_context& io() { return channels_.io(); }
+  boost::asio::ip::tcp::endpoint local() const;
+  boost::asio::ip::tcp::endpoint remote() const;
+
+ private:
+  friend class Channels;
+  // What becomes of the bytes that arrive.
+  enum class Awaits { nothing, line, first_frame, messages, end };
+
+  // Called by Channels: with events of epoll; at the end of a turn; and now and then, `late` after
+  // it should have been.
+  void ready(std::uint32_t events);
+  void flush();
+  void pass(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration late);
+
+  void await(Awaits what);
+  void watch();
+  void receive();
+  void process();
+  bool take_one();
+  bool take_line();
+  bool take_first();
+  bool take_message();
+  std::string_view unused() const { return std::string_view(buffer_).substr(used_); }
+  std::optional<Result<nlohmann::json>> next_frame();
+  void seal(std::string_view plaintext, bool last, std::size_t most = max_frame_bytes);
+  void write_soon();
+  void broken(int error);
+  void fail_reading(std::string why);
+  void lose(model::Loss loss);
+  void shut();
+
+  Channels& channels_;
+  Fd socket_;
+  Patience patience_;
+  struct Streams;
+  std::unique_ptr<Streams> streams_;
+  Awaits awaits_ = Awaits::nothing;
+  std::uint32_t watched_ = 0;  // events of epoll; 0: it is not watched
+  Channels::Number number_ = 0;
+  std::string buffer_;       // received
+  std::size_t used_ = 0;     // … and used
+  std::string queue_;        // to be written
+  std::size_t written_ = 0;  // … and written
+  std::string why_closed_ = "the connection was closed";
+  OnLine on_line_;
+  OnFrame on_frame_;
+  std::function<void()> on_end_;
+  std::chrono::milliseconds first_byte_{0};
+  std::chrono::steady_clock::time_point deadline_;  // of the handshake
+  std::chrono::steady_clock::time_point last_read_;
+  std::chrono::steady_clock::time_point last_write_;
+  bool has_header_ = false;
+  bool has_other_key_ = false;
+  std::uint32_t too_long_bytes_ = 0;
+  bool was_closed_without_data_ = false;
+  bool processing_ = false;  // process() runs
+  bool will_write_ = false;  // write_soon() was called
+  bool closing_ = false;     // close() was called
+  bool ended_ = false;       // the other end has closed
+  bool closed_ = false;
+};
+
+// The same steps within coroutines. Only named objects may appear in a co_await expression: g++ 12
+// destroys its temporaries twice.
+boost::asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
+                                                      std::chrono::milliseconds first_byte);
+boost::asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel);
+
+}  // namespace toprun::link

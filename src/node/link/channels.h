@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace toprun::link {
+
+class Channel;
+
+// What the channels of an io_context share: one descriptor of epoll that tells whose socket is
+// ready, one timer, and one moment at which all of them write what a turn of the loop has queued.
+// For thousands of links, coroutines, operations and timers of their own cost more than what they
+// say.
+class Channels : public boost::asio::execution_context::service {
+ public:
+  static inline boost::asio::execution_context::id id;
+  static Channels& of(boost::asio::io_context& io) {
+    return boost::asio::use_service<Channels>(io);
+  }
+  explicit Channels(boost::asio::io_context& io);
+
+  using Number = std::uint64_t;
+  // Watches a socket for these events of epoll, level-triggered, and keeps its channel alive until
+  // remove(). Its ready() is called for events, its pass() at least twice per `beat`.
+  Number add(std::shared_ptr<Channel> channel, int fd, std::uint32_t events,
+             std::chrono::milliseconds beat);
+  void change(Number number, int fd, std::uint32_t events);
+  // Before its socket is closed: a process that was forked just now may have it too, and epoll
+  // would go on to report it.
+  void remove(Number number, int fd);
+  // Its flush() is called after the handlers that are due now.
+  void write_soon(std::shared_ptr<Channel> channel);
+
+  boost::asio::io_context& io() { return io_; }
+  // Space that a channel may use within one call, for what it reads and decrypts.
+  std::string& received() { return received_; }
+  std::string& plaintext() { return plaintext_; }
+
+ private:
+  void shutdown() override;
+  void wait();
+  void serve();
+  void write();
+  void pass_later();
+  void pass();
+
+  boost::asio::io_context& io_;
+  boost::asio::posix::stream_descriptor epoll_;
+  boost::asio::steady_timer timer_;
+  bool waits_ = false;  // for epoll_
+  std::chrono::milliseconds interval_{std::chrono::milliseconds::max()};
+  std::chrono::steady_clock::time_point next_pass_;
+  // By number, because an event may be reported for a channel that was closed a moment ago.
+  std::unordered_map<Number, std::shared_ptr<Channel>> watched_;
+  Number last_number_ = 0;
+  std::vector<std::shared_ptr<Channel>> to_write_;
+  std::string received_;
+  std::string plaintext_;
+};
+
+}  // namespace toprun::link

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text/error.h"
+
+// The plaintext lines that two agents exchange before they share keys, one in each direction:
+//
+//   toprun/1 VERSION ROLE JOB AGENT RANDOM PROOF\n        at most max_line_bytes
+//
+// VERSION is the sender's (0.1.0), JOB is job_hash() of the job's name, AGENT is 16 hex digits that
+// identify the process, RANDOM is 64 hex digits, fresh for each connection. PROOF names the source
+// of the secret: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). The
+// session keys depend on both whole lines, so that a change of either one is noticed.
+//
+// The member's first frame follows. A root that can read it answers "toprun/1 agreed\n" and sends
+// its welcome or its refusal in a frame. Only a frame proves that its sender is the job's root;
+// any process can send
+//
+//   toprun/1 refused CODE VERSION\n
+//
+// A member receives this line at a wrong port or if it has another secret.
+namespace toprun::link {
+
+inline constexpr std::string_view magic = "toprun/";
+inline constexpr std::string_view protocol = "toprun/1";
+inline constexpr std::size_t max_line_bytes = 1024;
+inline constexpr std::size_t max_version_bytes = 32;
+
+enum class Role {
+  root,    // answers joins
+  member,  // wants to join
+  agent,   // an agent other than the root, answering a probe
+  probe,   // only asks who listens here
+  stage,   // wants the environment (node/prepare/stage/wire.h)
+};
+
+struct Preamble {
+  std::string version;
+  Role role = Role::member;
+  std::string job;
+  std::string agent;
+  std::string random;
+  std::string proof;
+
+  std::string line() const;  // with the final newline
+  // Parses a line without its newline. Nullopt if it is malformed.
+  static std::optional<Preamble> parse(std::string_view line);
+};
+
+// Why an agent rejects a connection.
+enum class Turned { version, job, secret, not_root, busy };
+
+inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
+
+// The plaintext refusal; it proves nothing.
+struct TurnedAway {
+  Turned why;
+  std::string version;       // the answering agent's
+  std::string line() const;  // with the final newline
+  static std::optional<TurnedAway> parse(std::string_view line);
+};
+
+// Random bytes from the system's source as 2·bytes hex digits.
+std::string random_hex(std::size_t bytes);
+
+// A std::string holds up to 15 characters without an allocation. The root copies these names and
+// looks agents up by them several times per message.
+inline constexpr std::size_t agent_id_bytes = 7;
+static_assert(2 * agent_id_bytes <= 15);
+
+// A new agent's name: unique within its job, 2·agent_id_bytes hex digits.
+std::string new_agent_id();
+
+// A BLAKE2b hash of a text as 32 hex digits.
+std::string content_hash(std::string_view text);
+
+// Identifies a job on the wire. A hash, because the name itself would reveal a derived secret.
+std::string job_hash(std::string_view job);
+
+}  // namespace toprun::link

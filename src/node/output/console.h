@@ -1,0 +1,140 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/os/environment.h"
+#include "base/text/clock.h"
+#include "node/output/display.h"
+#include "node/output/writer.h"
+
+namespace toprun::output {
+
+// Shows the lines that workers print: one destination for their stdout and one for their stderr;
+// both may be the same. A console outlives the attempts of a run; one Output at a time listens to
+// it.
+//
+// A writer stops while room() is false and continues when the listener is called; this bounds the
+// memory.
+class Console {
+ public:
+  static constexpr int no_terminal = -1;
+
+  virtual ~Console() = default;
+
+  // Queues text that Display composed with cursor().
+  virtual void write(bool is_err, std::string text) = 0;
+  virtual bool room(bool is_err) const = 0;
+  // True once all text is written or has failed; otherwise the listener is called when it is.
+  virtual bool idle() = 0;
+  // Whether colours are shown: the destination is a terminal whose user wants them.
+  virtual bool shows_colours(bool is_err) const = 0;
+  // The terminal that shows the lines unchanged; none if a file or another node also or only gets
+  // them.
+  virtual int terminal(bool) const { return no_terminal; }
+  // Makes the next text start on a line of its own.
+  virtual void end_line() = 0;
+  virtual Cursor& cursor(bool is_err) = 0;
+
+  // Returns the number of a new source of lines, for a Display.
+  int new_source() { return sources_++; }
+  // Calls `changed` when room() turns true or when idle() does after it was false, until the same
+  // listener calls ignore() or another one replaces it.
+  void listen(const void* listener, std::function<void()> changed) {
+    listener_ = listener;
+    changed_ = std::move(changed);
+  }
+  void ignore(const void* listener) {
+    if (listener_ == listener) changed_ = {};
+  }
+
+ protected:
+  void notify() {
+    const auto changed = changed_;  // the callback may destroy this console
+    if (changed) changed();
+  }
+
+ private:
+  int sources_ = 0;
+  const void* listener_ = nullptr;
+  std::function<void()> changed_;
+};
+
+// toprun's own stdout and stderr.
+struct ConsoleDescriptors {
+  int out = STDOUT_FILENO;
+  int err = STDERR_FILENO;
+};
+
+// toprun's own stdout and stderr as a console. A closed stream is reported once; later text for it
+// is dropped.
+class Terminal : public Console {
+ public:
+  // The most bytes queued ahead of another worker's line, however slow the terminal is.
+  static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
+
+  // `colours`: shown if the stream is a terminal.
+  Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, bool colours);
+  ~Terminal() override;  // unwritten text is lost
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void write(bool is_err, std::string text) override;
+  bool room(bool is_err) const override;
+  bool idle() override;
+  bool shows_colours(bool is_err) const override;
+  int terminal(bool is_err) const override;
+  void end_line() override;
+  Cursor& cursor(bool is_err) override { return place(is_err).cursor; }
+
+  // Shows lines that another node's Relay delivered. `taken` is called, now or later, when there is
+  // room for more from that node.
+  void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
+  // Shows a line of toprun's own below the text, until there is more text or another such line;
+  // empty: none. Not shown where stderr is not a terminal or another program's line is unfinished.
+  void show_below(std::string line);
+  // When a rank's output was written last.
+  std::optional<SteadyTime> last_output() const { return last_output_; }
+  // Calls `written` once, now or later, when all text so far is written or has failed.
+  void when_written(std::function<void()> written);
+  // The writer of the stream, for other text that must stay in order with the shown lines.
+  std::shared_ptr<Writer> writer(bool is_err) const { return place(is_err).writer; }
+  int descriptor(bool is_err) const { return is_err ? descriptors_.err : descriptors_.out; }
+
+ private:
+  struct Place {
+    int fd;
+    std::shared_ptr<Writer> writer;
+    Cursor cursor;
+  };
+  struct Waiting {
+    bool is_err;
+    std::function<void()> taken;
+  };
+
+  Place& place(bool is_err) { return is_err && !shared_ ? err_ : out_; }
+  const Place& place(bool is_err) const { return is_err && !shared_ ? err_ : out_; }
+  Writer::Observer observer();
+  void on_room();
+  void failed(int fd, int code);
+
+  ConsoleDescriptors descriptors_;
+  bool colours_;
+  bool shared_;  // both streams are the same terminal, pipe or file
+  Place out_;
+  Place err_;                         // unused if shared
+  std::map<std::string, int> nodes_;  // node name -> source number
+  std::vector<Waiting> waiting_;
+  std::vector<std::function<void()>> written_;
+  std::optional<SteadyTime> last_output_;
+};
+
+}  // namespace toprun::output

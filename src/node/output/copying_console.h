@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/os/fd.h"
+#include "node/output/console.h"
+#include "node/output/writer.h"
+
+namespace toprun::output {
+
+// A console that also copies its lines to a file, stdout and stderr in order of arrival. The writer
+// waits for both: while the disk is blocked, workers wait as they do for a log file. A full disk is
+// reported once.
+class CopyingConsole : public Console {
+ public:
+  // `file` is open for appending, because toprun's own lines go to it too. The io_context must
+  // outlive this.
+  CopyingConsole(boost::asio::io_context& io, std::shared_ptr<Console> shown, Fd file,
+                 std::string path);
+  ~CopyingConsole() override;  // unwritten text is lost
+  CopyingConsole(const CopyingConsole&) = delete;
+  CopyingConsole& operator=(const CopyingConsole&) = delete;
+
+  void write(bool is_err, std::string text) override;
+  bool room(bool is_err) const override { return shown_->room(is_err) && writer_->room(); }
+  bool idle() override;
+  bool shows_colours(bool is_err) const override { return shown_->shows_colours(is_err); }
+  void end_line() override { shown_->end_line(); }
+  Cursor& cursor(bool is_err) override { return shown_->cursor(is_err); }
+
+ private:
+  std::shared_ptr<Console> shown_;
+  const int file_;  // the writer closes it
+  const std::string path_;
+  std::shared_ptr<Writer> writer_;
+  std::optional<bool> unfinished_;  // whether stderr wrote the file's unfinished last line; none if
+                                    // the line is complete
+};
+
+}  // namespace toprun::output

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include "base/os/fd.h"
+#include "base/text/error.h"
+
+namespace toprun::output {
+
+// Reports each armed pipe once when it becomes readable. A pipe that is not armed costs nothing,
+// however often it is written to; Asio watches edge-triggered and would wake at every write.
+class Readable : public std::enable_shared_from_this<Readable> {
+ public:
+  using Ready = std::function<void(std::size_t index)>;
+
+  // `ready` receives the index that the pipe was armed with. It may call any method here.
+  static Result<std::shared_ptr<Readable>> create(boost::asio::io_context& io, Ready ready);
+
+  // The caller owns the descriptor and must remove it before closing it.
+  Result<void> add(int fd);
+  void arm(int fd, std::size_t index);
+  void remove(int fd);
+  void close();  // no more reports
+
+ private:
+  Readable(boost::asio::io_context& io, Fd epoll, Ready ready);
+  void wait();
+  void report_ready();
+
+  boost::asio::posix::stream_descriptor epoll_;
+  Ready ready_;
+};
+
+}  // namespace toprun::output

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/os/timer.h"
+#include "node/output/console.h"
+
+namespace toprun::output {
+
+// A console on another node (--gather-output). Lines are delivered in batches to a callback that
+// sends them; delivered bytes use up a credit until the other side has taken them. While no credit
+// is left, no batch is delivered and the workers are not read.
+//
+//   open --close()--> closed: new lines are dropped, nothing waits
+class Relay : public Console, public std::enable_shared_from_this<Relay> {
+ public:
+  // Small pieces wait this long, to be sent together.
+  static constexpr std::chrono::milliseconds gather_time{10};
+  static constexpr std::size_t batch_bytes =
+      64 * 1024;  // a batch of this size is delivered at once
+  static constexpr std::size_t default_credit_bytes = 1u << 20;
+  // The most bytes that the other side may hold for all its relays, and the least credit of each.
+  static constexpr std::size_t total_credit_bytes = 64u << 20;
+  static constexpr std::size_t least_credit_bytes = 4u << 10;
+
+  // The credit of each relay if there are `relays` of them.
+  static std::size_t credit_among(std::size_t relays);
+
+  // Receives whole prefixed lines in order; bytes as the workers wrote them, so not always UTF-8. A
+  // line that stays unfinished for a while may arrive without its end.
+  using Deliver = std::function<void(bool is_err, std::string lines)>;
+
+  // `colours`: the console at the other end shows them. The other side never holds more than the
+  // credit, except for a single longer line. The io_context must outlive the relay.
+  static std::shared_ptr<Relay> create(boost::asio::io_context& io, Deliver deliver, bool colours,
+                                       std::size_t credit_bytes = default_credit_bytes);
+
+  // The credit from now on; what is under way stays so.
+  void set_credit(std::size_t bytes) { credit_bytes_ = bytes; }
+  // The other side has taken `bytes` of the delivered lines.
+  void sent(std::size_t bytes);
+  // The connection to the other side has ended.
+  void close();
+
+  void write(bool is_err, std::string text) override;
+  bool room(bool is_err) const override;
+  bool idle() override;
+  bool shows_colours(bool) const override { return colours_; }
+  void end_line() override {}  // the console at the other side ends its own lines
+  Cursor& cursor(bool is_err) override { return is_err ? err_cursor_ : out_cursor_; }
+
+ private:
+  struct Batch {
+    bool is_err;
+    std::string lines;
+  };
+
+  Relay(boost::asio::io_context& io, Deliver deliver, bool colours, std::size_t credit_bytes);
+  void deliver();
+  std::string take_deliverable();
+  void run_timer();
+
+  Timer timer_;
+  bool timer_runs_ = false;
+  Deliver deliver_;  // empty once closed
+  bool colours_;
+  std::size_t credit_bytes_;
+  std::size_t outstanding_bytes_ = 0;  // accepted here, not yet taken by the other side
+  std::deque<Batch> batches_;          // not yet delivered
+  std::size_t batched_bytes_ = 0;
+  bool due_ = false;  // the batches have waited long enough or are large enough to deliver
+  bool crowded_ = false;
+  bool idle_awaited_ = false;
+  Cursor out_cursor_;
+  Cursor err_cursor_;
+};
+
+}  // namespace toprun::output

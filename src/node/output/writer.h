@@ -1,0 +1,118 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/text/clock.h"
+
+namespace toprun::output {
+
+// Writes to file descriptors on a separate thread, so that a stuck terminal, a full pipe or a
+// hanging file server blocks that thread and never the event loop. The thread starts with the first
+// byte; if the system cannot start one, the caller writes and blocks. Callbacks run on the
+// io_context's thread.
+//
+// The caller stops producing while room() is false and continues at the `roomy` callback; this
+// bounds the memory.
+class Writer : public std::enable_shared_from_this<Writer> {
+ public:
+  // The queue limits: no room above `high`, room again below `low`.
+  struct Limits {
+    std::size_t high_bytes = 1u << 20;
+    std::size_t low_bytes = 1u << 18;
+  };
+
+  struct Observer {
+    std::function<void()> roomy;  // room() turned true again, or idle() did after it was false
+    std::function<void(int fd, int code)> failed;  // errno; once per descriptor
+  };
+
+  // The io_context must exist until abandon().
+  // `unfinished`: where it is noted whether the text ends within a line (base/os/line_state.h);
+  // null: nowhere else.
+  static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
+                                        Limits limits, std::atomic<bool>* unfinished = nullptr);
+  ~Writer();
+
+  // Queues bytes for `fd`. After a failure each write retries the bytes (a disk may have space
+  // again), except if the descriptor's reader is gone.
+  void write(int fd, std::string bytes);
+  // Like write(), from any thread, and on a line of its own, whatever was written before. Returns
+  // false and queues nothing if more than `most_bytes` wait already or the writer was abandoned.
+  bool offer(int fd, std::string bytes, std::size_t most_bytes);
+  // Calls `action` on the thread after the bytes queued for `fd`; an errno that it returns counts
+  // as a failed write.
+  void run(int fd, std::function<int(int fd)> action);
+  // Shows `line` below the text that is written here, on the terminal `fd`, instead of the one
+  // before; empty: none. It is erased before any text and not shown in the middle of a line.
+  void show_below(int fd, std::string line);
+  // Closes `fd`, which this writer then owns, after the bytes queued for it.
+  void close(int fd);
+
+  bool room() const;
+  // True once all bytes are written, or have failed and the failure was reported; otherwise roomy()
+  // is called when that is so.
+  bool idle();
+  // Waits until all bytes are written or have failed; false at the deadline. May be called from any
+  // thread, even from one that is crashing inside a method of this object.
+  bool flush(SteadyTime deadline);
+  // Stops the callbacks and ends the thread as soon as possible; unwritten bytes are lost.
+  void abandon();
+
+ private:
+  struct Chunk {
+    int fd;
+    bool close;
+    std::string bytes;
+    std::function<int(int fd)> action;
+    bool begins_line = false;
+
+    bool is_text() const { return !close && !action; }
+  };
+
+  Writer(boost::asio::io_context& io, Observer observer, Limits limits,
+         std::atomic<bool>* unfinished);
+  bool start();
+  void work();
+  void write_queue(std::unique_lock<std::mutex>& lock);
+  void put(Chunk chunk);
+  void enqueue(Chunk chunk, std::unique_lock<std::mutex> lock);
+  void write_out(const std::vector<Chunk>& chunks);
+  void act(const Chunk& chunk);
+  void write_text(int fd, std::string_view text, bool begins_line);
+  void write_all(int fd, std::string_view bytes);
+  void report(int fd, int code);
+  void tell(int fd, int code);
+  bool is_idle() const;
+
+  boost::asio::io_context& io_;
+  Observer observer_;
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Chunk> queue_;
+  std::size_t pending_bytes_ = 0;
+  std::size_t pending_chunks_ = 0;
+  int unreported_failures_ = 0;  // not yet reported to the observer
+  bool crowded_ = false;
+  bool idle_awaited_ = false;
+  bool ending_ = false;
+  std::thread thread_;
+  std::vector<int> failed_;  // descriptors whose failure was reported; used by the thread only
+  std::vector<int> dead_;    // descriptors whose reader is gone; used by the thread only
+  // The terminal that shows a line below the text; used by the thread only.
+  static constexpr int nowhere = -1;
+  int shown_below_ = nowhere;
+  std::atomic<bool> own_unfinished_{false};
+  std::atomic<bool>& unfinished_;  // the text so far does not end with \n
+};
+
+}  // namespace toprun::output

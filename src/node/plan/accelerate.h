@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+
+namespace toprun::plan {
+
+// Importing accelerate also imports torch, perhaps from a file server.
+inline constexpr std::chrono::seconds accelerate_limit{120};
+
+struct AccelerateSettings {
+  Environment variables;
+  std::optional<int> processes;  // on all nodes, as the file says; unset: any number
+};
+
+struct World {
+  int nnodes = 1;
+  int nproc = 1;  // on each node
+};
+
+// The variables in which `accelerate launch --config_file FILE` passes its settings to the ranks,
+// for the accelerate of this Python. Runs its launcher without starting ranks. Errors name `host`:
+// no such file, no accelerate in that Python, accelerate's own error.
+Result<AccelerateSettings> accelerate_settings(const std::string& file, const std::string& python,
+                                               World world, const Environment& environment,
+                                               const std::string& host);
+
+// The path of accelerate's default file (accelerate.commands.config).
+std::filesystem::path accelerate_default_config(const Environment& environment);
+
+// Whether the launcher's settings are set, by any program.
+bool has_accelerate_settings(const Environment& environment);
+
+// Whether a line of this Python text imports the package `accelerate`.
+bool imports_accelerate(std::string_view script);
+
+}  // namespace toprun::plan

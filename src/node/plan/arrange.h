@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/text/error.h"
+#include "decide/topology/tree.h"
+#include "node/plan/options.h"
+#include "run/conductor/arrangement.h"
+#include "run/model/messages.h"
+
+namespace toprun::plan {
+
+// Orders the nodes by the options and the evidence, and the ranks along that order; pure. Members
+// that become ranks in place are grouped by node. `map` has the members' nodes by name; `before` is
+// the previous attempt's order of node names, empty in the first attempt.
+Result<run::Arrangement> arrange(const std::vector<model::Join>& members, const Options& options,
+                                 const topology::Map& map,
+                                 const std::vector<std::string>& before = {});
+
+}  // namespace toprun::plan

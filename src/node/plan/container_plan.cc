@@ -1,0 +1,247 @@
+#include "node/plan/container_plan.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/process/command.h"
+#include "base/process/program.h"
+#include "machine/container/binds.h"
+#include "machine/container/choose.h"
+#include "machine/container/environment.h"
+#include "machine/container/image_file.h"
+#include "machine/container/node.h"
+#include "node/plan/python.h"
+#include "node/worker/shim.h"
+#include "run/model/finding.h"
+
+namespace toprun::plan {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds srun_help_limit{10};
+constexpr std::string_view python_exec = "PYTHON_EXEC";
+// Starts bash if the image has one, with toprun in its PATH. Its first word is a virtual
+// environment to enter, or empty.
+constexpr std::string_view best_shell =
+    R"(PATH=$PATH:/run/toprun; export PATH; test -z "$0" || . "$0/bin/activate" || exit; )"
+    R"(command -v bash >/dev/null && exec bash; exec sh)";
+static_assert(program_inside.starts_with("/run/toprun/"));
+
+Result<void> check_binds(const container::Wanted& wanted, const std::string& host) {
+  for (const container::Bind& bind : wanted.binds) {
+    std::error_code error;
+    if (fs::exists(bind.source, error)) continue;
+    return usage(fmt::format("--bind {} on {}", bind.source, host),
+                 error ? error.message() : "there is no such file or folder",
+                 "check the path, and that this node has mounted it");
+  }
+  return {};
+}
+
+Result<std::string> current_folder() {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (error) return fail("the current folder", error.message(), "change to one that is there");
+  return here.string();
+}
+
+// The folder for logs, created if missing; empty: none.
+Result<std::string> log_folder(const Options& options) {
+  if (!options.log_dir) return std::string();
+  std::error_code error;
+  const fs::path logs = fs::absolute(*options.log_dir, error).lexically_normal();
+  fs::create_directories(logs, error);
+  if (!error) return logs.string();
+  return usage(fmt::format("cannot write logs to {}", *options.log_dir), error.message(),
+               "name a folder that can be written with --log-dir");
+}
+
+Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& inside,
+                                const std::string& host) {
+  if (auto checked = check_binds(wanted, host); !checked) return std::unexpected(checked.error());
+  const auto here = current_folder();
+  if (!here) return std::unexpected(here.error());
+  std::vector<container::Bind> binds = container::default_binds(*here);
+  binds.insert(binds.end(), wanted.binds.begin(), wanted.binds.end());
+  binds.insert(binds.end(), inside.binds.begin(), inside.binds.end());
+  container::Run run;
+  run.wanted = wanted;
+  run.binds = container::in_order(binds);
+  run.workdir = wanted.workdir.empty() ? *here : wanted.workdir;
+  run.program = inside.program;
+  run.variables = inside.variables;
+  run.interactive = inside.interactive;
+  run.id = inside.id;
+  return run;
+}
+
+// The host's variables that are useful inside. The image's own are not known before the start.
+std::vector<std::pair<std::string, std::string>> variables_inside(const Environment& environment,
+                                                                  const container::Wanted& wanted) {
+  const Environment inside = container::inside({}, environment, wanted);
+  return {inside.variables().begin(), inside.variables().end()};
+}
+
+// toprun, and, where the ranks are toprun itself, the programs beside it that they may become.
+Result<std::vector<container::Bind>> own_programs(const Options& options) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  const fs::path inside = program_inside;
+  std::vector<container::Bind> binds = {{self, inside, true}};
+  if (options.script != model::own_program) return binds;
+  for (const char* name : {"toprun-bench", "toprun-bench-gloo"}) {
+    const fs::path program = self.parent_path() / name;
+    if (fs::exists(program, error)) binds.push_back({program, inside.parent_path() / name, true});
+  }
+  return binds;
+}
+
+// spank(7): srun's own help lists the options of plugins.
+bool srun_has_pyxis(const Job& job) {
+  const auto help = process::output_of({"srun", "--help"}, job.environment, srun_help_limit);
+  return help && help->find("--container-image") != std::string::npos;
+}
+
+// The folders to which an agent inside writes.
+Result<std::vector<container::Bind>> written_folders(const Options& options) {
+  std::vector<container::Bind> binds;
+  auto logs = log_folder(options);
+  if (!logs) return std::unexpected(logs.error());
+  if (!logs->empty()) binds.push_back({*logs, *logs});
+  std::error_code error;
+  for (const auto& path : {options.node_log, options.report}) {
+    if (!path) continue;
+    fs::path folder = fs::absolute(*path, error).lexically_normal();
+    if (&path != &options.node_log && !fs::is_directory(folder, error)) {
+      folder = folder.parent_path();
+    }
+    binds.push_back({folder, folder});
+  }
+  return binds;
+}
+
+}  // namespace
+
+Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
+                                     const Environment& environment, const std::string& host) {
+  const auto runtime = container::choose(wanted, environment, process::is_executable_file, false);
+  if (!runtime) return std::unexpected(runtime.error());
+  ContainerPlan plan;
+  plan.runtime = *runtime;
+  const auto image = container::check_image_file(wanted.image, host, container::this_machine());
+  if (!image) return std::unexpected(image.error());
+  plan.node = container::find_node(host);
+  auto run = plan_run(wanted, inside, host);
+  if (!run) return std::unexpected(run.error());
+  plan.run = *std::move(run);
+  plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
+  auto command = plan.runtime->command(plan.run, plan.node, environment);
+  if (!command) return std::unexpected(command.error());
+  plan.command = *std::move(command);
+  if (!plan.run.id.empty()) plan.removal = plan.runtime->removal(plan.run, environment);
+  return plan;
+}
+
+Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) {
+  auto programs = own_programs(job.options);
+  if (!programs) return std::unexpected(programs.error());
+  auto logs = log_folder(job.options);
+  if (!logs) return std::unexpected(logs.error());
+  Inside inside;
+  inside.binds = *std::move(programs);
+  inside.binds.push_back({folder, folder});
+  if (!logs->empty()) inside.binds.push_back({*logs, *logs});
+  inside.program = {std::string(program_inside), std::string(worker::shim_word),
+                    fmt::format("{}/{}", folder, shim_socket_name)};
+  inside.id = fs::path(folder).filename();
+  return plan_container(job.options.container, inside, job.environment, job.place.node_name);
+}
+
+Result<EngineContainer> plan_engine_container(const Job& job) {
+  const container::Wanted& wanted = job.options.container;
+  const bool may_be_pyxis = wanted.runtime == "auto" || wanted.runtime == "pyxis";
+  if (wanted.empty() || !may_be_pyxis || job.place.engine != engines::EngineKind::slurm)
+    return EngineContainer{};
+  const bool has_pyxis = srun_has_pyxis(job);
+  if (!has_pyxis && wanted.runtime == "auto") return EngineContainer{};  // each node chooses
+  const auto runtime =
+      container::choose(wanted, job.environment, process::is_executable_file, has_pyxis);
+  if (!runtime) return std::unexpected(runtime.error());
+  const auto programs = own_programs(job.options);
+  if (!programs) return std::unexpected(programs.error());
+  auto folders = written_folders(job.options);
+  if (!folders) return std::unexpected(folders.error());
+  Inside inside;
+  inside.binds = *std::move(folders);
+  inside.binds.insert(inside.binds.end(), programs->begin(), programs->end());
+  const auto run = plan_run(wanted, inside, job.place.node_name);
+  if (!run) return std::unexpected(run.error());
+  return EngineContainer{(*runtime)->step_options(*run), std::string(program_inside)};
+}
+
+std::optional<std::string> python_exec_inside(const Options& options,
+                                              const Environment& environment) {
+  for (const auto& [name, value] : options.activation.variables) {
+    if (name == python_exec) return value ? value : environment.non_empty(python_exec);
+  }
+  return container::inside({}, environment, options.container).non_empty(python_exec);
+}
+
+std::string python_exec_note(const Options& options, const Environment& environment) {
+  const auto own = environment.non_empty(python_exec);
+  if (!own || options.program == Program::executable || options.container.empty() ||
+      python_exec_inside(options, environment)) {
+    return {};
+  }
+  return fmt::format(
+      "PYTHON_EXEC={} is the host's and stays outside: the image's own Python is used "
+      "(-e PYTHON_EXEC=… names one inside)",
+      *own);
+}
+
+std::vector<std::string> program_of_rank(const Options& options, const Environment& environment) {
+  std::vector<std::string> argv;
+  if (options.program != Program::executable) {
+    std::error_code error;
+    const fs::path venv = fs::absolute(options.activation.venv, error).lexically_normal();
+    const std::string named = python_exec_inside(options, environment).value_or("python3");
+    argv = {options.activation.venv.empty() ? named : (venv / "bin/python").string(), "-u"};
+    if (options.program == Program::module) argv.push_back("-m");
+  }
+  argv.push_back(options.script);
+  argv.insert(argv.end(), options.arguments.begin(), options.arguments.end());
+  return argv;
+}
+
+Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
+                                const Environment& environment, const std::string& folder) {
+  Inside inside;
+  inside.program = argv;
+  if (!folder.empty()) inside.binds.push_back({folder, folder});
+  // mpirun's processes find its daemon there.
+  if (const auto sockets = environment.non_empty("PMIX_SERVER_TMPDIR")) {
+    inside.binds.push_back({*sockets, *sockets});
+  }
+  inside.variables = variables_inside(environment, job.options.container);
+  return plan_container(job.options.container, inside, environment, job.place.node_name);
+}
+
+Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
+                                 const Environment& environment, const std::string& host,
+                                 bool on_terminal) {
+  Inside inside;
+  inside.program = {"sh", "-c", std::string(best_shell), venv};
+  inside.interactive = on_terminal;
+  auto programs = own_programs({});
+  if (!programs) return std::unexpected(programs.error());
+  inside.binds = *std::move(programs);
+  inside.variables = variables_inside(environment, wanted);
+  // The container settings in toprun.toml have already been applied.
+  inside.variables.emplace_back(inside_variable, "1");
+  return plan_container(wanted, inside, environment, host);
+}
+
+}  // namespace toprun::plan

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text/error.h"
+#include "machine/container/runtime.h"
+#include "node/plan/job.h"
+
+namespace toprun::plan {
+
+// toprun's path in a container, where it is the first program (node/worker/shim.h).
+inline constexpr std::string_view program_inside = "/run/toprun/toprun";
+inline constexpr std::string_view shim_socket_name = "agent";
+
+// The commands that create and start this node's container.
+struct ContainerPlan {
+  const container::Runtime* runtime = nullptr;
+  container::Node node;
+  container::Run run;
+  std::vector<container::Command> creation;  // creates missing parts first
+  container::Command command;
+  std::optional<container::Command> removal;  // of what a start that is cut off leaves
+};
+
+// The program to start in a container, with its needs.
+struct Inside {
+  std::vector<container::Bind> binds;  // besides the user's and the current folder
+  std::vector<std::string> program;
+  std::vector<std::pair<std::string, std::string>> variables;
+  bool interactive = false;
+  std::string id = {};  // container::Run::id
+};
+
+// `host`: this node's name. Errors: the runtime is missing, it does not support the image, or a
+// bind's source does not exist.
+Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
+                                     const Environment& environment, const std::string& host);
+
+// Plans the container with the shim as its program. `folder` belongs to this run alone and has the
+// same path inside; it holds the shim's socket and the ranks' error files.
+Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
+
+// How the engine's own command starts the agents inside (pyxis): additional options and the
+// program. The options are empty if agents start their node's container themselves.
+struct EngineContainer {
+  std::vector<std::string> options;
+  std::string program;
+};
+// Set in the environment of agents that already run inside a container.
+inline constexpr const char* inside_variable = "TOPRUN_INSIDE";
+
+Result<EngineContainer> plan_engine_container(const Job& job);
+
+// Plans a container for the one rank that this process will become. `argv` is the rank's,
+// `environment` complete except for the image's; `folder` holds its files and may be empty.
+Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
+                                const Environment& environment, const std::string& folder);
+
+// PYTHON_EXEC for the container: from -e, --container-env or an EDF. The host's own variable names
+// a program on the host.
+std::optional<std::string> python_exec_inside(const Options& options,
+                                              const Environment& environment);
+// A note for -v and --dry-run that PYTHON_EXEC stays outside; empty: it is unset, or valid inside
+// too.
+std::string python_exec_note(const Options& options, const Environment& environment);
+
+// The rank's program when the container's contents are unknown.
+std::vector<std::string> program_of_rank(const Options& options, const Environment& environment);
+
+// Plans the container with an interactive shell, in the virtual environment `venv` unless empty.
+// All variables of `environment` that are useful inside are set.
+Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
+                                 const Environment& environment, const std::string& host,
+                                 bool on_terminal);
+
+}  // namespace toprun::plan

@@ -1,0 +1,142 @@
+#include "node/plan/login_orders.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/net/address.h"
+#include "base/os/files.h"
+#include "base/text/text.h"
+#include "engines/kubernetes/pod.h"
+#include "engines/login/login.h"
+#include "node/plan/orders.h"
+
+namespace toprun::plan {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view orders_word = "orders ";
+
+// Variables for which each agent has its own value.
+constexpr std::array not_passed = {"TOPRUN_HOSTS", "TOPRUN_HOSTFILE"};
+constexpr std::array<std::string_view, 3> passed_names = {
+    "NO_COLOR", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"};
+constexpr std::array<std::string_view, 9> passed_prefixes = {
+    "NCCL_", "GLOO_", "TORCH_", "OMP_", "CUDA_LAUNCH_", "HF_", "WANDB_", "UCX_", "FI_"};
+// Of this site alone.
+constexpr std::array<std::string_view, 10> site_names = {
+    "VIRTUAL_ENV", "CONDA_PREFIX", "http_proxy",  "https_proxy", "no_proxy",
+    "all_proxy",   "HTTP_PROXY",   "HTTPS_PROXY", "NO_PROXY",    "ALL_PROXY"};
+constexpr std::string_view site_prefix = "PYTHON";
+
+bool is_a_setting(std::string_view name) {
+  return std::ranges::find(passed_names, name) != passed_names.end() ||
+         std::ranges::any_of(passed_prefixes,
+                             [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_of_the_site(std::string_view name) {
+  return name.starts_with(site_prefix) || std::ranges::find(site_names, name) != site_names.end();
+}
+
+std::string this_host() {
+  return "host " + hosts::host_name();
+}
+
+Result<void> enter(const std::string& directory, Environment& environment) {
+  if (::chdir(directory.c_str()) != 0) {
+    return fail_errno(fmt::format("working directory {} on {}", directory, this_host()),
+                      "make it there, or start toprun in a directory that every host has");
+  }
+  environment.set("PWD", directory);
+  return {};
+}
+
+}  // namespace
+
+std::string text_of(const LoginOrders& orders) {
+  const json parts = {{"argv", orders.argv},
+                      {"directory", orders.directory},
+                      {"variables", orders.variables},
+                      {"in_pod", orders.in_pod},
+                      {"kept_as", orders.kept_as}};
+  const std::string body = json_text(parts);
+  return fmt::format("{}{}\n{}", orders_word, body.size(), body);
+}
+
+Result<LoginOrders> parse_login_orders(std::string_view text) {
+  try {
+    const json body = json_in(text);
+    LoginOrders orders;
+    body.at("argv").get_to(orders.argv);
+    body.at("directory").get_to(orders.directory);
+    body.at("variables").get_to(orders.variables);
+    body.at("in_pod").get_to(orders.in_pod);
+    body.at("kept_as").get_to(orders.kept_as);
+    if (!orders.argv.empty()) return orders;
+    return fail("the launcher's orders", "they hold no command line");
+  } catch (const json::exception& error) {
+    return fail("the launcher's orders cannot be read", error.what());
+  }
+}
+
+Result<LoginOrders> receive_login_orders(const Environment& environment) {
+  std::string address;
+  if (environment.has("KUBERNETES_SERVICE_HOST")) {
+    address = engines::kubernetes::address_in_hosts(read_file("/etc/hosts").value_or(""),
+                                                    hosts::host_name());
+  }
+  const std::string up = engines::login_up(address);
+  [[maybe_unused]] const ssize_t n = ::write(STDOUT_FILENO, up.data(), up.size());
+  const SteadyTime deadline = std::chrono::steady_clock::now() + login_orders_timeout;
+  const auto line = read_orders_line(STDIN_FILENO, deadline);
+  if (!line) return std::unexpected(line.error());
+  const auto bytes = line->starts_with(orders_word)
+                         ? parse_int(std::string_view(*line).substr(orders_word.size()))
+                         : std::nullopt;
+  if (!bytes || *bytes < 0 || *bytes > static_cast<std::int64_t>(max_login_orders_bytes)) {
+    return fail("no orders from the launcher", "what it wrote does not begin as they do",
+                "unset TOPRUN_STEP: only toprun sets it");
+  }
+  const auto body = read_orders_bytes(STDIN_FILENO, static_cast<std::size_t>(*bytes), deadline);
+  if (!body) return std::unexpected(body.error());
+  return parse_login_orders(*body);
+}
+
+Result<Environment> obey(const LoginOrders& orders, Environment environment) {
+  if (orders.in_pod) {
+    for (const std::string& name : engines::kubernetes::world_variables(environment)) {
+      environment.unset(name);
+    }
+  }
+  if (!orders.directory.empty()) {
+    if (const auto there = enter(orders.directory, environment); !there) {
+      return std::unexpected(there.error());
+    }
+  }
+  for (const auto& [name, value] : orders.variables) environment.set(name, value);
+  environment.set(std::string(step_variable), "1");
+  return environment;
+}
+
+std::map<std::string, std::string> passed_variables(const Environment& environment,
+                                                    const std::vector<std::string>& names,
+                                                    Likeness likeness) {
+  std::map<std::string, std::string> passed;
+  for (const auto& [name, value] : environment.variables()) {
+    const bool named = std::ranges::find(names, name) != names.end() || is_a_setting(name) ||
+                       (likeness == Likeness::same_site && is_of_the_site(name));
+    const bool excluded =
+        std::ranges::find(not_passed, name) != not_passed.end() ||
+        std::ranges::find(variables_of_one_node, name) != variables_of_one_node.end();
+    if (named && !excluded) passed[name] = value;
+  }
+  return passed;
+}
+
+}  // namespace toprun::plan

@@ -1,0 +1,73 @@
+#include "node/plan/login_orders.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text/text.h"
+
+namespace toprun::plan {
+namespace {
+
+TEST(LoginOrders, ComeAsTheyWereSent) {
+  const LoginOrders sent{{"/venv/bin/toprun", "--hosts", "a b", "train.py", "$(x)", "", "'\"\n\\"},
+                         "/home/me/a project",
+                         {{"NCCL_DEBUG", "INFO"}, {"EMPTY", ""}, {"LINES", "a\nb"}},
+                         true,
+                         "1f3a9c02"};
+  const std::string text = text_of(sent);
+  const std::size_t end = text.find('\n');
+  EXPECT_EQ(text.substr(0, end), fmt::format("orders {}", text.size() - end - 1));
+  const auto got = parse_login_orders(std::string_view(text).substr(end + 1));
+  ASSERT_TRUE(got) << got.error().line();
+  EXPECT_EQ(got->argv, sent.argv);
+  EXPECT_EQ(got->directory, sent.directory);
+  EXPECT_EQ(got->variables, sent.variables);
+  EXPECT_EQ(got->in_pod, sent.in_pod);
+  EXPECT_EQ(got->kept_as, sent.kept_as);
+}
+
+TEST(LoginOrders, WhatAPodTellsOfItsOwnJobIsForgotten) {
+  LoginOrders orders{{"toprun"}, "", {{"PET_MAX_RESTARTS", "1"}}, true};
+  const Environment pod{
+      {"PET_NNODES", "2"}, {"PET_MAX_RESTARTS", "3"}, {"PET_NPROC_PER_NODE", "8"},
+      {"RANK", "1"},       {"WORLD_SIZE", "16"},      {"MASTER_ADDR", "job-master-0"},
+      {"HOME", "/root"}};
+  const auto there = obey(orders, pod);
+  ASSERT_TRUE(there) << there.error().line();
+  std::vector<std::string> names;
+  for (const auto& [name, value] : there->variables()) names.push_back(name + '=' + value);
+  EXPECT_EQ(join(names, " "), "HOME=/root PET_MAX_RESTARTS=1 PET_NPROC_PER_NODE=8 TOPRUN_STEP=1");
+}
+
+TEST(LoginOrders, Malformed) {
+  for (const std::string_view text :
+       {"", "{", "[]", "{}", R"({"argv": [], "directory": "/", "variables": {}})",
+        R"({"argv": "toprun", "directory": "/", "variables": {}})",
+        R"({"argv": ["toprun"], "directory": 1, "variables": {}})",
+        R"({"argv": ["toprun"], "directory": "/", "variables": {"A": 1}})"}) {
+    const auto got = parse_login_orders(text);
+    ASSERT_FALSE(got) << text;
+    EXPECT_TRUE(got.error().line().starts_with("the launcher's orders")) << got.error().line();
+  }
+}
+
+TEST(LoginOrders, WhatIsPassedOn) {
+  const Environment environment{
+      {"PATH", "/bin"},          {"LD_LIBRARY_PATH", "/x"}, {"NCCL_DEBUG", "INFO"},
+      {"PYTHONPATH", "/src"},    {"VIRTUAL_ENV", "/venv"},  {"https_proxy", "http://p"},
+      {"PET_MAX_RESTARTS", "2"}, {"PET_NODE_RANK", "3"},    {"TOPRUN_HOSTS", "a,b"},
+      {"TOPRUN_SECRET", "s"},    {"HOME", "/home/me"},      {"RANK", "7"}};
+  const auto passed =
+      passed_variables(environment, {"PET_MAX_RESTARTS", "PET_NODE_RANK", "TOPRUN_HOSTS"});
+  std::vector<std::string> names;
+  for (const auto& [name, value] : passed) names.push_back(name);
+  EXPECT_EQ(join(names, " "), "NCCL_DEBUG PET_MAX_RESTARTS PYTHONPATH VIRTUAL_ENV https_proxy");
+  names.clear();
+  for (const auto& [name, value] :
+       passed_variables(environment, {"PET_MAX_RESTARTS"}, Likeness::own_image)) {
+    names.push_back(name);
+  }
+  EXPECT_EQ(join(names, " "), "NCCL_DEBUG PET_MAX_RESTARTS");
+}
+
+}  // namespace
+}  // namespace toprun::plan

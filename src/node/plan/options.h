@@ -1,0 +1,168 @@
+#pragma once
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decide/placement/plan.h"
+#include "machine/container/container.h"
+#include "node/plan/activation.h"
+#include "node/worker/binding.h"
+#include "run/conductor/grow.h"
+#include "run/conductor/on_hang.h"
+
+namespace toprun::plan {
+
+// A value and its source in the user's words: "--nnodes", "PET_NNODES", "default".
+template <class T>
+struct Setting {
+  T value{};
+  std::string source = "default";
+  bool given() const { return source != "default"; }
+};
+
+// How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
+enum class Program { script, module, executable };
+
+// Whether NCCL's own lines are kept and read for what network the workers used; automatic: where
+// there are GPUs.
+enum class FabricProof { automatic, on, off };
+enum class Order { automatic, topology, name, scheduler, given, file };
+
+// A set of a worker's streams, for log files or doubling: a bit set, stdout = 1, stderr = 2.
+using StreamSet = unsigned;
+
+// Streams per local rank: `all` for every rank without its own entry.
+struct StreamMap {
+  StreamSet all = 0;
+  std::map<int, StreamSet> by_local_rank;
+  bool empty() const {
+    return all == 0 &&
+           std::ranges::all_of(by_local_rank, [](const auto& entry) { return entry.second == 0; });
+  }
+  StreamSet of(int local_rank) const {
+    const auto found = by_local_rank.find(local_rank);
+    return found == by_local_rank.end() ? all : found->second;
+  }
+};
+
+using worker::NumaBinding;
+
+// The address at which nodes meet. Written host[:port], an IPv6 literal in brackets, which are
+// removed here.
+struct Endpoint {
+  std::string host;
+  std::optional<int> port;  // 0 (one node only): the kernel chooses
+};
+
+// The options of `toprun [run]` with its PET_* defaults. The form of every value is checked, but
+// not whether the machine has it (GPUs, names that resolve).
+struct Options {
+  Program program = Program::script;
+  std::string script;                  // path, module name or program
+  std::vector<std::string> arguments;  // passed to it unchanged
+
+  Setting<std::string> hosts;          // hosts on which ssh starts agents, as in a,b[3-9]:4
+  Setting<std::string> host_file;      // … or a file with them
+  Setting<std::string> in_job;         // … or a job whose pods sleep; each pod gets an agent
+  bool detach = false;                 // its agents go on when the launcher ends
+  Setting<std::optional<int>> nnodes;  // the maximum; unset: from the engine, else 1
+  std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: equal to nnodes
+  // "", a number ≥ 1, "cpu", "gpu" or "auto"; the default is "1" if called as torchrun.
+  Setting<std::string> nproc_per_node;
+  Setting<std::optional<int>> node_rank;   // from --node-rank only
+  Setting<std::optional<int>> node_index;  // from PET_NODE_RANK: an index, not an order
+  Setting<std::optional<std::string>> master_addr;
+  Setting<std::optional<int>> master_port;  // 0 (one node only): the kernel chooses
+  Setting<std::optional<Endpoint>> rdzv_endpoint;
+  Setting<std::string> rdzv_backend;             // "static" or "c10d"
+  Setting<std::string> rdzv_id;                  // "none" unless given
+  std::map<std::string, std::string> rdzv_conf;  // known keys only
+  // Runs on one node and ignores the engine. node_rank, node_index, master_addr, master_port and
+  // rdzv_endpoint are then unset and rdzv_backend is "c10d", whatever the user gave.
+  bool standalone = false;
+  std::optional<std::string> local_addr;
+  int max_restarts = 0;
+  run::Grow grow = run::Grow::at_restart;
+  std::string role = "default";
+  bool virtual_local_rank = false;  // LOCAL_RANK=0 and one visible GPU for every worker
+  std::optional<NumaBinding> numa_binding;
+  // --warm: the modules that one Python imports before it forks this node's ranks.
+  std::optional<std::vector<std::string>> warm;
+  // --prefetch: the modules whose files each node reads before its ranks import them.
+  std::optional<std::vector<std::string>> prefetch;
+  // --stage: the folder or file that is copied to the nodes; empty: none.
+  std::string stage;
+  std::optional<std::string> stage_to;  // the folder for copies on each node
+  bool preflight = true;
+
+  // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and
+  // SIGUSR2 are always forwarded, but end the run only if they are listed here.
+  Setting<std::vector<int>> signals_to_handle{{SIGTERM, SIGINT, SIGHUP, SIGQUIT}};
+  // Ranks without progress for so long are a hang; unset: none is looked for.
+  std::optional<std::chrono::seconds> hang_timeout;
+  run::OnHang on_hang = run::OnHang::report;
+  std::vector<std::string> notify;                       // commands and URLs
+  std::optional<std::chrono::seconds> shutdown_timeout;  // from the first signal to SIGKILL
+
+  StreamMap redirects;
+  StreamMap tee;
+  std::optional<std::string> log_dir;
+  bool prefix = false;
+  std::string prefix_template;  // with ${role_name} ${local_rank} ${rank} ${hostname}; may be empty
+  std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these
+  // Lines of tee'd streams that contain one of these also go to one file for all ranks.
+  std::vector<std::string> duplicate_stdout_filters;
+  std::vector<std::string> duplicate_stderr_filters;
+  bool gather_output = false;  // the root's console also shows the other nodes' output
+  bool fold = false;           // equal lines of many ranks are shown once
+  bool progress = true;        // a terminal shows meanwhile how far the launch has come
+  std::optional<std::uint64_t> log_max_bytes;  // a log file is rotated before it exceeds this size
+
+  Order order = Order::automatic;
+  std::string order_file;         // with Order::file
+  std::string topology = "auto";  // auto, slurm, gcp … or a file
+  bool topology_required = false;
+  std::string fabric = "auto";  // auto, off or one of fabric::profiles()
+  FabricProof fabric_proof = FabricProof::automatic;
+  bool require_rdma = false;  // the job ends if nodes communicate over plain sockets
+  std::size_t segment = 1;    // this many consecutive nodes stay in one domain if possible
+  bool stable = false;        // a restart moves as few nodes as possible
+  std::optional<placement::Plan> plan;  // --parallel
+
+  Activation activation;          // --modules, --conda, --venv, -e
+  std::string accelerate_config;  // a file of accelerate's launcher; empty: none
+  container::Wanted container;    // --container and its related options
+
+  bool ranks_in_place = false;
+  // The program that starts the agents, or every rank, on the hosts: "" or "mpirun".
+  Setting<std::string> via;
+  Setting<std::string> launcher;
+  bool dry_run = false;
+  // --web: where the root serves the job's page; the host is an address.
+  std::optional<Endpoint> web;
+  std::optional<std::string> report;
+  std::optional<std::string> node_log;  // folder for HOST.out with each node's output
+  int verbose = 0;
+
+  // argv from the user, argv[0] included: a step starts it again on every node.
+  std::vector<std::string> command_line;
+  bool called_torchrun = false;
+  // PET_* and TOPRUN_* variables of options that are set: workers must not inherit them, because a
+  // toprun that they start would use them.
+  std::vector<std::string> option_variables;
+};
+
+// torchrun ignores --node-rank with c10d, and scripts give it the same value on every node. With
+// c10d it therefore affects neither the choice of the root nor the admission of nodes.
+inline bool node_rank_is_a_wish(const Options& options) {
+  return options.rdzv_backend.value == "c10d";
+}
+
+}  // namespace toprun::plan

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+#include "node/plan/options.h"
+
+namespace toprun::plan {
+
+// Whether the program in the options exists, as far as files show. A script must exist and, if it
+// is a directory, have a __main__.py. A program (--no-python) must be in PATH and executable. Only
+// Python can find a module. Errors have exit_usage and name path and directory.
+Result<void> check_program(const Options& options, const Environment& environment);
+
+}  // namespace toprun::plan

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/os/pool.h"
+#include "base/text/error.h"
+#include "node/plan/job.h"
+#include "node/prepare/prefetch/reading.h"
+
+namespace toprun::prepare {
+
+// Reads the files that this node's ranks are about to import into its page cache (--prefetch),
+// beside all else: nothing waits for it. If no run has recorded which files these are, it makes the
+// record for later runs, once the ranks have imported.
+//
+//   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
+//      |----all cached, or left out------------------------------------------------------------^
+//      |----no record--> waiting --the ranks have imported--> recording --kept, or why not-----^
+//                           ^-------------its process was killed---'
+class Prefetch {
+ public:
+  // It begins at once.
+  Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job);
+  ~Prefetch();
+  Prefetch(const Prefetch&) = delete;
+  Prefetch& operator=(const Prefetch&) = delete;
+
+  // They will have imported after a while.
+  void ranks_have_started();
+  // All have come to the store.
+  void ranks_have_imported();
+  // How long the reading took, once; nullopt if there was none, or it goes on.
+  std::optional<std::chrono::milliseconds> take_time() {
+    return std::exchange(time_, std::nullopt);
+  }
+  // The handler of the reading's end.
+  std::function<void()> on_read;
+
+ private:
+  struct Found;
+  void heard(const Found& found);
+  void read(std::shared_ptr<prefetch::Reading> reading);
+  void thread_ended();
+  void record();
+  void recorded(const Result<bool>& made);
+  void tell(const std::string& what) const;
+
+  const std::shared_ptr<const plan::Job> job_;
+  Pool pool_;  // its own: a file server that hangs must not keep others waiting
+  boost::asio::steady_timer timer_;
+  enum class State { finding, reading, waiting, recording, idle } state_ = State::finding;
+  std::shared_ptr<prefetch::Reading> reading_;
+  std::size_t threads_ = 0;  // that still read
+  std::chrono::steady_clock::time_point began_;
+  std::optional<std::chrono::milliseconds> time_;
+  bool may_record_ = false;  // the ranks have imported, or had the time for it
+};
+
+}  // namespace toprun::prepare

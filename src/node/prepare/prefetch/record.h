@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+
+namespace toprun::prefetch {
+
+// Bytes of a file.
+struct Range {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+// What an import reads or looks at.
+struct Entry {
+  enum class Kind {
+    looked_at,  // only its status; it may not exist
+    whole,      // the file, or the folder's names
+    part,       // of a library
+  } kind = Kind::whole;
+  std::string path;  // absolute
+  Range range = {};  // of a part
+};
+
+// A folder of installed packages.
+struct Packages {
+  std::string path;
+  std::int64_t changed_ns = 0;  // the time of its last change, since 1970
+};
+
+// What imports read of an environment, in their order: lines that node/prepare/prefetch/probe.py
+// writes, the path last, so that it may hold blanks.
+//
+//   toprun prefetch 1
+//   packages 1795575911123456789 /opt/venv/lib/python3.11/site-packages
+//   whole /opt/venv/lib/a.pyc
+//   look /opt/venv/lib/__init__.so
+//   part 65536 8192 /opt/venv/lib/b.so
+//   end
+//
+// It is a hint: what it names may be gone or changed.
+struct Record {
+  std::vector<Entry> entries;
+  std::vector<Packages> packages = {};
+};
+
+// Limits; a record beyond them is malformed.
+inline constexpr std::size_t most_record_bytes = 32u << 20;
+inline constexpr std::size_t most_lines = 1'000'000;
+inline constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // of all parts together
+inline constexpr std::uint64_t largest_file = std::uint64_t{1} << 40;
+
+// An error names the first line that is wrong.
+Result<Record> parse_record(std::string_view text);
+
+}  // namespace toprun::prefetch

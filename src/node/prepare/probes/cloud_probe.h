@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "node/plan/job.h"
+#include "run/model/messages.h"
+
+namespace toprun::probes {
+
+// Asks this node's cloud for the node's location while the agents find each other; only if the
+// firmware names a cloud that this --topology uses. If Slurm gave the location already, `auto`
+// takes the cloud's answer only if it is there at the join.
+//
+//   asking --answer or topology::auto_budget--> over
+class CloudProbe {
+ public:
+  CloudProbe(boost::asio::io_context& io, const plan::Job& job);
+
+  // Waits until it is over. nullopt: no cloud was asked, or its answer is late and not needed.
+  boost::asio::awaitable<std::optional<model::CloudPlace>> answer() const;
+
+ private:
+  struct Asking;
+  std::shared_ptr<Asking> asking_;  // null: no cloud is asked
+  bool waited_for_ = true;
+};
+
+}  // namespace toprun::probes

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "base/text/error.h"
+#include "decide/topology/source.h"
+#include "node/plan/job.h"
+#include "run/model/messages.h"
+
+namespace toprun::probes {
+
+// The locations of the members' nodes, from the members' evidence, the engine and files; an empty
+// map if neither the order nor the workers need it. Blocks while it reads files and runs programs.
+Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job);
+
+}  // namespace toprun::probes

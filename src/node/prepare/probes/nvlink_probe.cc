@@ -1,0 +1,61 @@
+#include "node/prepare/probes/nvlink_probe.h"
+
+#include <utility>
+
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/os/quietly.h"
+#include "base/os/timer.h"
+#include "base/process/command.h"
+#include "decide/topology/cloud/cloud.h"
+#include "decide/topology/nvlink.h"
+
+namespace toprun::probes {
+namespace asio = boost::asio;
+
+// nvidia-smi is killed after topology::auto_budget; if the driver hangs, it may survive that.
+constexpr std::chrono::milliseconds answer_limit = topology::auto_budget + std::chrono::seconds(1);
+
+struct NvlinkProbe::Asking {
+  explicit Asking(asio::io_context& io) : over(io, SteadyTime::max()) {}
+  Timer over;
+  std::optional<model::Told> told;
+};
+
+namespace {
+
+model::Told ask(const Environment& environment) {
+  auto text = process::output_of(topology::nvlink_command(), environment, topology::auto_budget);
+  if (!text) return {{}, text.error().line()};
+  if (text->size() > topology::max_evidence_bytes || !topology::is_plain(*text)) {
+    return {{}, "nvidia-smi's answer is too long or no plain text"};
+  }
+  return {*std::move(text), {}};
+}
+
+}  // namespace
+
+NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
+  if (!job.locates() || !topology::may_have_nvlink_domain()) return;
+  asking_ = std::make_shared<Asking>(pool.io());
+  pool.run<model::Told>(
+      answer_limit, [environment = job.environment] { return ask(environment); },
+      [asking = asking_](Pool::Answer<model::Told> told) {
+        if (told) {
+          asking->told = *std::move(told);
+        } else if (told.error() == Pool::NoAnswer::late) {
+          asking->told = {{}, "nvidia-smi does not end: its driver hangs"};
+        } else {
+          asking->told = {{}, "nvidia-smi: " + Pool::words_for(told.error(), answer_limit)};
+        }
+        asking->over.cancel();
+      });
+}
+
+asio::awaitable<std::optional<model::Told>> NvlinkProbe::answer() const {
+  if (!asking_) co_return std::nullopt;
+  while (!asking_->told) co_await asking_->over.async_wait(quietly);
+  co_return asking_->told;
+}
+
+}  // namespace toprun::probes

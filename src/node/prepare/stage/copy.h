@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/os/fd.h"
+#include "base/text/error.h"
+#include "node/prepare/stage/manifest.h"
+#include "node/prepare/stage/place.h"
+#include "node/prepare/stage/shelf.h"
+#include "node/prepare/stage/stamped.h"
+
+namespace toprun::stage {
+
+// A node's copy of an environment, while the lock of its KEY is held.
+//
+//   begin() --all there--> whole
+//   begin() --> unfinished --write() for each missing chunk, finish()--> whole
+//
+// A copy that is whole stays locked against removal as long as the object lives.
+class Copy {
+ public:
+  // Finds out what is there: in a whole copy, in an unfinished one, or in one of another version,
+  // from which files that are the same are taken over. Whatever was not left as it was made is
+  // hashed again.
+  static Result<Copy> begin(const Shelf& shelf, const std::string& key,
+                            std::shared_ptr<const Manifest> manifest, const Hash& digest);
+
+  bool is_whole() const { return whole_; }
+  // By chunk. One of zeros is there from the beginning: it becomes a hole.
+  const std::vector<bool>& is_there() const { return is_there_; }
+  std::uint64_t missing_bytes() const;
+  // Error: the file system has no room for what is missing.
+  Result<void> check_room() const;
+  // Writes a chunk whose hash has been checked.
+  Result<void> write(std::uint32_t chunk, std::string_view bytes);
+  // All chunks are there: makes links, sets times and modes, gives the copy its name, and removes
+  // other versions that no job uses.
+  Result<void> finish();
+
+  // It cannot be finished: gives the room back.
+  void discard();
+
+  // Where it lies; also while it is unfinished.
+  Result<Place> place() const;
+  // Once it is whole.
+  std::string path() const { return shelf_.path() + "/" + name_ + "/tree"; }
+
+ private:
+  Copy(const Shelf& shelf, std::string key, std::shared_ptr<const Manifest> manifest,
+       const Hash& digest);
+  bool use_whole();
+  Result<void> begin_part();
+  Result<void> make_folders();
+  void take_from_part();
+  void take_from(const std::string& version);
+  bool take_file(const Place& from, const Stamped& other, std::size_t theirs, std::size_t ours);
+  std::vector<std::string> other_versions() const;
+  Result<void> settle_links();
+  Result<void> settle_files();
+  Result<void> settle_folders();
+  bool has_file(const Entry& entry) const;
+  bool is_zeros(std::uint32_t chunk) const;
+  Result<void> make_size(const Entry& entry, const std::string& path);
+
+  const Shelf& shelf_;
+  const std::string key_;
+  const std::string name_;  // KEY-DIGEST
+  std::shared_ptr<const Manifest> manifest_;
+  std::vector<bool> is_there_;
+  bool whole_ = false;
+  Fd folder_;  // of the copy
+  Place place_;
+  // The file that was written last.
+  Fd file_;
+  std::size_t file_entry_ = 0;
+};
+
+}  // namespace toprun::stage

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/os/quiet_thread.h"
+
+namespace toprun::stage {
+
+// So many threads read at once: a file server answers many questions sooner than one after another.
+inline constexpr std::size_t crew_size = 8;
+
+// Calls body(i) for each i below `count` on several threads and waits for all. Where the system
+// gives no thread, on this one.
+inline void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) body(i);
+  };
+  std::vector<std::thread> crew;
+  while (crew.size() + 1 < std::min(crew_size, count)) {
+    auto thread = quiet_thread(work);
+    if (!thread) break;
+    crew.push_back(std::move(*thread));
+  }
+  work();
+  for (std::thread& thread : crew) thread.join();
+}
+
+}  // namespace toprun::stage

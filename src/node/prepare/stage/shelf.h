@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+
+#include "base/os/fd.h"
+#include "base/text/error.h"
+
+namespace toprun::stage {
+
+// One user's folder of copies on a node, BASE/toprun-stage-UID. For each environment it has
+//   KEY.lock           held while its copies are looked at or made
+//   KEY-DIGEST         a whole copy: `tree` and `stamps`; locked, shared, by each job that uses it
+//   KEY-DIGEST.part    one that is being made, or that was left unfinished
+// where KEY stands for the environment's path and DIGEST for its content. A copy that is whole is
+// never changed: the next version is made beside it and shares the files that are the same.
+class Shelf {
+ public:
+  // Makes the folder if it is missing. Errors: it belongs to another user or is open to others, or
+  // others could replace it; it cannot be written, or programs cannot be run from it.
+  static Result<Shelf> open(const std::string& base);
+
+  int folder() const { return folder_.get(); }
+  const std::string& path() const { return path_; }
+
+  // Opens a folder in it; null if it is missing or not this user's own.
+  Fd open_own(const std::string& name) const;
+  // Makes it if it is missing.
+  Result<Fd> make_own(const std::string& name) const;
+  // Null while another process holds it.
+  Result<Fd> try_lock(const std::string& key) const;
+  // Removes a copy unless a job uses it.
+  void remove_unused(const std::string& name) const;
+
+ private:
+  Shelf(Fd folder, std::string path) : folder_(std::move(folder)), path_(std::move(path)) {}
+
+  Fd folder_;
+  std::string path_;  // without links
+};
+
+// KEY.
+std::string key_of(const std::string& environment);
+
+}  // namespace toprun::stage

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+#include "node/prepare/stage/manifest.h"
+
+struct stat;
+
+namespace toprun::stage {
+
+// What the kernel changes whenever a program changes a file, even if it sets its time back.
+struct Stamp {
+  std::uint64_t inode = 0;
+  std::int64_t changed_ns = 0;  // 0: not to be trusted
+  bool operator==(const Stamp&) const = default;
+};
+
+// A manifest and the stamps of its files when they were hashed (zeros for other entries). While
+// they have the same stamps, sizes and times they need not be hashed again.
+struct Stamped {
+  Manifest manifest;
+  std::vector<Stamp> stamps;  // by entry
+
+  std::string encode() const;
+  static Result<Stamped> decode(std::string_view bytes);
+};
+
+Stamp stamp_of(const struct stat& status);
+std::int64_t mtime_of(const struct stat& status);
+
+}  // namespace toprun::stage

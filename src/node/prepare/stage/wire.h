@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/net/address.h"
+#include "base/os/fd.h"
+#include "base/text/error.h"
+#include "node/prepare/stage/hash.h"
+
+namespace toprun::stage {
+
+// The connection between two agents that carries an environment, to the port of the one that has
+// it. It begins with the preambles of node/link/preamble.h, the asking one's with the role
+// `stage`. Then
+//
+//   asking    a hash of both preambles under the job's key
+//   answering another such hash
+//   asking    what it has:     the digest of a manifest, or nothing
+//   answering manifest, seal   unless it is the same
+//   asking    what it lacks:   a bit for each chunk
+//   answering data …, end
+//
+// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and so many bytes. The side
+// that answers says `wait` every second while it has nothing to send, and `refuse` where it never
+// will. The key came over the agent channel, and under it the manifest is sealed; chunks are
+// checked by the manifest's hashes. So content is not secret on the way, but cannot be changed.
+enum class Record : std::uint32_t {
+  proof = 1,
+  has,       // length 0 or hash_bytes
+  manifest,  // a part of at most most_part_bytes; number: bytes of the whole
+  seal,      // the keyed hash of the manifest
+  lacks,     // number: how many chunks there are
+  data,      // number: the chunk
+  wait,
+  refuse,  // number 1: for all
+  end,
+};
+
+struct Head {
+  Record kind = Record::wait;
+  std::uint32_t length = 0;
+  std::uint64_t number = 0;
+};
+inline constexpr std::size_t head_bytes = 16;
+inline constexpr std::size_t most_part_bytes = std::size_t{1} << 20;
+inline constexpr std::size_t most_reason_bytes = 2000;
+
+std::string encode(const Head& head);
+// nullopt: its kind is unknown.
+std::optional<Head> decode_head(std::string_view bytes);
+
+// How long both ends wait for each other.
+struct Waits {
+  std::chrono::milliseconds connect{5'000};
+  std::chrono::milliseconds silence{15'000};     // of the side that answers
+  std::chrono::milliseconds wait_record{1'000};  // between its `wait` records
+  std::chrono::milliseconds send{60'000};        // until the other end takes more
+};
+
+// A TCP connection whose calls block, on a thread of its own, until they are done, their time is
+// over or `stopped` says so.
+class Wire {
+ public:
+  // `input`: what has been read of the socket already.
+  Wire(Fd socket, Waits waits, std::function<bool()> stopped, std::string input = {});
+  static Result<Wire> connect(const hosts::Address& address, int port, Waits waits,
+                              std::function<bool()> stopped);
+
+  // Without its newline.
+  Result<std::string> read_line(std::size_t most_bytes);
+  Result<void> read(char* bytes, std::size_t size);
+  Result<Head> read_head();
+  // Sends at once what was queued before, too.
+  Result<void> send(std::string_view bytes);
+  Result<void> send(const Head& head, std::string_view bytes);
+  // Sent with what comes next, or by flush().
+  Result<void> queue(const Head& head, std::string_view bytes);
+  // The bytes come from a file, past this process.
+  Result<void> send_file(const Head& head, int file, std::uint64_t offset);
+  Result<void> flush() { return send({}); }
+  // Whether the other end has closed.
+  bool is_closed() const;
+
+ private:
+  Result<void> fill();
+  Result<void> await(short events, std::chrono::milliseconds limit) const;
+
+  Fd socket_;
+  Waits waits_;
+  std::function<bool()> stopped_;
+  std::string input_;
+  std::size_t used_ = 0;  // of input_
+  std::string output_;
+};
+
+}  // namespace toprun::stage

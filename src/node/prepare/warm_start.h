@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/os/pool.h"
+#include "node/plan/job.h"
+#include "node/prepare/workplace.h"
+#include "node/worker/warm/parent.h"
+
+namespace toprun::prepare {
+
+// Keeps the warm parent of this node's ranks (--warm): one for all attempts, which imports while
+// the agents find each other. A parent that died is replaced before the next attempt.
+class WarmStart {
+ public:
+  // On the host it begins at once, but with --stage when begin() or settled() says where; in a
+  // container, when settled_in() names it.
+  WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
+  WarmStart(const WarmStart&) = delete;
+  WarmStart& operator=(const WarmStart&) = delete;
+
+  // It has not begun yet, and may.
+  void begin(const Workplace& workplace);
+  // Waits until ranks can be forked, or says why they cannot.
+  boost::asio::awaitable<void> settled(const Workplace& workplace);
+  // The same for the ranks in a container that is up.
+  boost::asio::awaitable<void> settled_in(std::shared_ptr<worker::ShimLink> shim,
+                                          const Workplace& workplace);
+  // How long the imports took, once after each start of a parent.
+  std::optional<std::chrono::milliseconds> take_import_time() {
+    return std::exchange(import_time_, std::nullopt);
+  }
+  // On the host, once settled: null if its ranks start without it.
+  std::shared_ptr<warm::Parent> parent() const;
+
+ private:
+  using Ask = std::function<Result<worker::Warmth>()>;
+  boost::asio::awaitable<Result<worker::Warmth>> asked(Ask ask);
+  boost::asio::awaitable<void> follow(std::shared_ptr<warm::Parent> parent);
+  void tell(const std::string& why) const;
+  void ready_after(std::chrono::milliseconds time, const std::vector<std::string>& imported);
+
+  boost::asio::io_context& io_;
+  Pool& pool_;
+  const std::shared_ptr<const plan::Job> job_;
+  boost::asio::steady_timer changed_;  // cancelled when parent_ settles
+  std::shared_ptr<warm::Parent> parent_;
+  bool was_ready_ = false;
+  std::optional<std::chrono::milliseconds> import_time_;
+  bool wanted_ = true;  // false: it has been refused, which was said
+};
+
+}  // namespace toprun::prepare

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "node/agent/member.h"
+#include "node/agent/root.h"
+#include "node/agent/services.h"
+#include "node/rehearsal/ranks.h"
+#include "node/rehearsal/script.h"
+
+namespace toprun::rehearsal {
+
+class Play;
+
+// An event loop whose owner can drop whatever waits in it, while all that this refers to is there.
+class Loop : public boost::asio::io_context {
+ public:
+  Loop() : io_context(1) {}
+  void forget() { shutdown(); }
+};
+
+// One agent's process in virtual time: Root and Member as they are, and what they get from a
+// Session played.
+class Actor : public agent::Services {
+ public:
+  Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> job, std::size_t index);
+  ~Actor() override;
+
+  // Until it ends; `link`: with the root, null at the root itself.
+  void begin(std::shared_ptr<model::Link> link);
+  model::Join join() const;
+  std::optional<int> exit_code() const { return exit_code_; }
+  agent::Root* root() { return root_.get(); }
+  const Admission& admission() const { return admission_; }
+  // A rank of the attempt whose store is here has come to it.
+  void rank_came(const Rank& rank, bool has_met);
+  bool has_store_of(int attempt) const { return store_ && store_->attempt == attempt; }
+  // The terminal takes nothing, or all again.
+  void stand(bool stands);
+  void pause(bool pauses);
+  // In a turn of its event loop.
+  void happens(std::function<void(Actor&)> what);
+
+  void become_root(link::Secret secret, Admission admission) override;
+  void renew_store(bool here, int ranks, StoreNews news) override;
+  store::Server::Came came() const override;
+  std::vector<store::Arrival> arrivals() const override;
+  store::Server::Activity activity() const override;
+  boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) override;
+  std::shared_ptr<worker::Children> children() override;
+  void show(const std::string& host, bool is_err, std::string lines,
+            std::function<void()> taken) override;
+  boost::asio::awaitable<bool> flushed() override;
+  boost::asio::awaitable<void> last_words() override;
+  bool can_be_asked() const override { return false; }
+
+ private:
+  class Screen;
+  struct Store {
+    int attempt = -1;  // of the first rank that came
+    int expected = 0;
+    StoreNews news;
+    std::vector<store::Arrival> arrivals;
+    std::size_t met = 0;
+  };
+  boost::asio::awaitable<int> play_root();
+  boost::asio::awaitable<int> play_member(std::shared_ptr<model::Link> link);
+
+  Play& play_;
+  const std::size_t index_;
+  Admission admission_;
+  std::shared_ptr<Screen> screen_;
+  std::optional<Store> store_;  // unset: it is elsewhere
+  std::unique_ptr<agent::Root> root_;
+  std::unique_ptr<agent::Member> member_;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace toprun::rehearsal

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <nlohmann/json.hpp>
+
+#include "node/rehearsal/script.h"
+#include "run/model/link.h"
+
+namespace toprun::rehearsal {
+
+// A connection between two agents in virtual time: each direction keeps its order. An end may
+// close, or the whole may be lost.
+class Wire : public std::enable_shared_from_this<Wire> {
+ public:
+  Wire(simulation::Timeline& timeline, Dice dice, milliseconds slowest)
+      : timeline_(timeline), dice_(dice), slowest_(slowest) {}
+
+  // Both ends, each on its process's event loop; only once. They keep this alive.
+  std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> ends(
+      boost::asio::io_context& first, boost::asio::io_context& second);
+  // Both hear of it, with this delay.
+  void lose();
+  // Neither end has closed it, and none has heard of a loss.
+  bool is_open() const;
+  // What passes it of output: bytes that its first end has got, and bytes of it that this end says
+  // are taken.
+  std::function<void(std::size_t bytes)> on_output;
+  std::function<void(std::size_t bytes)> on_taken;
+
+ private:
+  class End;
+  SteadyTime arrival(std::size_t at);
+  void first_hears(const nlohmann::json& message);
+  void first_says(const nlohmann::json& message);
+  template <class What>
+  void deliver(std::size_t to, What what);
+
+  simulation::Timeline& timeline_;
+  Dice dice_;
+  const milliseconds slowest_;
+  std::array<std::weak_ptr<End>, 2> ends_;
+  std::array<SteadyTime, 2> last_{};
+};
+
+}  // namespace toprun::rehearsal

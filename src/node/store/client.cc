@@ -1,0 +1,254 @@
+#include "node/store/client.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "node/store/protocol.h"
+
+namespace toprun::store {
+namespace {
+
+// No reply holds more; a longer length means that the other side is no TCPStore.
+constexpr std::uint64_t longest_reply_bytes = std::uint64_t{1} << 40;
+constexpr std::size_t receive_step_bytes = 1u << 20;
+
+std::unexpected<Error> lost(std::string why) {
+  return fail("the connection to the store is lost", std::move(why));
+}
+
+}  // namespace
+
+Result<Client> Client::connect(const hosts::Address& address, int port,
+                               std::chrono::milliseconds timeout) {
+  const std::string what =
+      fmt::format("cannot connect to the store at {}:{}", address.text(), port);
+  const sockaddr_storage target = address.with_port(port);
+  Fd socket(::socket(target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno(what);
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), address.length()) != 0 &&
+      errno != EINPROGRESS) {
+    return fail_errno(what);
+  }
+  Client client(std::move(socket), timeout);
+  const auto connected = client.ready(POLLOUT, timeout);
+  if (!connected) return std::unexpected(connected.error());
+  if (!*connected) return fail(what, "no answer in time");
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(client.socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error != 0) return fail_errno(error, what);
+  const auto sent = client.send(requests::validate());
+  if (!sent) return std::unexpected(sent.error());
+  const auto answered = client.ping();
+  if (!answered) return std::unexpected(answered.error());
+  return client;
+}
+
+Result<bool> Client::ready(short events, std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd wanted{socket_.get(), events, 0};
+    const int count = ::poll(&wanted, 1, static_cast<int>(std::max(left.count(), std::int64_t{0})));
+    if (count > 0) return true;
+    if (count == 0) return false;
+    if (errno != EINTR) return fail_errno("poll");
+  }
+}
+
+Result<void> Client::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return lost(errno_text(errno));
+    const auto writable = ready(POLLOUT, timeout_);
+    if (!writable) return std::unexpected(writable.error());
+    if (!*writable) return lost("it takes nothing more");
+  }
+  return {};
+}
+
+Result<std::string> Client::receive(std::size_t bytes) {
+  std::string received;
+  while (received.size() < bytes) {
+    const std::size_t before = received.size();
+    received.resize(before + std::min(bytes - before, receive_step_bytes));
+    const ssize_t length =
+        ::recv(socket_.get(), received.data() + before, received.size() - before, 0);
+    const int error = errno;
+    received.resize(before + static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    if (length > 0 || (length < 0 && error == EINTR)) continue;
+    if (length == 0) return lost("the store closed it");
+    if (error != EAGAIN) return lost(errno_text(error));
+    const auto readable = ready(POLLIN, timeout_);
+    if (!readable) return std::unexpected(readable.error());
+    if (!*readable) return lost("no answer in time");
+  }
+  return received;
+}
+
+template <class Integer>
+Result<Integer> Client::receive_integer() {
+  const auto bytes = receive(sizeof(Integer));
+  if (!bytes) return std::unexpected(bytes.error());
+  Integer number;
+  std::memcpy(&number, bytes->data(), sizeof number);
+  return number;
+}
+
+Result<std::string> Client::receive_counted() {
+  const auto length = receive_integer<std::uint64_t>();
+  if (!length) return std::unexpected(length.error());
+  if (*length > longest_reply_bytes) return lost("its answer makes no sense");
+  return receive(static_cast<std::size_t>(*length));
+}
+
+Result<std::int64_t> Client::ask_integer(std::string_view request) {
+  const auto sent = send(request);
+  if (!sent) return std::unexpected(sent.error());
+  return receive_integer<std::int64_t>();
+}
+
+Result<std::string> Client::ask_counted(std::string_view request) {
+  const auto sent = send(request);
+  if (!sent) return std::unexpected(sent.error());
+  return receive_counted();
+}
+
+Result<void> Client::ping() {
+  constexpr std::uint32_t nonce = 0x746f7072;
+  const auto sent = send(requests::ping(nonce));
+  if (!sent) return std::unexpected(sent.error());
+  const auto answer = receive_integer<std::uint32_t>();
+  if (!answer) return std::unexpected(answer.error());
+  if (*answer != nonce) return lost("its answer to a ping is not the ping's");
+  return {};
+}
+
+Result<void> Client::set(std::string_view key, std::string_view value) {
+  return send(requests::set(key, value));
+}
+
+Result<std::string> Client::compare_set(std::string_view key, std::string_view expected,
+                                        std::string_view desired) {
+  return ask_counted(requests::compare_set(key, expected, desired));
+}
+
+Result<std::string> Client::get(std::string_view key) {
+  return ask_counted(requests::get(key));
+}
+
+Result<std::int64_t> Client::add(std::string_view key, std::int64_t delta) {
+  return ask_integer(requests::add(key, delta));
+}
+
+Result<bool> Client::check(std::span<const std::string_view> keys) {
+  const auto sent = send(requests::check(keys));
+  if (!sent) return std::unexpected(sent.error());
+  const auto answer = receive_integer<std::uint8_t>();
+  if (!answer) return std::unexpected(answer.error());
+  return *answer == store::ready;
+}
+
+Result<bool> Client::wait(std::span<const std::string_view> keys,
+                          std::chrono::milliseconds timeout) {
+  return await(requests::wait(keys), timeout);
+}
+
+Result<bool> Client::barrier(std::string_view key, std::int64_t world_size,
+                             std::chrono::milliseconds timeout) {
+  return await(requests::barrier(key, world_size), timeout);
+}
+
+Result<bool> Client::await(std::string_view request, std::chrono::milliseconds timeout) {
+  const auto sent = send(request);
+  if (!sent) return std::unexpected(sent.error());
+  const auto readable = ready(POLLIN, timeout);
+  if (!readable) return std::unexpected(readable.error());
+  if (!*readable) {
+    const auto cancelled = send(requests::cancel_wait());
+    if (!cancelled) return std::unexpected(cancelled.error());
+  }
+  const auto answer = receive_integer<std::uint8_t>();
+  if (!answer) return std::unexpected(answer.error());
+  if (*answer == wait_canceled) return false;
+  if (*readable) return true;
+  // The keys arrived during the cancellation, whose own answer comes next.
+  const auto cancellation = receive_integer<std::uint8_t>();
+  if (!cancellation) return std::unexpected(cancellation.error());
+  return true;
+}
+
+Result<std::int64_t> Client::num_keys() {
+  return ask_integer(requests::get_num_keys());
+}
+
+Result<bool> Client::delete_key(std::string_view key) {
+  const auto deleted = ask_integer(requests::delete_key(key));
+  if (!deleted) return std::unexpected(deleted.error());
+  return *deleted != 0;
+}
+
+Result<void> Client::append(std::string_view key, std::string_view value) {
+  return send(requests::append(key, value));
+}
+
+Result<std::vector<std::string>> Client::multi_get(std::span<const std::string_view> keys) {
+  const auto sent = send(requests::multi_get(keys));
+  if (!sent) return std::unexpected(sent.error());
+  std::vector<std::string> values;
+  while (values.size() < keys.size()) {
+    auto value = receive_counted();
+    if (!value) return std::unexpected(value.error());
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+Result<void> Client::multi_set(std::span<const requests::KeyAndValue> pairs) {
+  return send(requests::multi_set(pairs));
+}
+
+Result<void> Client::queue_push(std::string_view queue, std::string_view value) {
+  return send(requests::queue_push(queue, value));
+}
+
+Result<std::optional<std::string>> Client::queue_pop(std::string_view queue) {
+  const auto length = ask_integer(requests::queue_pop(queue));
+  if (!length) return std::unexpected(length.error());
+  if (*length == 0) return std::nullopt;
+  auto value = receive_counted();
+  if (!value) return std::unexpected(value.error());
+  return std::move(*value);
+}
+
+Result<std::int64_t> Client::queue_len(std::string_view queue) {
+  return ask_integer(requests::queue_len(queue));
+}
+
+Result<std::vector<std::string>> Client::list_keys() {
+  const auto count = ask_integer(requests::list_keys());
+  if (!count) return std::unexpected(count.error());
+  std::vector<std::string> keys;
+  for (std::int64_t i = 0; i < *count; ++i) {
+    auto key = receive_counted();
+    if (!key) return std::unexpected(key.error());
+    keys.push_back(std::move(*key));
+  }
+  return keys;
+}
+
+}  // namespace toprun::store

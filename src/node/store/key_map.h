@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "node/store/key_hash.h"
+
+namespace toprun::store {
+
+// From keys to T, whose address stays the same while its key is there.
+//
+// A flat table of hashes and pointers: a key that is absent is found to be so with one cache miss,
+// where a chained table follows two or three, and growing moves neither keys nor values. Requests
+// of 100,000 keys are executed in one piece, so this bounds how long all others wait.
+template <class T>
+class KeyMap {
+ public:
+  T* find(std::string_view key) {
+    const auto found = table_.find(Key(key));
+    return found == table_.end() ? nullptr : &found->second->value;
+  }
+  const T* find(std::string_view key) const { return const_cast<KeyMap*>(this)->find(key); }
+
+  // The key must be absent.
+  template <class... Arguments>
+  T& insert(std::string_view key, Arguments&&... arguments) {
+    auto node = std::make_unique<Node>(key, std::forward<Arguments>(arguments)...);
+    T& value = node->value;
+    const Key stored(node->key);
+    table_.emplace(stored, std::move(node));
+    return value;
+  }
+  template <class... Arguments>
+  T& find_or_insert(std::string_view key, Arguments&&... arguments) {
+    T* const found = find(key);
+    return found ? *found : insert(key, std::forward<Arguments>(arguments)...);
+  }
+
+  bool erase(std::string_view key) { return table_.erase(Key(key)) > 0; }
+  // Frees at most `budget` entries, fewer by what `shrink(value, budget)` takes to make a value
+  // small enough to be freed at once (false: it needs another call). True when all are gone; after
+  // the first call the map is good for nothing else.
+  template <class Shrink>
+  bool dissolve(std::size_t& budget, Shrink shrink) {
+    if (!dissolving_) dissolving_ = table_.begin();
+    for (auto& entry = *dissolving_; entry != table_.end(); ++entry) {
+      if (budget == 0 || !shrink(entry->second->value, budget)) return false;
+      --budget;
+      entry->second.reset();
+    }
+    return true;
+  }
+  std::size_t size() const { return table_.size(); }
+  bool empty() const { return table_.empty(); }
+  template <class Visit>
+  void for_each_key(Visit visit) const {
+    for (const auto& [key, node] : table_) visit(key.text);
+  }
+
+ private:
+  struct Node {
+    std::string key;
+    T value;
+
+    template <class... Arguments>
+    explicit Node(std::string_view text, Arguments&&... arguments)
+        : key(text), value(std::forward<Arguments>(arguments)...) {}
+  };
+  struct Key {
+    std::string_view text;
+    std::size_t hash;
+
+    explicit Key(std::string_view its_text) : text(its_text), hash(KeyHash()(its_text)) {}
+    bool operator==(const Key& other) const { return hash == other.hash && text == other.text; }
+  };
+  struct Hash {
+    using is_avalanching = void;
+    std::size_t operator()(const Key& key) const { return key.hash; }
+  };
+  using Table = boost::unordered_flat_map<Key, std::unique_ptr<Node>, Hash>;
+
+  Table table_;
+  std::optional<typename Table::iterator> dissolving_;  // the first entry that is still there
+};
+
+}  // namespace toprun::store

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// Requests of generations C to F as bytes; node/store/protocol.h has the format.
+namespace toprun::store::requests {
+
+using KeyAndValue = std::pair<std::string_view, std::string_view>;
+
+std::string validate();
+std::string ping(std::uint32_t nonce);
+std::string set(std::string_view key, std::string_view value);
+std::string compare_set(std::string_view key, std::string_view expected, std::string_view desired);
+std::string get(std::string_view key);
+std::string add(std::string_view key, std::int64_t delta);
+std::string check(std::span<const std::string_view> keys);
+std::string wait(std::span<const std::string_view> keys);
+std::string get_num_keys();
+std::string delete_key(std::string_view key);
+std::string append(std::string_view key, std::string_view value);
+std::string multi_get(std::span<const std::string_view> keys);
+std::string multi_set(std::span<const KeyAndValue> pairs);
+std::string cancel_wait();
+std::string queue_push(std::string_view queue, std::string_view value);
+std::string queue_pop(std::string_view queue);
+std::string queue_len(std::string_view queue);
+std::string list_keys();
+std::string barrier(std::string_view key, std::int64_t world_size);
+
+// A u64 length and the bytes.
+std::string counted(std::string_view bytes);
+// Little-endian, as many bytes as the type has.
+template <class Integer>
+std::string integer(Integer number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+}  // namespace toprun::store::requests

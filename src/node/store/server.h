@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/os/fd.h"
+#include "base/text/clock.h"
+#include "base/text/error.h"
+#include "decide/hang/alarm.h"
+#include "node/store/arrivals.h"
+#include "node/store/limits.h"
+
+namespace toprun::store {
+
+// A TCPStore server that any PyTorch client (generations A and C to F of the protocol) can use. Its
+// work is done in turns: by a thread of its own from the first clients that it serves, without one
+// by its owner.
+class Server {
+ public:
+  // Gets every connection whose first bytes are "toprun/", with what was read of it; called in a
+  // turn, so it must not block. The descriptor does not block and is close-on-exec.
+  using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
+
+  struct Activity {
+    // When a store client was first recognised in the current attempt.
+    std::optional<SteadyTime> first_connect;
+    std::size_t connections = 0;  // store clients connected now
+  };
+
+  // The ranks of an attempt. These are called in a turn, so they must not block:
+  // `arrived` when the last of them has joined and when the last has met, `alarmed` when one says
+  // for the first time that it has given up waiting.
+  struct Expected {
+    std::size_t ranks = 0;
+    std::function<void()> arrived = {};
+    std::function<void(hang::Alarm)> alarmed = {};
+  };
+
+  struct Came {
+    std::size_t joined = 0;
+    std::size_t met = 0;
+  };
+
+  // `listener` listens and does not block. Without a visitor "toprun/" connections are closed.
+  static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
+                                               Visitor visitor = {});
+  // The same, refusing clients and without a thread. While there is none (next_attempt() starts it,
+  // if the system gives one), the owner takes a turn whenever `readiness` is readable, and after
+  // the time that the last turn has returned. Most nodes hold no store; and while nodes join, all
+  // who come are visitors, who would else wake two threads each.
+  // A visitor for whom there is no descriptor reads `busy` before its connection is closed.
+  static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
+                                                        std::string busy = {});
+  bool has_thread() const;
+  int readiness() const;
+  std::optional<std::chrono::milliseconds> take_turn();
+
+  ~Server();  // closes everything and frees all that clients left
+  // For a process that ends now: waits for nothing and frees nothing, since the kernel takes
+  // gigabytes back faster than one key after the other. The visitor is not called any more.
+  static void abandon(std::unique_ptr<Server> server);
+
+  // Ends an attempt and begins the next: closes every client's connection, drops all keys, and
+  // serves or refuses the clients to come. A connection accepted before that has not said anything
+  // yet is closed if it proves to be a client. Does not wait: `begun` is called in a turn.
+  void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
+  // All of these may be called from any thread, the visitor included.
+  Activity activity() const;
+  Came came() const;
+  std::vector<Arrival> arrivals() const;  // in the order of joining
+
+ private:
+  class Loop;
+  explicit Server(std::unique_ptr<Loop> loop);
+  static Result<std::unique_ptr<Server>> made(Fd listener, Clients clients, const Limits& limits,
+                                              Visitor visitor, std::string busy);
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace toprun::store

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/error.h"
+
+namespace toprun::worker {
+
+// How worker `i` is bound to CPUs, given the location of GPU `i` (or, without GPUs, of a share of
+// the machine): to the CPUs of its NUMA node, of its socket, to its own share of the NUMA node's
+// cores, or to the cores that share one last-level cache. The result equals torchrun's
+// (torch/numa/binding.py, PyTorch 2.13). Like torchrun, this binds CPUs only: the kernel allocates
+// memory on the node of the CPU that touches it first.
+enum class NumaBinding { node, socket, exclusive, core_complex };
+
+inline constexpr int unknown = -1;
+
+// A logical CPU. Fields that /sys does not report are `unknown`.
+struct Cpu {
+  int number = 0;
+  int node = 0;
+  int socket = unknown;
+  int core = unknown;   // the lowest CPU of the same physical core
+  int cache = unknown;  // the lowest CPU that shares the last-level data cache
+};
+
+// The part of the machine that a node's workers may use.
+struct Machine {
+  std::vector<Cpu> cpus;       // allowed ones only, ascending
+  std::vector<int> gpu_nodes;  // the NUMA node of each GPU
+};
+
+// Reads /sys below `root`: the CPUs in `allowed` and the GPUs with these PCI addresses. A GPU
+// without a node gets node 0, because such a machine has only that one.
+Result<Machine> read_machine(const std::vector<int>& allowed,
+                             const std::vector<std::string>& gpu_addresses,
+                             const std::filesystem::path& root = "/");
+
+struct Binding {
+  std::vector<int> cpus;  // ascending, never empty
+  int node = 0;
+};
+
+// The CPUs of the worker with this local rank, which uses the GPU with the same index. On a machine
+// without GPUs the local ranks are spread evenly over the NUMA nodes that have allowed CPUs,
+// neighbours together, and count as the GPUs of those nodes. Nodes without an allowed CPU do not
+// affect the others (torchrun fails on them).
+Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
+                     int local_world_size);
+
+// Parses the kernel's list format (Documentation/admin-guide/cputopology.rst): "0-3,8". Null if it
+// is malformed or names more CPUs than any kernel supports.
+std::optional<std::vector<int>> parse_cpu_list(std::string_view text);
+std::string cpu_list(const std::vector<int>& cpus);
+
+}  // namespace toprun::worker

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/text/error.h"
+#include "node/worker/spawn/inherited.h"
+#include "node/worker/spawn/spawn.h"
+#include "node/worker/warm/parent.h"
+
+namespace toprun::worker {
+
+// The worker processes: children of this process, or of a shim in a container.
+class Children {
+ public:
+  struct Ended {
+    pid_t pid;
+    int status;  // in the format of waitpid(2)
+  };
+  struct Reaped {
+    std::vector<Ended> ended;
+    bool childless = false;  // no process is left, not even an adopted one
+  };
+
+  virtual ~Children() = default;
+
+  // Called between watch() and unwatch() when reap() may return something new.
+  std::function<void()> on_change;
+
+  // Called after each program that start() has started, because starting a thousand takes a while.
+  std::function<void()> on_progress;
+
+  // Starts all programs or none, like spawn(); argv[0] is looked up where the program will run.
+  // Call no other method meanwhile.
+  virtual Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) = 0;
+  // Call it after start(), on the event loop's thread.
+  virtual void watch() = 0;
+  virtual void unwatch() = 0;
+  // Returns every process that ended since the last call, adopted ones included.
+  virtual Reaped reap() = 0;
+  virtual void signal_groups(std::span<const pid_t> leaders, int signal) = 0;
+  // Signals only those processes of the groups that have a handler for `signal`.
+  virtual void notify_groups(std::span<const pid_t> leaders, int signal) = 0;
+  virtual void signal_all(int signal) = 0;
+  // Describes each remaining process for a message.
+  virtual std::vector<std::string> describe_all() = 0;
+};
+
+// Children of the calling process, which becomes a subreaper and from then on reaps every child it
+// has. Call start() on a thread that outlives the children. With a warm parent that is ready, they
+// are its forks; it is itself no child in the sense of the methods above.
+std::unique_ptr<Children> own_children(boost::asio::io_context& io,
+                                       const spawn::Inherited& inherited, std::string host,
+                                       std::shared_ptr<warm::Parent> warm = nullptr);
+
+}  // namespace toprun::worker

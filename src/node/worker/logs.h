@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+
+namespace toprun::worker {
+
+// The files of one worker in one attempt. An empty path means that there is no such file.
+struct WorkerFiles {
+  std::string stdout_log = {};
+  std::string stderr_log = {};
+  std::string error_json = {};
+  std::string nccl_log = {};  // for NCCL_DEBUG_FILE
+};
+
+// The folder of one agent's logs, in torchrun's layout:
+//   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
+//                                            /{filtered_stdout.log,filtered_stderr.log}
+// Each run creates its own private folder and in it one folder per attempt, so earlier files never
+// change. Without a log_dir it is a temporary folder of the same layout for error files and NCCL's
+// lines only. The object removes the temporary folder, or the keeper if the agent is killed.
+class Logs {
+ public:
+  // Creates `log_dir` and its parents if missing. `environment` determines the temporary folder
+  // (TMPDIR); if it is not writable, workers have no error files.
+  static Result<Logs> create(const std::optional<std::string>& log_dir, const std::string& run_id,
+                             const Environment& environment);
+  // Uses a folder that the caller creates and removes; for error files only.
+  static Result<Logs> within(std::string folder);
+  Logs(Logs&& other) noexcept;
+  Logs& operator=(Logs&& other) = delete;
+  ~Logs();
+
+  // The paths of one worker's files; creates their folder.
+  Result<WorkerFiles> worker(int attempt, int local_rank) const;
+  // The path of the file with the lines that a filter selects from all workers of an attempt; empty
+  // if no files are kept.
+  std::string filtered_log(int attempt, bool is_err) const;
+  // Whether files are kept: --log-dir was given.
+  bool kept() const { return kept_; }
+  // The folder of this agent's files; empty if there is none.
+  const std::string& folder() const { return folder_; }
+
+ private:
+  Logs(std::string folder, bool kept, bool owned)
+      : folder_(std::move(folder)), kept_(kept), owned_(owned) {}
+
+  std::string folder_;
+  bool kept_ = false;
+  bool owned_ = false;  // removed with the object
+};
+
+}  // namespace toprun::worker

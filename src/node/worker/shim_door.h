@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/os/fd.h"
+#include "base/text/error.h"
+
+namespace toprun::worker {
+
+// The socket at which an agent waits for the shim of its container. It accepts only one. The owner
+// of the folder removes the socket file with it.
+class ShimDoor {
+ public:
+  static Result<ShimDoor> open(const std::string& path);
+
+  int descriptor() const { return listening_.get(); }
+  // Accepts the first connection from a process of our user or of root (the shim may run in its own
+  // user namespace, or a daemon may start it).
+  Result<Fd> admit(std::chrono::milliseconds limit) const;
+
+ private:
+  ShimDoor(std::string path, Fd listening);
+
+  std::string path_;
+  Fd listening_;
+};
+
+}  // namespace toprun::worker

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include "base/os/environment.h"
+#include "base/os/fd.h"
+#include "base/text/error.h"
+#include "node/worker/children.h"
+#include "node/worker/shim_wire.h"
+
+namespace toprun::worker {
+
+// The properties of a path inside the container.
+struct Seen {
+  bool exists = false;
+  bool directory = false;
+  bool readable = false;
+  bool executable = false;
+  bool writable = false;
+};
+
+// The state of a warm parent inside the container.
+struct Warmth {
+  bool settled = false;
+  std::string why_not;  // empty: it is ready
+  std::chrono::milliseconds import_time{0};
+  std::vector<std::string> imported;
+};
+
+// The time limit for a shim to start its ranks: a thousand forks take over 10 s on a busy machine.
+inline constexpr std::chrono::seconds shim_start_limit{30};
+// The time limit for describing remaining processes, which blocks the event loop's thread.
+inline constexpr std::chrono::milliseconds shim_words_limit{300};
+
+// The agent's connection to the shim of a container (node/worker/shim.h). Requests block until the
+// shim answers, at most process::frame_limit unless stated otherwise; a shim that does not answer
+// is lost. So call enter(), look() and start() one at a time, on a thread that may block; the other
+// methods do not block. A shim that is gone has killed its ranks: they are then reported as ended
+// by SIGKILL.
+class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
+ public:
+  // Receives the first message of the shim that connected to our socket; blocks.
+  static Result<ShimFrame> hear_hello(const Fd& connection, const std::string& host);
+  ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& hello, std::string host);
+
+  // The environment that image and runtime give to programs.
+  const Environment& environment() const { return environment_; }
+  bool lost() const { return lost_; }
+  // Closes the connection; the shim then kills all remaining processes inside and ends.
+  void close();
+  // Sets the working folder of the ranks.
+  Result<void> enter(const std::string& folder);
+  Result<std::vector<Seen>> look(const std::vector<std::string>& paths);
+
+  // Starts a warm parent of the ranks inside (node/worker/warm/parent.h); ask for its warmth until
+  // it settles.
+  Result<Warmth> warm_up(const spawn::Program& command, const std::vector<std::string>& modules);
+  Result<Warmth> warmth();
+
+  // Blocks for shim_start_limit at most.
+  Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) override;
+  void watch() override;
+  void unwatch() override;
+  Reaped reap() override;
+  void signal_groups(std::span<const pid_t> leaders, int signal) override;
+  void notify_groups(std::span<const pid_t> leaders, int signal) override;
+  void signal_all(int signal) override;
+  std::vector<std::string> describe_all() override;
+
+ private:
+  Result<Warmth> ask_warmth(const nlohmann::json& message);
+  void order_signal(const nlohmann::json& message);
+  void order(const nlohmann::json& message, std::span<const int> descriptors = {});
+  Result<nlohmann::json> ask(const nlohmann::json& message, const char* answer,
+                             std::chrono::milliseconds limit = process::frame_limit);
+  bool receive_report();
+  bool handle_report(const nlohmann::json& said);
+  void lose();
+  void await();
+
+  const std::string host_;
+  const std::string inside_;  // for messages of the shim
+  boost::asio::posix::stream_descriptor socket_;
+  Environment environment_;
+  std::set<pid_t> running_;  // started and not yet reported as ended
+  Reaped reports_;           // reports since the last reap()
+  bool childless_ = false;
+  bool watched_ = false;
+  bool lost_ = false;
+};
+
+}  // namespace toprun::worker

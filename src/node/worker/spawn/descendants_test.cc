@@ -1,0 +1,21 @@
+#include "node/worker/spawn/descendants.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace toprun::spawn {
+namespace {
+
+TEST(DescribeProcess, AsFarAsProcSays) {
+  const std::string text = describe_process(::getpid());
+  const std::string name = program_invocation_short_name;
+  EXPECT_TRUE(text.starts_with(fmt::format("{} ({}, state R", ::getpid(), name))) << text;
+  EXPECT_EQ(describe_process(999'999'999), "999999999");
+}
+
+}  // namespace
+}  // namespace toprun::spawn

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "node/worker/warm/parent.h"
+
+namespace toprun::warm {
+
+// Hears what the parent says until it has settled; at its deadline it is refused.
+boost::asio::awaitable<void> settle(boost::asio::io_context& io, std::shared_ptr<Parent> parent);
+
+}  // namespace toprun::warm

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "base/os/environment.h"
+#include "base/os/pool.h"
+#include "base/text/clock.h"
+#include "base/text/error.h"
+#include "node/output/output.h"
+#include "node/worker/children.h"
+#include "run/model/exit.h"
+
+namespace toprun::worker {
+
+struct WorkerPlan {
+  int rank = 0;
+  int local_rank = 0;
+  std::vector<std::string> argv;  // searched in the environment's PATH if it has no slash
+  Environment environment;        // complete
+  std::string program = {};       // the file that argv[0] resolves to, if already known
+  output::StreamPlan out;
+  output::StreamPlan err;
+  std::string error_file;  // TORCHELASTIC_ERROR_FILE, read after the worker failed; may be empty
+  bool inherit_stdin = false;                    // else /dev/null
+  std::vector<int> kept_fds;                     // besides stdin, stdout and stderr
+  std::vector<int> cpus;                         // CPU binding; empty: the inherited CPUs
+  std::shared_ptr<const spawn::View> view = {};  // as in spawn::Program
+};
+
+// The time between SIGTERM and SIGKILL for processes that workers left behind.
+inline constexpr std::chrono::seconds leftover_grace{2};
+// After stop(), a blocked console delays the end by at most this.
+inline constexpr std::chrono::seconds flush_limit{2};
+
+// The workers of one node for one attempt.
+//
+//   idle --start()--> running --last worker ended--> leaving --no process is left--> flushing
+//                        \------------- stop() -------^                                  |
+//                                                             output written: gone <-----+
+//
+// Each worker leads its own session and process group. Call start() on a thread that outlives the
+// workers (PDEATHSIG fires when the forking thread ends). From start() to `gone` every child in
+// `children` counts as a worker or its descendant, and is reaped and finally killed: start no other
+// child there. All callbacks come from the io_context's thread and may destroy the object.
+class Workers {
+ public:
+  struct Observer {
+    std::function<void(const model::WorkerExit&)>
+        exited;                  // once per worker, after all its output was read
+    std::function<void()> gone;  // all exited, no descendant left, output written
+  };
+
+  Workers(boost::asio::io_context& io, std::shared_ptr<Children> children, std::string host,
+          std::vector<WorkerPlan> plans, Observer observer, output::OutputPlan output);
+  ~Workers();  // kills and reaps all remaining processes; no more callbacks
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // Starts all workers or none: if one cannot be started, those already started are killed and
+  // reaped.
+  Result<void> start();
+  // The same on the pool, for children whose start() may block (a container's shim). No signal is
+  // passed on until it is done.
+  boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
+  // By local rank, in their own PID namespace; once they are started. 0: it has ended, and its
+  // number may be another process's by now.
+  std::vector<pid_t> pids() const;
+  struct LastOutput {
+    std::optional<SteadyTime> read;  // unset: none yet
+    std::string tail;
+  };
+  std::vector<LastOutput> last_outputs() const;  // by local rank
+  // Sends a signal to every worker's process group; an exit caused by it does not count as `ours`.
+  void forward(int signal);
+  // Like forward(), but only for processes that have a handler for the signal.
+  void notify(int signal);
+  // Sends SIGSTOP or SIGCONT to every process group. SIGTSTP would not stop them, because each
+  // one's parent is in another session (POSIX, "orphaned process group"). stop() continues stopped
+  // ones.
+  void pause(bool paused);
+  // Copies the new size of the console's terminal to the workers.
+  void resize();
+  // Sends SIGTERM to every process group and, after `grace`, SIGKILL to all remaining processes,
+  // including setsid descendants. Later exits are marked `ours`. Idempotent; a shorter grace wins.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace toprun::worker

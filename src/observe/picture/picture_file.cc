@@ -1,0 +1,46 @@
+#include "observe/picture/picture_file.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/os/named_file.h"
+#include "base/process/command.h"
+#include "base/text/text.h"
+
+namespace toprun::picture {
+namespace {
+
+constexpr std::chrono::seconds converter_limit{60};
+
+}  // namespace
+
+Result<std::string> png_of(const std::string& svg, const Environment& environment) {
+  const auto finished =
+      process::run({"rsvg-convert", "--format", "png"}, environment, converter_limit, svg);
+  if (!finished) {
+    return std::unexpected(
+        Error{"a PNG cannot be made", finished.error().line(),
+              "install rsvg-convert (Debian: librsvg2-bin), or draw an SVG: a name that ends in "
+              ".svg"});
+  }
+  if (finished->code == 0) return finished->out;
+  return std::unexpected(Error{fmt::format("rsvg-convert ended with {}", finished->code),
+                               std::string(trim(finished->err)),
+                               "draw an SVG: a name that ends in .svg"});
+}
+
+Result<void> check_picture_name(const std::string& file) {
+  if (file.ends_with(".svg") || file.ends_with(".png")) return {};
+  return usage(file, "a picture's name ends in .svg or .png");
+}
+
+Result<void> write_picture(const std::string& file, const std::string& svg,
+                           const Environment& environment) {
+  if (auto known = check_picture_name(file); !known) return known;
+  if (file.ends_with(".svg")) return write_and_say(file, svg);
+  const auto png = png_of(svg, environment);
+  return png ? write_and_say(file, *png) : std::unexpected(png.error());
+}
+
+}  // namespace toprun::picture

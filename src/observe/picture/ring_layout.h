@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "observe/picture/sketch.h"
+
+namespace toprun::picture {
+
+// The positions of all elements of a picture, in CSS pixels from the top left corner. ring_svg.h
+// defines their appearance.
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+struct Rect {
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+  double right() const { return x + width; }
+  double bottom() const { return y + height; }
+  Point centre() const { return {x + width / 2, y + height / 2}; }
+};
+
+enum class Style {
+  heading,  // proportional, bold, large
+  plain,    // proportional
+  name,     // fixed width, bold
+  detail,   // fixed width
+};
+
+// A line of text. `at` is the left end of its base line; centred and right-aligned texts are
+// shifted by their estimated width.
+struct Text {
+  Point at{};
+  std::string text;  // clean
+  Style style = Style::plain;
+  enum class Anchor { start, middle, end } anchor = Anchor::start;
+};
+
+// The maximum width of a text in pixels; approximate for proportional fonts.
+double width_of(const Text& text);
+Rect bounds_of(const Text& text);
+
+struct FrameBox {
+  Rect box;
+  std::optional<std::size_t> level;
+  std::size_t depth = 0;  // number of frames around it
+  bool unknown = false;
+  Text title;
+  std::string whole_name;  // clean; empty: the title contains the complete name
+};
+
+struct UnitBox {
+  Rect box;
+  bool unknown = false;
+  bool start = false;               // the first unit of the ring
+  std::optional<std::size_t> team;  // determines its colour
+  std::vector<Text> lines;
+  std::string about;  // clean; additional text that does not fit into the box
+};
+
+// A line of the ring from the edge of one unit to the edge of another, or a common part of several
+// lines.
+struct Line {
+  std::vector<Point> points;  // corners; all segments are horizontal or vertical
+  std::optional<std::size_t> crosses;
+  bool unknown = false;
+  std::size_t count = 1;  // number of ring steps along it
+  bool arrow = true;      // at its end
+};
+
+// A sample line in the legend.
+struct Key {
+  Point from, to;
+  std::optional<std::size_t> level;
+};
+
+inline constexpr double most_picture_width = 2'000;  // of a picture, if one box and its frames fit
+
+struct RingLayout {
+  double width = 0;
+  double height = 0;
+  std::string title;             // clean
+  std::vector<FrameBox> frames;  // outer frames before inner ones
+  std::vector<UnitBox> units;    // same order as in the sketch
+  std::vector<Line> lines;
+  std::vector<Key> keys;
+  std::vector<Text> texts;  // heading, legend, notes
+};
+
+// `order`: the name of the order for the heading, for example "topology order".
+RingLayout ring_layout(const Sketch& sketch, const std::string& order);
+
+}  // namespace toprun::picture

@@ -1,0 +1,188 @@
+#include "observe/picture/ring_route.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "observe/picture/bundle.h"
+
+namespace toprun::picture {
+namespace {
+
+constexpr double beside = 14;      // from a box to the line in the gap next to it
+constexpr double first_lane = 6;   // above a row of boxes
+constexpr double port_offset = 9;  // from the middle of a box to the ends of its lines
+constexpr double outside = 30;     // from all boxes to the line that closes the ring
+
+// The channel above a row in a frame.
+struct Place {
+  std::size_t trunk = 0;
+  std::size_t row = 0;
+};
+
+class Router {
+ public:
+  Router(const std::vector<Trunk>& trunks, const std::vector<Stop>& stops)
+      : trunks_(trunks), stops_(stops) {}
+
+  bool is_short(const Step& step) const {
+    return step.to == step.from + 1 || (step.to == 0 && step.from + 1 == stops_.size());
+  }
+
+  std::vector<Point> short_way(const Step& step) const {
+    return step.to == step.from + 1 ? to_next(step.from) : closing_way();
+  }
+
+  std::vector<Point> along_trunks(const Step& step, std::size_t lane) const {
+    const Stop& from = stops_[step.from];
+    const Stop& to = stops_[step.to];
+    const std::vector<Place> out = ways_out(from);
+    const std::vector<Place> in = ways_out(to);
+    const std::size_t shared = shared_places(out, in);
+    Point at{from.box.centre().x + port_offset, from.box.y};
+    std::vector<Point> points{at};
+    const auto level_to = [&](double x) { points.push_back(at = {x, at.y}); };
+    const auto upright_to = [&](double y) { points.push_back(at = {at.x, y}); };
+    for (std::size_t i = out.size(); i-- > shared;) {
+      upright_to(channel(out[i], lane));
+      level_to(trunk_x(out[i].trunk, lane));
+    }
+    upright_to(channel(out[shared - 1], lane));
+    if (out[shared - 1].row != in[shared - 1].row) {
+      level_to(trunk_x(in[shared - 1].trunk, lane));
+      upright_to(channel(in[shared - 1], lane));
+    }
+    for (std::size_t i = shared; i < in.size(); ++i) {
+      level_to(trunk_x(in[i].trunk, lane));
+      upright_to(channel(in[i], lane));
+    }
+    level_to(to.box.centre().x - port_offset);
+    upright_to(to.box.y);
+    return points;
+  }
+
+ private:
+  double trunk_x(std::size_t trunk, std::size_t lane) const {
+    return trunks_[trunk].x + trunks_[trunk].lane_step * static_cast<double>(lane);
+  }
+  double channel(Place place, std::size_t lane) const {
+    return trunks_[place.trunk].channels[place.row] - first_lane -
+           lane_gap * static_cast<double>(lane);
+  }
+
+  // The channels on the way from a unit to the outside, outermost first.
+  std::vector<Place> ways_out(const Stop& stop) const {
+    std::vector<Place> places{{stop.trunk, stop.row}};
+    for (std::size_t trunk = stop.trunk; trunk != trunks_[trunk].parent;
+         trunk = trunks_[trunk].parent) {
+      places.push_back({trunks_[trunk].parent, trunks_[trunk].row});
+    }
+    std::ranges::reverse(places);
+    return places;
+  }
+
+  // The number of frames around both, including the whole picture.
+  static std::size_t shared_places(const std::vector<Place>& a, const std::vector<Place>& b) {
+    std::size_t shared = 0;
+    while (shared < std::min(a.size(), b.size()) && a[shared].trunk == b[shared].trunk) ++shared;
+    return shared;
+  }
+
+  // The outermost boxes that contain only one of two units; the unit itself if there is no such
+  // box.
+  std::pair<Rect, Rect> separate_boxes(std::size_t from) const {
+    const std::vector<Place> a = ways_out(stops_[from]);
+    const std::vector<Place> b = ways_out(stops_[from + 1]);
+    const std::size_t shared = shared_places(a, b);
+    return {shared < a.size() ? trunks_[a[shared].trunk].box : stops_[from].box,
+            shared < b.size() ? trunks_[b[shared].trunk].box : stops_[from + 1].box};
+  }
+
+  std::vector<Point> to_next(std::size_t from) const {
+    const Rect& a = stops_[from].box;
+    const Rect& b = stops_[from + 1].box;
+    const auto [around_a, around_b] = separate_boxes(from);
+    const Point end{b.x, b.centre().y};
+    const double before_b = around_b.x - beside;
+    if (around_b.x >= around_a.right()) {
+      if (std::abs(a.centre().y - end.y) < 1) return {{a.right(), end.y}, end};
+      return {{a.right(), a.centre().y}, {before_b, a.centre().y}, {before_b, end.y}, end};
+    }
+    const double above_b = around_b.y - beside;
+    return {{a.centre().x, a.bottom()},
+            {a.centre().x, above_b},
+            {before_b, above_b},
+            {before_b, end.y},
+            end};
+  }
+
+  std::vector<Point> closing_way() const {
+    const Rect& a = stops_.back().box;
+    const Rect& b = stops_.front().box;
+    const double below = trunks_.front().box.bottom() + outside;
+    const double left = trunks_.front().box.x - outside;
+    return {{a.centre().x, a.bottom()},
+            {a.centre().x, below},
+            {left, below},
+            {left, b.centre().y},
+            {b.x, b.centre().y}};
+  }
+
+  const std::vector<Trunk>& trunks_;
+  const std::vector<Stop>& stops_;
+};
+
+// Selects the first lane that is free along the whole way, else a shared one.
+class Lanes {
+ public:
+  std::size_t take(const Router& router, const Step& step) {
+    std::size_t lane = 0;
+    while (lane + 1 < max_lanes && overlaps(router.along_trunks(step, lane))) ++lane;
+    const std::vector<Point> points = router.along_trunks(step, lane);
+    for (std::size_t i = 1; i < points.size(); ++i) taken_.add(points[i - 1], points[i]);
+    return lane;
+  }
+
+ private:
+  // The first and the last part belong to the units' own ports, so they are not compared.
+  bool overlaps(const std::vector<Point>& points) const {
+    for (std::size_t i = 2; i + 1 < points.size(); ++i) {
+      if (taken_.overlaps(points[i - 1], points[i])) return true;
+    }
+    return false;
+  }
+  Stretches taken_;
+};
+
+}  // namespace
+
+std::vector<Line> routes(const Sketch& sketch, const std::vector<Trunk>& trunks,
+                         const std::vector<Stop>& stops) {
+  const Router router(trunks, stops);
+  const auto is_long = [&](const Step& step) { return !router.is_short(step); };
+  const bool few =
+      std::ranges::count_if(sketch.steps, is_long) <= static_cast<std::ptrdiff_t>(max_single_lines);
+  std::vector<Line> lines;
+  Bundles bundles;
+  Lanes lanes;
+  for (const Step& step : sketch.steps) {
+    Line line{{}, step.crosses, step.unknown, step.count};
+    if (!is_long(step)) {
+      line.points = router.short_way(step);
+    } else if (few) {
+      line.points = router.along_trunks(step, lanes.take(router, step));
+    } else {
+      const std::size_t lane = step.crosses ? (*step.crosses + 1) % max_lanes : 0;
+      line.points = router.along_trunks(step, lane);
+      bundles.add(line);
+      continue;
+    }
+    lines.push_back(std::move(line));
+  }
+  std::vector<Line> shared = bundles.take();
+  lines.insert(lines.begin(), std::move_iterator(shared.begin()), std::move_iterator(shared.end()));
+  return lines;
+}
+
+}  // namespace toprun::picture

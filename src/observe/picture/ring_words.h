@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "observe/picture/sketch.h"
+
+namespace toprun::picture {
+
+// The texts in a picture of an order, for all output formats. All are clean (markup.h) and short.
+
+// A level's name.
+std::string level_words(const Sketch& sketch, std::size_t level);
+// The number of nodes, the name of the order (`order`, for example "topology order") and the source
+// of the nodes' places.
+std::vector<std::string> heading_of(const Sketch& sketch, const std::string& order);
+// "rack rackA · 4 nodes".
+std::string title_of(const Sketch& sketch, const Frame& frame);
+// A frame's full name if title_of() shortens it, else empty.
+std::string whole_name_of(const Frame& frame);
+// For one node: its name and ranks. For several nodes: the domains' names, the number of nodes,
+// their names.
+std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit);
+// The same in one longer line.
+std::string about(const Sketch& sketch, const Unit& unit);
+// Notes for the reader: the meaning of dashes, folded domains, omitted data.
+std::vector<std::string> notes_of(const Sketch& sketch);
+
+}  // namespace toprun::picture

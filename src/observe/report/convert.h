@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decide/placement/order.h"
+
+namespace toprun::report {
+
+// The network in the form of another program, and the hosts that this form cannot represent: those
+// with an unknown innermost switch.
+struct Converted {
+  std::string text;
+  std::vector<std::string> left_out;
+};
+
+// A form in which other programs read a network. To add one, add a function and a row in
+// convert.cc.
+struct NetworkForm {
+  std::string_view name;  // the value of --to
+  std::string_view help;  // one phrase
+  Converted (*convert)(const placement::Placement&);
+};
+
+// topology.conf   Slurm's topology/tree: a switch for each domain except NVLink domains
+// topology.yaml   the same, with NVLink domains as the blocks of a second topology (25.05+)
+// labels          Kubernetes nodes with topograph's labels: fabric.topograph.run/tier-0 for the
+//                 innermost level, accelerator.topograph.run/domain for NVLink domains
+// toprun can read all these forms. Invalid names are changed: in Slurm, each switch needs a unique
+// name; labels have at most 63 letters, digits, "-", "_" and ".". The placement must have
+// Order::topology.
+std::span<const NetworkForm> network_forms();
+
+}  // namespace toprun::report

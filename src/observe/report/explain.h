@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "decide/placement/order.h"
+
+namespace toprun::report {
+
+// The parameters of an explanation.
+struct Question {
+  std::string_view topology = "auto";  // the --topology option that selected the source
+  std::size_t segment = 1;             // as in Wishes
+  std::optional<std::size_t> node{};   // position in the placement; nullopt: all
+};
+
+inline constexpr std::size_t max_explained_nodes = 128;   // above it: one line per domain
+inline constexpr std::size_t max_explained_domains = 64;  // above it: one line per outer domain
+
+// Explains an order of Order::topology in words. `placement.explanation` describes the source of
+// the nodes' places, the cost of each level, unknown facts, and segments that no domain contains.
+// `placement.node_explanations` gives the reason for the position of each node, or of the node in
+// the question; in a large job, one line per domain replaces the lines of its nodes. Names are not
+// escaped.
+void explain(placement::Placement& placement, const Question& question);
+
+// The complete explanation as lines; names in the form of printable().
+std::string explanation_text(const placement::Placement& placement);
+
+}  // namespace toprun::report

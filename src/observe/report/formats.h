@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "decide/placement/order.h"
+
+namespace toprun::report {
+
+// A form that shows an order or passes it to another program. To add one, add a function and a row
+// in formats.cc.
+struct Format {
+  std::string_view name;  // the value of --format
+  std::string_view help;  // one phrase
+  // Returns whole lines; a form that lists processes omits nodes without processes.
+  std::string (*text)(const placement::Placement&);
+  bool line_per_rank = false;
+};
+
+inline constexpr std::size_t max_rank_lines = 10'000'000;  // in a form with a line per rank
+
+// All forms, the default first.
+std::span<const Format> formats();
+const Format* find_format(std::string_view name);
+
+}  // namespace toprun::report

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decide/placement/order.h"
+
+namespace toprun::report {
+
+// A domain with its nodes. Special cases: nodes of a domain that are in unknown domains at the next
+// level (one or several); without a name and not unknown: nodes directly inside the domain around
+// them. A level that a branch does not have is left out: the inner level follows directly, with its
+// own level number.
+struct Domain {
+  std::size_t level = 0;  // of the placement's levels
+  topology::Domain name;
+  std::span<const placement::Node> nodes;  // part of the placement, which must outlive this object
+  std::vector<Domain> inside;  // empty: innermost level, or all inner levels are unknown
+};
+
+std::vector<std::string> names_of(std::span<const placement::Node> nodes);
+
+// The outermost domains of the nodes with a place. The placement must have Order::topology, where
+// the nodes of a domain are in a row.
+std::vector<Domain> outline(const placement::Placement& placement);
+
+// One line per domain, indented by level: name, number of nodes and, for innermost domains, their
+// names. If more than `max_siblings` domains without inner domains have the same parent, one line
+// represents them all. Nodes without a place are in the last line.
+inline constexpr std::size_t max_siblings = 16;
+std::string outline_text(const placement::Placement& placement, bool fold = true);
+
+// {"schema": "toprun.topo_show/1", source, levels, nodes, domains: [{level, name, nodes, domains or
+// hosts}], unplaced, warnings}; a domain's name is null if it is unknown or there is none.
+std::string outline_json(const placement::Placement& placement);
+
+}  // namespace toprun::report

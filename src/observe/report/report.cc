@@ -1,0 +1,375 @@
+#include "observe/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <ranges>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_members.h"
+#include "base/json/json_text.h"
+#include "base/os/signals.h"
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "run/model/finding.h"
+
+namespace toprun::report {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_last_lines = 12;
+constexpr std::size_t most_message_lines = 4;
+constexpr std::size_t label_width = 12;
+
+std::string advice_for_signal(int signal, const Outside& node) {
+  switch (signal) {
+    case SIGKILL:
+      return fmt::format(
+          "toprun did not send it: look for the out-of-memory killer (dmesg{}) or "
+          "the scheduler's memory limit",
+          model::on(node));
+    case SIGUSR1:
+    case SIGUSR2:
+      return "Slurm may send --signal and scancel --signal to every process of a step, whether it "
+             "handles it or not: with --signal=B:… and `exec toprun` as the batch script's last "
+             "line toprun passes it on to ranks that do";
+    case SIGBUS:
+      return "often a full /dev/shm, which data loaders fill: see df /dev/shm";
+    case SIGSEGV:
+    case SIGABRT:
+    case SIGILL:
+    case SIGFPE:
+      return "native code crashed: PYTHONFAULTHANDLER=1 shows the Python line it was called from";
+    default:
+      return {};
+  }
+}
+
+bool message_contains(const model::Cause& cause, std::string_view words) {
+  const auto in = [&](const Outside& text) { return text.raw().contains(words); };
+  return in(cause.message) || std::ranges::any_of(cause.last_output, in);
+}
+
+// The argument that torch.distributed.launch passed to each script, in the spelling that this
+// script's argparse requires.
+std::string_view missing_local_rank_option(const model::Cause& cause) {
+  if (!message_contains(cause, "the following arguments are required: ")) return {};
+  for (const std::string_view name : {"--local-rank", "--local_rank"}) {
+    if (message_contains(cause, name)) return name;
+  }
+  return {};
+}
+
+// "/env/bin/python3"; empty: the rank's program is something else, which may have started a Python.
+std::string python_of(const model::Cause& cause) {
+  const std::string& path = cause.program.raw();
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1: 0
+  return name.starts_with("python") ? cause.program.shown() : "";
+}
+
+bool is_python(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).starts_with("python");  // npos + 1: 0
+}
+
+std::string_view up_to(std::string_view text, std::string_view ends) {
+  return text.substr(0, text.find_first_of(ends));
+}
+
+// The module that Python did not find: by an exception, or by what Python says of `-m MODULE`
+// ("/usr/bin/python3: No module named x"). Empty: another error.
+std::string_view missing_module(std::string_view text) {
+  constexpr std::string_view of_import = "ModuleNotFoundError: No module named '";
+  constexpr std::string_view of_run = "No module named ";
+  if (text.starts_with(of_import)) return up_to(text.substr(of_import.size()), "'");
+  const std::size_t colon = text.find(": ");
+  if (colon == text.npos || !is_python(text.substr(0, colon))) return {};
+  const std::string_view said = text.substr(colon + 2);
+  if (said.starts_with(of_run)) return up_to(said.substr(of_run.size()), "\n");
+  const std::size_t inner = said.find(of_import);
+  return inner == said.npos ? std::string_view()
+                            : up_to(said.substr(inner + of_import.size()), "'");
+}
+
+// Of an exception that says by its type what is missing: a module, or memory. Empty: it is another.
+std::string advice_for_exception(const model::Cause& cause) {
+  const std::string& text = cause.message.raw();
+  const std::string_view type = std::string_view(text).substr(0, text.find_first_of(":\n"));
+  const std::string python = python_of(cause);
+  const std::string_view module = missing_module(text);
+  if (const auto main = module.find(".__main__; "); main != module.npos) {
+    return fmt::format(
+        "-m runs a module, or a package that has a __main__: name one, as in -m {}.train",
+        printable(module.substr(0, main)));
+  }
+  if (!module.empty()) {
+    return fmt::format(
+        "{} does not find the module {}: install it there, or name another Python by --venv DIR or "
+        "PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH",
+        python.empty() ? "its Python" : python, printable(module));
+  }
+  if (type == "ImportError" && !python.empty()) {
+    return fmt::format("its Python was {}: --venv DIR or PYTHON_EXEC=PATH names another", python);
+  }
+  if (type.ends_with("OutOfMemoryError") && text.contains("CUDA out of memory")) {
+    return "the GPU had no memory left: use less per rank (batch size, activation checkpointing), "
+           "and see by nvidia-smi whether another process holds some; where much is reserved but "
+           "not allocated, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps";
+  }
+  if (type.ends_with("MemoryError") && !type.ends_with("OutOfMemoryError")) {
+    return "it was refused memory, by a limit or by its host: use less per rank (batch size, data "
+           "loader workers), or ask for more (Slurm: --mem; see ulimit -v)";
+  }
+  return {};
+}
+
+std::string advice(const model::Cause& cause, bool has_logs) {
+  if (!cause.kernel_evidence.empty()) {
+    return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
+           "--mem)";
+  }
+  if (cause.kind == model::CauseKind::hang) {
+    return cause.rank ? "start it again with --hang-timeout 60, which tells where each rank stands"
+                      : "";
+  }
+  if (cause.kind == model::CauseKind::ended_early) {
+    return "uneven data? give all ranks equally many steps, or train within DDP's join()";
+  }
+  if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
+  if (cause.kind != model::CauseKind::exit) return {};
+  if (message_contains(cause, "doesn't have MPI built in")) {
+    return "this PyTorch has no MPI: use backend gloo or nccl, or one that is built with MPI, by "
+           "--launcher mpirun";
+  }
+  if (const auto argument = missing_local_rank_option(cause); !argument.empty()) {
+    return fmt::format(
+        "read LOCAL_RANK in the script, or behind it write {}='${{local_rank}}': "
+        "only torch.distributed.launch gives that argument by itself",
+        argument);
+  }
+  if (message_contains(cause, "No module named 'torch'")) {
+    return fmt::format("{}", cause.program) +
+           " has no PyTorch: name a Python that has it by --venv DIR or PYTHON_EXEC=PATH; in a "
+           "container by --venv and a --bind of DIR, or take an image that has it";
+  }
+  if (std::string of_exception = advice_for_exception(cause); !of_exception.empty()) {
+    return of_exception;
+  }
+  if (has_logs) return {};
+  return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
+                                   : "--log-dir DIR --tee 3 keeps all output of every rank";
+}
+
+std::string stopped_text(const Others& others) {
+  std::string text =
+      fmt::format("{} {} stopped", others.stopped, others.stopped == 1 ? "was" : "were");
+  if (others.stopped_with_other == 0) return text;
+  const std::string who = others.stopped == 1 ? "it"
+                          : others.stopped == others.stopped_with_other
+                              ? "all"
+                              : fmt::to_string(others.stopped_with_other);
+  return fmt::format("{} ({} had shown another exception before)", text, who);
+}
+
+std::string others_text(const Others& others) {
+  std::vector<std::string> parts;
+  if (others.alike > 0) parts.push_back(fmt::format("{} failed in the same way", others.alike));
+  if (others.failed > 0) parts.push_back(fmt::format("{} failed as a consequence", others.failed));
+  if (others.other > 0) parts.push_back(fmt::format("{} failed with another error", others.other));
+  if (others.stopped > 0) parts.push_back(stopped_text(others));
+  if (others.ended > 0) parts.push_back(fmt::format("{} had ended with 0", others.ended));
+  return join(parts, ", ");
+}
+
+// Lines of "  label       text"; only the first line has the label.
+class Block {
+ public:
+  explicit Block(const Look& look) : look_(look) {}
+
+  void headline(std::string_view text) {
+    out_ += both_ends(fmt::format("toprun: {}", text), look_.columns);
+    if (look_.colour) out_ = "\x1b[1;31m" + out_ + "\x1b[0m";
+    out_ += '\n';
+  }
+  void row(std::string_view label, std::string_view text) {
+    if (!text.empty()) out_ += both_ends(labelled(label, text), look_.columns) + '\n';
+  }
+  void rows(std::string_view label, std::span<const std::string> lines) {
+    for (const std::string& line : lines) row(std::exchange(label, ""), line);
+  }
+  // toprun's own text: its advice is at the end, so the text must not be cut off.
+  void whole_row(std::string_view label, std::string_view text) {
+    if (!text.empty()) out_ += labelled(label, text) + '\n';
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  static std::string labelled(std::string_view label, std::string_view text) {
+    return fmt::format("  {:<{}}{}", label, label_width, text);
+  }
+
+  const Look& look_;
+  std::string out_;
+};
+
+// The first lines, which contain the error, and the last lines, which often contain its reason.
+std::vector<std::string> message_lines(const Outside& message) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(message.raw(), '\n')) {
+    if (!trim(line).empty()) lines.emplace_back(printable(line));
+  }
+  if (lines.size() <= most_message_lines) return lines;
+  const auto first = lines.begin() + most_message_lines / 2;
+  const auto last = lines.end() - most_message_lines / 2;
+  *first = fmt::format("… {} more lines …", last - first);
+  lines.erase(first + 1, last);
+  return lines;
+}
+
+std::vector<std::string> last_lines(std::span<const Outside> output) {
+  std::vector<std::string> lines;
+  for (const Outside& line : output.last(std::min(output.size(), most_last_lines))) {
+    lines.push_back(line.shown());
+  }
+  return lines;
+}
+
+std::tm local_time(WallTime time) {
+  const std::time_t t = std::chrono::system_clock::to_time_t(time);
+  std::tm local{};
+  ::localtime_r(&t, &local);
+  return local;
+}
+
+std::string date(const std::tm& t) {
+  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
+}
+
+std::string clock(const std::tm& t) {
+  return fmt::format("{:02}:{:02}:{:02}", t.tm_hour, t.tm_min, t.tm_sec);
+}
+
+// Of the last attempt that had nodes: the one after it may have waited for them in vain.
+std::string size_text(const model::RunRecord& run) {
+  const auto last =
+      std::ranges::find_if(run.attempts | std::views::reverse,
+                           [](const auto& attempt) { return !attempt.nodes.empty(); });
+  if (last == run.attempts.rend()) return "no rank started";
+  int ranks = 0;
+  for (const model::NodeRecord& node : last->nodes) ranks += node.nproc;
+  return fmt::format("{} on {}", counted(ranks, "rank"), counted(last->nodes.size(), "node"));
+}
+
+// Why an elastic job has begun anew without a failure that counts: "n2 was lost".
+std::vector<std::string> changes_of(const model::RunRecord& run) {
+  std::vector<std::string> changes;
+  for (const model::AttemptRecord& attempt : run.attempts) {
+    if (!attempt.cause || &attempt == &run.attempts.back()) continue;
+    const model::CauseKind kind = attempt.cause->kind;
+    std::string change;
+    if (kind == model::CauseKind::grown) change = "more nodes came";
+    if (kind == model::CauseKind::node_lost || kind == model::CauseKind::agent_lost) {
+      change = attempt.cause->node.shown() + " was lost";
+    }
+    if (!change.empty() && std::ranges::find(changes, change) == changes.end()) {
+      changes.push_back(std::move(change));
+    }
+  }
+  constexpr std::size_t most_changes = 4;
+  if (changes.size() > most_changes) {
+    const std::size_t others = changes.size() - most_changes;
+    changes.resize(most_changes);
+    changes.push_back(fmt::format("{} more", others));
+  }
+  return changes;
+}
+
+// What went before the last attempt.
+std::string history_text(const model::RunRecord& run) {
+  std::vector<std::string> parts;
+  if (run.restarts > 0) parts.push_back(counted(run.restarts, "restart"));
+  const std::vector<std::string> changes = changes_of(run);
+  const int others = static_cast<int>(run.attempts.size()) - 1 - run.restarts;
+  if (others > 0 && !changes.empty()) {
+    parts.push_back(fmt::format("{} ({})", counted(others, "new attempt"), join(changes, ", ")));
+  }
+  return parts.empty() ? "" : " after " + join(parts, " and ");
+}
+
+std::string outcome(const model::RunRecord& run) {
+  const model::Cause* const cause =
+      run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
+  if (cause == nullptr) {
+    if (run.exit_code == 0) return "all ended with 0";
+    return fmt::format("exit code {}{}", run.exit_code,
+                       run.exit_code == model::exit_found ? ": something was found" : "");
+  }
+  return model::sentence_with_code(*cause, run.exit_code);
+}
+
+}  // namespace
+
+Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause) {
+  const auto is_known = [&](const model::WorkerExit& exit) {
+    return cause != nullptr && !exit.exception.empty();
+  };
+  const auto has_another = [&](const model::WorkerExit& exit) {
+    return is_known(exit) && !model::tells_only_of_a_lost_peer(exit);
+  };
+  const auto fate_of = [&](const model::WorkerExit& exit) {
+    if (!exit.failed()) return &Others::ended;
+    if (is_known(exit) && exit.exception == cause->exception) return &Others::alike;
+    if (exit.ours) return &Others::stopped;
+    return has_another(exit) ? &Others::other : &Others::failed;
+  };
+  Others others;
+  for (const model::WorkerExit& exit : exits) {
+    if (&exit == cause) continue;
+    const auto fate = fate_of(exit);
+    ++(others.*fate);
+    if (fate == &Others::stopped && has_another(exit)) ++others.stopped_with_other;
+  }
+  return others;
+}
+
+std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
+                           const Look& look, const std::string& node_log) {
+  Block block(look);
+  block.headline(model::sentence(cause));
+  if (cause.rank) {
+    block.row("rank", fmt::format("{}: local rank {} of {}, pid {}", *cause.rank,
+                                  cause.local_rank.value_or(0), cause.node, cause.pid.value_or(0)));
+  }
+  // Of these kinds the message is toprun's, about other ranks.
+  const bool tells_of_others =
+      cause.kind == model::CauseKind::hang || cause.kind == model::CauseKind::ended_early;
+  if (cause.rank && !tells_of_others) {
+    block.rows("it said", message_lines(cause.message));
+  } else if (cause.rank || cause.kind != model::CauseKind::hang) {
+    block.whole_row("reason", cause.message.shown());
+  }
+  block.whole_row("kernel", cause.kernel_evidence.shown());
+  block.rows("last lines", last_lines(cause.last_output));
+  block.row("others", others_text(others));
+  block.row("error file", cause.error_file.shown());
+  if (!logs.empty()) block.row("logs", fmt::format("{}{}", logs, model::on(cause.node)));
+  block.whole_row("output", printable(node_log));
+  block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
+  return block.take();
+}
+
+std::string last_line(const model::RunRecord& run) {
+  const std::tm start = local_time(run.started);
+  const std::tm end = local_time(run.ended);
+  const std::string end_date = date(start) == date(end) ? "" : date(end) + " ";
+  return fmt::format("toprun: {} {} → {}{} ({}): {}, {}{}\n", date(start), clock(start), end_date,
+                     clock(end), duration_text(run.ended - run.started), size_text(run),
+                     outcome(run), history_text(run));
+}
+
+}  // namespace toprun::report

@@ -1,0 +1,497 @@
+#include "observe/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/text/text.h"
+#include "run/model/finding.h"
+
+namespace toprun::report {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+const WallTime ten_o_clock{std::chrono::seconds(1795255200)};  // 2026-11-21 10:00:00 UTC
+
+model::WorkerExit failed_exit() {
+  model::WorkerExit exit;
+  exit.host = "n4";
+  exit.rank = 3;
+  exit.local_rank = 1;
+  exit.pid = 4711;
+  exit.exit_code = 7;
+  return exit;
+}
+
+model::Cause of_kind(model::CauseKind kind) {
+  model::Cause cause;
+  cause.kind = kind;
+  return cause;
+}
+
+model::RunRecord two_nodes() {
+  model::RunRecord run;
+  run.job = "job1";
+  run.started = ten_o_clock;
+  run.ended = ten_o_clock + 200s;
+  model::AttemptRecord attempt;
+  attempt.started = run.started;
+  attempt.ended = run.ended;
+  attempt.phases.join = 12ms;
+  attempt.spreads.join = {2, 3ms, 12ms, std::nullopt, "n2"};
+  attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1", "/l/job1_x"}, {"n2", 1, 8, 8, ""}};
+  attempt.order =
+      model::OrderRecord{"topology",        "evidence from t", "t", {{"rack", 2, 2, 2}}, {"n2"},
+                         {"n2 is unknown"}, {"t tells n1"},    true};
+  run.attempts = {attempt};
+  return run;
+}
+
+TEST(Report, FailureOfARank) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "ValueError: boom\nmore of it";
+  exit.last_output = {"Traceback (most recent call last):", "  File \"t.py\", line 1",
+                      "ValueError: boom"};
+  exit.error_file = model::ErrorFile{"/logs/e.json", "", std::nullopt};
+  EXPECT_EQ(failure_report(model::cause_of(exit), {2, 13, 0}, "/logs/attempt_0/1/stderr.log", {}),
+            "toprun: rank 3 on n4 ended with exit code 7\n"
+            "  rank        3: local rank 1 of n4, pid 4711\n"
+            "  it said     ValueError: boom\n"
+            "              more of it\n"
+            "  last lines  Traceback (most recent call last):\n"
+            "                File \"t.py\", line 1\n"
+            "              ValueError: boom\n"
+            "  others      2 failed as a consequence, 13 were stopped\n"
+            "  error file  /logs/e.json\n"
+            "  logs        /logs/attempt_0/1/stderr.log on n4\n");
+}
+
+TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
+  model::WorkerExit exit = failed_exit();
+  exit.error_file = model::ErrorFile{"/logs/e.json", "", std::nullopt};
+  EXPECT_EQ(failure_report(model::cause_of(exit), {}, "", {}),
+            "toprun: rank 3 on n4 ended with exit code 7\n"
+            "  rank        3: local rank 1 of n4, pid 4711\n"
+            "  error file  /logs/e.json\n"
+            "  next        it printed nothing; --log-dir DIR --tee 3 keeps all output\n");
+}
+
+TEST(Report, KilledRank) {
+  model::WorkerExit exit = failed_exit();
+  exit.exit_code = 0;
+  exit.signal = SIGKILL;
+  EXPECT_EQ(failure_report(model::cause_of(exit), {0, 1, 2}, "", {}),
+            "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
+            "  rank        3: local rank 1 of n4, pid 4711\n"
+            "  others      1 was stopped, 2 had ended with 0\n"
+            "  next        toprun did not send it: look for the out-of-memory killer (dmesg on n4) "
+            "or the scheduler's memory limit\n");
+}
+
+TEST(Report, RankThatTheKernelEndedForItsMemory) {
+  model::WorkerExit exit = failed_exit();
+  exit.exit_code = 0;
+  exit.signal = SIGKILL;
+  exit.kernel_evidence = "the kernel's out-of-memory killer ended it: Killed process 4711 (python)";
+  EXPECT_EQ(
+      failure_report(model::cause_of(exit), {0, 1, 0}, "", {}),
+      "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
+      "  rank        3: local rank 1 of n4, pid 4711\n"
+      "  kernel      the kernel's out-of-memory killer ended it: Killed process 4711 (python)\n"
+      "  others      1 was stopped\n"
+      "  next        use less memory per rank (batch size, data loader workers), or ask for "
+      "more (Slurm: --mem)\n");
+}
+
+TEST(Report, SaysWhatToDoAboutAPyTorchWithoutMpi) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "RuntimeError: Distributed package doesn't have MPI built in. MPI is only …";
+  EXPECT_NE(failure_report(model::cause_of(exit), {}, "/logs", {})
+                .find("this PyTorch has no MPI: use backend"),
+            std::string::npos);
+}
+
+TEST(Report, SaysWhatToDoAboutAPythonWithoutPyTorch) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "ModuleNotFoundError: No module named 'torch'";
+  exit.program = "/env/bin/python";
+  EXPECT_NE(
+      failure_report(model::cause_of(exit), {}, "/logs", {}).find("/env/bin/python has no PyTorch"),
+      std::string::npos);
+}
+
+TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"ModuleNotFoundError: No module named 'einops'", "/env/bin/python3",
+       "/env/bin/python3 does not find the module einops: install it there, or name another Python "
+       "by --venv DIR or PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH"},
+      {"ModuleNotFoundError: No module named 'a.b'", "bash",
+       "its Python does not find the module a.b: install"},
+      {"/env/bin/python3: No module named trainer", "/env/bin/python3",
+       "/env/bin/python3 does not find the module trainer: install it there, or name another"},
+      {"/env/bin/python3: Error while finding module specification for 'a.b' (ModuleNotFoundError: "
+       "No "
+       "module named 'a')",
+       "/env/bin/python3", "/env/bin/python3 does not find the module a: install"},
+      {"/env/bin/python3: No module named a.__main__; 'a' is a package and cannot be directly "
+       "executed",
+       "/env/bin/python3",
+       "-m runs a module, or a package that has a __main__: name one, as in -m a.train"},
+      {"ImportError: libcudart.so.12: cannot open shared object file", "/env/bin/python",
+       "its Python was /env/bin/python: --venv DIR or PYTHON_EXEC=PATH names another"},
+      {"MemoryError", "python", "it was refused memory, by a limit or by its host: use less"},
+      {"numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8. TiB", "python",
+       "it was refused memory, by a limit or by its host: use less"},
+      {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "python",
+       "the GPU had no memory left: use less per rank"},
+      {"torch.cuda.OutOfMemoryError: CUDA out of memory.", "python",
+       "the GPU had no memory left: use less per rank"},
+  };
+  for (const auto& [exception, program, advice] : cases) {
+    model::WorkerExit exit = failed_exit();
+    exit.exception = exception;
+    exit.program = program;
+    for (const char* logs : {"/logs", ""}) {
+      const std::string text = failure_report(model::cause_of(exit), {}, logs, {});
+      EXPECT_TRUE(text.contains(fmt::format("  next        {}", advice))) << text;
+    }
+  }
+  model::WorkerExit said = failed_exit();
+  said.exception = "ValueError: no MemoryError, CUDA out of memory or No module named 'x'";
+  EXPECT_FALSE(failure_report(model::cause_of(said), {}, "/logs", {}).contains("  next  "));
+}
+
+TEST(Report, SaysWhatToDoAboutAScriptOfAnotherLauncher) {
+  model::WorkerExit exit = failed_exit();
+  exit.last_output = {
+      "usage: train.py [-h] --local_rank LOCAL_RANK",
+      "train.py: error: the following arguments are required: --data, --local_rank"};
+  EXPECT_NE(failure_report(model::cause_of(exit), {}, "/logs", {})
+                .find("  next        read LOCAL_RANK in the script, or behind it write "
+                      "--local_rank='${local_rank}': "),
+            std::string::npos);
+}
+
+TEST(Report, FailureWithoutARank) {
+  model::Cause cause = of_kind(model::CauseKind::node_lost);
+  cause.node = "n4";
+  cause.message = "nothing heard for 30 s";
+  EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {.colour = true}),
+            "\x1b[1;31mtoprun: node n4 was lost\x1b[0m\n"
+            "  reason      nothing heard for 30 s\n"
+            "  others      8 were stopped\n");
+}
+
+TEST(Report, AHangsReasonWasToldBefore) {
+  model::Cause cause = of_kind(model::CauseKind::hang);
+  cause.node = "n4";
+  cause.message = "no rank has made progress for 60 s: rank 3 on n4 sleeps";
+  EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {}),
+            "toprun: the job hung\n"
+            "  others      8 were stopped\n");
+}
+
+TEST(Report, StaysShortAndNarrow) {
+  model::WorkerExit exit = failed_exit();
+  for (int i = 0; i < 50; ++i) {
+    exit.exception += std::string(3000, 'e') + "\n";
+    std::string umlauts;
+    for (int j = 0; j < 300; ++j) umlauts += "ü";
+    exit.last_output.push_back(umlauts);
+  }
+  const std::string report =
+      failure_report(model::cause_of(exit), {1, 1, 1}, "/l", {.columns = 80});
+  const auto lines = split(report, '\n');
+  EXPECT_LE(lines.size(), 26u);  // the last is empty
+  for (const std::string_view line : lines) {
+    const auto columns = std::ranges::count_if(
+        line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+    EXPECT_LE(columns, 80) << line;
+  }
+}
+
+TEST(Report, AStoppedRankThatHadFailedEndedByItsError) {
+  model::WorkerExit exit = failed_exit();
+  exit.ours = true;
+  exit.signal = SIGTERM;
+  exit.exception = "ValueError: boom";
+  const model::Cause cause = model::cause_of(exit);
+  EXPECT_EQ(cause.kind, model::CauseKind::exit);
+  EXPECT_EQ(cause.exit_code, 1);
+  EXPECT_FALSE(cause.signal);
+}
+
+TEST(Report, CountsTheOthers) {
+  std::vector<model::WorkerExit> exits(5, failed_exit());
+  exits[1].ours = true;
+  exits[2].exit_code = 0;
+  exits[3].exit_code = 0;
+  const Others others = count_others(exits, &exits[0]);
+  EXPECT_EQ(others.failed, 1);
+  EXPECT_EQ(others.stopped, 1);
+  EXPECT_EQ(others.ended, 2);
+}
+
+TEST(Report, WhatFailsAsTheCauseDidIsNotItsConsequence) {
+  std::vector<model::WorkerExit> exits(3, failed_exit());
+  for (model::WorkerExit& exit : exits) exit.exception = "ModuleNotFoundError: No module named 'x'";
+  exits[1].ours = true;  // it had said so before it was stopped
+  const Others others = count_others(exits, &exits[0]);
+  EXPECT_EQ(others.alike, 2);
+  EXPECT_EQ(others.failed + others.stopped, 0);
+  const std::string report = failure_report(model::cause_of(exits[0]), others, "", {});
+  EXPECT_NE(report.find("others      2 failed in the same way\n"), report.npos) << report;
+}
+
+TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
+  const auto others_of = [](const std::vector<model::WorkerExit>& exits) {
+    const std::string report =
+        failure_report(model::cause_of(exits[0]), count_others(exits, &exits[0]), "", {});
+    const std::size_t start = report.find("others      ");
+    return start == report.npos ? ""
+                                : report.substr(start + 12, report.find('\n', start) - start - 12);
+  };
+  std::vector<model::WorkerExit> exits(5, failed_exit());
+  exits[0].exception = "FileNotFoundError: /data/0";
+  exits[1].exception = "FileNotFoundError: /data/1";
+  exits[2].exception = "RuntimeError: Connection closed by peer";
+  exits[3].exception = "FileNotFoundError: /data/3";
+  exits[3].ours = true;
+  exits[4].exception = exits[2].exception;
+  exits[4].ours = true;
+  EXPECT_EQ(others_of(exits),
+            "1 failed as a consequence, 1 failed with another error, 2 were stopped (1 had shown "
+            "another exception before)");
+  exits.erase(exits.begin() + 1, exits.begin() + 3);
+  EXPECT_EQ(others_of({exits[0], exits[1]}),
+            "1 was stopped (it had shown another exception before)");
+  EXPECT_EQ(others_of({exits[0], exits[1], exits[1]}),
+            "2 were stopped (all had shown another exception before)");
+  EXPECT_EQ(others_of({exits[0], exits[2]}), "1 was stopped");
+}
+
+TEST(Report, InFilesNothingIsCutAndOnATerminalBothEndsStay) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:81] " +
+                   std::string(60, '.') + " Timed out waiting 20000ms for recv operation";
+  exit.last_output = {"ValueError: " + std::string(200, '.') + " does not match the world size"};
+  const std::string whole = failure_report(model::cause_of(exit), {}, "/l", {});
+  EXPECT_NE(whole.find(exit.exception), whole.npos);
+  EXPECT_NE(whole.find(exit.last_output[0]), whole.npos);
+  const std::string cut = failure_report(model::cause_of(exit), {}, "/l", {.columns = 80});
+  EXPECT_NE(cut.find("waiting 20000ms for recv operation"), cut.npos);
+  EXPECT_NE(cut.find("does not match the world size"), cut.npos);
+}
+
+TEST(Report, OfAMessageOfManyLinesTheFirstAndTheLastAreShown) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "RuntimeError: Error(s) in loading:\n1\n2\n3\n4\nit does not match";
+  const std::string report = failure_report(model::cause_of(exit), {}, "/l", {});
+  EXPECT_NE(report.find("RuntimeError: Error(s) in loading:"), report.npos);
+  EXPECT_NE(report.find("… 2 more lines …"), report.npos);
+  EXPECT_NE(report.find("it does not match"), report.npos);
+}
+
+// Every text that comes from outside, hostile.
+TEST(Report, NoTextOfOthersWritesALineOrAColour) {
+  const std::string evil = "x\x1b[31m\ntoprun: forged\r\a\xc2\x9b\u202e\u200b";
+  model::Cause cause;
+  cause.rank = 3;
+  for (Outside* text : {&cause.program, &cause.node, &cause.error_file, &cause.kernel_evidence}) {
+    *text = evil;
+  }
+  cause.message = evil + "No module named 'torch'";
+  cause.last_output = {evil, evil};
+  model::RunRecord run = two_nodes();
+  run.exit_code = 7;
+  run.attempts[0].nodes = {{evil, 0, 0, 8, evil, evil}};
+  std::string all = join(model::order_table(*run.attempts[0].order, run.attempts[0].nodes), "\n");
+  for (int kind = 0; kind <= static_cast<int>(model::CauseKind::requeued); ++kind) {
+    cause.kind = static_cast<model::CauseKind>(kind);
+    if (cause.kind == model::CauseKind::signal) cause.signal = SIGKILL;
+    run.attempts[0].cause = cause;
+    all += failure_report(cause, {}, evil, {}, evil) + last_line(run) + model::sentence(cause);
+  }
+  EXPECT_NE(all.find("x\\x1b[31m\\ntoprun: forged\\x0d"), std::string::npos);
+  for (const std::string_view line : split(all, '\n')) {
+    EXPECT_FALSE(line.starts_with("toprun: forged")) << line;
+    EXPECT_EQ(printable(line), line);
+  }
+  EXPECT_EQ(model::cause_json(cause)["node"], evil);  // for programs it stays
+}
+
+TEST(Report, LastLine) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  model::RunRecord run = two_nodes();
+  const std::string times = "toprun: 2026-11-21 10:00:00 → 10:03:20 (3 min 20 s): ";
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, all ended with 0\n");
+  run.exit_code = model::exit_found;
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, exit code 3: something was found\n");
+
+  model::WorkerExit exit = failed_exit();
+  run.exit_code = 7;
+  run.attempts[0].cause = model::cause_of(exit);
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, rank 3 on n4 ended with exit code 7\n");
+
+  exit.signal = SIGSEGV;
+  run.exit_code = 139;
+  run.attempts[0].cause = model::cause_of(exit);
+  EXPECT_EQ(last_line(run), times +
+                                "16 ranks on 2 nodes, rank 3 on n4 was killed by SIGSEGV "
+                                "(segmentation fault), exit code 139\n");
+
+  run.exit_code = 130;
+  run.attempts[0].cause = of_kind(model::CauseKind::interrupted);
+  run.attempts[0].cause->signal = SIGINT;
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, interrupted by SIGINT, exit code 130\n");
+
+  run.exit_code = 1;
+  run.attempts[0].nodes.clear();
+  run.attempts[0].cause = of_kind(model::CauseKind::join_timeout);
+  run.ended = ten_o_clock + 24h;
+  EXPECT_EQ(last_line(run),
+            "toprun: 2026-11-21 10:00:00 → 2026-11-22 10:00:00 (24 h 00 min): no rank started, too "
+            "few nodes joined in time, exit code 1\n");
+
+  run.attempts.insert(run.attempts.begin(), two_nodes().attempts.front());
+  EXPECT_TRUE(last_line(run).contains(": 16 ranks on 2 nodes, too few nodes joined in time"))
+      << last_line(run);
+}
+
+TEST(Report, TheLastLineTellsWhatWentBefore) {
+  model::RunRecord run = two_nodes();
+  const auto ended = [&] { return last_line(run).substr(last_line(run).find("all ended")); };
+  const auto before = [&](model::CauseKind kind, std::string_view node) {
+    model::AttemptRecord attempt = run.attempts.back();
+    attempt.cause = of_kind(kind);
+    attempt.cause->node = std::string(node);
+    run.attempts.insert(run.attempts.end() - 1, std::move(attempt));
+  };
+  before(model::CauseKind::node_lost, "n2");
+  EXPECT_EQ(ended(), "all ended with 0 after 1 new attempt (n2 was lost)\n");
+  before(model::CauseKind::grown, "");
+  before(model::CauseKind::agent_lost, "n2");
+  EXPECT_EQ(ended(), "all ended with 0 after 3 new attempts (n2 was lost, more nodes came)\n");
+  before(model::CauseKind::exit, "n1");
+  run.restarts = 1;
+  EXPECT_EQ(ended(),
+            "all ended with 0 after 1 restart and 3 new attempts (n2 was lost, more nodes came)\n");
+  run.attempts.erase(run.attempts.begin(), run.attempts.begin() + 3);
+  EXPECT_EQ(ended(), "all ended with 0 after 1 restart\n");
+}
+
+TEST(Report, KeepsTheEndsOfEarlierRuns) {
+  model::RunRecord run = two_nodes();
+  run.exit_code = 75;
+  run.attempts[0].cause = of_kind(model::CauseKind::requeued);
+  run.attempts[0].cause->message = "Slurm requeued the job";
+  json runs = model::earlier_runs(json_text(model::report_json(run)));
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0]["exit_code"], 75);
+  EXPECT_EQ(runs[0]["started"], rfc3339(run.started));
+  EXPECT_EQ(runs[0]["ended"], rfc3339(run.ended));
+  EXPECT_EQ(
+      runs[0]["cause"],
+      (json{{"kind", "requeued"}, {"what", "requeued"}, {"message", "Slurm requeued the job"}}));
+  // Each is kept by the next, and the oldest go.
+  for (std::size_t i = 0; i < 2 * model::most_earlier_runs; ++i) {
+    json next = model::report_json(run);
+    next["earlier"] = runs;
+    next["exit_code"] = i;
+    runs = model::earlier_runs(json_text(next));
+  }
+  EXPECT_EQ(runs.size(), model::most_earlier_runs);
+  EXPECT_EQ(runs.back()["exit_code"], 2 * model::most_earlier_runs - 1);
+  for (const char* odd : {"", "{}", "[1]", R"({"schema":"other"})"}) {
+    EXPECT_EQ(model::earlier_runs(odd), json::array()) << odd;
+  }
+  EXPECT_EQ(
+      model::earlier_runs(R"({"schema":"toprun.report/1","attempts":7,"earlier":"x"})").size(), 1u);
+}
+
+TEST(Report, OrderTable) {
+  const model::RunRecord run = two_nodes();
+  std::vector<model::NodeRecord> nodes = run.attempts[0].nodes;
+  nodes.push_back({"long-name", 2, 16, 1, "/c/r1/long-name"});
+  nodes.push_back({"n9", 3, 17, 0, ""});
+  EXPECT_EQ(model::order_table(*run.attempts[0].order, nodes),
+            (std::vector<std::string>{
+                "order: topology (evidence from t)",
+                "  ranks  node       place",
+                "  0-7    n1         /c/r1/n1",
+                "  8-15   n2         unknown",
+                "  16     long-name  /c/r1/long-name",
+                "  none   n9         unknown",
+                "t tells n1",
+                "rack: 2 of 4 neighbours in another rack as given, 2 as ordered (minimum 2)",
+            }));
+}
+
+TEST(Report, Json) {
+  model::RunRecord run = two_nodes();
+  run.root_host = "n1";
+  run.root_pid = 4711;
+  EXPECT_EQ(model::report_json(run), nlohmann::json::parse(R"({
+    "schema": "toprun.report/1", "job": "job1", "title": null, "program": null,
+    "root": {"host": "n1", "pid": 4711},
+    "grow": null, "exit_code": 0, "restarts": 0, "max_restarts": 0, "spares": [], "lost_spares": [], "gathering": null,
+    "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
+    "updated": "2026-11-21T10:03:20.000Z",
+    "attempts": [{
+      "attempt": 0, "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
+      "phases_ms": {"join": 12, "order": null, "stage": null, "spawn": null, "import": null, "first_connect": null,
+                    "last_connect": null, "first_collective": null},
+      "slowest": {"join": {"node": "n2", "rank": null, "ms": 12, "median_ms": 3, "counted": 2},
+                  "stage": null, "warm": null, "prefetch": null, "spawn": null, "import": null,
+                  "first_collective": null},
+      "awaited": null, "hang": null,
+      "nodes": [
+        {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1",
+         "logs": "/l/job1_x"},
+        {"name": "n2", "group_rank": 1, "first_rank": 8, "nproc": 8, "location": null, "logs": null}],
+      "order": {"name": "topology", "why": "evidence from t", "source": "t",
+                "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
+                "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
+      "network": [], "interrupted": null,
+      "cause": null}]})"));
+
+  run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}};
+  EXPECT_EQ(model::report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
+    {"node": "n1", "networks": ["IB"], "ranks": 8, "gpu_direct": 7,
+     "nccl": ["2.27.3"], "troubles": ["mlx5_0:1 sent 1 MB"]}])"));
+
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "ValueError: boom";
+  exit.last_output = {"a"};
+  run.attempts[0].cause = model::cause_of(exit);
+  EXPECT_EQ(model::report_json(run)["attempts"][0]["cause"], nlohmann::json::parse(R"({
+    "kind": "exit", "what": "rank 3 on n4 ended with exit code 7", "rank": 3, "local_rank": 1,
+    "node": "n4", "exit_code": 7, "signal": null,
+    "message": "ValueError: boom", "error_file": null, "last_output": ["a"],
+    "kernel_evidence": null})"));
+}
+
+TEST(Report, JsonOfARunThatGoesOn) {
+  model::RunRecord run = two_nodes();
+  run.running_at = run.started + std::chrono::seconds(5);
+  const auto json = model::report_json(run);
+  EXPECT_TRUE(json["exit_code"].is_null());
+  EXPECT_TRUE(json["ended"].is_null());
+  EXPECT_EQ(json["updated"], "2026-11-21T10:00:05.000Z");
+  run.grow = "on-signal";
+  EXPECT_EQ(model::report_json(run)["grow"], "on-signal");
+  run.title = "bigrun";
+  run.program = "train.py";
+  EXPECT_EQ(model::report_json(run)["title"], "bigrun");
+  EXPECT_EQ(model::report_json(run)["program"], "train.py");
+}
+
+}  // namespace
+}  // namespace toprun::report

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "observe/snapshot/board.h"
+#include "observe/snapshot/snapshot.h"
+
+namespace toprun::snapshot {
+
+inline constexpr std::string_view metrics_type =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+// Of jobs with more ranks only nodes have series of their own.
+inline constexpr std::size_t most_ranks_with_series = 4'096;
+
+// The run for Prometheus, in the text form of OpenMetrics 1.0 (docs/metrics.md has the names).
+std::string metrics_text(const Run& run, const Board& board, const std::vector<int>& suspects);
+
+}  // namespace toprun::snapshot

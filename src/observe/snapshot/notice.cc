@@ -1,0 +1,107 @@
+#include "observe/snapshot/notice.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/clock.h"
+#include "run/model/finding.h"
+
+namespace toprun::snapshot {
+namespace {
+
+using nlohmann::json;
+
+std::string_view name_of(Happening happening) {
+  switch (happening) {
+    case Happening::restarts:
+      return "restarts";
+    case Happening::hangs:
+      return "hangs";
+    case Happening::ended:
+      return "ended";
+  }
+  return {};
+}
+
+// The name that its user chose, else its program.
+std::string short_name(const model::RunRecord& record) {
+  if (!record.title.empty()) return record.title;
+  return record.program.substr(record.program.rfind('/') + 1);  // npos + 1 is 0
+}
+
+// "train.py (17)"
+std::string name_of(const Run& run) {
+  const std::string name = short_name(run.record);
+  const std::string& id = run.id.empty() ? run.record.job : run.id;
+  if (name.empty() || name == id) return id;
+  // toprun's own id of a job on one host, which nobody has seen.
+  constexpr std::size_t uuid_length = 36;
+  if (run.id.empty() && id.size() == uuid_length && !run.record.root_host.empty()) {
+    return fmt::format("{} on {}", name, run.record.root_host);
+  }
+  return fmt::format("{} ({})", name, id);
+}
+
+std::string what_of(Happening happening, const Run& run) {
+  if (run.record.attempts.empty()) return {};
+  const model::AttemptRecord& last = run.record.attempts.back();
+  if (happening == Happening::hangs) return last.hang ? model::headline(*last.hang) : "";
+  return last.cause ? model::sentence(*last.cause) : "";
+}
+
+std::string why_with_code(const model::RunRecord& record) {
+  const bool is_told = !record.attempts.empty() && record.attempts.back().cause;
+  return is_told ? model::sentence_with_code(*record.attempts.back().cause, record.exit_code)
+                 : fmt::format("exit code {}", record.exit_code);
+}
+
+std::string sentence_on(Happening happening, const Run& run, const std::string& what) {
+  const auto after = fmt::format("after {}", duration_text(run.record.ended - run.record.started));
+  switch (happening) {
+    case Happening::restarts:
+      return "starts again: " + what;
+    case Happening::hangs:
+      return "hangs: " + what;
+    case Happening::ended:
+      if (run.record.exit_code == 0) return fmt::format("ended well {}", after);
+      if (run.record.exit_code == model::exit_found && what.empty()) {
+        return fmt::format("found something {}, exit code {}", after, run.record.exit_code);
+      }
+      return fmt::format("failed {}: {}", after, why_with_code(run.record));
+  }
+  return {};
+}
+
+}  // namespace
+
+json notice_json(Happening happening, Run run, WallTime now) {
+  model::RunRecord& record = run.record;
+  const bool next_has_begun = happening == Happening::restarts && record.attempts.size() > 1 &&
+                              !record.attempts.back().cause;
+  if (next_has_begun) record.attempts.pop_back();
+  const bool is_over = happening == Happening::ended;
+  std::size_t ranks = 0;
+  for (const model::NodeRecord& node : nodes_of(record))
+    ranks += static_cast<std::size_t>(node.nproc);
+  const std::string what = what_of(happening, run);
+  return {{"schema", "toprun.notice/1"},
+          {"event", name_of(happening)},
+          {"text", fmt::format("toprun: {} {}", name_of(run), sentence_on(happening, run, what))},
+          {"job", record.job},
+          {"id", run.id},
+          {"program", run.record.program},
+          {"host", record.root_host},
+          {"nodes", nodes_of(record).size()},
+          {"ranks", ranks},
+          {"attempt", record.attempts.empty() ? 0 : record.attempts.back().attempt},
+          {"what", what.empty() ? json(nullptr) : json(what)},
+          {"exit_code", is_over ? json(record.exit_code) : json(nullptr)},
+          {"started", rfc3339(record.started)},
+          {"time", rfc3339(now)}};
+}
+
+}  // namespace toprun::snapshot

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/text/clock.h"
+#include "observe/snapshot/snapshot.h"
+
+namespace toprun::snapshot {
+
+// What --notify tells of a run.
+enum class Happening {
+  restarts,  // an attempt failed and another follows
+  hangs,     // no rank makes progress
+  ended,     // the run is over, well or not
+};
+
+// Schema toprun.notice/1 (docs/metrics.md).
+nlohmann::json notice_json(Happening happening, Run run, WallTime now);
+
+}  // namespace toprun::snapshot

@@ -1,0 +1,233 @@
+#include "observe/snapshot/picture.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <climits>
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_members.h"
+#include "run/model/exit.h"
+
+namespace toprun::snapshot {
+namespace {
+
+using nlohmann::json;
+
+constexpr double most_hang_ms = 1e12;
+
+std::optional<double> number_of(const json& value) {
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+int count_in(const json& object, const char* name) {
+  const auto value = number_of(member(object, name));
+  return value && *value >= 0 && *value <= INT_MAX ? static_cast<int>(*value) : 0;
+}
+
+std::size_t size_of(const json& value) {
+  const auto number = number_of(value);
+  constexpr double most = most_pictured_ranks;
+  return number && *number >= 0 && *number <= most ? static_cast<std::size_t>(*number) : 0;
+}
+
+std::optional<WallTime> moment_in(const json& object, const char* name) {
+  return time_in(text_at(object, name));
+}
+
+// The entry of a column; null beyond its end.
+class Column {
+ public:
+  Column(const json& table, const char* name) : values_(member(table, name)) {}
+  const json& operator[](std::size_t i) const {
+    static const json none;
+    return values_.is_array() && i < values_.size() ? values_[i] : none;
+  }
+  std::string text(std::size_t i) const {
+    const json& value = (*this)[i];
+    return value.is_string() ? value.get<std::string>() : "";
+  }
+  std::size_t size() const { return values_.is_array() ? values_.size() : 0; }
+
+ private:
+  const json& values_;
+};
+
+void read_hang(const json& job, Picture& picture) {
+  const json& hang = member(job, "hang");
+  picture.hang = text_at(job, "hang_text");
+  picture.hang_what = text_at(hang, "what");
+  const auto noticed = moment_in(hang, "noticed");
+  const auto after = number_of(member(hang, "after_ms"));
+  if (!noticed || !after || !(*after >= 0) || *after > most_hang_ms) return;
+  picture.hang_since = *noticed - std::chrono::milliseconds(static_cast<std::int64_t>(*after));
+}
+
+void read_job(const json& job, Picture& picture) {
+  picture.name = text_at(job, "name");
+  picture.id = text_at(job, "id");
+  picture.title = text_at(job, "title");
+  picture.program = text_at(job, "program");
+  picture.root = text_at(job, "root");
+  picture.stage = text_at(job, "stage");
+  picture.pid = count_in(job, "pid");
+  picture.started = moment_in(job, "started");
+  picture.now = moment_in(job, "now");
+  picture.limit = moment_in(job, "limit");
+  picture.node_log = text_at(job, "node_log");
+  const Column sizes(job, "nnodes");
+  picture.least_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[0]), 1));
+  picture.most_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[1]), 1));
+  picture.attempt = count_in(job, "attempt");
+  picture.restarts = count_in(job, "restarts");
+  picture.max_restarts = count_in(job, "max_restarts");
+  picture.joined = count_in(job, "joined");
+  picture.spares = Column(job, "spares").size();
+  picture.lost_spares = Column(job, "lost_spares").size();
+  const Column missing(job, "missing");
+  for (std::size_t i = 0; i < std::min(missing.size(), most_missing); ++i) {
+    picture.missing.push_back(missing.text(i));
+  }
+  picture.missing_count = size_of(member(job, "missing_count"));
+  picture.phases = model::phases_in(member(job, "phases"));
+  picture.slowest = model::spreads_in(member(job, "slowest"));
+  picture.awaited = model::awaited_in(member(job, "awaited"));
+  if (member(job, "hangs") == true) read_hang(job, picture);
+  if (member(job, "exit_code").is_number_integer()) picture.exit_code = count_in(job, "exit_code");
+  picture.interval_s = std::clamp(number_of(member(job, "interval_s")).value_or(1), 0.1, 3'600.0);
+}
+
+Picture::Attempt attempt_in(const json& attempt) {
+  const json& cause = member(attempt, "cause");
+  Picture::Attempt out{count_in(attempt, "attempt"),
+                       moment_in(attempt, "started"),
+                       moment_in(attempt, "ended"),
+                       text_at(attempt, "what"),
+                       model::cause_kind_called(text_at(cause, "kind")),
+                       text_at(cause, "message")};
+  if (member(cause, "rank").is_number()) out.rank = size_of(member(cause, "rank"));
+  const Column lines(cause, "last_output");
+  for (std::size_t i = 0; i < std::min(lines.size(), model::last_output_lines); ++i) {
+    out.last_output.push_back(lines.text(i));
+  }
+  return out;
+}
+
+void read_events(const json& job, Picture& picture) {
+  const Column attempts(job, "attempts"), messages(job, "messages");
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    picture.attempts.push_back(attempt_in(attempts[i]));
+  }
+  for (std::size_t i = 0; i < std::min(messages.size(), most_messages); ++i) {
+    picture.messages.push_back(
+        {moment_in(messages[i], "time").value_or(WallTime()), text_at(messages[i], "text")});
+  }
+}
+
+void read_nodes(const json& nodes, const json& figures, Picture& picture) {
+  const Column name(nodes, "name"), location(nodes, "location"), logs(nodes, "logs"),
+      first(nodes, "first_rank"), ranks(nodes, "nproc"), age(figures, "age"), cpu(figures, "cpu"),
+      cpus(figures, "cpus"), memory(figures, "memory"), total(figures, "memory_total"),
+      received(figures, "received"), sent(figures, "sent");
+  picture.nodes.reserve(name.size());
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    Picture::Node node;
+    node.name = name.text(i);
+    node.location = location.text(i);
+    node.logs = logs.text(i);
+    node.first_rank = size_of(first[i]);
+    node.ranks = size_of(ranks[i]);
+    node.age_s = number_of(age[i]);
+    node.busy_cpus = number_of(cpu[i]);
+    if (cpus[i].is_number()) node.cpus = static_cast<int>(size_of(cpus[i]));
+    node.memory_mib = number_of(memory[i]);
+    node.memory_total_mib = number_of(total[i]);
+    node.received_mb_per_s = number_of(received[i]);
+    node.sent_mb_per_s = number_of(sent[i]);
+    picture.nodes.push_back(std::move(node));
+  }
+}
+
+RankState state_of(char letter) {
+  constexpr std::string_view letters = "nrdfklh";
+  return letters.contains(letter) ? static_cast<RankState>(letter) : RankState::waits;
+}
+
+int pid_in(const json& value) {
+  const std::size_t pid = size_of(value);
+  return std::in_range<int>(pid) ? static_cast<int>(pid) : 0;
+}
+
+std::vector<Outside> lines_in(const json& value) {
+  std::vector<Outside> lines;
+  if (!value.is_array()) return lines;
+  for (const json& line : value) {
+    if (lines.size() == meter::most_last_lines) break;
+    if (line.is_string()) lines.emplace_back(line.get<std::string>());
+  }
+  return lines;
+}
+
+void read_ranks(const json& figures, Picture& picture) {
+  const Column cpu(figures, "cpu"), memory(figures, "memory"), age(figures, "output_age"),
+      gpu(figures, "gpu"), gpu_memory(figures, "gpu_memory"), line(figures, "line"),
+      pid(figures, "pid"), lines(figures, "lines");
+  const std::string states = text_at(figures, "state");
+  picture.ranks.reserve(states.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    picture.ranks.push_back({state_of(states[i]), number_of(cpu[i]), number_of(memory[i]),
+                             number_of(age[i]), number_of(gpu[i]), number_of(gpu_memory[i]),
+                             line.text(i), pid_in(pid[i]), lines_in(lines[i])});
+  }
+}
+
+// Each node's ranks are among all.
+bool fits_together(const Picture& picture) {
+  return std::ranges::all_of(picture.nodes, [&](const Picture::Node& node) {
+    return node.first_rank <= picture.ranks.size() &&
+           node.ranks <= picture.ranks.size() - node.first_rank;
+  });
+}
+
+}  // namespace
+
+std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
+                                           std::size_t end) {
+  std::optional<std::size_t> newest;
+  const auto silence = [&](std::size_t rank) {
+    return picture.ranks[rank].silence_s.value_or(std::numeric_limits<double>::infinity());
+  };
+  for (std::size_t i = first; i < std::min(end, picture.ranks.size()); ++i) {
+    if (picture.ranks[i].line.empty()) continue;
+    if (!newest || silence(i) < silence(*newest)) newest = i;
+  }
+  return newest;
+}
+
+Result<Picture> picture_in(const json& object) {
+  if (member(object, "schema") != "toprun.live/1") {
+    return fail("the job's answer is not understood", "it has no schema toprun.live/1");
+  }
+  const json& nodes = member(object, "nodes");
+  const json& figures = member(object, "figures");
+  const json& ranks = member(figures, "ranks");
+  if (Column(nodes, "name").size() > most_pictured_nodes ||
+      text_at(ranks, "state").size() > most_pictured_ranks) {
+    return fail("the job's answer is not understood", "it has too many nodes or ranks");
+  }
+  Picture picture;
+  read_job(member(object, "job"), picture);
+  read_events(member(object, "job"), picture);
+  read_nodes(nodes, member(figures, "nodes"), picture);
+  read_ranks(ranks, picture);
+  if (!fits_together(picture)) {
+    return fail("the job's answer is not understood", "a node has ranks that are not among all");
+  }
+  return picture;
+}
+
+}  // namespace toprun::snapshot

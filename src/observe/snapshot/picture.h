@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/text/clock.h"
+#include "base/text/error.h"
+#include "base/text/outside.h"
+#include "observe/snapshot/board.h"
+#include "observe/snapshot/snapshot.h"
+#include "run/model/phases.h"
+
+namespace toprun::snapshot {
+
+// What a reader of a job's picture sees. What is missing in the text, or unknown, is unset.
+struct Picture {
+  struct Attempt {
+    int attempt = 0;
+    std::optional<WallTime> started, ended;
+    Outside what;                               // why it failed, in one line; empty: it has not
+    std::optional<model::CauseKind> kind = {};  // unset: it has not, or of a newer version
+    Outside message = {};                       // … and with what words
+    std::optional<std::size_t> rank = {};       // the one that failed
+    std::vector<Outside> last_output = {};      // … and its last lines
+  };
+  struct Node {
+    Outside name, location, logs;
+    std::size_t first_rank = 0, ranks = 0;
+    std::optional<double> age_s;  // of its figures
+    std::optional<double> busy_cpus, received_mb_per_s, sent_mb_per_s;
+    std::optional<int> cpus;
+    std::optional<double> memory_mib, memory_total_mib;
+  };
+  struct Rank {
+    RankState state = RankState::waits;
+    std::optional<double> busy_cpus, memory_mib, silence_s, gpu_percent, gpu_memory_mib;
+    Outside line;                     // the last of its output; empty: none
+    int pid = 0;                      // 0: it has ended, or it is not known
+    std::vector<Outside> lines = {};  // its last ones, the newest last; empty: none, or not told
+  };
+
+  Outside name, id, title, program, root, stage;
+  Outside node_log;  // the folder of --node-log; empty: none
+  int pid = 0;
+  std::optional<WallTime> started, now;
+  std::optional<WallTime> limit;  // when its engine ends it
+  int least_nodes = 1, most_nodes = 1;
+  int attempt = 0, restarts = 0, max_restarts = 0, joined = 0;
+  std::size_t spares = 0, lost_spares = 0;  // nodes
+  std::vector<Outside> missing;             // the first ones
+  std::size_t missing_count = 0;
+  model::Phases phases;
+  model::Spreads slowest;
+  std::optional<model::Awaited> awaited;
+  Outside hang;                        // one line; empty: none, or it is over
+  Outside hang_what;                   // … who keeps the others waiting, alone
+  std::optional<WallTime> hang_since;  // unset: it was noticed by something else
+  std::vector<Attempt> attempts;
+  std::optional<int> exit_code;  // set: it is over
+  // Who cancelled it and when, in words, where the reader knows that; it is in no text.
+  Outside cancelled;
+  std::vector<Message> messages;
+  double interval_s = 1;
+  std::vector<Node> nodes;  // by group rank
+  std::vector<Rank> ranks;
+};
+
+inline constexpr std::size_t most_pictured_nodes = 262'144;
+inline constexpr std::size_t most_pictured_ranks = 1u << 22;
+
+// The rank whose output is the newest, among those whose last line is known.
+std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
+                                           std::size_t end);
+
+// Reads schema toprun.live/1. Error: it is something else, or beyond the limits.
+Result<Picture> picture_in(const nlohmann::json& object);
+
+}  // namespace toprun::snapshot

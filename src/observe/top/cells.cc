@@ -1,0 +1,443 @@
+#include "observe/top/cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "observe/top/wrap.h"
+
+namespace toprun::top {
+
+using snapshot::Picture;
+using snapshot::RankState;
+
+namespace {
+
+using Number = std::optional<double>;
+
+constexpr std::size_t least_name = 14;
+constexpr std::size_t most_name = 44;
+constexpr double mib_per_gib = 1024;
+constexpr double stale_intervals = 5;  // figures of a node that are older are doubtful
+
+// What stands in a row, of a rank, a node or a rack.
+struct Facts {
+  std::string name;
+  std::string after_name;   // what a narrow column leaves out of the name is at its beginning
+  std::string after_brief;  // … and says after it instead
+  std::string state;
+  Colour colour = Colour::faint;
+  bool is_plain = true;  // no colour
+  std::string cpu, memory;
+  Number gpu, gpu_memory, silence, received, sent;
+};
+
+void add(Number& sum, Number more) {
+  if (more) sum = sum.value_or(0) + *more;
+}
+
+std::string cpus_text(Number busy) {
+  return busy ? fmt::format("{:.1f}", *busy) : "-";
+}
+
+std::string memory_text(Number mib) {
+  if (!mib) return "-";
+  if (*mib < mib_per_gib) return fmt::format("{:.0f}M", *mib);
+  const double gib = *mib / mib_per_gib;
+  return gib < 99.5 ? fmt::format("{:.1f}G", gib) : fmt::format("{:.0f}G", gib);
+}
+
+std::string percent_text(Number percent) {
+  return percent ? fmt::format("{:.0f}%", *percent) : "-";
+}
+
+std::string rate_text(Number mb_per_s) {
+  if (!mb_per_s) return "-";
+  return *mb_per_s < 9.95 ? fmt::format("{:.1f}", *mb_per_s) : fmt::format("{:.0f}", *mb_per_s);
+}
+
+std::string age_text(Number seconds) {
+  if (!seconds) return "-";
+  const double s = *seconds;
+  if (s < 60) return fmt::format("{:.0f}s", std::floor(s));
+  if (s < 3600) return fmt::format("{:.0f}m", std::floor(s / 60));
+  if (s < 48 * 3600.0) return fmt::format("{:.0f}h", std::floor(s / 3600));
+  return fmt::format("{:.0f}d", std::floor(s / 86400));
+}
+
+struct Column {
+  std::string_view head;
+  std::size_t width;  // with a blank before it
+  int worth;          // the least worth is left out first
+  std::string (*text)(const Facts& facts);
+  bool is_of_gpus = false;
+};
+constexpr std::array columns = {
+    Column{"CPU", 9, 4, [](const Facts& facts) { return facts.cpu; }},
+    Column{"MEM", 12, 3, [](const Facts& facts) { return facts.memory; }},
+    Column{"GPU", 6, 2, [](const Facts& facts) { return percent_text(facts.gpu); }, true},
+    Column{"GPUMEM", 8, 1, [](const Facts& facts) { return memory_text(facts.gpu_memory); }, true},
+    Column{"OUTPUT", 8, 5, [](const Facts& facts) { return age_text(facts.silence); }},
+    Column{"IN MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.received); }},
+    Column{"OUT MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.sent); }},
+};
+constexpr std::size_t least_state = 19;  // of the column's width, with two blanks before it
+// The column of the last lines, with two blanks before it. Where it is narrow, it is worth more
+// than the network.
+constexpr std::string_view line_head = "LAST LINE";
+constexpr std::size_t least_line = 26, enough_line = 46;
+constexpr int worth_of_lines = 1;
+constexpr std::size_t name_beside_lines = 28;  // at most
+
+void colour(Facts& facts, const Counts& counts) {
+  facts.is_plain = false;
+  if (counts.failed + counts.lost + counts.suspect > 0) {
+    facts.colour = Colour::bad;
+  } else if (counts.waiting > 0) {
+    facts.colour = Colour::waiting;
+  } else if (counts.running > 0) {
+    facts.is_plain = true;
+  } else {
+    facts.colour = Colour::faint;
+  }
+}
+
+void add_silence(Number& shortest, Number more) {
+  if (more) shortest = std::min(shortest.value_or(*more), *more);
+}
+
+// The figures of the ranks together; their silence is that of the newest to print.
+void add_ranks(Facts& facts, const Picture& picture, Ranks ranks) {
+  Number gpu;
+  double gpus = 0;
+  for (std::size_t i = ranks.first; i < ranks.end; ++i) {
+    const Picture::Rank& rank = picture.ranks[i];
+    if (rank.gpu_percent) ++gpus;
+    add(gpu, rank.gpu_percent);
+    add(facts.gpu_memory, rank.gpu_memory_mib);
+    add_silence(facts.silence, rank.silence_s);
+  }
+  if (gpu) facts.gpu = *gpu / gpus;
+}
+
+Facts facts_of_rank(const Picture& picture, std::size_t number, bool with_node) {
+  const Picture::Rank& rank = picture.ranks[number];
+  Facts facts;
+  facts.name = fmt::format("rank {}", number);
+  if (with_node) {
+    const std::size_t node = node_of(picture, number);
+    if (node < picture.nodes.size()) facts.name += fmt::format("  {}", picture.nodes[node].name);
+  }
+  facts.state = word_of(rank.state);
+  Counts counts;
+  count(counts, picture, {number, number + 1});
+  colour(facts, counts);
+  facts.cpu = cpus_text(rank.busy_cpus);
+  facts.memory = memory_text(rank.memory_mib);
+  facts.gpu = rank.gpu_percent;
+  facts.gpu_memory = rank.gpu_memory_mib;
+  facts.silence = rank.silence_s;
+  return facts;
+}
+
+Facts facts_of_node(const Picture& picture, std::size_t number) {
+  const Picture::Node& node = picture.nodes[number];
+  Facts facts;
+  facts.name = node.name.shown();
+  const Ranks ranks = ranks_of(picture, number);
+  Counts counts;
+  count(counts, picture, ranks);
+  facts.state = states_text(counts);
+  colour(facts, counts);
+  const bool is_stale = node.age_s && *node.age_s > stale_intervals * picture.interval_s;
+  if (is_stale && counts.running > 0) {
+    facts.state = fmt::format("no word for {}", age_text(node.age_s));
+    facts.is_plain = false;
+    facts.colour = Colour::waiting;
+  }
+  facts.cpu = cpus_text(node.busy_cpus);
+  if (node.busy_cpus && node.cpus) facts.cpu += fmt::format("/{}", *node.cpus);
+  facts.memory = memory_text(node.memory_mib);
+  if (node.memory_mib && node.memory_total_mib) {
+    facts.memory += "/" + memory_text(node.memory_total_mib);
+  }
+  facts.received = node.received_mb_per_s;
+  facts.sent = node.sent_mb_per_s;
+  add_ranks(facts, picture, ranks);
+  return facts;
+}
+
+Facts facts_of_rack(const Picture& picture, const Rack& rack) {
+  Facts facts;
+  facts.name = rack.name.shown();
+  facts.after_name = fmt::format(" ({})", counted(rack.nodes.size(), "node"));
+  facts.after_brief = fmt::format(" ({})", rack.nodes.size());
+  Counts counts;
+  Number cpu, memory, gpu;
+  double nodes_with_gpus = 0;
+  for (const std::size_t number : rack.nodes) {
+    const Picture::Node& node = picture.nodes[number];
+    const Ranks ranks = ranks_of(picture, number);
+    count(counts, picture, ranks);
+    add(cpu, node.busy_cpus);
+    add(memory, node.memory_mib);
+    add(facts.received, node.received_mb_per_s);
+    add(facts.sent, node.sent_mb_per_s);
+    Facts of_node;
+    add_ranks(of_node, picture, ranks);
+    if (of_node.gpu) ++nodes_with_gpus;
+    add(gpu, of_node.gpu);
+    add(facts.gpu_memory, of_node.gpu_memory);
+    add_silence(facts.silence, of_node.silence);
+  }
+  if (gpu) facts.gpu = *gpu / nodes_with_gpus;
+  facts.state = states_text(counts);
+  colour(facts, counts);
+  facts.cpu = cpus_text(cpu);
+  facts.memory = memory_text(memory);
+  return facts;
+}
+
+Facts facts_of(const Picture& picture, const Tree& tree, Place place, bool with_node) {
+  switch (place.kind) {
+    case Kind::rack:
+      return facts_of_rack(picture, tree.racks[place.number]);
+    case Kind::node:
+      return facts_of_node(picture, place.number);
+    case Kind::rank:
+      break;
+  }
+  return facts_of_rank(picture, place.number, with_node);
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text = both_ends(text, width);
+  text.append(width - columns_of(text), ' ');
+  return text;
+}
+
+// At most so wide; a longer text keeps its end.
+std::string last_end(std::string_view text, std::size_t width) {
+  if (columns_of(text) <= width) return std::string(text);
+  while (!text.empty() && columns_of(text) >= width) {
+    text.remove_prefix(1);
+    while (!text.empty() && (static_cast<unsigned char>(text[0]) & 0xc0) == 0x80) {
+      text.remove_prefix(1);  // the rest of a character of UTF-8
+    }
+  }
+  return fmt::format("…{}", text);
+}
+
+// A rack's name ends with what tells it from others: "…w0/rack7 (16)".
+std::string name_in(const Facts& facts, std::size_t width) {
+  const std::string whole = facts.name + facts.after_name;
+  if (facts.after_name.empty() || columns_of(whole) <= width) return whole;
+  const std::size_t after = columns_of(facts.after_brief);
+  return last_end(facts.name, width > after ? width - after : 0) + facts.after_brief;
+}
+
+// With a blank before it even if it is too wide.
+std::string to_the_right(std::string text, std::size_t width) {
+  text = both_ends(text, width - 1);
+  return std::string(width - columns_of(text), ' ') + text;
+}
+
+}  // namespace
+
+std::optional<std::size_t> newest_in(const Picture& picture, const Tree& tree, Place place) {
+  if (place.kind == Kind::rank) {
+    return snapshot::newest_to_speak(picture, place.number, place.number + 1);
+  }
+  const bool is_node = place.kind == Kind::node;
+  if (place.number >= (is_node ? picture.nodes.size() : tree.racks.size())) return std::nullopt;
+  const std::vector<std::size_t> nodes =
+      is_node ? std::vector{place.number} : tree.racks[place.number].nodes;
+  std::vector<std::size_t> newest;
+  for (const std::size_t node : nodes) {
+    const Ranks ranks = ranks_of(picture, node);
+    const auto rank = snapshot::newest_to_speak(picture, ranks.first, ranks.end);
+    if (rank) newest.push_back(*rank);
+  }
+  if (newest.empty()) return std::nullopt;
+  return std::ranges::min(newest, {}, [&](std::size_t rank) {
+    return picture.ranks[rank].silence_s.value_or(std::numeric_limits<double>::infinity());
+  });
+}
+
+RankWords words_of_rank(const Picture& picture, std::size_t number) {
+  const Picture::Rank& rank = picture.ranks[number];
+  RankWords words;
+  words.title = fmt::format("rank {}", number);
+  const std::size_t node = node_of(picture, number);
+  if (node < picture.nodes.size()) {
+    words.title += fmt::format(" on {}, its local rank {}", picture.nodes[node].name,
+                               number - picture.nodes[node].first_rank);
+  }
+  words.title += fmt::format(": {}", word_of(rank.state));
+  std::vector<std::string> figures;
+  if (rank.busy_cpus) figures.push_back("CPU " + cpus_text(rank.busy_cpus));
+  if (rank.memory_mib) figures.push_back("MEM " + memory_text(rank.memory_mib));
+  if (rank.gpu_percent) figures.push_back("GPU " + percent_text(rank.gpu_percent));
+  if (rank.gpu_memory_mib) figures.push_back("GPUMEM " + memory_text(rank.gpu_memory_mib));
+  words.figures = join(figures, ", ");
+  if (rank.silence_s) words.silence = age_text(rank.silence_s);
+  return words;
+}
+
+std::string_view word_of(RankState state) {
+  switch (state) {
+    case RankState::waits:
+      return "waits";
+    case RankState::runs:
+      return "runs";
+    case RankState::done:
+      return "done";
+    case RankState::failed:
+      return "failed";
+    case RankState::stopped:
+      return "stopped";
+    case RankState::lost:
+      return "lost";
+    case RankState::suspect:
+      return "hangs";
+  }
+  return "";
+}
+
+void count(Counts& counts, const Picture& picture, Ranks ranks) {
+  counts.all += ranks.end - ranks.first;
+  for (std::size_t i = ranks.first; i < ranks.end; ++i) {
+    switch (picture.ranks[i].state) {
+      case RankState::waits:
+        ++counts.waiting;
+        break;
+      case RankState::runs:
+        ++counts.running;
+        break;
+      case RankState::done:
+        ++counts.done;
+        break;
+      case RankState::failed:
+        ++counts.failed;
+        break;
+      case RankState::stopped:
+        ++counts.stopped;
+        break;
+      case RankState::lost:
+        ++counts.lost;
+        break;
+      case RankState::suspect:
+        ++counts.suspect;
+        break;
+    }
+  }
+}
+
+std::string states_text(const Counts& counts) {
+  const std::pair<std::size_t, std::string_view> states[] = {
+      {counts.suspect, counts.suspect == 1 ? "hangs" : "hang"},
+      {counts.lost, "lost"},
+      {counts.failed, "failed"},
+      {counts.stopped, "stopped"},
+      {counts.waiting, counts.waiting == 1 ? "waits" : "wait"},
+      {counts.running, counts.running == 1 ? "runs" : "run"},
+      {counts.done, "done"},
+  };
+  std::string text;
+  for (const auto& [number, word] : states) {
+    if (number == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", number, word);
+  }
+  return text;
+}
+
+namespace {
+
+// The widest of what the rows of nodes and racks say of their ranks' states.
+std::size_t widest_states(const Picture& picture) {
+  const Tree tree = tree_of(picture);
+  std::size_t widest = 0;
+  const auto counted_in = [&](std::span<const std::size_t> nodes) {
+    Counts counts;
+    for (const std::size_t node : nodes) count(counts, picture, ranks_of(picture, node));
+    widest = std::max(widest, states_text(counts).size());
+  };
+  for (const Rack& rack : tree.racks) counted_in(rack.nodes);
+  for (std::size_t node = 0; node < picture.nodes.size(); ++node) counted_in({&node, 1});
+  return widest;
+}
+
+}  // namespace
+
+// A state is never cut while a name has room: other columns are left out for it, as the last lines.
+Columns::Columns(const Picture& picture, std::size_t width) {
+  const std::size_t most_state = width - std::min(width, least_name);
+  state_width_ = std::max(least_state, std::min(widest_states(picture) + 2, most_state));
+  const bool has_gpus = std::ranges::any_of(picture.ranks, [](const Picture::Rank& rank) {
+    return rank.gpu_percent || rank.gpu_memory_mib;
+  });
+  bool has_lines = std::ranges::any_of(
+      picture.ranks, [](const Picture::Rank& rank) { return !rank.line.empty(); });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (has_gpus || !columns[i].is_of_gpus) shown_.push_back(i);
+  }
+  const auto rest = [&] {
+    std::size_t used = state_width_;
+    for (const std::size_t i : shown_) used += columns[i].width;
+    return used < width ? width - used : 0;
+  };
+  const auto worth = [](std::size_t i) { return columns[i].worth; };
+  while (!shown_.empty() && rest() < least_name + (has_lines ? enough_line : 0)) {
+    const auto least = std::ranges::min_element(shown_, {}, worth);
+    const bool is_worth_more = has_lines && worth(*least) > worth_of_lines;
+    if (!is_worth_more) {
+      std::erase_if(
+          shown_, [&, worthless = worth(*least)](std::size_t i) { return worth(i) == worthless; });
+      continue;
+    }
+    has_lines = rest() >= least_name + least_line;
+    if (has_lines) break;
+  }
+  const std::size_t room = rest();
+  if (has_lines) {
+    name_width_ = std::clamp(room - std::min(room, enough_line), least_name, name_beside_lines);
+    line_width_ = room - name_width_;
+  } else {
+    name_width_ = std::clamp<std::size_t>(room, 1, most_name);
+  }
+}
+
+std::string Columns::heads() const {
+  std::string line = padded("  RANKS", name_width_) + padded("  STATE", state_width_);
+  for (const std::size_t i : shown_) {
+    line += to_the_right(std::string(columns[i].head), columns[i].width);
+  }
+  if (shows_lines()) line += "  " + std::string(line_head);
+  return line;
+}
+
+std::string Columns::line(const Picture& picture, const Tree& tree, const Row& row, bool with_node,
+                          const Look& look) const {
+  const Facts facts = facts_of(picture, tree, row.place, with_node);
+  const std::string_view mark = row.place.kind == Kind::rank ? "  " : row.is_open ? "- " : "+ ";
+  const std::string before = std::string(2 * row.depth, ' ') + std::string(mark);
+  const std::size_t room = name_width_ > before.size() ? name_width_ - before.size() : 0;
+  const std::string name = before + name_in(facts, room);
+  const std::string state = padded("  " + facts.state, state_width_);
+  std::string line = padded(name, name_width_);
+  line += facts.is_plain ? state : coloured(state, facts.colour, look);
+  for (const std::size_t i : shown_) {
+    line += to_the_right(columns[i].text(facts), columns[i].width);
+  }
+  if (!shows_lines()) return line;
+  const auto said = newest_in(picture, tree, row.place);
+  return line + "  " + (said ? beginning(picture.ranks[*said].line.shown(), line_width_ - 2) : "");
+}
+
+}  // namespace toprun::top

@@ -1,0 +1,440 @@
+#include "observe/top/frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/text/clock.h"
+#include "base/text/counted.h"
+#include "base/text/text.h"
+#include "observe/report/node_log.h"
+#include "observe/top/cells.h"
+#include "observe/top/wrap.h"
+#include "run/model/phases.h"
+
+namespace toprun::top {
+
+using snapshot::Picture;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t columns_of_text = 200;  // of the whole picture
+constexpr std::size_t least_rows_for_messages = 16;
+constexpr std::size_t share_of_messages = 5;  // of a screen that the list fills, at most
+constexpr std::size_t most_message_lines = 8;
+constexpr std::size_t share_of_trouble = 5;  // of the screen, at most
+constexpr std::size_t most_title_lines = 2;
+
+using Lines = std::vector<std::string>;
+
+std::string sort_word(Sort sort) {
+  switch (sort) {
+    case Sort::order:
+      return "place";
+    case Sort::cpu:
+      return "CPU";
+    case Sort::memory:
+      return "memory";
+    case Sort::silence:
+      return "silence";
+  }
+  return "";
+}
+
+// `width` of 0: there is room for all.
+bool fits(std::string_view text, std::size_t width) {
+  return width == 0 || columns_of(text) <= width;
+}
+
+std::string elapsed_text(const Picture& picture) {
+  if (!picture.started || !picture.now) return "";
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(*picture.now - *picture.started);
+  return seconds < std::chrono::minutes(1)
+             ? fmt::format("{} s", std::max<std::int64_t>(0, seconds.count()))
+             : duration_text(seconds);
+}
+
+std::string base_name(const Outside& path) {
+  return Outside(path.raw().substr(path.raw().rfind('/') + 1)).shown();  // npos + 1 is 0
+}
+
+// By the name that its user chose.
+std::string name_of(const Picture& picture) {
+  const std::string name = !picture.title.empty()     ? picture.title.shown()
+                           : !picture.program.empty() ? base_name(picture.program)
+                                                      : picture.name.shown();
+  const bool has_id = !picture.id.empty() && picture.id != picture.name;
+  return has_id ? fmt::format("{} ({})", name, picture.id) : name;
+}
+
+std::string time_left(const Picture& picture) {
+  if (!picture.limit || !picture.now || picture.exit_code) return "";
+  const auto left = std::chrono::floor<std::chrono::seconds>(*picture.limit - *picture.now);
+  if (left <= std::chrono::seconds(0)) return "its time is up";
+  return duration_text(left) + " left";
+}
+
+std::string nodes_text(const Picture& picture) {
+  std::string text = counted(picture.nodes.size(), "node");
+  if (picture.spares > 0) text += ", " + counted(picture.spares, "spare");
+  if (picture.lost_spares > 0) {
+    text += fmt::format(", {} gone", counted(picture.lost_spares, "spare"));
+  }
+  return text;
+}
+
+// On a narrow screen without the number of nodes: the list shows them.
+Lines title(const Picture& picture, std::size_t width) {
+  Lines parts = {name_of(picture)};
+  if (picture.exit_code) {
+    parts.push_back(fmt::format("ended with {}", *picture.exit_code));
+  } else {
+    parts.push_back(picture.stage.shown());
+  }
+  const std::string elapsed = elapsed_text(picture);
+  if (!elapsed.empty()) parts.push_back(elapsed);
+  const std::string left = time_left(picture);
+  if (!left.empty()) parts.push_back(left);
+  if (picture.attempt > 0) parts.push_back(fmt::format("attempt {}", picture.attempt));
+  if (picture.restarts > 0) {
+    parts.push_back(
+        fmt::format("{} of {}", picture.restarts, counted(picture.max_restarts, "restart")));
+  }
+  const std::size_t before_nodes = parts.size();
+  if (!picture.nodes.empty()) parts.push_back(nodes_text(picture));
+  if (!picture.ranks.empty()) {
+    Counts counts;
+    count(counts, picture, {0, picture.ranks.size()});
+    parts.push_back(fmt::format("{}: {}", counted(counts.all, "rank"), states_text(counts)));
+  }
+  const bool has_both = parts.size() == before_nodes + 2;
+  if (has_both && !fits(join(parts, " | "), width)) {
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(before_nodes));
+  }
+  return parts;
+}
+
+// On one line: the job and its stage come first and its ranks last; what does not fit is left out.
+void keep_ends(Lines& parts, std::size_t width) {
+  constexpr std::size_t kept_in_front = 2;
+  while (parts.size() > kept_in_front + 1 && !fits(join(parts, " | "), width)) {
+    parts.erase(parts.begin() + kept_in_front);
+  }
+}
+
+bool is_starting(const Picture& picture) {
+  const std::string& stage = picture.stage.raw();
+  return stage == "gathering" || stage == "arranging" || stage == "preparing";
+}
+
+// Who is awaited while the job starts; the phases that are over, as many of the last as fit.
+std::string progress(const Picture& picture, std::size_t width) {
+  if (is_starting(picture) && picture.nodes.empty()) {
+    const auto joined = static_cast<std::size_t>(std::max(0, picture.joined));
+    std::string text =
+        fmt::format("{} of {} have joined", joined, counted(picture.most_nodes, "node"));
+    if (picture.missing.empty()) return text;
+    text += fmt::format(", not {}", picture.missing.front());
+    if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
+    return text;
+  }
+  if (picture.awaited) return model::awaited_text(*picture.awaited);
+  const std::pair<std::string_view, std::optional<milliseconds>> phases[] = {
+      {"joined", picture.phases.join},     {"ordered", picture.phases.order},
+      {"staged", picture.phases.stage},    {"started", picture.phases.spawn},
+      {"imported", picture.phases.import}, {"first collective", picture.phases.first_collective},
+  };
+  Lines parts;
+  for (const auto& [name, took] : phases) {
+    if (took) parts.push_back(fmt::format("{} {}", name, duration_text(*took)));
+  }
+  if (parts.empty()) return "";
+  std::string text = "after: " + join(parts, ", ");
+  for (; !fits(text, width) && parts.size() > 1; text = "after: " + join(parts, ", ")) {
+    parts.erase(parts.begin());
+  }
+  return text;
+}
+
+std::string last_failure(const Picture& picture) {
+  if (!picture.cancelled.empty()) return picture.cancelled.shown();
+  for (auto attempt = picture.attempts.rbegin(); attempt != picture.attempts.rend(); ++attempt) {
+    if (attempt->what.empty()) continue;
+    const std::string what = fmt::format("attempt {}: {}", attempt->attempt, attempt->what);
+    return attempt->message.empty() ? what : fmt::format("{}: {}", what, attempt->message);
+  }
+  return "";
+}
+
+// Who keeps the others waiting comes first, so that no narrow screen cuts it off.
+std::string hang_line(const Picture& picture) {
+  if (picture.hang_what.empty() || !picture.hang_since || !picture.now) return picture.hang.shown();
+  return fmt::format("{} (no rank has made progress for {})", picture.hang_what,
+                     duration_text(*picture.now - *picture.hang_since));
+}
+
+std::string fitted(std::string_view text, std::size_t width) {
+  return both_ends(printable(text), width);
+}
+
+// The last lines of what toprun said. `most` lines.
+Lines messages(const Picture& picture, std::size_t most, std::size_t width) {
+  Lines lines;
+  for (auto message = picture.messages.rbegin();
+       message != picture.messages.rend() && lines.size() < most; ++message) {
+    const auto parts = split(trim(message->text), '\n');
+    for (auto part = parts.rbegin(); part != parts.rend() && lines.size() < most; ++part) {
+      const Lines wraps = wrapped(printable(*part), width, 0);
+      lines.insert(lines.end(), wraps.rbegin(), wraps.rend());
+    }
+  }
+  lines.resize(std::min(lines.size(), most));
+  std::ranges::reverse(lines);
+  return lines;
+}
+
+bool has_lines(const Picture& picture) {
+  return std::ranges::any_of(picture.ranks,
+                             [](const Picture::Rank& rank) { return !rank.line.empty(); });
+}
+
+// What the selected rank said last, or the newest of a node's or rack's ranks, for a screen whose
+// list has no column for it.
+std::string said_at(const Picture& picture, const Tree& tree, Place place) {
+  const auto rank = newest_in(picture, tree, place);
+  return rank ? fmt::format("rank {}: {}", *rank, picture.ranks[*rank].line) : "";
+}
+
+Lines help() {
+  return {"up down k j      move",
+          "PgUp PgDn        move by a screen",
+          "Home End g G     first, last",
+          "Enter, space     fold or unfold a rack or node; of a rank: all that is known",
+          "s                sort: by place, CPU, memory, silence",
+          "/                search a rank, node, rack or state (failed); n: next",
+          "l                the log of the rank",
+          "q                leave; the job goes on",
+          "",
+          "any key goes back"};
+}
+
+// All that is known of one rank.
+Lines rank_lines(const Picture& picture, const State& state, std::size_t width) {
+  const std::size_t rank = state.selected.number;
+  const RankWords words = words_of_rank(picture, rank);
+  Lines lines = {words.title};
+  if (!words.figures.empty()) lines.push_back("  uses       " + words.figures);
+  if (!words.silence.empty()) lines.push_back("  printed    last " + words.silence + " ago");
+  const Picture::Rank& known = picture.ranks[rank];
+  if (known.pid > 0) lines.push_back(fmt::format("  process    pid {}", known.pid));
+  if (!known.line.empty()) lines.push_back("  last line  " + known.line.shown());
+  const Log log = log_of(picture, state);
+  if (!log.path.empty()) lines.push_back(fmt::format("  log        on {}: {}", log.node, log.path));
+  for (const Picture::Attempt& attempt : picture.attempts) {
+    if (attempt.rank != rank) continue;
+    const std::string message = printable(first_line(attempt.message.raw()));
+    lines.push_back(fmt::format("  attempt {}  {}{}{}", attempt.attempt, attempt.what,
+                                message.empty() ? "" : ": ", message));
+    for (const Outside& line : attempt.last_output) lines.push_back("    " + line.shown());
+  }
+  // Those of a rank that has failed stand in its attempt.
+  if (known.lines.size() > 1 && known.state != snapshot::RankState::failed) {
+    lines.emplace_back("  last lines");
+    for (const Outside& line : known.lines) lines.push_back("    " + line.shown());
+  }
+  Lines wraps;
+  for (const std::string& line : lines) {
+    for (std::string& part : wrapped(line, width, 0)) wraps.push_back(std::move(part));
+  }
+  return wraps;
+}
+
+std::string foot(const State& state, std::size_t width) {
+  if (state.searches) return fitted("/" + state.search + "_", width);
+  if (!state.note.empty()) return fitted(state.note, width);
+  if (state.shows_rank) return fitted("l log  q quit  any other key goes back", width);
+  const std::string enter = state.selected.kind == Kind::rank ? "Enter more" : "Enter fold";
+  Lines keys = {"q quit", "s sort: " + sort_word(state.sort), "/ search", enter, "l log", "? help"};
+  const auto all = [&] { return join(keys, "  "); };
+  while (!fits(all(), width) && keys.size() > 2) keys.erase(keys.end() - 2);
+  return both_ends(all(), width);
+}
+
+// The whole line, so that it shows without colours too where they are not wanted.
+std::string marked(std::string line, bool is_marked, const Look& look) {
+  if (!is_marked) return look.colour ? line : " " + line;
+  return look.colour ? fmt::format("\x1b[7m{}\x1b[0m", line) : ">" + line;
+}
+
+}  // namespace
+
+Lines head(const Picture& picture, TerminalSize size, const Look& look) {
+  const std::size_t width = size.columns;
+  const bool is_low = size.rows > 0 && size.rows < least_rows_for_messages;
+  Lines parts = title(picture, width);
+  if (is_low) keep_ends(parts, width);
+  Lines lines = wrapped(parts, width, is_low ? 1 : most_title_lines);
+  const std::string now = progress(picture, width);
+  if (!now.empty()) {
+    const std::string line = fitted(now, width);
+    const bool waits = is_starting(picture) || picture.awaited;
+    lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, look));
+  }
+  const std::string wrong = picture.hang.empty() ? last_failure(picture) : hang_line(picture);
+  const std::size_t most =
+      size.rows == 0 ? 0 : std::max<std::size_t>(1, size.rows / share_of_trouble);
+  for (const std::string& line : wrapped(wrong, width, is_low ? 1 : most)) {
+    lines.push_back(coloured(line, Colour::bad, look));
+  }
+  return lines;
+}
+
+namespace {
+
+// What is on a screen besides the list, and how many rows that has.
+struct Layout {
+  Columns columns;
+  Lines head;
+  bool has_said = false;
+  Lines messages = {};
+  std::size_t list = 1;
+};
+
+// The rows that the list cannot fill are for messages.
+std::size_t message_rows(const Picture& picture, TerminalSize size, std::size_t rest) {
+  if (size.rows < least_rows_for_messages) return 0;
+  const std::size_t usual = std::min(size.rows / share_of_messages, most_message_lines);
+  if (picture.ranks.size() >= rest) return usual;
+  const std::size_t wanted =
+      tree_of(picture).racks.size() + picture.nodes.size() + picture.ranks.size();
+  return wanted + 1 < rest ? std::max(usual, rest - wanted - 1) : usual;
+}
+
+Layout layout(const Picture& picture, TerminalSize size, const Look& look) {
+  Layout all{Columns(picture, look.colour ? size.columns : size.columns - 1),
+             head(picture, size, look)};
+  all.has_said =
+      size.rows >= least_rows_for_messages && !all.columns.shows_lines() && has_lines(picture);
+  constexpr std::size_t heads_and_foot = 2;
+  const std::size_t used = all.head.size() + heads_and_foot + (all.has_said ? 1 : 0);
+  const std::size_t rest = size.rows > used ? size.rows - used : 1;
+  all.messages = messages(picture, message_rows(picture, size, rest), size.columns);
+  all.list = std::max<std::size_t>(1, rest - std::min(rest, all.messages.size()));
+  return all;
+}
+
+}  // namespace
+
+std::size_t list_lines(const Picture& picture, TerminalSize size) {
+  return layout(picture, size, {}).list;
+}
+
+Frame frame(const Picture& picture, State state, TerminalSize size, const Look& look) {
+  const std::size_t width = size.columns;
+  if (width < least_size.columns || size.rows < least_size.rows) {
+    const std::string text =
+        fmt::format("at least {} x {} characters", least_size.columns, least_size.rows);
+    return {{both_ends(text, width)}, std::move(state)};
+  }
+  Layout parts = layout(picture, size, look);
+  Lines lines = std::move(parts.head);
+  const std::size_t shown = parts.list;
+  const std::size_t first = lines.size() + 1;
+  const std::string heads = parts.columns.heads();
+  lines.push_back(look.colour ? coloured(heads, Colour::faint, look) : " " + heads);
+  const Tree tree = tree_of(picture);
+  state.shows_rank = state.shows_rank && state.selected.kind == Kind::rank &&
+                     state.selected.number < picture.ranks.size();
+  if (state.shows_help || state.shows_rank) {
+    for (std::string& line : state.shows_help ? help() : rank_lines(picture, state, width - 2)) {
+      if (lines.size() < first + shown) lines.push_back("  " + both_ends(line, width - 2));
+    }
+  } else {
+    const auto rows = rows_of(picture, tree, state.sort, state.folds, shown);
+    state = settled(std::move(state), rows, shown);
+    for (std::size_t i = 0; i < shown && state.first_row + i < rows.size(); ++i) {
+      const std::size_t row = state.first_row + i;
+      const bool is_selected = row == state.row;
+      const Look plain;
+      lines.push_back(marked(parts.columns.line(picture, tree, rows[row], state.sort != Sort::order,
+                                                is_selected ? plain : look),
+                             is_selected, look));
+    }
+  }
+  lines.resize(first + shown);
+  for (const std::string& line : parts.messages) {
+    lines.push_back(coloured(line, Colour::faint, look));
+  }
+  if (parts.has_said) lines.push_back(beginning(said_at(picture, tree, state.selected), width));
+  lines.push_back(coloured(foot(state, width), Colour::faint, look));
+  return {std::move(lines), std::move(state)};
+}
+
+namespace {
+
+// What stands above the list, and the list: of `most` lines what fits, else folded and then cut.
+Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Look& look) {
+  Lines lines = head(picture, {width, 0}, look);
+  const Columns columns(picture, width);
+  lines.push_back(columns.heads());
+  const Tree tree = tree_of(picture);
+  const auto rows = rows_of(picture, tree, Sort::order, {}, most);
+  const std::size_t shown = rows.size() <= most ? rows.size() : most - 1;
+  for (const Row& row : std::span(rows).first(shown)) {
+    lines.push_back(columns.line(picture, tree, row, false, look));
+  }
+  if (shown < rows.size()) lines.push_back(fmt::format("… and {} more", rows.size() - shown));
+  return lines;
+}
+
+}  // namespace
+
+Lines whole(const Picture& picture, const Look& look) {
+  const std::size_t width = look.columns > 0 ? look.columns : columns_of_text;
+  const std::size_t all =
+      tree_of(picture).racks.size() + picture.nodes.size() + picture.ranks.size();
+  Lines lines = listed(picture, width, all, look);
+  for (const std::string& line : messages(picture, most_message_lines, width)) {
+    lines.push_back(coloured(line, Colour::faint, look));
+  }
+  return lines;
+}
+
+Lines remains(const Picture& picture, TerminalSize size, const Look& look) {
+  constexpr std::size_t heads_and_last_words = 5, least_list = 5;
+  const std::size_t used = head(picture, {size.columns, 0}, look).size() + heads_and_last_words;
+  const std::size_t rest = size.rows > used ? size.rows - used : 0;
+  return listed(picture, size.columns, std::max(rest, least_list), look);
+}
+
+Log log_of(const Picture& picture, const State& state) {
+  std::size_t node = state.selected.number;
+  if (state.selected.kind == Kind::rack) {
+    const Tree tree = tree_of(picture);
+    if (node >= tree.racks.size()) return {};
+    node = tree.racks[node].nodes.front();
+  }
+  Log log;
+  log.rank = state.selected.number;
+  if (state.selected.kind == Kind::rank) node = node_of(picture, log.rank);
+  if (node >= picture.nodes.size()) return {};
+  const Picture::Node& where = picture.nodes[node];
+  if (state.selected.kind != Kind::rank) log.rank = where.first_rank;
+  log.node = where.name;
+  // What begins otherwise could be an option of the pager ("+!command").
+  const auto is_path = [](const Outside& path) { return path.raw().starts_with('/'); };
+  if (!is_path(where.logs)) {
+    if (is_path(picture.node_log)) {
+      log.path = report::node_log_path(picture.node_log.raw(), where.name.raw());
+    }
+    return log;
+  }
+  log.path = fmt::format("{}/attempt_{}/{}/stdout.log", where.logs.raw(), picture.attempt,
+                         log.rank - where.first_rank);
+  return log;
+}
+
+}  // namespace toprun::top

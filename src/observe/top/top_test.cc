@@ -1,0 +1,600 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "observe/top/cells.h"
+#include "observe/top/frame.h"
+#include "observe/top/keys.h"
+#include "observe/top/tree.h"
+#include "observe/top/wrap.h"
+
+namespace toprun::top {
+namespace {
+
+using snapshot::Picture;
+using snapshot::RankState;
+using Code = Key::Code;
+using Lines = std::vector<std::string>;
+using std::chrono::seconds;
+
+constexpr TerminalSize usual{.columns = 80, .rows = 24};
+constexpr Look no_colours{};
+
+// Racks of two nodes each.
+Picture job(std::size_t nodes, std::size_t ranks_each) {
+  Picture picture;
+  picture.name = "train";
+  picture.stage = "running";
+  picture.started = WallTime();
+  picture.now = WallTime() + seconds(75);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    Picture::Node one;
+    one.name = "n" + std::to_string(node);
+    one.location = "/rack" + std::to_string(node / 2) + "/" + one.name.raw();
+    one.first_rank = node * ranks_each;
+    one.ranks = ranks_each;
+    picture.nodes.push_back(one);
+  }
+  picture.ranks.resize(nodes * ranks_each);
+  for (Picture::Rank& rank : picture.ranks) rank.state = RankState::runs;
+  return picture;
+}
+
+Lines names(const Picture& picture, const State& state, std::size_t lines) {
+  Lines all;
+  const Tree tree = tree_of(picture);
+  for (const Row& row : rows_of(picture, tree, state.sort, state.folds, lines)) {
+    const std::string mark = row.place.kind == Kind::rank ? "" : row.is_open ? "-" : "+";
+    const char kind = row.place.kind == Kind::rack ? 'k' : row.place.kind == Kind::node ? 'n' : 'r';
+    all.push_back(std::string(row.depth, ' ') + mark + kind + std::to_string(row.place.number));
+  }
+  return all;
+}
+
+State press(State state, const Picture& picture, std::string_view letters) {
+  for (const char letter : letters) {
+    const Key key = letter == '\n' ? Key{Code::enter} : Key{Code::text, letter};
+    state = after(std::move(state), key, picture, 20);
+  }
+  return state;
+}
+
+std::string text_of(const Frame& frame) {
+  std::string text;
+  for (const std::string& line : frame.lines) text += line + '\n';
+  return text;
+}
+
+TEST(Tree, WhatFitsIsUnfolded) {
+  const Picture picture = job(3, 2);
+  EXPECT_EQ(names(picture, {}, 11), Lines({"-k0", " -n0", "  r0", "  r1", " -n1", "  r2", "  r3",
+                                           "-k1", " -n2", "  r4", "  r5"}));
+  EXPECT_EQ(names(picture, {}, 10), Lines({"-k0", " +n0", " +n1", "-k1", " +n2"}));
+  EXPECT_EQ(names(picture, {}, 4), Lines({"+k0", "+k1"}));
+}
+
+TEST(Frame, ARanksProcessAndLastLines) {
+  Picture picture = job(2, 2);
+  picture.ranks[3].pid = 4711;
+  picture.ranks[3].line = "step 3";
+  picture.ranks[3].lines = {"step 2", "step 3"};
+  State state = press({}, picture, "/3\n");
+  state.shows_rank = true;
+  const std::string text = text_of(frame(picture, state, usual, no_colours));
+  EXPECT_TRUE(text.contains("process    pid 4711\n")) << text;
+  EXPECT_TRUE(text.contains("last line  step 3\n")) << text;
+  EXPECT_TRUE(text.contains("last lines\n      step 2\n      step 3\n")) << text;
+}
+
+TEST(Frame, WhoCancelledAJobIsToldForTheSignal) {
+  Picture picture = job(2, 2);
+  Picture::Attempt& attempt = picture.attempts.emplace_back();
+  attempt.what = "interrupted by SIGTERM";
+  EXPECT_TRUE(
+      text_of(frame(picture, {}, usual, no_colours)).contains("attempt 0: interrupted by SIGTERM"));
+  picture.cancelled = "cancelled by alice at 06:04:10";
+  const std::string text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("\ncancelled by alice at 06:04:10\n")) << text;
+  EXPECT_FALSE(text.contains("interrupted")) << text;
+}
+
+TEST(Columns, AStateIsNeverCut) {
+  Picture picture = job(2, 16);
+  for (std::size_t i = 0; i < picture.ranks.size(); ++i) {
+    constexpr RankState states[] = {RankState::failed, RankState::stopped, RankState::lost,
+                                    RankState::done};
+    picture.ranks[i].state = states[i % 4];
+    picture.ranks[i].line = std::string(200, 'x');
+  }
+  for (const std::size_t width : {60u, 80u, 100u, 120u, 200u}) {
+    const std::string text =
+        text_of(frame(picture, {}, {.columns = width, .rows = 24}, no_colours));
+    for (const char* states :
+         {"4 lost, 4 failed, 4 stopped, 4 done", "8 lost, 8 failed, 8 stopped, 8 done"}) {
+      const auto head_end = text.find("RANKS");
+      EXPECT_NE(text.find(states, head_end), text.npos) << width << '\n' << text;
+    }
+    if (width >= 120) EXPECT_TRUE(text.contains("LAST LINE")) << text;
+    for (const std::string_view line : split(text, '\n')) EXPECT_LE(columns_of(line), width);
+  }
+}
+
+TEST(Tree, NodesOfUnknownLocationAreInNoRack) {
+  Picture picture = job(2, 1);
+  picture.nodes[1].location = "";
+  EXPECT_EQ(names(picture, {}, 9), Lines({"-k0", " -n0", "  r0", "-n1", " r1"}));
+}
+
+TEST(Tree, ANodeHasNoMoreRanksThanThePicture) {
+  Picture picture = job(1, 2);
+  picture.nodes[0].ranks = 9;
+  EXPECT_EQ(ranks_of(picture, 0).end, 2u);
+  picture.nodes[0].first_rank = 7;
+  EXPECT_EQ(ranks_of(picture, 0).end, ranks_of(picture, 0).first);
+}
+
+TEST(Tree, SortedRanksTheLargestFirst) {
+  Picture picture = job(1, 3);
+  picture.ranks[1].busy_cpus = 2.5;
+  picture.ranks[2].busy_cpus = 0.5;
+  State state;
+  state.sort = Sort::cpu;
+  EXPECT_EQ(names(picture, state, 9), Lines({"r1", "r2", "r0"}));
+}
+
+TEST(Remains, FitOnTheScreen) {
+  Picture few = job(2, 2);
+  few.exit_code = 143;
+  for (Picture::Rank& rank : few.ranks) rank.state = RankState::stopped;
+  const Lines all = remains(few, usual, no_colours);
+  ASSERT_EQ(all.size(), 9u);
+  EXPECT_TRUE(all.front().contains("ended with 143")) << all.front();
+  EXPECT_TRUE(all.back().starts_with("      rank 3    stopped ")) << all.back();
+  EXPECT_EQ(remains(job(2, 40), usual, no_colours).size(), 5u) << "folded";
+  const Lines cut = remains(job(200, 2), usual, no_colours);
+  EXPECT_LE(cut.size(), usual.rows - 3);
+  EXPECT_EQ(cut.back(), "… and 83 more");
+  EXPECT_GE(remains(job(200, 2), {.columns = 80, .rows = 3}, no_colours).size(), 6u);
+}
+
+TEST(Keys, OfTerminals) {
+  const struct {
+    std::string bytes;
+    std::vector<Key> keys;
+    std::string rest;
+  } cases[] = {
+      {"jq", {{Code::text, 'j'}, {Code::text, 'q'}}, ""},
+      {"\x1b[A\x1bOB\x1b[5~", {{Code::up}, {Code::down}, {Code::page_up}}, ""},
+      {"\x1b[1;5A x", {{Code::text, ' '}, {Code::text, 'x'}}, ""},  // Ctrl-Up: unknown
+      {"j\x1b[", {{Code::text, 'j'}}, "\x1b["},
+      {"\r\x7f\x01", {{Code::enter}, {Code::erase}}, ""},
+  };
+  for (const auto& one : cases) {
+    std::string bytes = one.bytes;
+    EXPECT_EQ(keys_in(bytes, false), one.keys) << one.bytes;
+    EXPECT_EQ(bytes, one.rest);
+  }
+  std::string escape = "\x1b";
+  EXPECT_EQ(keys_in(escape, true), std::vector<Key>{{Code::escape}});
+  EXPECT_EQ(escape, "");
+}
+
+TEST(Keys, MoveAndFold) {
+  const Picture picture = job(4, 8);  // two racks, four nodes: ranks do not fit into 20 lines
+  State state = press({}, picture, "j");
+  EXPECT_EQ(state.selected, (Place{Kind::node, 0}));
+  state = press(state, picture, "\n");
+  EXPECT_EQ(names(picture, state, 20).at(2), "  r0");
+  state = press(state, picture, "j");
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 0}));
+  state = press(state, picture, "k\n");
+  EXPECT_EQ(names(picture, state, 20).at(2), " +n1");
+  EXPECT_EQ(press(state, picture, "G").selected, (Place{Kind::node, 3}));
+  EXPECT_EQ(press(state, picture, "Gg").selected, (Place{Kind::rack, 0}));
+}
+
+TEST(Keys, Search) {
+  const Picture picture = job(40, 8);
+  State state = press({}, picture, "/17\n");
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  EXPECT_EQ(
+      text_of(frame(picture, state, usual, no_colours)).find(">      rank 17") != std::string::npos,
+      true);
+  state = press(state, picture, "/n3\n");
+  EXPECT_EQ(state.selected, (Place{Kind::node, 3}));
+  EXPECT_EQ(press(state, picture, "n").selected, (Place{Kind::node, 30})) << "the next one";
+  EXPECT_EQ(press(state, picture, "/rack9\n").selected, (Place{Kind::rack, 9}));
+  state = press(state, picture, "/x9\n");
+  EXPECT_EQ(state.note, "no rank, node or rack is called x9");
+  EXPECT_EQ(press(state, picture, "j").note, "");
+}
+
+TEST(Keys, ASearchKeepsTheSort) {
+  Picture picture = job(4, 8);
+  for (std::size_t rank = 0; rank < 32; ++rank) picture.ranks[rank].busy_cpus = rank;
+  State state = press({}, picture, "s/17\n");
+  EXPECT_EQ(state.sort, Sort::cpu);
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
+  EXPECT_TRUE(shown().contains("\n>  rank 17  n2 ")) << shown();
+  picture.ranks[17].busy_cpus = 99;
+  EXPECT_TRUE(shown().contains("\n>  rank 17  n2 ")) << "the row goes with it: " << shown();
+  state = press(frame(picture, state, usual, no_colours).state, picture, "j");
+  EXPECT_NE(state.selected, (Place{Kind::rank, 17}));
+  EXPECT_EQ(press(state, picture, "/n3\n").sort, Sort::order) << "a sorted list has no nodes";
+}
+
+TEST(Keys, EnterShowsARank) {
+  Picture picture = job(1, 4);
+  picture.nodes[0].logs = "/logs";
+  picture.ranks[2].state = RankState::failed;
+  picture.ranks[2].line = "ValueError: boom";
+  picture.ranks[1].busy_cpus = 1.5;
+  picture.ranks[1].silence_s = 125;
+  picture.attempts.push_back({.attempt = 0,
+                              .started = {},
+                              .ended = {},
+                              .what = "rank 2 on n0 ended with exit code 1",
+                              .message = "ValueError: boom",
+                              .rank = 2,
+                              .last_output = {"one", "two"}});
+  State state = press({}, picture, "/2\n\n");
+  EXPECT_TRUE(state.shows_rank);
+  const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
+  for (const char* part :
+       {"  rank 2 on n0, its local rank 2: failed\n", "last line  ValueError: boom\n",
+        "log        on n0: /logs/attempt_0/2/stdout.log\n",
+        "attempt 0  rank 2 on n0 ended with exit code 1: ValueError: boom\n", "one\n", "two\n"}) {
+    EXPECT_TRUE(shown().contains(part)) << part << " in " << shown();
+  }
+  EXPECT_EQ(press(state, picture, "l").wish, State::Wish::log);
+  state = press(state, picture, "\n");
+  EXPECT_FALSE(state.shows_rank);
+  state = press(state, picture, "/1\n\n");
+  EXPECT_TRUE(shown().contains("uses       CPU 1.5\n")) << shown();
+  EXPECT_TRUE(shown().contains("printed    last 2m ago\n")) << shown();
+  EXPECT_FALSE(shown().contains("two")) << "another's";
+  picture.ranks.clear();
+  EXPECT_FALSE(frame(picture, state, usual, no_colours).state.shows_rank);
+}
+
+TEST(Keys, SearchByState) {
+  Picture picture = job(40, 8);
+  picture.ranks[17].state = picture.ranks[99].state = RankState::failed;
+  State state = press({}, picture, "/failed\n");
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  state = press(state, picture, "n");
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 99}));
+  EXPECT_EQ(press(state, picture, "n").selected, (Place{Kind::rank, 17})) << "from the beginning";
+  EXPECT_EQ(press({}, picture, "/lost\n").note, "no rank is lost");
+  for (const char* word : {"fail", "Failed", "failure"}) {
+    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Place{Kind::rank, 17}));
+  }
+  EXPECT_EQ(press({}, picture, "/hang\n").note, "no rank hangs");
+  picture.ranks[3].state = RankState::suspect;
+  for (const char* word : {"hang", "hangs", "hanging"}) {
+    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Place{Kind::rank, 3}));
+  }
+  picture.nodes[5].name = "runner1";
+  EXPECT_EQ(press({}, picture, "/runner\n").selected, (Place{Kind::node, 5}));
+}
+
+TEST(Keys, HelpSortAndLeave) {
+  const Picture picture = job(1, 2);
+  EXPECT_TRUE(press({}, picture, "?").shows_help);
+  EXPECT_FALSE(press({}, picture, "?q").shows_help);
+  EXPECT_EQ(press({}, picture, "?q").wish, State::Wish::none) << "any key goes back";
+  EXPECT_EQ(press({}, picture, "q").wish, State::Wish::quit);
+  EXPECT_EQ(press({}, picture, "l").wish, State::Wish::log);
+  EXPECT_EQ(press({}, picture, "ss").sort, Sort::memory);
+  EXPECT_EQ(press({}, picture, "ssss").sort, Sort::order);
+}
+
+TEST(Keys, ThePictureMayShrink) {
+  State state = press({}, job(40, 1), "G");
+  state = after(state, {Code::up}, job(1, 1), 20);
+  EXPECT_LT(state.row, 3u);
+  state = after(state, {Code::enter}, Picture(), 20);
+  EXPECT_EQ(state.wish, State::Wish::none);
+}
+
+TEST(Frame, ARank) {
+  Picture picture = job(1, 1);
+  picture.nodes[0].busy_cpus = 3.25;
+  picture.nodes[0].cpus = 16;
+  picture.nodes[0].memory_mib = 2048;
+  picture.nodes[0].memory_total_mib = 262'144;
+  picture.nodes[0].received_mb_per_s = 120;
+  picture.ranks[0].busy_cpus = 1;
+  picture.ranks[0].memory_mib = 512;
+  picture.ranks[0].gpu_percent = 93;
+  picture.ranks[0].gpu_memory_mib = 71'680;
+  picture.ranks[0].silence_s = 125;
+  const Lines lines = frame(picture, {}, {.columns = 120, .rows = 10}, no_colours).lines;
+  ASSERT_EQ(lines.size(), 10u);
+  EXPECT_EQ(lines[0], "train | running | 1 min 15 s | 1 node | 1 rank: 1 runs");
+  EXPECT_EQ(lines[1].substr(0, 9), "   RANKS ");
+  EXPECT_TRUE(lines[2].starts_with(">- rack0 (1 node)")) << lines[2];
+  EXPECT_TRUE(lines[3].contains("- n0")) << lines[3];
+  EXPECT_TRUE(lines[3].contains("3.2/16   2.0G/256G   93%   70.0G      2m      120")) << lines[3];
+  EXPECT_TRUE(lines[4].contains("rank 0")) << lines[4];
+  EXPECT_TRUE(lines[4].contains("runs")) << lines[4];
+  EXPECT_TRUE(lines[4].contains("1.0        512M   93%")) << lines[4];
+}
+
+TEST(Frame, TheSparesStandBesideTheNodes) {
+  Picture picture = job(2, 1);
+  picture.spares = 1;
+  const auto title = [&] { return frame(picture, {}, usual, no_colours).lines[0]; };
+  EXPECT_TRUE(title().contains(" | 2 nodes, 1 spare | ")) << title();
+  picture.spares = 0;
+  picture.lost_spares = 2;
+  EXPECT_TRUE(title().contains(" | 2 nodes, 2 spares gone | ")) << title();
+}
+
+TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
+  Picture picture = job(40, 8);
+  picture.program = "train.py";
+  picture.id = "4711";
+  for (Picture::Node& node : picture.nodes) node.location = "/hall/row0" + node.location.raw();
+  const std::string job = "train.py (4711) | running | 1 min 15 s | ";
+  for (const auto& [width, title, rack] :
+       {std::tuple<std::size_t, std::string, std::string>{120, "40 nodes | 320 ranks: 320 run",
+                                                          "+ hall/row0/rack0 (2 nodes)  "},
+        {80, "40 nodes | 320 ranks: 320 run", "+ hall/row0/rack0 (2 nodes)  "},
+        {61, "320 ranks: 320 run", "+ hall/row0/rack0 (2)  "}}) {
+    const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, no_colours).lines;
+    EXPECT_EQ(lines[0], job + title);
+    EXPECT_TRUE(lines[2].contains(rack)) << lines[2];
+  }
+}
+
+TEST(Frame, TheNameThatItsUserChose) {
+  Picture picture = job(1, 1);
+  picture.program = "/home/ada/train.py";
+  picture.id = "36";
+  EXPECT_TRUE(
+      frame(picture, {}, usual, no_colours).lines[0].starts_with("train.py (36) | running"));
+  picture.title = "bigrun";
+  EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[0].starts_with("bigrun (36) | running"));
+}
+
+TEST(Frame, TheTimeThatIsLeft) {
+  Picture picture = job(1, 1);
+  picture.limit = *picture.now + std::chrono::minutes(61);
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[0],
+            "train | running | 1 min 15 s | 1 h 01 min left | 1 node | 1 rank: 1 runs");
+  picture.limit = *picture.now - seconds(1);
+  EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[0].contains("| its time is up |"));
+  picture.exit_code = 0;
+  EXPECT_FALSE(frame(picture, {}, usual, no_colours).lines[0].contains("time"));
+}
+
+TEST(Frame, ATitleThatIsTooLongTakesAnotherLine) {
+  Picture picture = job(2, 4);
+  picture.title = "a-long-name-of-a-job-of-mine";
+  picture.id = "1234567";
+  picture.attempt = picture.restarts = 1;
+  picture.max_restarts = 2;
+  const Lines lines = frame(picture, {}, usual, no_colours).lines;
+  EXPECT_EQ(lines[0], "a-long-name-of-a-job-of-mine (1234567) | running | 1 min 15 s | attempt 1");
+  EXPECT_EQ(lines[1], "1 of 2 restarts | 8 ranks: 8 run");
+}
+
+TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
+  Picture picture = job(2, 4);
+  picture.attempt = 1;
+  const Lines lines = frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines;
+  EXPECT_EQ(lines[0], "train | running | 8 ranks: 8 run");
+  EXPECT_EQ(lines[9], "q quit  s sort: place  / search  ? help");
+}
+
+TEST(Frame, NoScreenCutsWhoKeepsTheOthersWaiting) {
+  Picture picture = job(4, 8);
+  picture.hang_what =
+      "rank 17 on n2 sleeps at /home/ada/projects/train/loader.py:9 in next_batch, and 31 ranks "
+      "wait for it";
+  picture.hang = "no rank has made progress for 15.0 s: " + picture.hang_what.raw();
+  picture.hang_since = *picture.now - seconds(15);
+  const Lines lines = frame(picture, {}, usual, no_colours).lines;
+  EXPECT_EQ(lines[1],
+            "rank 17 on n2 sleeps at /home/ada/projects/train/loader.py:9 in next_batch, and");
+  EXPECT_EQ(lines[2], "31 ranks wait for it (no rank has made progress for 15.0 s)");
+  const Lines low = frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines;
+  EXPECT_TRUE(low[1].starts_with("rank 17 on n2 sleeps")) << low[1];
+}
+
+TEST(Frame, TheLastFailureWithItsMessage) {
+  Picture picture = job(1, 1);
+  picture.attempts = {
+      {0, {}, {}, "rank 5 on n1 ended with exit code 1", {}, "ValueError: no\nmore"}};
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
+            "attempt 0: rank 5 on n1 ended with exit code 1: ValueError: no\\nmore");
+}
+
+TEST(Frame, TheLastLineOfEveryRank) {
+  Picture picture = job(1, 2);
+  picture.ranks[1].line = "step 230 loss 0.0043";
+  picture.ranks[1].silence_s = 1;
+  Lines lines = frame(picture, {}, {.columns = 120, .rows = 24}, no_colours).lines;
+  EXPECT_TRUE(lines[1].ends_with("LAST LINE")) << lines[1];
+  EXPECT_TRUE(lines[2].ends_with("  step 230 loss 0.0043")) << "a rack's newest: " << lines[2];
+  EXPECT_TRUE(lines[5].ends_with("  step 230 loss 0.0043")) << lines[5];
+  EXPECT_FALSE(lines[4].contains("step")) << lines[4];
+  lines = frame(picture, {}, {.columns = 60, .rows = 24}, no_colours).lines;
+  EXPECT_FALSE(lines[1].contains("LAST LINE")) << lines[1];
+  EXPECT_EQ(lines[22], "rank 1: step 230 loss 0.0043");
+  State other;
+  other.selected = {Kind::rank, 0};
+  EXPECT_EQ(frame(picture, other, {.columns = 60, .rows = 24}, no_colours).lines[22], "");
+}
+
+TEST(Frame, MessagesTakeTheRowsThatTheListCannotFill) {
+  Picture picture = job(1, 2);
+  picture.messages.assign(60, {WallTime(), "toprun: something"});
+  const auto messages = [&](const Picture& of) {
+    return std::ranges::count(frame(of, {}, {.columns = 80, .rows = 40}, no_colours).lines,
+                              "toprun: something");
+  };
+  EXPECT_EQ(messages(picture), 32);  // of 40: title, heads, four rows, a gap, the foot
+  picture = job(30, 8);
+  picture.messages.assign(60, {WallTime(), "toprun: something"});
+  EXPECT_EQ(messages(picture), 8);
+}
+
+TEST(Frame, ALastLineKeepsItsBeginning) {
+  Picture picture = job(1, 1);
+  picture.ranks[0].line = "step 230 loss 0.0043 " + std::string(300, 'x');
+  for (const std::size_t width : {60u, 80u, 100u, 120u, 200u}) {
+    const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, no_colours).lines;
+    const std::string& line = lines[width < 100 ? 22 : 4];
+    EXPECT_TRUE(line.contains("step 230 loss 0.0043 ") && line.ends_with("x…")) << line;
+    EXPECT_EQ(columns_of(line), width);
+    EXPECT_EQ(lines[1].contains(" IN MB/s"), lines[1].contains("OUT MB/s"));
+  }
+}
+
+TEST(Wrap, BetweenWords) {
+  EXPECT_EQ(wrapped("ended by signal 15: interrupted", 20, 0),
+            Lines({"ended by signal 15:", "interrupted"}));
+  EXPECT_EQ(wrapped("aaaa bbbb", 4, 0), Lines({"aaaa", "bbbb"}));
+  EXPECT_EQ(wrapped("abcdefghij kl", 4, 0), Lines({"abcd", "efgh", "ij", "kl"}));
+  EXPECT_EQ(wrapped("grün über", 4, 0), Lines({"grün", "über"}));
+  EXPECT_EQ(wrapped("one two three four", 9, 2), Lines({"one two", "thre…four"}));
+  EXPECT_EQ(wrapped("all of it", 0, 0), Lines({"all of it"}));
+  EXPECT_EQ(wrapped(" ", 4, 0), Lines({" "}));
+  EXPECT_EQ(beginning("über alles", 5), "über…");
+  EXPECT_EQ(beginning("über", 4), "über");
+  EXPECT_EQ(wrapped("", 4, 0), Lines());
+  EXPECT_EQ(wrapped(Lines({"a", "bb", "ccc"}), 6, 0), Lines({"a | bb", "ccc"}));
+  EXPECT_EQ(wrapped(Lines({"aaa", "bb", "ccc"}), 5, 2), Lines({"aaa", "bb…cc"}));
+}
+
+TEST(Frame, OfManyPhasesTheLastOnesFit) {
+  using std::chrono::milliseconds;
+  Picture picture = job(1, 1);
+  picture.phases.join = picture.phases.order = milliseconds(900);
+  picture.phases.spawn = milliseconds(1'400);
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
+            "after: joined 900 ms, ordered 900 ms, started 1.4 s");
+  EXPECT_EQ(frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines[1],
+            "after: ordered 900 ms, started 1.4 s");
+}
+
+TEST(Frame, FitsIntoEveryTerminal) {
+  for (const auto& [nodes, ranks] :
+       {std::pair<std::size_t, std::size_t>{1, 8}, {64, 8}, {300, 4}}) {
+    Picture picture = job(nodes, ranks);
+    picture.hang = std::string(300, 'x');
+    picture.messages.assign(9, {WallTime(), "toprun: " + std::string(300, 'y')});
+    for (const TerminalSize size : {TerminalSize{40, 10}, {80, 24}, {200, 50}, {41, 11}}) {
+      for (const Look& look : {no_colours, Look{.colour = true, .columns = 0}}) {
+        const Lines lines = frame(picture, {}, size, look).lines;
+        EXPECT_LE(lines.size(), size.rows);
+        for (std::string line : lines) {
+          for (std::size_t at; (at = line.find('\x1b')) != std::string::npos;) {
+            line.erase(at, line.find('m', at) + 1 - at);
+          }
+          EXPECT_LE(columns_of(line), size.columns) << line;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(frame(job(1, 1), {}, {.columns = 30, .rows = 9}, no_colours).lines,
+            Lines{"at least 40 x 10 characters"});
+}
+
+TEST(Frame, WhoIsAwaitedAndWhatIsWrong) {
+  Picture picture;
+  picture.name = "train";
+  picture.stage = "gathering";
+  picture.joined = 2;
+  picture.most_nodes = 4;
+  picture.missing = {"n2", "n3"};
+  picture.missing_count = 2;
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
+            "2 of 4 nodes have joined, not n2 and 1 other");
+  picture = job(2, 1);
+  picture.awaited = model::Awaited{true, 1, 2, 1, "n1"};
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
+            "1 of 2 ranks have come to the store, not rank 1 on n1");
+  picture.attempts = {{0, {}, {}, "rank 1 on n1 exited with 1"}, {1, {}, {}, ""}};
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[2],
+            "attempt 0: rank 1 on n1 exited with 1");
+  picture.hang = "rank 0 keeps the others waiting";
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[2], "rank 0 keeps the others waiting");
+}
+
+TEST(Frame, NoTextControlsTheTerminal) {
+  const std::string evil =
+      "\x1b]0;evil\x07\x1b[2J\xc2\x9b"
+      "5n\r\n";
+  Picture picture = job(1, 1);
+  picture.name = picture.id = picture.title = picture.stage = picture.hang = evil;
+  picture.ranks[0].line = evil;
+  picture.nodes[0].name = evil;
+  picture.nodes[0].location = "/" + evil + "/" + evil;
+  picture.messages = {{WallTime(), evil}};
+  picture.attempts = {{0, {}, {}, evil}};
+  picture.missing = {evil};
+  State state;
+  state.note = state.search = evil;
+  for (const bool searches : {false, true}) {
+    state.searches = searches;
+    for (const std::string& line : frame(picture, state, usual, no_colours).lines) {
+      for (const char c : line) EXPECT_GE(static_cast<unsigned char>(c), ' ') << line;
+      EXPECT_FALSE(line.contains("\xc2\x9b")) << line;
+    }
+  }
+}
+
+TEST(Frame, WhereALogIs) {
+  Picture picture = job(2, 2);
+  picture.attempt = 1;
+  picture.nodes[1].logs = "/tmp/logs";
+  State state;
+  state.selected = {Kind::rank, 3};
+  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/1/stdout.log");
+  EXPECT_EQ(log_of(picture, state).node, "n1");
+  state.selected = {Kind::node, 1};
+  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/0/stdout.log");
+  state.selected = {Kind::rack, 0};
+  EXPECT_EQ(log_of(picture, state).path, "") << "none is kept";
+  picture.node_log = "/work/logs/9";
+  EXPECT_EQ(log_of(picture, state).path, "/work/logs/9/n0.out") << "of toprun submit";
+  state.selected = {Kind::rank, 99};
+  EXPECT_EQ(log_of(picture, state).node, "");
+  // A stranger's node could name an option of the pager in place of a folder.
+  picture.nodes[0].logs = "+!touch /tmp/x;";
+  picture.node_log = "+!touch /tmp/x;";
+  EXPECT_TRUE(log_of(picture, {}).path.empty());
+}
+
+TEST(Cells, OutputIsOfTheNewestRank) {
+  Picture picture = job(4, 1);
+  picture.ranks[0].silence_s = 2;
+  picture.ranks[1].silence_s = 900;
+  const Lines lines = frame(picture, {}, usual, no_colours).lines;
+  EXPECT_TRUE(lines[2].contains("rack0") && lines[2].ends_with("      2s")) << lines[2];
+}
+
+TEST(Cells, OfGpusOnlyWhereThereAreSome) {
+  Picture picture = job(1, 2);
+  EXPECT_FALSE(frame(picture, {}, usual, no_colours).lines[1].contains("GPU"));
+  picture.ranks[1].gpu_memory_mib = 5;
+  EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[1].contains("GPUMEM"));
+}
+
+TEST(Cells, TheWorstFirst) {
+  Picture picture = job(1, 5);
+  picture.ranks[0].state = RankState::failed;
+  picture.ranks[1].state = picture.ranks[2].state = RankState::suspect;
+  Counts counts;
+  count(counts, picture, {0, 5});
+  EXPECT_EQ(states_text(counts), "2 hang, 1 failed, 2 run");
+}
+
+}  // namespace
+}  // namespace toprun::top

@@ -1,0 +1,113 @@
+// What the page calls things, and how it writes numbers.
+'use strict';
+
+const STATES = {
+  n: 'not started', r: 'running', d: 'done', f: 'failed', k: 'stopped', l: 'lost', h: 'in a hang',
+  e: 'ended early',
+};
+const TROUBLE = 'flhe';
+
+// The letter of a state by any usual form of its word: "hang", "hangs", "in a hang".
+function stateCalled(text) {
+  const stem = text.replace(/(s|ing|ed|ure)$/, '');
+  return Object.keys(STATES).find((letter) => STATES[letter] === text ||
+    (stem.length >= 3 && STATES[letter].split(' ').some((word) => word.startsWith(stem))));
+}
+
+const STAGES = {
+  gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing',
+  running: 'running', pausing: 'about to restart', asking: 'ending', telling: 'ending',
+  parting: 'ending', over: 'over',
+};
+
+const PHASES = [
+  ['join', 'nodes joined'], ['order', 'ordered'], ['stage', 'files copied'],
+  ['spawn', 'ranks started'], ['first_connect', 'first at the store'],
+  ['last_connect', 'all at the store'], ['first_collective', 'first collective'],
+];
+
+const SLOWEST = {
+  join: 'to join', stage: 'to copy the environment', warm: 'to import for --warm',
+  prefetch: 'to read what its ranks import', spawn: 'to start its ranks', import: 'to import',
+  first_collective: 'from the store to its first collective',
+};
+
+// The name that its user chose, else its program: other names are made up by toprun or its engine.
+function titleOf(job) {
+  return job.title || job.program?.split('/').at(-1) || job.name || 'job';
+}
+
+function counted(count, noun) {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function isNumber(value) {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function rounded(value, digits) {
+  return value.toLocaleString('en', {maximumFractionDigits: digits});
+}
+
+// "310 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
+function duration(seconds) {
+  if (!isNumber(seconds)) return 'unknown';
+  if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 10) return `${rounded(seconds, 1)} s`;
+  const whole = Math.floor(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor(whole / 60) % 60} min`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor(whole / 3600) % 24} h`;
+}
+
+function mebibytes(value) {
+  if (!isNumber(value)) return 'unknown';
+  return value < 1024 ? `${rounded(value, 0)} MiB` : `${rounded(value / 1024, 1)} GiB`;
+}
+
+function clock(text) {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? '' : time.toLocaleTimeString('en-GB');
+}
+
+// "rank 3 on n4".
+function rankText({rank, node}) {
+  return `rank ${rank}${node ? ` on ${node}` : ''}`;
+}
+
+function awaitedText(awaited) {
+  const where = awaited.phase === 'import' ? 'come to the store' : 'begun their first collective';
+  const others = awaited.of - awaited.came - 1;
+  const who = isNumber(awaited.rank) ? rankText(awaited) : awaited.node ? `one on ${awaited.node}` : 'one';
+  const more = others > 0 ? ` and ${counted(others, 'other')}` : '';
+  return `${awaited.came.toLocaleString('en')} of ${awaited.of.toLocaleString('en')} ranks have ${where}, not ${who}${more}.`;
+}
+
+// As run/model/phases.cc: a second and a quarter more than the others' median or, of tenths, twice it.
+function isSlow({ms, median_ms}) {
+  const behind = ms - median_ms;
+  return (behind >= 1000 && 4 * behind >= median_ms) || (ms >= 100 && ms > 2 * median_ms);
+}
+
+// "rank 17 on n5 took 41 s to import (median 3 s)".
+function slowestTexts(slowest) {
+  const lines = [];
+  for (const [phase, purpose] of Object.entries(SLOWEST)) {
+    const spread = slowest?.[phase];
+    if (!spread || spread.counted < 2 || !isSlow(spread)) continue;
+    const who = isNumber(spread.rank) ? rankText(spread) : spread.node ?? 'one node';
+    lines.push(`${who} took ${duration(spread.ms / 1000)} ${purpose} (median ${duration(spread.median_ms / 1000)})`);
+  }
+  return lines;
+}
+
+function hangText(hang, isLast) {
+  if (hang.alarm) {
+    const who = isNumber(hang.alarm.rank) ? `Rank ${hang.alarm.rank}` : 'A rank';
+    return `${isLast ? '' : 'The ranks go on. '}${who} wrote ${hang.alarm.key}: ${hang.what}`;
+  }
+  const passed = duration(hang.after_ms / 1000);
+  return isLast ? `No rank has made progress for ${passed}: ${hang.what}`
+    : `The ranks go on. For ${passed} none had made progress: ${hang.what}`;
+}

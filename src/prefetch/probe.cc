@@ -1,9 +1,0 @@
-#include "prefetch/probe.h"
-
-namespace toprun::prefetch {
-
-const std::string_view probe =
-#include "probe.inc"
-    ;
-
-}  // namespace toprun::prefetch

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text/clock.h"
+#include "base/text/error.h"
+#include "run/conductor/grow.h"
+#include "run/conductor/verdict.h"
+#include "run/model/exit.h"
+
+namespace toprun::run {
+
+// Time limits for the end of a run that fails or is stopped.
+struct Grace {
+  std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, like torchrun's
+  // If all failures so far only report a lost peer, that peer may not have exited yet: how long to
+  // wait for its exit before stopping all nodes.
+  std::chrono::milliseconds own_exit{5'000};
+  // If all failures so far are of the program's text, which all ranks read: how long to let the
+  // others fail in the same way.
+  std::chrono::milliseconds same_text{1'000};
+  // With --grow now: nodes that join within this time of each other cost only one restart.
+  std::chrono::milliseconds newcomers{1'000};
+};
+
+// The result of a run that a signal ended and whose ranks all exited with 0 in the grace period:
+// done, or failed as in torchrun.
+enum class EndedWell { done, failed };
+
+// Decides from the agents' reports what the agents must do; pure. Lives at the root from the
+// workers' start to the end of an attempt.
+//
+//   running --a failure, a loss, a departure, newcomers, a signal--> stopping
+//   stopping --every node gone--> over
+//   running --only victims of a lost peer--> suspecting --their cause, or time--> stopping
+//   running --only errors of the program's text--> suspecting --another failure, or time-->
+//   stopping running, suspecting --every node gone--> over
+class Conductor {
+ public:
+  struct Order {
+    enum class Kind { stop, interrupt } kind;
+    int signal = 0;                     // for interrupt: the signal to forward first
+    std::chrono::milliseconds grace{};  // time until SIGKILL
+  };
+
+  // `ranks`: the number of ranks on each node.
+  Conductor(std::vector<std::string> hosts, std::vector<int> ranks, Grace grace,
+            EndedWell ended_well = EndedWell::done, Grow grow = Grow::at_restart)
+      : hosts_(std::move(hosts)),
+        running_(std::move(ranks)),
+        grace_(grace),
+        ended_well_(ended_well),
+        grow_(grow) {
+    gone_.resize(hosts_.size());
+    signalled_.resize(hosts_.size());
+  }
+
+  // Events at node `node` (an index into `hosts`).
+  void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
+  void gone(std::size_t node);
+  // `silent`: a time-out (node lost) instead of a closed connection. A node whose ranks have all
+  // ended may leave.
+  void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
+  // The root's own agent, in this process, must end, even if its ranks have ended.
+  void root_lost(std::size_t node, std::string reason, SteadyTime now);
+  void failed(std::size_t node, Error error, SteadyTime now);
+  // The node's ranks run, but must not go on.
+  void refused(std::size_t node, Error error, SteadyTime now);
+  // The ranks make no progress, and must not go on; `node`: a single one at fault, else empty.
+  // `for_good`: no attempt follows.
+  void hung(std::string message, std::string node, bool for_good, SteadyTime now);
+  // An engine sends the same signal to every agent, so only a second one at the same agent is new;
+  // each agent tells a repeat from another delivery (base/process/impatience.h).
+  void signalled(std::size_t node, int signal, SteadyTime now);
+  // The node's agent was signalled to end, and the job can continue without it.
+  void leaving(std::size_t node, int signal, SteadyTime now);
+  // The number of waiting nodes that another attempt would admit; `all`: there is no room for more.
+  void newcomers(int nodes, bool all, SteadyTime now);
+  // The user wants them admitted. False: nothing happens, because none waits, --grow does not allow
+  // it, or ranks have ended already and this attempt is nearly over.
+  bool asked_to_grow(SteadyTime now);
+  void passed(SteadyTime now);  // no event until now
+
+  std::optional<SteadyTime> wake_at() const;
+  // When the ranks first got the order to end, if they did.
+  std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
+  // When the last rank has had its whole grace.
+  std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
+  // Orders for all nodes; each is returned once.
+  std::vector<Order> take_orders();
+  std::size_t ended_ranks() const { return exits_.size(); }
+  // The ranks have had the order to end.
+  bool is_stopping() const { return trigger_ != Trigger::none; }
+  // The signal that ends the job, if one does.
+  std::optional<int> ending_signal() const {
+    return trigger_ == Trigger::signal ? std::optional(signal_) : std::nullopt;
+  }
+  bool over() const { return gone_count_ == hosts_.size(); }
+  bool has_gone(std::size_t node) const { return gone_[node] != 0; }
+  Verdict verdict() const&;
+  Verdict verdict() &&;
+
+ private:
+  enum class Trigger { none, exit, lost, failed, hung, left, grown, signal };
+  bool grow(SteadyTime now);
+  void leave(std::size_t node);
+  void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
+  void stop(Trigger trigger, SteadyTime now);
+  void order(Order order, SteadyTime now);
+  bool is_impatient(SteadyTime now) const;
+  Verdict verdict_without_exits() const;
+  // Whether the exit only shows that its worker also received the job's signal.
+  bool is_caused_by_signal(const model::WorkerExit* cause) const;
+
+  std::vector<std::string> hosts_;
+  std::vector<int> running_;  // number of ranks per node that have not ended by themselves
+  Grace grace_;
+  EndedWell ended_well_;
+  std::vector<char> gone_;
+  std::size_t gone_count_ = 0;
+  std::vector<model::WorkerExit> exits_;
+  bool has_found_ = false;  // a rank of toprun's own: model::is_finding()
+  std::optional<SteadyTime> suspicion_ends_;
+  Grow grow_;
+  int newcomers_ = 0;
+  std::optional<SteadyTime> growth_due_;
+  Trigger trigger_ = Trigger::none;
+  std::optional<SteadyTime> stopped_at_;
+  std::optional<SteadyTime> grace_ends_;
+  std::optional<Verdict> loss_;
+  std::optional<Verdict> failure_;
+  std::optional<Verdict> hang_;
+  std::optional<Verdict> departure_;
+  int signal_ = 0;
+  bool root_is_lost_ = false;
+  bool hang_is_the_end_ = false;
+  std::vector<char> signalled_;  // by node
+  std::vector<Order> orders_;
+};
+
+}  // namespace toprun::run

@@ -1,0 +1,700 @@
+#include "run/conductor/coordinator.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/net/hostlist.h"
+
+namespace toprun::run {
+
+using model::CauseKind;
+using model::Failed;
+using model::Failing;
+using model::Finish;
+using model::Leaving;
+using model::Loss;
+using model::Orphaned;
+using model::Signalled;
+using model::ToRoot;
+using std::chrono::milliseconds;
+
+namespace {
+
+// Whether an engine may have ended the run. Its SIGTERM may have killed all ranks before the agents
+// handled it.
+bool engine_may_have_ended(const Verdict& verdict) {
+  if (verdict.exit_code == 0) return verdict.told_to_end;
+  return verdict.kind == CauseKind::interrupted ||
+         (verdict.exit && verdict.exit->signal == SIGTERM);
+}
+
+// Whether the signal that killed the ranks has now come to an agent too: it was sent to all.
+bool explains(const ToRoot& message, const Verdict& verdict) {
+  const auto* const signalled = std::get_if<Signalled>(&message.what);
+  return signalled != nullptr && verdict.kind == CauseKind::signal && verdict.exit &&
+         verdict.exit->signal == signalled->signal;
+}
+
+void interrupt(Verdict& verdict) {
+  const int signal = verdict.exit->signal;
+  verdict.exit_code = 128 + signal;
+  verdict.kind = CauseKind::interrupted;
+  verdict.message = fmt::format("ended by signal {}", signal);
+  verdict.node.clear();
+  verdict.exit.reset();
+  verdict.told_to_end = true;
+}
+
+}  // namespace
+
+Verdict early(CauseKind kind, const Error& error) {
+  Verdict verdict;
+  verdict.exit_code = error.exit_code;
+  verdict.kind = kind;
+  verdict.message = error.line();
+  return verdict;
+}
+
+Verdict lost_early(const std::string& host, const Loss& loss) {
+  Conductor conductor({host}, {1}, {});
+  conductor.lost(0, loss.kind == Loss::Kind::silent, loss.words, {});
+  return conductor.verdict();
+}
+
+Coordinator::Coordinator(Settings settings, Moment now)
+    : settings_(std::move(settings)),
+      roster_(settings_.size),
+      restarts_(settings_.size, settings_.max_restarts, settings_.instant_failure),
+      now_(now) {
+  course_.started = now.wall;
+  begin_attempt();
+}
+
+// A pod that came to a node which then vanished is started again on another before its silence is
+// noticed.
+void Coordinator::make_way_for(const model::Join& join) {
+  if (!settings_.names_are_unique || stage_ != Stage::gathering) return;
+  const Node* const holder = roster_.holder_of_place_of(join);
+  if (holder == nullptr || !holder->is_linked() || holder->is_own()) return;
+  if (holder->join.host != join.host || holder->join.agent == join.agent) return;
+  tell_of_visitor(
+      fmt::format("{} was started again and takes the place of its first agent (pid {})", join.host,
+                  holder->join.pid));
+  dismiss(*roster_.find(holder->join.agent), {exit_failure, {}});
+}
+
+std::string_view name_of(Stage stage) {
+  switch (stage) {
+    case Stage::gathering:
+      return "gathering";
+    case Stage::arranging:
+      return "arranging";
+    case Stage::preparing:
+      return "preparing";
+    case Stage::running:
+      return "running";
+    case Stage::pausing:
+      return "pausing";
+    case Stage::asking:
+      return "asking";
+    case Stage::telling:
+      return "telling";
+    case Stage::parting:
+      return "parting";
+    case Stage::over:
+      return "over";
+  }
+  return {};
+}
+
+std::optional<model::Refused> Coordinator::admit(const model::Join& join) {
+  make_way_for(join);
+  auto refused = barred_.contains(join.host)
+                     ? model::Refused{model::Refusal::job,
+                                      join.host + " was lost too often, soon after the start"}
+                     : roster_.admit(join);
+  if (refused) {
+    tell_of_visitor(fmt::format("refused an agent on {}: {}", join.host, refused->text));
+  } else if (const auto* other = roster_.with_other_max_restarts(join)) {
+    tell_of_visitor(
+        fmt::format("{} came with --max-restarts {}; the {} of the root agent on {} counts",
+                    join.host, *join.max_restarts, *other->max_restarts, other->host));
+  }
+  return refused;
+}
+
+void Coordinator::on(Event event, Moment now) {
+  now_ = now;
+  std::visit([this](auto& what) { happened(what); }, event);
+  advance();
+}
+
+void Coordinator::pass(Moment now) {
+  now_ = now;
+  const bool due = wake_at() && now.steady >= *wake_at();
+  if (!due) return;
+  report_waiting();
+  if (stage_ == Stage::arranging) {
+    if (now.steady >= deadline_) end_attempt(no_order_in_time());
+  } else if (stage_ == Stage::preparing) {
+    if (now.steady >= deadline_) {
+      end_attempt(attempt_.store_unreachable ? *attempt_.store_unreachable : nobody_is_ready());
+    }
+  } else if (stage_ == Stage::running) {
+    remind();
+    attempt_.watch->passed(now.steady, *attempt_.conductor);
+    attempt_.conductor->passed(now.steady);
+    lose_the_late();
+  } else if (stage_ == Stage::pausing) {
+    begin_attempt();
+  } else if (stage_ == Stage::asking) {
+    conclude();
+  } else if (stage_ == Stage::telling) {
+    happened(
+        EndTold{course_.verdict.message.empty() ? "the run is over" : course_.verdict.message});
+  } else if (stage_ == Stage::parting) {
+    stage_ = late_agents_ > 0 ? Stage::parting : Stage::over;
+    late_agents_ = 0;
+    deadline_ = now.steady + farewell_timeout;
+    if (stage_ == Stage::over) actions_.emplace_back(Over{});
+  }
+  advance();
+}
+
+// Advances from stage to stage until nothing changes.
+void Coordinator::advance() {
+  for (std::optional<Stage> before; before != stage_;) {
+    before = stage_;
+    if (stage_ == Stage::gathering) {
+      gather();
+    } else if (stage_ == Stage::running) {
+      carry_out_wishes();
+      carry_out_orders();
+    } else if (stage_ == Stage::parting && late_agents_ == 0 && roster_.nodes().empty()) {
+      stage_ = Stage::over;
+      actions_.emplace_back(Over{});
+    }
+  }
+}
+
+std::optional<SteadyTime> Coordinator::wake_at() const {
+  switch (stage_) {
+    case Stage::gathering:
+      return std::min({last_call_.value_or(deadline_), next_report_,
+                       choice_due_.value_or(SteadyTime::max()),
+                       gathering_due_.value_or(SteadyTime::max())});
+    case Stage::running:
+      return wake_while_running();
+    case Stage::arranging:
+    case Stage::preparing:
+      return std::min(deadline_, next_report_);
+    case Stage::pausing:
+    case Stage::asking:
+    case Stage::telling:
+    case Stage::parting:
+      return deadline_;
+    case Stage::over:
+      break;
+  }
+  return std::nullopt;
+}
+
+// `has_place`: the spare would be one of the most nodes.
+model::Until Coordinator::spare_waits_until(bool has_place) const {
+  using model::Until;
+  if (!has_place) return Until::a_place_is_free;
+  switch (settings_.grow) {
+    case Grow::at_restart:
+      return Until::the_next_restart;
+    case Grow::now:
+      return Until::all_have_stopped;
+    case Grow::on_signal:
+      return Until::somebody_asks;
+  }
+  return Until::a_place_is_free;
+}
+
+void Coordinator::happened(const Came& came) {
+  Node* const found = roster_.find(came.agent);
+  if (found == nullptr) return;
+  Node& node = *found;
+  const int newcomers_before = roster_.newcomers();
+  if (!came.our_address.empty()) root_address_ = came.our_address;  // the root learns a better one
+  roster_.arrived(node, came.address);
+  node.linked_at = now_.steady;
+  gathering_changed();
+  if (stage_ == Stage::parting) {
+    dismiss(node, finish_message_);
+    late_agents_ = std::max(0, late_agents_ - 1);
+    return;
+  }
+  if (node.has_seat) return;
+  const bool is_chosen_later = stage_ == Stage::gathering && choice_due_;
+  if (is_chosen_later) return;
+  tell_of_visitor(node.join.host + " waits as a spare");
+  tell_to_wait(node, roster_.newcomers() > newcomers_before);
+  keep_spares();
+  if (stage_ == Stage::running) count_newcomers();
+}
+
+void Coordinator::happened(Said& said) {
+  Node* const node = roster_.find(said.agent);
+  if (node == nullptr) return;
+  // In every stage: its sender waits until it is taken. Lines are of the link, not of an attempt.
+  if (auto* output = std::get_if<model::OutputLines>(&said.message.what)) {
+    actions_.emplace_back(Show{said.agent, node->join.host, std::move(*output)});
+    return;
+  }
+  if (!node->has_seat || !node->is_linked()) return;
+  switch (stage_) {
+    case Stage::gathering:
+    case Stage::pausing:
+      return on_report_between_attempts(*node, said.message);
+    case Stage::arranging:
+    case Stage::preparing:
+      return on_report_while_preparing(*node, said.message);
+    case Stage::running:
+      return on_report_while_running(*node, said.message);
+    case Stage::asking:
+      if (explains(said.message, course_now().verdict)) {
+        interrupt(course_now().verdict);
+        copy_verdict();
+      }
+      break;
+    case Stage::telling:
+    case Stage::parting:
+    case Stage::over:
+      break;
+  }
+}
+
+void Coordinator::happened(const Left& left) {
+  Node* const node = roster_.find(left.agent);
+  if (node == nullptr) return;
+  if (stage_ >= Stage::asking) return roster_.forget(left.agent);
+  const Loss loss = left.loss.value_or(Loss{Loss::Kind::closed, "the connection was closed"});
+  const std::string host = node->join.host;
+  const bool was_spare = node->state == NodeState::spare;
+  if (!node->has_seat) {
+    roster_.forget(left.agent);
+    if (was_spare) {
+      tell_of_visitor(fmt::format("{} no longer waits as a spare", host));
+      lost_spare(host, left.loss ? left.loss->words : "it left");
+      if (stage_ == Stage::running) count_newcomers();
+    }
+    return;
+  }
+  if (stage_ == Stage::gathering || stage_ == Stage::pausing) {
+    same_members_ = false;
+    tell_of_visitor(fmt::format("{} left before the job was complete: {}", host, loss.words));
+    gathering_changed();
+    return roster_.forget(left.agent);
+  }
+  roster_.unseat(*node, NodeState::lost);
+  if (stage_ != Stage::running) return end_attempt(lost_early(host, loss));
+  attempt_.conductor->lost(*node->part, loss.kind == Loss::Kind::silent, loss.words, now_.steady);
+}
+
+void Coordinator::happened(const NodeEnded& ended) {
+  const std::vector<std::string> nodes = awaited();
+  if (std::ranges::find(nodes, ended.node) == nodes.end()) return;
+  if (!ended_.insert(ended.node).second) return;
+  if (has_spare()) {
+    lost_spare(ended.node, "it ended before it joined");
+    return tell_user(ended.node + " has ended before it joined: the job does without it");
+  }
+  Verdict verdict = early(CauseKind::agent_lost,
+                          Error{fmt::format("{} has ended before it joined", ended.node),
+                                "the engine has no process of the run there",
+                                "look above for what it said; is toprun there too?", exit_failure});
+  verdict.node = ended.node;
+  end_early(std::move(verdict));
+}
+
+void Coordinator::happened(const EngineTold& told) {
+  if (stage_ != Stage::asking) return;
+  Verdict& verdict = course_now().verdict;
+  // If all ranks saved their state and exited with 0, only a job that is to run again is
+  // unfinished.
+  const bool matters =
+      told.stop && (verdict.exit_code != 0 || told.stop->exit_code == exit_preempted);
+  if (matters) {
+    verdict.kind = told.stop->kind;
+    verdict.exit_code = told.stop->exit_code;
+    verdict.message = told.stop->words;
+    verdict.exit.reset();
+    verdict.node.clear();
+    copy_verdict();
+  }
+  conclude();
+}
+
+void Coordinator::happened(const EndTold& told) {
+  if (stage_ != Stage::telling) return;
+  finish_message_ = {course_.verdict.exit_code, told.summary};
+  dismiss_all();
+}
+
+void Coordinator::begin_attempt() {
+  forget_old_attempts();
+  AttemptCourse course;
+  course.number = course_.attempts.empty() ? 0 : course_now().number + 1;
+  course.started = now_.wall;
+  course.phases.began = now_.steady;
+  course_.attempts.push_back(std::move(course));
+  actions_.emplace_back(KeepRecord{});
+  roster_.forget_the_lost();
+  roster_.open();
+  last_call_.reset();
+  choice_due_.reset();
+  gathering_due_.reset();
+  deadline_ = now_.steady + settings_.join_timeout;
+  next_report_ = now_.steady + report_missing_every;
+  stage_ = Stage::gathering;
+}
+
+void Coordinator::forget_old_attempts() {
+  std::vector<AttemptCourse>& attempts = course_.attempts;
+  if (attempts.size() >= most_recorded) attempts.erase(attempts.begin());
+  if (attempts.size() < most_recorded_with_nodes) return;
+  AttemptCourse& old = *(attempts.end() - most_recorded_with_nodes);
+  old.nodes = {};
+  old.networks = {};
+  old.order.reset();
+  old.hang.reset();
+}
+
+// Waits until all nodes are present, or enough nodes and the last call is over. If the last attempt
+// lost no node, there is none to wait for.
+void Coordinator::gather() {
+  const bool enough = roster_.enough();
+  if (!roster_.full()) choice_due_.reset();
+  if (!enough) last_call_.reset();
+  if (enough && !last_call_) last_call_ = now_.steady + settings_.last_call;
+  const bool complete = (roster_.full() && !chooses_later()) || (enough && same_members_) ||
+                        (last_call_ && now_.steady >= *last_call_);
+  if (complete) return arrange();
+  if (!last_call_ && now_.steady >= deadline_) return end_early(too_few_joined());
+  if (gathering_due_ && now_.steady >= *gathering_due_) {
+    gathering_due_.reset();
+    actions_.emplace_back(KeepRecord{});
+  }
+  if (now_.steady < next_report_) return;
+  report_missing();
+  next_report_ = now_.steady + report_missing_every;
+}
+
+void Coordinator::tell_to_wait(Node& node, bool has_place) {
+  node.waits = true;
+  send(node, model::WaitAsSpare{spare_waits_until(has_place)});
+}
+
+// After the choice: those that do not know yet that they wait.
+void Coordinator::tell_spares() {
+  std::vector<std::string> hosts;
+  for (const auto& [agent, node] : roster_.nodes()) {
+    if (node->state != NodeState::spare || node->waits) continue;
+    hosts.push_back(node->join.host);
+    tell_to_wait(*node, false);
+  }
+  if (hosts.empty()) return;
+  tell_of_visitor(hosts.size() == 1 ? hosts.front() + " waits as a spare"
+                                    : fmt::format("{} nodes wait as spares: {}", hosts.size(),
+                                                  hosts::short_list(hosts)));
+}
+
+void Coordinator::gathering_changed() {
+  if (stage_ != Stage::gathering || gathering_due_) return;
+  gathering_due_ = now_.steady + gathering_record_after;
+}
+
+std::optional<model::Gathering> Coordinator::gathering() const {
+  if (stage_ != Stage::gathering) return std::nullopt;
+  const auto wall = [this](SteadyTime at) {
+    return now_.wall + std::chrono::duration_cast<WallTime::duration>(at - now_.steady);
+  };
+  model::Gathering gathering;
+  for (const std::string& agent : roster_.members()) {
+    const Node& node = *roster_.find(agent);
+    if (node.is_linked()) gathering.here.push_back(node.join.host);
+  }
+  gathering.missing = roster_.missing(settings_.node_names);
+  gathering.least = static_cast<std::size_t>(roster_.size().least);
+  gathering.most = static_cast<std::size_t>(roster_.size().most);
+  if (last_call_) gathering.begins_at = wall(*last_call_);
+  gathering.ends_at = wall(deadline_);
+  return gathering;
+}
+
+std::vector<Outside> Coordinator::spares() const {
+  std::vector<Outside> hosts;
+  for (const auto& [agent, node] : roster_.nodes()) {
+    if (node->state == NodeState::spare) hosts.push_back(node->join.host);
+  }
+  std::ranges::sort(hosts, {}, &Outside::raw);
+  return hosts;
+}
+
+// A record costs time for each node: of more spares the next one tells.
+void Coordinator::keep_spares() {
+  constexpr std::size_t most_worth_a_record = 64;
+  const std::size_t others = roster_.nodes().size() - static_cast<std::size_t>(roster_.seated());
+  if (others <= most_worth_a_record) actions_.emplace_back(KeepRecord{});
+}
+
+void Coordinator::lost_spare(const std::string& host, std::string why) {
+  if (course_.lost_spares.size() == model::most_lost_spares) {
+    course_.lost_spares.erase(course_.lost_spares.begin());
+  }
+  course_.lost_spares.push_back({host, now_.wall, std::move(why)});
+  keep_spares();
+}
+
+// Whether nodes of the engine's are left over, those not counted that ended before they joined.
+bool Coordinator::has_spare() const {
+  return settings_.size.repairable &&
+         settings_.node_names.size() >=
+             static_cast<std::size_t>(settings_.size.most) + ended_.size();
+}
+
+// Whether nodes of the engine's are still on their way, that may be better than those which were
+// here first: at the first attempt, for a moment.
+bool Coordinator::chooses_later() {
+  const bool is_first = course_.attempts.size() == 1;
+  const std::size_t all = settings_.node_names.size() - ended_.size();
+  if (!is_first || !settings_.size.repairable || all <= roster_.nodes().size()) {
+    return false;
+  }
+  if (!choice_due_) choice_due_ = now_.steady + spares_limit;
+  return now_.steady < *choice_due_;
+}
+
+void Coordinator::on_report_between_attempts(Node& node, const ToRoot& message) {
+  if (const auto* leaving = std::get_if<Leaving>(&message.what)) {
+    dismiss(node, {128 + leaving->signal, {}});
+  } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
+    if (failed->doing != Failing::taking_part) return;  // from an attempt that is over
+    end_or_go_on_without(node, *failed);
+  } else if (const auto* orphaned = std::get_if<Orphaned>(&message.what)) {
+    if (node.is_own()) end_early(root_lost_early(node.join.host, *orphaned));
+  } else if (const auto* signalled = std::get_if<Signalled>(&message.what)) {
+    end_early(signalled_early(signalled->signal));
+  }
+}
+
+void Coordinator::end_early(Verdict verdict) {
+  course_now().verdict = std::move(verdict);
+  if (!course_now().ended) course_now().ended = now_.wall;
+  end_run();
+}
+
+// Reports the attempt's end, and whether another one follows.
+void Coordinator::end_attempt(Verdict verdict) {
+  if (attempt_.watch) carry_out_wishes();
+  std::vector<int> questions =
+      attempt_.watch ? attempt_.watch->take_questions() : std::vector<int>();
+  if (!questions.empty()) tell_places(std::move(questions), {});
+  AttemptCourse& ended = course_now();
+  ended.verdict = std::move(verdict);
+  ended.ended = now_.wall;
+  ended.spreads.prefetch = model::spread_of(attempt_.prefetched);
+  // The exits have been reported; keeping them would fill the memory of a job that restarts often.
+  if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
+  for (std::string& line : fabric::network_lines(ended.networks)) tell_user(std::move(line));
+  const Restarts::Next next =
+      restarts_.after(ended.verdict, {lifetime(), ended.phases.imported.has_value()});
+  course_.restarts = restarts_.count();
+  interruption_.reset();
+  if (!next.again || is_hopeless_without(next.lost_too_often)) {
+    if (!next.again && !next.words.empty()) tell_user(next.words);
+    return end_run();
+  }
+  same_members_ = true;
+  for (const Part& part : attempt_.parts) {
+    Node* const node = roster_.find(part.agent);
+    if (node != nullptr && node->has_seat && node->leaves_by) {
+      dismiss(*node, {128 + *node->leaves_by, {}});
+    }
+    same_members_ = same_members_ && node != nullptr && node->has_seat;
+  }
+  actions_.emplace_back(TellFailure{ended.number});
+  actions_.emplace_back(KeepRecord{});
+  if (!next.words.empty()) tell_user(next.words);
+  if (next.pause == milliseconds(0)) return begin_attempt();
+  stage_ = Stage::pausing;
+  deadline_ = now_.steady + next.pause;
+}
+
+// Whether the job ends because a node was lost so often; an elastic one goes on with the others, if
+// they are enough, and takes no agent from that node any more. More than one agent on the root's
+// own host may have that name, so none is barred there.
+bool Coordinator::is_hopeless_without(const std::string& node) {
+  const bool is_at_the_root = std::ranges::any_of(roster_.nodes(), [&](const auto& entry) {
+    return entry.second->is_own() && entry.second->join.host == node;
+  });
+  if (node.empty() || is_at_the_root) return false;
+  const std::string words = fmt::format("{} was lost {} times, each within {} of the start", node,
+                                        hopeless_after, duration_text(short_life));
+  if (!settings_.elastic || roster_.seated() < settings_.size.least) {
+    tell_user("not restarted: " + words);
+    return true;
+  }
+  tell_user(words + ": the job goes on without it");
+  barred_.insert(node);
+  std::vector<std::string> there;
+  for (const auto& [agent, one] : roster_.nodes()) {
+    if (one->is_linked() && one->join.host == node) there.push_back(agent);
+  }
+  for (const std::string& agent : there) dismiss(*roster_.find(agent), {exit_failure, {}});
+  return false;
+}
+
+void Coordinator::end_run() {
+  copy_verdict();
+  if (!engine_may_have_ended(course_.verdict)) return conclude();
+  stage_ = Stage::asking;
+  deadline_ = now_.steady + engine_limit;
+  actions_.emplace_back(AskEngine{});
+}
+
+// Copies the last attempt's verdict to the run, except the exits, which may be many.
+void Coordinator::copy_verdict() {
+  std::vector<model::WorkerExit> exits = std::exchange(course_now().verdict.exits, {});
+  course_.verdict = course_now().verdict;
+  course_now().verdict.exits = std::move(exits);
+}
+
+void Coordinator::conclude() {
+  course_.ended = now_.wall;
+  stage_ = Stage::telling;
+  deadline_ = now_.steady + telling_limit;
+  actions_.emplace_back(TellEnd{});
+}
+
+// If a failure ended the run before all nodes joined, the others would wait for a missing root.
+bool Coordinator::others_may_still_come() const {
+  const AttemptCourse& last = course_.attempts.back();
+  return settings_.others_come && !last.phases.joined && !course_.verdict.told_to_end &&
+         course_.verdict.kind != CauseKind::join_timeout;
+}
+
+void Coordinator::dismiss_all() {
+  late_agents_ = others_may_still_come() ? roster_.size().most - roster_.seated() : 0;
+  std::vector<std::string> linked;
+  for (const auto& [agent, node] : roster_.nodes()) {
+    if (node->is_linked()) linked.push_back(agent);
+  }
+  for (const std::string& agent : linked) dismiss(*roster_.find(agent), finish_message_);
+  roster_.forget_the_lost();
+  stage_ = Stage::parting;
+  deadline_ = now_.steady + (late_agents_ > 0 ? latecomers_limit : farewell_timeout);
+}
+
+std::vector<std::string> Coordinator::awaited() const {
+  // An elastic job does not wait for a node that has ended.
+  if (stage_ != Stage::gathering || settings_.elastic) return {};
+  return roster_.missing(settings_.node_names);
+}
+
+const model::Assignment* Coordinator::part_of(const std::string& agent) const {
+  const Node* const node = roster_.find(agent);
+  const bool has_part =
+      attempt_.is_arranged && node != nullptr && node->part && *node->part < attempt_.parts.size();
+  return has_part ? &attempt_.parts[*node->part].plan : nullptr;
+}
+
+Verdict Coordinator::too_few_joined() const {
+  const Size& size = roster_.size();
+  const std::string wanted = size.least == size.most ? fmt::to_string(size.most)
+                                                     : fmt::format("{}:{}", size.least, size.most);
+  const std::vector<std::string> absent = roster_.missing(settings_.node_names);
+  return early(CauseKind::join_timeout,
+               Error{fmt::format("{} of {} joined within {}", roster_.present(), wanted,
+                                 duration_text(settings_.join_timeout)),
+                     absent.empty() ? "" : "missing: " + hosts::compress_hostlist(absent),
+                     "start the missing ones, or raise join_timeout in --rdzv-conf", exit_failure});
+}
+
+void Coordinator::report_missing() {
+  if (last_call_) {
+    const Size& size = roster_.size();
+    tell_user(fmt::format("{} of {}:{} nodes are here: they begin unless another joins within {}",
+                          roster_.present(), size.least, size.most,
+                          duration_text(*last_call_ - now_.steady)));
+    return;
+  }
+  const auto waited = settings_.join_timeout - (deadline_ - now_.steady);
+  tell_user(fmt::format("{} (for {} now, at most {})", who_is_missing(), duration_text(waited),
+                        duration_text(settings_.join_timeout)));
+}
+
+// "waiting for 2 of 8 nodes: n[3,5]"; "1 of 2:4 nodes are here, waiting for 1 more of n[1,4-5]".
+std::string Coordinator::who_is_missing() const {
+  const Size& size = roster_.size();
+  const std::vector<std::string> absent = roster_.missing(settings_.node_names);
+  const std::string names = absent.empty() ? "" : hosts::compress_hostlist(absent);
+  if (roster_.present() < size.least && size.least < size.most) {
+    return fmt::format("{} of {}:{} nodes are here, waiting for {} more{}{}", roster_.present(),
+                       size.least, size.most, size.least - roster_.present(),
+                       names.empty() ? "" : " of ", names);
+  }
+  return fmt::format("waiting for {} of {} {}{}{}", size.most - roster_.present(), size.most,
+                     settings_.ranks_in_place ? "ranks" : "nodes", names.empty() ? "" : ": ",
+                     names);
+}
+
+// When it is said again what the stage waits for; nothing while ranks work. Gathering has rules of
+// its own.
+std::optional<SteadyTime> Coordinator::report_due() const {
+  if (stage_ == Stage::arranging || stage_ == Stage::preparing) return next_report_;
+  if (stage_ != Stage::running) return std::nullopt;
+  if (const auto ends = attempt_.conductor->grace_ends()) {
+    return std::max(next_report_, *ends + report_missing_every);
+  }
+  if (attempt_.started < attempt_.parts.size()) return next_report_;
+  return std::nullopt;
+}
+
+// In a log nothing else shows it.
+void Coordinator::report_waiting() {
+  const auto due = report_due();
+  if (!due || now_.steady < *due) return;
+  next_report_ = now_.steady + report_again_every;
+  tell_user(awaited_words());
+}
+
+void Coordinator::tell_of_visitor(std::string text) {
+  if (now_.steady - visitors_told_since_ >= visitor_lines_while) {
+    const int left_out = visitors_told_ - most_visitor_lines;
+    if (left_out > 0) {
+      tell_user(fmt::format("{} more lines about agents that come and go were left out", left_out));
+    }
+    visitors_told_since_ = now_.steady;
+    visitors_told_ = 0;
+  }
+  if (++visitors_told_ <= most_visitor_lines) tell_user(std::move(text));
+}
+
+void Coordinator::send(const Node& node, model::ToNode message) {
+  if (node.is_linked()) actions_.emplace_back(Send{node.join.agent, std::move(message)});
+}
+
+void Coordinator::send_members(const model::ToNode& message) {
+  for (const Part& part : attempt_.parts) {
+    const Node* const node = roster_.find(part.agent);
+    if (node != nullptr && node->has_seat) send(*node, message);
+  }
+}
+
+// Ends one agent's part in the run.
+void Coordinator::dismiss(Node& node, Finish finish) {
+  same_members_ = false;
+  send(node, std::move(finish));
+  actions_.emplace_back(Close{node.join.agent});
+  roster_.unseat(node, NodeState::leaving);
+}
+
+}  // namespace toprun::run

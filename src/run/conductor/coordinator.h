@@ -1,0 +1,258 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "decide/hang/verdict.h"
+#include "run/conductor/arrivals.h"
+#include "run/conductor/conductor.h"
+#include "run/conductor/events.h"
+#include "run/conductor/hang_watch.h"
+#include "run/conductor/record.h"
+#include "run/conductor/restarts.h"
+#include "run/conductor/roster.h"
+#include "run/conductor/settings.h"
+#include "run/model/launch.h"
+
+namespace toprun::run {
+
+// The stages of a run.
+enum class Stage {
+  gathering,  // members join
+  arranging,  // … get their places
+  preparing,  // … find the store, copy the environment, start containers and warm parents
+  running,    // workers run, or are being stopped
+  pausing,    // before the next attempt
+  asking,     // the root asks the engine why it ended the run
+  telling,    // the root reports the end to the user
+  parting,    // the members finish
+  over,
+};
+std::string_view name_of(Stage stage);  // as it is written here
+
+// The root's part of a run: gathers the agents and runs attempts until one succeeds or no other is
+// allowed. Its own node's agent is a member like any other. Pure: it receives events and the time,
+// and returns actions for a driver, which does everything that may block.
+//
+//   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
+//   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
+//   gathering, arranging, preparing, pausing --an end before the workers' start--> asking
+//   asking --answered, or not the engine--> telling --EndTold--> parting --all links closed--> over
+class Coordinator {
+ public:
+  Coordinator(Settings settings, Moment now);
+
+  // Whether an agent may join. If so, a Came event follows, unless the agent is gone.
+  std::optional<model::Refused> admit(const model::Join& join);
+  void on(Event event, Moment now);
+  // Advances the time without an event.
+  void pass(Moment now);
+
+  std::vector<Action> take() { return std::exchange(actions_, {}); }
+  std::optional<SteadyTime> wake_at() const;
+
+  Stage stage() const { return stage_; }
+  // The current attempt is its last entry.
+  const Course& course() const { return course_; }
+  const Roster& roster() const { return roster_; }
+  // Whether an attempt is on its way to where all its ranks have met, and how far it has come.
+  bool is_launching() const;
+  model::Launch launch(SteadyTime now) const;
+  // The engine's nodes that it waits for; empty if it waits for none.
+  std::vector<std::string> awaited() const;
+  // … that have not joined; empty if it knows no names.
+  std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
+  const Settings& settings() const { return settings_; }
+  // The nodes that have joined and those that are awaited; unset: an attempt has begun, or none
+  // will.
+  std::optional<model::Gathering> gathering() const;
+  // The nodes that wait as spares, by name.
+  std::vector<Outside> spares() const;
+  // An agent's part of the current attempt; null: it has none.
+  const model::Assignment* part_of(const std::string& agent) const;
+  // The signal that ends the job, if one does.
+  std::optional<int> ending_signal() const {
+    return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
+  }
+  // The user has read of a hang, and no rank has moved since.
+  bool hangs() const { return attempt_.watch && attempt_.watch->is_told(); }
+
+ private:
+  // A member's part in the current attempt.
+  struct Part {
+    std::string agent;
+    std::string host;
+    model::Assignment plan;             // once the order is computed
+    std::optional<SteadyTime> started;  // when its workers ran
+    std::vector<int> pids;              // 4 bytes per rank, to name those that are slow
+  };
+  // The state of the current attempt that its record does not hold.
+  struct Attempt {
+    std::vector<Part> parts;
+    bool is_arranged = false;    // every part has its plan
+    std::size_t store_host = 0;  // the part beside the store
+    std::size_t late = 0;        // members that are preparing
+    std::size_t started = 0;     // members whose workers run
+    SteadyTime start_sent{};
+    std::optional<SteadyTime> stopped;  // … or failed
+    std::vector<model::Share> staged;   // by node that has its copy of the environment
+    std::uint64_t staged_bytes = 0;     // that they received
+    std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
+    std::vector<model::Share> warmed;      // by node that imported for its warm parent
+    std::vector<model::Share> prefetched;  // by node that has read what its ranks import
+    // The arrivals that were reported before all members had started, and when.
+    std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
+    bool import_is_told = false;
+    // The error of a member that cannot reach the store; the fault may be in the store's node.
+    std::optional<Verdict> store_unreachable;
+    std::optional<Conductor> conductor;
+    std::optional<HangWatch> watch;  // with the conductor
+    int first_look = 0;              // the number of its first look
+  };
+  // A forwarded Ctrl-C and the time at which ranks are killed.
+  struct Interruption {
+    SteadyTime killed_at;
+    std::optional<SteadyTime> remind_at;
+  };
+
+  void happened(const Came& came);
+  void happened(Said& said);
+  void happened(const Left& left);
+  void happened(Arranged& arranged);
+  void happened(const NodeEnded& ended);
+  void happened(const EngineTold& told);
+  void happened(const EndTold& told);
+  void happened(const PlacesAsked& asked);
+  void advance();
+
+  // Between attempts (coordinator.cc).
+  void make_way_for(const model::Join& join);
+  void begin_attempt();
+  void forget_old_attempts();
+  bool is_hopeless_without(const std::string& node);
+  void gather();
+  void end_attempt(Verdict verdict);
+  void end_run();
+  void copy_verdict();
+  void conclude();
+  void on_report_between_attempts(Node& node, const model::ToRoot& message);
+  void end_early(Verdict verdict);
+  Verdict too_few_joined() const;
+  void gathering_changed();
+  void report_missing();
+  std::string who_is_missing() const;
+  std::optional<SteadyTime> report_due() const;
+  void report_waiting();
+  bool others_may_still_come() const;
+  bool has_spare() const;
+  void keep_spares();
+  void lost_spare(const std::string& host, std::string why);
+  bool chooses_later();
+  void dismiss_all();
+
+  // Within an attempt (attempt.cc).
+  void arrange();
+  std::vector<std::string> candidates(Arrange& request);
+  std::optional<std::string> seat_the_chosen(const std::vector<std::size_t>& spares);
+  void tell_to_wait(Node& node, bool has_place);
+  void tell_spares();
+  void tell_of_arrivals();
+  void assign();
+  bool others_need_no_preparation() const;
+  model::StoreAddress address_of(std::size_t part) const;
+  model::StoreAddress store_address() const;
+  void on_report_while_preparing(Node& node, const model::ToRoot& message);
+  void start();
+  void on_report_while_running(Node& node, model::ToRoot& message);
+  void on_started(Node& node, const model::Started& started);
+  void all_started();
+  void exited(std::size_t part, model::WorkerExit exit);
+  void gone(Node& node, const model::Gone& gone);
+  void asked_to_grow(bool by_own_agent);
+  void count_newcomers();
+  void carry_out_orders();
+  void remind();
+  std::optional<std::chrono::milliseconds> lifetime() const;
+  Verdict nobody_is_ready() const;
+  Verdict no_order_in_time() const;
+  std::optional<SteadyTime> last_word_due() const;
+  std::string awaited_words() const;
+  std::string order_sources() const;
+  void lose_the_late();
+  void lose(std::size_t part, std::string words);
+
+  // The environment's way to all nodes (staging.cc).
+  void plan_staging();
+  void on_staged(const Node& node, const model::Staged& staged);
+  void tell_staging();
+
+  // The phases of an attempt (phases.cc).
+  std::optional<model::Spread> time_to_join() const;
+  std::optional<model::Spread> time_to_start() const;
+  void arrived(const model::Arrivals& arrivals, SteadyTime told);
+  std::vector<MemberRanks> ranks_of_members() const;
+  std::vector<std::string> awaited_members() const;
+  void tell_phase(std::string_view what, SteadyTime end, const model::Spreads& spreads);
+
+  model::Until spare_waits_until(bool has_place) const;
+
+  // Ranks that make no progress (hanging.cc).
+  HangWatch new_watch() const;
+  void alarmed(std::size_t part, hang::Alarm alarm);
+  void carry_out_wishes();
+  void carry_out(HangWatch::Ask& ask);
+  void carry_out(HangWatch::Answer& answer);
+  void carry_out(HangWatch::Hung& hung);
+  void carry_out(HangWatch::Over& over);
+  void tell_places(std::vector<int> questions, const hang::Verdict& verdict);
+  std::optional<SteadyTime> wake_while_running() const;
+  hang::NodeOf node_of_rank() const;
+
+  void end_or_go_on_without(Node& node, const model::Failed& failed);
+
+  void send(const Node& node, model::ToNode message);
+  void send_members(const model::ToNode& message);
+  void dismiss(Node& node, model::Finish finish);
+  void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
+  // About agents that come and go, which they may do at any rate.
+  void tell_of_visitor(std::string text);
+
+  AttemptCourse& course_now() { return course_.attempts.back(); }
+
+  const Settings settings_;
+  Roster roster_;
+  Restarts restarts_;
+  Stage stage_ = Stage::gathering;
+  Moment now_;
+  Course course_;
+  Attempt attempt_;
+  std::optional<Interruption> interruption_;
+  std::string root_address_;             // this host's address by which the first member reached it
+  bool same_members_ = false;            // no member was lost in the last attempt
+  SteadyTime deadline_{};                // the stage's
+  std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
+  SteadyTime next_report_{};             // when to report what the stage waits for
+  model::Finish finish_message_;
+  std::set<std::string> barred_;          // nodes that were lost too often
+  std::set<std::string> ended_;           // the engine's nodes whose process ended before it joined
+  std::optional<SteadyTime> choice_due_;  // all seats are taken; others may come until then
+  SteadyTime visitors_told_since_{};
+  int visitors_told_ = 0;  // lines since then, with those left out
+  int late_agents_ = 0;    // agents that may still join, to learn that the run is over
+  std::optional<SteadyTime> gathering_due_;  // a record of the nodes that have come meanwhile
+  std::vector<Action> actions_;
+};
+
+// The verdict for an early end by toprun itself.
+Verdict early(model::CauseKind kind, const Error& error);
+// … for an early end because a node was lost before its workers started.
+Verdict lost_early(const std::string& host, const model::Loss& loss);
+Verdict root_lost_early(const std::string& host, const model::Orphaned& orphaned);
+Verdict signalled_early(int signal);
+
+}  // namespace toprun::run

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/text/clock.h"
+#include "base/text/error.h"
+#include "run/conductor/arrangement.h"
+#include "run/model/link.h"
+#include "run/model/record.h"
+#include "run/model/run_messages.h"
+
+namespace toprun::run {
+
+// The time of an event, on both clocks.
+struct Moment {
+  SteadyTime steady{};
+  WallTime wall{};
+};
+
+// Events at the root.
+
+// The link of an admitted agent is open.
+struct Came {
+  std::string agent;
+  std::string address;      // the agent's, as this host sees it; empty: the root's own process
+  std::string our_address;  // at which the first one reached this host; empty: unknown
+};
+
+struct Said {
+  std::string agent;
+  model::ToRoot message;
+};
+
+// A link has ended. No loss: closed properly after Close.
+struct Left {
+  std::string agent;
+  std::optional<model::Loss> loss;
+};
+
+// The answer to Arrange.
+struct Arranged {
+  int attempt = 0;
+  Result<Arrangement> arrangement;
+  std::vector<std::string> warnings;  // from comparing the nodes
+  // Indexes of Arrange's members that wait as spares, ascending; the arrangement is of the others.
+  std::vector<std::size_t> spares = {};
+};
+
+// The engine has no process of the run left on that node.
+struct NodeEnded {
+  std::string node;
+};
+
+// The answer to AskEngine: the reason if the engine ended the run.
+struct EngineTold {
+  struct Stop {
+    model::CauseKind kind;  // preempted, requeued or time_limit
+    int exit_code;
+    std::string words;
+  };
+  std::optional<Stop> stop;
+};
+
+// The answer to TellEnd.
+struct EndTold {
+  std::string summary;  // the run's last line
+};
+
+// A process asks where the ranks stand; TellPlaces answers.
+struct PlacesAsked {
+  int question = 0;
+};
+
+using Event = std::variant<Came, Said, Left, Arranged, NodeEnded, EngineTold, EndTold, PlacesAsked>;
+
+// Actions for the root's driver.
+
+struct Send {
+  std::string agent;
+  model::ToNode message;
+};
+
+// Close the link after sending the queued messages.
+struct Close {
+  std::string agent;
+};
+
+// Show a line to the user.
+struct Say {
+  std::string text;
+};
+
+// Find the location of the members, choose those that take part, and compute their order.
+struct Arrange {
+  int attempt = 0;
+  std::vector<model::Join> members = {};
+  std::size_t seats = 0;                 // so many of them take part, …
+  std::size_t staying = 0;               // … the first ones of `members` in any case
+  std::vector<std::string> before = {};  // the nodes of the previous attempt, in their order
+};
+
+// Show output of another node's workers; answer with Taken.
+struct Show {
+  std::string agent;
+  std::string host;
+  model::OutputLines output;
+};
+
+// Tell the user of the current attempt's hang.
+struct TellHang {};
+
+// Answer PlacesAsked.
+struct TellPlaces {
+  std::vector<int> questions;
+  model::Places places;
+};
+
+// Print the report of a failed attempt.
+struct TellFailure {
+  int attempt = 0;
+};
+
+// Write the record of the run so far.
+struct KeepRecord {};
+
+// Ask the engine whether and why it ended the run.
+struct AskEngine {};
+
+// The run is over: tell the user and write the record.
+struct TellEnd {};
+
+// The coordinator has finished.
+struct Over {};
+
+using Action = std::variant<Send, Close, Say, Arrange, Show, TellHang, TellPlaces, TellFailure,
+                            KeepRecord, AskEngine, TellEnd, Over>;
+
+}  // namespace toprun::run

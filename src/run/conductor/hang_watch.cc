@@ -1,0 +1,155 @@
+#include "run/conductor/hang_watch.h"
+
+#include <algorithm>
+
+#include "run/conductor/settings.h"
+
+namespace toprun::run {
+
+// A hang is when no rank of any node has made progress for the time limit and one of them waits for
+// another: ranks that all sleep, say, wait for nobody. A rank that ends makes progress.
+std::optional<SteadyTime> HangWatch::due(const Conductor& conductor) const {
+  if (!limits_.hang || is_told_ || conductor.is_stopping()) return std::nullopt;
+  std::optional<SteadyTime> since;
+  bool some_communicate = false;
+  for (std::size_t part = 0; part < still_.size(); ++part) {
+    if (conductor.has_gone(part)) continue;
+    const auto& still = still_[part];
+    if (!still) return std::nullopt;
+    since = std::max(since.value_or(still->since), still->since);
+    some_communicate = some_communicate || still->some_communicate;
+  }
+  if (!since || !some_communicate) return std::nullopt;
+  return std::max(*since, progress_) + *limits_.hang;
+}
+
+std::optional<SteadyTime> HangWatch::wake_at(const Conductor& conductor) const {
+  return look_ ? look_->ends : due(conductor);
+}
+
+void HangWatch::passed(SteadyTime now, const Conductor& conductor) {
+  if (look_) {
+    if (now < look_->ends) return;
+    if (only_the_silent_may_wait(*look_) && now < look_->silent_until) {
+      look_->ends = look_->silent_until;
+    } else {
+      end_look(now, conductor);
+    }
+    return;
+  }
+  const auto at = due(conductor);
+  if (at && now >= *at) look_at_ranks(true, now, conductor);
+}
+
+// A node that does not answer may be one whose agent stands still for a moment, and whose ranks
+// have ended like all others. Once a loss would have been noticed it is alive.
+bool HangWatch::only_the_silent_may_wait(const Look& look) {
+  return look.is_hang && !look.is_alarm && look.missing > 0 && !look.groups.some_communicate();
+}
+
+void HangWatch::look_at_ranks(bool is_hang, SteadyTime now, const Conductor& conductor) {
+  Look look;
+  look.number = next_look_++;
+  look.is_hang = is_hang;
+  look.ends = now + look_limit;
+  look.latest = now + recorded_limit;
+  look.silent_until = now + limits_.silence;
+  look.has_answered.resize(ranks_.size());
+  look.to_come.resize(ranks_.size());
+  for (std::size_t part = 0; part < ranks_.size(); ++part) {
+    if (!conductor.has_gone(part)) ++look.missing;
+  }
+  wishes_.emplace_back(Ask{look.number, is_hang});
+  look_ = std::move(look);
+}
+
+void HangWatch::changed(std::size_t part, std::optional<hang::Still> still, SteadyTime now,
+                        const Conductor& conductor) {
+  still_[part] = still;
+  if (still) return;
+  progress_ = now;
+  if (std::exchange(is_told_, false) && !conductor.is_stopping()) wishes_.emplace_back(Over{});
+}
+
+// A rank whose watchdog has timed out tears everything down, within seconds: the look is at once,
+// and once in an attempt, however many ranks follow it.
+void HangWatch::alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor) {
+  if (!limits_.hang || alarm_ || is_told_ || conductor.is_stopping()) return;
+  alarm_ = alarm;
+  if (!look_) look_at_ranks(true, now, conductor);
+  look_->is_alarm = true;
+}
+
+void HangWatch::asked(int question, SteadyTime now, const Conductor& conductor) {
+  if (!look_) look_at_ranks(false, now, conductor);
+  look_->questions.push_back(question);
+}
+
+void HangWatch::seen(std::size_t part, model::RanksSeen& seen, SteadyTime now,
+                     const Conductor& conductor) {
+  if (!look_ || look_->number != seen.look) return;
+  if (std::exchange(look_->has_answered[part], 1) != 0) return;
+  for (hang::Group& group : seen.groups) look_->groups.add(std::move(group.standing), group.ranks);
+  --look_->missing;
+  if (seen.more > 0 && look_->is_hang) {
+    look_->to_come[part] = seen.more;
+    look_->ends = look_->latest;
+  }
+  end_look_if_all_is_said(now, conductor);
+}
+
+void HangWatch::told(std::size_t part, model::RanksTold& told, SteadyTime now,
+                     const Conductor& conductor) {
+  if (!look_ || look_->number != told.look || look_->to_come[part] == 0) return;
+  --look_->to_come[part];
+  recorder::add(look_->recorded, std::move(told.recorded));
+  if (look_->nccl.empty()) look_->nccl = std::move(told.nccl);
+  end_look_if_all_is_said(now, conductor);
+}
+
+// A root that was stopped has the words of ranks that went on meanwhile behind an answer in its
+// sockets: a hang is not told before they were heard.
+void HangWatch::end_look_if_all_is_said(SteadyTime now, const Conductor& conductor) {
+  const bool none_to_come =
+      std::ranges::all_of(look_->to_come, [](int count) { return count == 0; });
+  if (look_->missing > 0 || !none_to_come) return;
+  if (!look_->is_hang || look_->is_alarm) return end_look(now, conductor);
+  look_->ends = std::min(look_->ends, now + last_objections);
+}
+
+std::vector<int> HangWatch::unseen_by(const Look& look, const Conductor& conductor) const {
+  std::vector<int> unseen;
+  for (std::size_t part = 0; part < ranks_.size(); ++part) {
+    if (look.has_answered[part] != 0 || conductor.has_gone(part)) continue;
+    for (int i = 0; i < ranks_[part].count; ++i) unseen.push_back(ranks_[part].first + i);
+  }
+  std::ranges::sort(unseen);
+  return unseen;
+}
+
+// Ends it with those members that have answered.
+void HangWatch::end_look(SteadyTime now, const Conductor& conductor) {
+  Look look = *std::exchange(look_, std::nullopt);
+  hang::Verdict verdict =
+      hang::judge(std::move(look.groups).take(), unseen_by(look, conductor), node_of_);
+  if (!look.questions.empty()) wishes_.emplace_back(Answer{std::move(look.questions), verdict});
+  // A rank may have moved meanwhile.
+  const auto at = due(conductor);
+  if (!look.is_alarm && (!at || now < *at)) return;
+  if (!look.is_hang) {  // it was only asked where the ranks stand
+    look_at_ranks(true, now, conductor);
+    look_->is_alarm = look.is_alarm;
+    return;
+  }
+  hang::add_recorded(verdict, look.recorded);
+  hang::add_told_by_nccl(verdict, look.nccl);
+  is_told_ = true;
+  wishes_.emplace_back(Hung{std::move(verdict), look.is_alarm ? alarm_ : std::nullopt});
+}
+
+std::vector<int> HangWatch::take_questions() {
+  const auto look = std::exchange(look_, std::nullopt);
+  return look ? look->questions : std::vector<int>();
+}
+
+}  // namespace toprun::run

@@ -1,0 +1,266 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/process/impatience.h"
+#include "base/text/clock.h"
+#include "base/text/error.h"
+#include "base/text/shared.h"
+#include "decide/hang/stillness.h"
+#include "run/model/link.h"
+#include "run/model/run_messages.h"
+
+namespace toprun::run {
+
+// The states of one agent's part in a run.
+enum class PartState {
+  waiting,        // for an assignment, the next attempt or the end
+  spare,          // all places are taken
+  finding_store,  // assigned
+  preparing,      // … and its environment is copied, its container or warm parent starts
+  ready,          // … and it waits for Start
+  starting,       // the workers are being started
+  running,        // … run, or are being stopped
+};
+
+// Events at the agent.
+
+struct Told {
+  model::ToNode message;
+};
+// The answer to FindStore: MASTER_ADDR.
+struct StoreFound {
+  int attempt = 0;
+  Result<std::string> address;
+};
+// The node has its copy of the environment, or will do without (--stage).
+struct CopySettled {
+  int attempt = 0;
+  model::Staged staged;
+};
+struct WorkplaceReady {
+  int attempt = 0;
+  Result<void> outcome;
+};
+// The answer to StartWorkers.
+struct WorkersStarted {
+  Result<model::Started> outcome;
+};
+struct WorkerEnded {
+  Shared<model::WorkerExit> exit;
+};
+// The running workers must not go on: their network is not the required one.
+struct NetworkRefused {
+  int attempt = 0;
+  Error error;
+};
+// Ranks of the attempt have come to this node's store.
+struct RanksArrived {
+  int attempt = 0;
+  model::Arrivals arrivals;
+};
+// A rank of the attempt tells in this node's store that it has given up waiting.
+struct RankAlarmed {
+  int attempt = 0;
+  hang::Alarm alarm;
+};
+// Whether the ranks of the attempt make progress has changed.
+struct StillnessChanged {
+  int attempt = 0;
+  std::optional<hang::Still> still;  // unset: they do
+};
+// The answer to LookAtWorkers.
+struct LookedAtWorkers {
+  int attempt = 0;
+  model::RanksSeen seen;
+};
+// What their flight recorders, or NCCL, say.
+struct WorkersTold {
+  int attempt = 0;
+  model::RanksTold told;
+};
+struct WorkersGone {
+  model::Gone gone;
+};
+struct RootLost {
+  model::Loss loss;
+};
+// The meaning of a signal to this agent.
+enum class SignalMeaning { end, notice, grow };
+struct GotSignal {
+  int signal = 0;
+  SignalMeaning meaning = SignalMeaning::end;
+  bool for_all = false;                 // the other agents have not received it
+  std::optional<SteadyTime> came = {};  // if it is known more exactly than the event's time
+};
+// No process would clean up after this agent, so it must not continue.
+struct KeeperLost {
+  std::string why;
+  std::chrono::milliseconds grace{0};  // for its workers
+};
+
+using PartEvent =
+    std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted, WorkerEnded,
+                 NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged, LookedAtWorkers,
+                 WorkersTold, WorkersGone, RootLost, GotSignal, KeeperLost>;
+
+// Actions for its driver.
+
+struct Report {
+  model::ToRoot message;
+};
+struct FindStore {
+  Shared<model::Assignment> assignment;
+};
+struct AwaitWorkplace {
+  int attempt = 0;
+};
+struct StartWorkers {
+  Shared<model::Assignment> assignment;
+  std::string master_addr;
+};
+// Find out where the workers stand.
+struct LookAtWorkers {
+  int attempt = 0;
+  int look = 0;
+  bool is_hang = false;  // ask their flight recorders too
+};
+// Report what the workers use.
+struct MeasureWorkers {
+  int attempt = 0;
+};
+// End the workers, with this time between SIGTERM and SIGKILL.
+struct StopWorkers {
+  std::chrono::milliseconds grace{0};
+};
+// Forward a signal that ends the workers, and continue paused ones.
+struct InterruptWorkers {
+  int signal = 0;
+};
+// Forward a signal to workers that handle it.
+struct NotifyWorkers {
+  int signal = 0;
+};
+struct CreditOutput {
+  std::size_t bytes = 0;
+};
+// No one receives output any more.
+struct CloseOutput {};
+struct TellUser {
+  std::string text;
+};
+// Show the run's last line from the root, …
+struct ShowSummary {
+  std::string summary;
+};
+// … or the one that this node alone can give.
+struct TellEndWithoutRoot {};
+// Record that the root may already have restarted this node's ranks elsewhere.
+struct TellKeeperOfSilence {};
+
+using PartAction =
+    std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, LookAtWorkers, MeasureWorkers,
+                 StopWorkers, InterruptWorkers, NotifyWorkers, CreditOutput, CloseOutput, TellUser,
+                 ShowSummary, TellEndWithoutRoot, TellKeeperOfSilence>;
+
+struct PartSettings {
+  std::string host;
+  std::string root;      // the root's location, for messages
+  bool is_own = false;   // the agent in the root's own process
+  bool elastic = false;  // the job continues without a node that leaves
+  // The engine ends one node by SIGTERM to start it again elsewhere, and the job waits for it.
+  bool is_replaced = false;
+  bool prepares_workplace = false;
+  bool has_own_terminal = false;  // its user does not see the root's terminal
+  bool root_speaks = false;       // the engine uses the root's exit code for the job
+  bool lost_return = false;    // who ends with 128 or more is started again, so the run never does
+  std::optional<Error> unfit;  // the reason why this node cannot take part
+  std::chrono::milliseconds stop_grace{30'000};
+  std::chrono::milliseconds fence_grace{1'000};  // for workers that are cut off from the root
+};
+
+// One agent's part in a run, with the root in this process or elsewhere; pure: it receives events
+// and the time, and returns actions for a driver.
+//
+//   waiting --assign--> finding_store --found--> preparing, ready
+//   preparing --workplace ready--> ready --start--> starting --started--> running
+//   (ready is left out if the assignment says to start)
+//   running --all gone--> waiting
+//   waiting --spare--> spare --assign--> finding_store
+//   any --finish, root lost, orphaned--> over once no worker lives
+class NodePart {
+ public:
+  explicit NodePart(PartSettings settings);
+
+  void on(PartEvent event, SteadyTime now);
+  // Advances the time without an event.
+  void pass(SteadyTime now);
+  std::vector<PartAction> take() { return std::exchange(actions_, {}); }
+  std::optional<SteadyTime> wake_at() const { return kill_at_; }
+
+  PartState state() const { return state_; }
+  // The latest attempt's.
+  const model::Assignment& assignment() const { return assignment_; }
+  bool over() const { return exit_code_ && !is_alive(); }
+  int exit_code() const { return exit_code_.value_or(0); }
+
+ private:
+  void happened(const Told& told);
+  void happened(const StoreFound& found);
+  void happened(const CopySettled& settled);
+  void happened(const WorkplaceReady& workplace);
+  void happened(WorkersStarted& started);
+  void happened(const WorkerEnded& ended);
+  void happened(const NetworkRefused& refused);
+  void happened(RanksArrived& arrived);
+  void happened(const RankAlarmed& alarmed);
+  void happened(const StillnessChanged& changed);
+  void happened(LookedAtWorkers& looked);
+  void happened(WorkersTold& recorders);
+  void happened(WorkersGone& gone);
+  void happened(const RootLost& lost);
+  void happened(const GotSignal& got);
+  void happened(const KeeperLost& lost);
+
+  void on_message(const model::WaitAsSpare& message);
+  void on_message(const Shared<model::Assignment>& assignment);
+  void on_message(const model::Start&);
+  void on_message(const model::LookAtRanks& look);
+  void on_message(const model::MeasureRanks&);
+  void on_message(const model::Taken& taken);
+  void on_message(const model::Stop& stop);
+  void on_message(const model::Interrupt& interrupt);
+  void on_message(const model::Notice& notice);
+  void on_message(const model::Finish& finish);
+
+  void told_to_end(const GotSignal& got);
+  bool may_leave(const GotSignal& got) const;
+  bool is_alive() const { return state_ == PartState::starting || state_ == PartState::running; }
+  void ready();
+  void start_workers();
+  void stop(std::chrono::milliseconds grace);
+  void report(decltype(model::ToRoot::what) what);
+  void fail(model::Failing doing, const Error& error);
+  void tell_user(std::string text) { actions_.emplace_back(TellUser{std::move(text)}); }
+
+  const PartSettings settings_;
+  PartState state_ = PartState::waiting;
+  SteadyTime now_{};
+  std::optional<int> attempt_;  // the latest assigned one
+  Shared<model::Assignment> assignment_;
+  std::string master_addr_;
+  // Set if they must be stopped as soon as they are started.
+  std::optional<std::chrono::milliseconds> stop_when_started_;
+  std::optional<SteadyTime> kill_at_;
+  std::optional<std::string> orphaned_;
+  process::Impatience impatience_;  // of all signals that end, however they came here
+  enum class Wish { none, leave, end_all } wish_ = Wish::none;  // that the root has heard of
+  std::optional<int> exit_code_;
+  std::vector<PartAction> actions_;
+};
+
+}  // namespace toprun::run

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/text/clock.h"
+#include "run/conductor/verdict.h"
+#include "run/model/record.h"
+
+namespace toprun::run {
+
+// The end times of an attempt's phases; unset for phases that were not reached.
+struct Phases {
+  SteadyTime began{};
+  std::optional<SteadyTime> joined, ordered, staged, spawned, imported, first_connect, last_connect,
+      met;
+};
+
+// The root's data on an attempt, complete when it is over.
+struct AttemptCourse {
+  int number = 0;
+  WallTime started{};
+  std::optional<WallTime> ended;
+  Phases phases;
+  model::Spreads spreads;
+  std::optional<model::Awaited> awaited;
+  std::optional<model::Hang> hang;       // the latest
+  std::vector<model::NodeRecord> nodes;  // by group rank; empty if no order was computed
+  std::optional<model::OrderRecord> order;
+  std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed
+  std::optional<model::Interruption> interrupted;
+  Verdict verdict;
+};
+
+// … and on the whole run. Its verdict is the last attempt's, without the exits.
+struct Course {
+  WallTime started{};
+  WallTime ended{};
+  std::vector<AttemptCourse> attempts;  // the last ones (most_recorded); none is left out between
+  int restarts = 0;                     // attempts that followed a failure
+  std::vector<model::LostSpare> lost_spares;
+  Verdict verdict;
+
+  // An attempt that is among them.
+  const AttemptCourse& attempt(int number) const {
+    return attempts[static_cast<std::size_t>(number - attempts.front().number)];
+  }
+};
+
+// Nothing else bounds what losses and growth cost a job that runs for weeks: of so many attempts
+// there is a record, …
+inline constexpr std::size_t most_recorded = 1'000;
+// … and of the last ones where each rank was, which takes half a kilobyte per node.
+inline constexpr std::size_t most_recorded_with_nodes = 8;
+
+}  // namespace toprun::run

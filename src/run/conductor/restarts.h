@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "run/conductor/roster.h"
+#include "run/conductor/settings.h"
+#include "run/conductor/verdict.h"
+
+namespace toprun::run {
+
+// A worker that exits with this code asks not to be restarted (as with NVIDIA's ft_launcher).
+inline constexpr int no_restart_exit_code = 93;
+// After so many early failures of the same kind in a row, a restart is pointless: instant ones
+// (run/conductor/settings.h), or those of imports before all ranks had come to the store; and so is
+// one with a node that was lost so often in short lives.
+inline constexpr int hopeless_after = 3;
+// After the second attempt in a row with a shorter life than this, the next ones start after a
+// pause, which doubles each time; but not after the first loss of a node since the last long life.
+inline constexpr std::chrono::milliseconds short_life{10'000};
+inline constexpr std::chrono::milliseconds first_pause{1'000};
+inline constexpr std::chrono::milliseconds longest_pause{30'000};
+
+// Decides whether another attempt follows one that ended; pure. Failures use up --max-restarts;
+// members that are lost, leave or join do not.
+class Restarts {
+ public:
+  Restarts(Size size, int max_restarts, std::chrono::milliseconds instant_failure = instant)
+      : size_(size), max_restarts_(max_restarts), instant_(instant_failure) {}
+
+  struct Next {
+    bool again = false;
+    std::chrono::milliseconds pause{0};
+    std::string words;  // the decision or its reason; empty if there is nothing to report
+    std::string lost_too_often = {};  // the node with which a restart is pointless
+  };
+  // How far an attempt had come when it ended.
+  struct Life {
+    // From the workers' start to the first failure or the order to end; unset: they never started.
+    std::optional<std::chrono::milliseconds> lasted;
+    bool has_met = false;  // all ranks had come to the store
+  };
+  Next after(const Verdict& verdict, Life life);
+
+  // TORCHELASTIC_RESTART_COUNT: the number of failures so far that another attempt followed.
+  int count() const { return count_; }
+
+ private:
+  Next after_failure(const Verdict& verdict, Life life);
+  bool is_early(const Verdict& verdict, Life life) const;
+  Next after_loss(const Verdict& verdict);
+  void count_life(std::optional<std::chrono::milliseconds> lived);
+  void pause_before(Next& next) const;
+  bool survives_a_loss() const { return size_.repairable; }
+
+  Size size_;
+  int max_restarts_;
+  std::chrono::milliseconds instant_;
+  int count_ = 0;
+  int short_lives_ = 0;
+  std::map<std::string, int> short_losses_;  // by node, since the last long life
+  int same_early_failures_ = 0;
+  std::string last_failure_;
+};
+
+}  // namespace toprun::run

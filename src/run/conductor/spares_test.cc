@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include "run/conductor/testing.h"
+
+namespace toprun::run {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Simple;
+
+// A job of three nodes to which the engine gave four.
+Settings with_a_spare() {
+  Settings settings;
+  settings.size = {3, 3, true};
+  settings.max_restarts = 1;
+  settings.others_come = true;
+  settings.node_names = {"n0", "n1", "n2", "n3"};
+  return settings;
+}
+
+std::vector<std::string> hosts_of(const Arrange& request) {
+  std::vector<std::string> hosts;
+  for (const model::Join& member : request.members) hosts.push_back(member.host);
+  return hosts;
+}
+
+using Hosts = std::vector<std::string>;
+
+TEST(SpareNodes, AreChosenAmongAllThatTheEngineGave) {
+  Simple run(with_a_spare());
+  run.unneeded = 1;
+  for (int node = 0; node < 3; ++node) run.come(node);
+  EXPECT_TRUE(run.arranges.empty()) << "n3 may be the better one";
+  run.come(3);
+  ASSERT_EQ(run.arranges.size(), 1u);
+  EXPECT_EQ(run.arranges[0].seats, 3u);
+  EXPECT_EQ(run.arranges[0].staying, 1u) << "the root's own node";
+  EXPECT_EQ(hosts_of(run.arranges[0]), (Hosts{"n0", "n1", "n2", "n3"}));
+  EXPECT_EQ(run.count_sent<model::WaitAsSpare>(1), 1);
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(1), 0);
+  for (const int node : {0, 2, 3}) {
+    EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(node), 1) << node;
+    EXPECT_EQ(run.count_sent<model::WaitAsSpare>(node), 0) << node;
+  }
+  EXPECT_EQ(run.said, Hosts{"n1 waits as a spare"});
+}
+
+TEST(SpareNodes, AreKnownWhileTheyWaitAndOnceTheyAreLost) {
+  Simple run(with_a_spare());
+  for (int node = 0; node < 4; ++node) run.come(node);
+  EXPECT_EQ(run.coordinator.spares(), std::vector<Outside>{"n3"});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Ready{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Started{});
+  run.on(Left{run.id(3), model::Loss{model::Loss::Kind::silent, "it was silent"}});
+  EXPECT_EQ(run.coordinator.spares(), std::vector<Outside>{});
+  const auto& lost = run.coordinator.course().lost_spares;
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].node, "n3");
+  EXPECT_EQ(lost[0].why, "it was silent");
+
+  Simple early(with_a_spare());
+  early.come(0);
+  early.on(NodeEnded{"n3"});
+  EXPECT_EQ(early.coordinator.course().lost_spares.at(0).node, "n3");
+}
+
+TEST(SpareNodes, AreNotWaitedForLong) {
+  Simple run(with_a_spare());
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.after(900ms);
+  EXPECT_TRUE(run.arranges.empty());
+  run.after(100ms);
+  ASSERT_EQ(run.arranges.size(), 1u);
+  run.come(3);
+  EXPECT_EQ(run.count_sent<model::WaitAsSpare>(3), 1);
+}
+
+TEST(SpareNodes, TakeAPlaceThatIsFreeAndNoOther) {
+  Simple run(with_a_spare());
+  for (int node = 0; node < 4; ++node) run.come(node);
+  for (int node = 0; node < 3; ++node) run.say(node, model::Ready{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Started{});
+  run.on(Left{run.id(1), model::Loss{model::Loss::Kind::silent, "it was silent"}});
+  for (const int node : {0, 2}) run.say(node, model::Gone{});
+  run.pass(5s);
+  ASSERT_EQ(run.arranges.size(), 2u);
+  EXPECT_EQ(hosts_of(run.arranges[1]), (Hosts{"n0", "n2", "n3"}));
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(3), 1);
+  EXPECT_EQ(run.said.back(), "n3 takes part now");
+}
+
+TEST(SpareNodes, OfSeveralTheBestTakesThePlace) {
+  Settings settings = with_a_spare();
+  settings.node_names.push_back("n4");
+  Simple run(settings);
+  for (int node = 0; node < 5; ++node) run.come(node);
+  for (int node = 0; node < 3; ++node) run.say(node, model::Ready{});
+  for (int node = 0; node < 3; ++node) run.say(node, model::Started{});
+  run.unneeded = 3;
+  run.on(Left{run.id(1), model::Loss{model::Loss::Kind::silent, "it was silent"}});
+  for (const int node : {0, 2}) run.say(node, model::Gone{});
+  run.pass(5s);
+  ASSERT_EQ(run.arranges.size(), 2u);
+  EXPECT_EQ(run.arranges[1].staying, 2u) << "what runs already goes on where it is";
+  EXPECT_EQ(hosts_of(run.arranges[1]), (Hosts{"n0", "n2", "n3", "n4"}));
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(3), 0);
+  EXPECT_EQ(run.count_sent<Shared<model::Assignment>>(4), 1);
+}
+
+TEST(SpareNodes, OneThatLeavesBeforeItIsSeatedIsNotTaken) {
+  Simple run(with_a_spare());
+  run.answers = false;
+  for (int node = 0; node < 4; ++node) run.come(node);
+  run.on(Left{run.id(3), std::nullopt});
+  run.unneeded = 1;
+  run.answer(run.arranges.front());
+  run.unneeded.reset();
+  run.answers = true;
+  run.settle();
+  ASSERT_EQ(run.arranges.size(), 2u);
+  EXPECT_EQ(hosts_of(run.arranges[1]), (Hosts{"n0", "n1", "n2"}));
+  EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+}
+
+TEST(SpareNodes, MayEndBeforeTheyJoin) {
+  Simple run(with_a_spare());
+  run.come(0);
+  run.come(1);
+  run.on(NodeEnded{"n3"});
+  run.on(NodeEnded{"n3"});
+  EXPECT_EQ(run.said, Hosts{"n3 has ended before it joined: the job does without it"});
+  run.come(2);
+  EXPECT_EQ(run.coordinator.stage(), Stage::preparing) << "there is none to wait for";
+
+  Simple worse(with_a_spare());
+  worse.come(0);
+  worse.on(NodeEnded{"n3"});
+  worse.on(NodeEnded{"n2"});
+  EXPECT_EQ(worse.verdict().node, "n2");
+}
+
+TEST(SpareNodes, TakeThePlaceOfAnUnfitNode) {
+  Simple run(with_a_spare());
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.say(1, model::Failed{model::Failing::taking_part, Error{"no GPU", "", "", 1}});
+  EXPECT_EQ(run.said, Hosts{"n1: no GPU; the job goes on without it"});
+  run.come(3);
+  ASSERT_EQ(run.arranges.size(), 1u);
+  EXPECT_EQ(hosts_of(run.arranges[0]), (Hosts{"n0", "n2", "n3"}));
+}
+
+}  // namespace
+}  // namespace toprun::run

@@ -1,0 +1,137 @@
+#include "run/model/cause.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_null.h"
+#include "base/os/signals.h"
+#include "base/text/text.h"
+
+namespace toprun::model {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 14> cause_names = {
+    "exit",     "signal",      "node_lost",   "agent_lost", "join_timeout",
+    "refused",  "interrupted", "preempted",   "time_limit", "hang",
+    "launcher", "grown",       "ended_early", "requeued"};
+
+// "SIGSEGV (segmentation fault)".
+std::string signal_words(int signal) {
+  const char* const description = ::sigdescr_np(signal);
+  if (description == nullptr) return signal_name(signal);
+  return fmt::format("{} ({})", signal_name(signal), lower(description));
+}
+
+// "rank 3 on n4", "node n4", "" …
+std::string subject(const Cause& cause) {
+  if (cause.rank) return fmt::format("rank {}{}", *cause.rank, on(cause.node));
+  return cause.node.empty() ? "the job" : fmt::format("node {}", cause.node);
+}
+
+}  // namespace
+
+std::string on(const Outside& node) {
+  return node.empty() ? "" : fmt::format(" on {}", node);
+}
+
+std::string_view name_of(CauseKind kind) {
+  return cause_names.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<CauseKind> cause_kind_called(std::string_view name) {
+  const auto found = std::ranges::find(cause_names, name);
+  if (found == cause_names.end()) return std::nullopt;
+  return static_cast<CauseKind>(found - cause_names.begin());
+}
+
+Cause cause_of(const WorkerExit& exit) {
+  Cause cause;
+  // If we stopped a worker while it was already exiting after its own error, that error is the
+  // cause.
+  const bool by_signal = exit.signal != 0 && !exit.ours;
+  cause.kind = by_signal ? CauseKind::signal : CauseKind::exit;
+  cause.rank = exit.rank;
+  cause.local_rank = exit.local_rank;
+  cause.pid = exit.pid;
+  cause.program = exit.program;
+  cause.node = exit.host;
+  if (by_signal) {
+    cause.signal = exit.signal;
+  } else {
+    cause.exit_code = cause_code(exit);
+  }
+  cause.message = exit.exception;
+  if (exit.error_file) {
+    cause.error_file = exit.error_file->path;
+    if (!exit.error_file->message.empty()) cause.message = exit.error_file->message;
+  }
+  cause.last_output.assign(exit.last_output.begin(), exit.last_output.end());
+  cause.kernel_evidence = exit.kernel_evidence;
+  return cause;
+}
+
+json cause_json(const Cause& cause) {
+  return {{"kind", name_of(cause.kind)},
+          {"what", sentence(cause)},
+          {"rank", or_null(cause.rank)},
+          {"local_rank", or_null(cause.local_rank)},
+          {"node", or_null(cause.node)},
+          {"exit_code", or_null(cause.exit_code)},
+          {"signal", or_null(cause.signal)},
+          {"message", cause.message},
+          {"error_file", or_null(cause.error_file)},
+          {"last_output", cause.last_output},
+          {"kernel_evidence", or_null(cause.kernel_evidence)}};
+}
+
+std::string sentence(const Cause& cause) {
+  const std::string at = on(cause.node);
+  switch (cause.kind) {
+    case CauseKind::exit:
+      return fmt::format("{} ended with exit code {}", subject(cause), cause.exit_code.value_or(1));
+    case CauseKind::signal:
+      return fmt::format("{} was killed by {}", subject(cause),
+                         signal_words(cause.signal.value_or(0)));
+    case CauseKind::node_lost:
+      return subject(cause) + " was lost";
+    case CauseKind::agent_lost:
+      return "the agent" + at + " was lost";
+    case CauseKind::join_timeout:
+      return "too few nodes joined in time";
+    case CauseKind::refused:
+      return subject(cause) + " was refused";
+    case CauseKind::interrupted:
+      return cause.signal ? "interrupted by " + signal_name(*cause.signal) : "interrupted";
+    case CauseKind::preempted:
+      return "preempted" + at;
+    case CauseKind::requeued:
+      return "requeued";
+    case CauseKind::time_limit:
+      return "the time limit was reached";
+    case CauseKind::hang:
+      return cause.rank ? subject(cause) + " did not come to a collective in which others timed out"
+                        : "the job hung";
+    case CauseKind::launcher:
+      return "toprun failed" + at;
+    case CauseKind::grown:
+      return "stopped to take in more nodes";
+    case CauseKind::ended_early:
+      return fmt::format("{} had ended with 0 while {}", cause.rank ? subject(cause) : "some ranks",
+                         cause.meanwhile);
+  }
+  return {};
+}
+
+std::string sentence_with_code(const Cause& cause, int exit_code) {
+  if (cause.kind == CauseKind::exit && cause.exit_code == exit_code) return sentence(cause);
+  return fmt::format("{}, exit code {}", sentence(cause), exit_code);
+}
+
+}  // namespace toprun::model

@@ -1,0 +1,115 @@
+#include "run/model/hang.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+
+namespace toprun::model {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_groups = 64;  // in a report; the largest
+
+json frames_json(const std::vector<stacks::Frame>& frames) {
+  json all = json::array();
+  for (const stacks::Frame& frame : frames) {
+    all.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+  }
+  return all;
+}
+
+json text_or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+json group_json(const hang::Group& group) {
+  const hang::Standing& standing = group.standing;
+  json children = json::array();
+  for (const hang::Child& child : standing.children) {
+    children.push_back({{"command", child.command},
+                        {"doing", hang::name_of(child.doing)},
+                        {"frames", frames_json(child.frames)}});
+  }
+  json threads = json::array();
+  for (const hang::OtherThread& thread : standing.threads) {
+    threads.push_back(
+        {{"doing", hang::name_of(thread.doing)}, {"frames", frames_json(thread.frames)}});
+  }
+  return {{"ranks", hang::ranks_text(group.ranks, group.ranks.size())},
+          {"count", group.ranks.size()},
+          {"doing", hang::name_of(standing.doing)},
+          {"place", text_or_null(hang::place_text(standing))},
+          {"wchan", text_or_null(standing.wchan)},
+          {"frames", frames_json(standing.frames)},
+          {"no_frames", text_or_null(standing.no_frames)},
+          {"children", std::move(children)},
+          {"threads", std::move(threads)}};
+}
+
+json alarm_json(const std::optional<hang::Alarm>& alarm) {
+  if (!alarm) return nullptr;
+  return {{"key", hang::name_of(alarm->kind)},
+          {"rank", alarm->rank ? json(*alarm->rank) : json(nullptr)}};
+}
+
+json evidence_json(const std::vector<hang::Evidence>& evidence) {
+  json all = json::array();
+  for (const hang::Evidence& one : evidence) {
+    all.push_back({{"source", hang::name_of(one.source)},
+                   {"kind", one.kind},
+                   {"group", text_or_null(one.group)},
+                   {"ranks", hang::ranks_text(one.ranks, one.ranks.size())},
+                   {"text", one.text}});
+  }
+  return all;
+}
+
+json groups_json(const std::vector<hang::Group>& groups, std::size_t most) {
+  json all = json::array();
+  for (const hang::Group& group : groups) {
+    if (all.size() < most) all.push_back(group_json(group));
+  }
+  return all;
+}
+
+}  // namespace
+
+json places_json(const Places& places) {
+  return {{"schema", "toprun.stacks/1"},
+          {"attempt", places.attempt},
+          {"groups", groups_json(places.groups, places.groups.size())},
+          {"unseen", text_or_null(hang::ranks_text(places.unseen, places.unseen.size()))},
+          {"lines", places.lines}};
+}
+
+std::string headline(const Hang& hang) {
+  if (hang.alarm) return fmt::format("{}: {}", hang::text_of(*hang.alarm), hang.verdict.what);
+  return fmt::format("no rank has made progress for {}: {}", duration_text(hang.after),
+                     hang.verdict.what);
+}
+
+json hang_json(const std::optional<Hang>& hang) {
+  if (!hang) return nullptr;
+  json suspects = json::array();
+  for (std::size_t i = 0; i < hang->verdict.suspects.size(); ++i) {
+    suspects.push_back({{"rank", hang->verdict.suspects[i]}, {"node", hang->suspected[i]}});
+  }
+  const std::vector<int>& unseen = hang->verdict.unseen;
+  return {{"noticed", rfc3339(hang->noticed)},
+          {"over", hang->over ? json(rfc3339(*hang->over)) : json(nullptr)},
+          {"after_ms", hang->alarm ? json(nullptr) : json(hang->after.count())},
+          {"alarm", alarm_json(hang->alarm)},
+          {"what", hang->verdict.what},
+          {"suspects", std::move(suspects)},
+          {"groups", groups_json(hang->verdict.groups, most_groups)},
+          {"evidence", evidence_json(hang->verdict.evidence)},
+          {"unseen", text_or_null(hang::ranks_text(unseen, unseen.size()))}};
+}
+
+}  // namespace toprun::model

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/text/clock.h"
+#include "decide/hang/alarm.h"
+#include "decide/hang/verdict.h"
+
+namespace toprun::model {
+
+// Ranks that made no progress, and who keeps the others waiting.
+struct Hang {
+  WallTime noticed{};
+  std::chrono::milliseconds after{0};  // the time without progress, …
+  std::optional<hang::Alarm> alarm;    // … unless this is what it was noticed by
+  hang::Verdict verdict;
+  std::vector<std::string> suspected;  // the suspects' nodes, in the suspects' order
+  std::vector<std::string> lines;      // hang::lines_of()
+  std::optional<WallTime> over;        // a rank has made progress again
+};
+
+// Where the ranks of a running attempt stand.
+struct Places {
+  int attempt = 0;
+  std::vector<hang::Group> groups;
+  std::vector<int> unseen;         // ranks of nodes that did not answer
+  std::vector<std::string> lines;  // hang::lines_of()
+};
+
+// Schema toprun.stacks/1.
+nlohmann::json places_json(const Places& places);
+
+// "no rank has made progress for 30 s: rank 5 on n2 …", or "rank 3 wrote exception_dump: …".
+std::string headline(const Hang& hang);
+nlohmann::json hang_json(const std::optional<Hang>& hang);  // null if unset
+
+}  // namespace toprun::model

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "run/model/run_messages.h"
+
+// What agents tell of a hang: where ranks stand, and what their recorders and NCCL say.
+namespace toprun::model {
+
+void write(nlohmann::json& object, const RanksSeen& seen);
+void write(nlohmann::json& object, const RanksTold& told);
+// Both throw OutOfRange or nlohmann::json::exception.
+void read_from(const nlohmann::json& object, RanksSeen& seen);
+void read_from(const nlohmann::json& object, RanksTold& told);
+
+}  // namespace toprun::model

@@ -1,0 +1,177 @@
+#include "run/model/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_members.h"
+#include "base/json/json_null.h"
+#include "base/json/json_text.h"
+
+namespace toprun::model {
+
+using nlohmann::json;
+
+namespace {
+
+json order_json(const OrderRecord& order) {
+  json levels = json::array();
+  for (const OrderRecord::Level& level : order.levels) {
+    levels.push_back({{"level", level.name},
+                      {"given", level.given},
+                      {"ordered", level.ordered},
+                      {"minimum", level.minimum}});
+  }
+  return {
+      {"name", order.name},        {"why", order.why},           {"source", or_null(order.source)},
+      {"ring", std::move(levels)}, {"unplaced", order.unplaced}, {"warnings", order.warnings},
+      {"notes", order.notes},      {"verified", order.verified}};
+}
+
+json networks_json(const std::vector<fabric::NetworkByHost>& networks) {
+  json all = json::array();
+  for (const auto& [host, use] : networks) {
+    all.push_back({{"node", host},
+                   {"networks", use.networks},
+                   {"ranks", use.ranks},
+                   {"gpu_direct", use.gpu_direct},
+                   {"nccl", use.nccl},
+                   {"troubles", use.troubles}});
+  }
+  return all;
+}
+
+json interrupted_json(const std::optional<Interruption>& interrupted) {
+  if (!interrupted) return nullptr;
+  return {{"signal", interrupted->signal},
+          {"at", rfc3339(interrupted->at)},
+          {"grace_ms", interrupted->grace.count()}};
+}
+
+json gathering_json(const std::optional<Gathering>& gathering) {
+  if (!gathering) return nullptr;
+  const auto& begins_at = gathering->begins_at;
+  return {{"here", gathering->here},
+          {"missing", gathering->missing},
+          {"least", gathering->least},
+          {"most", gathering->most},
+          {"begins_at", begins_at ? json(rfc3339(*begins_at)) : json(nullptr)},
+          {"ends_at", rfc3339(gathering->ends_at)}};
+}
+
+json attempt_json(const AttemptRecord& attempt) {
+  json nodes = json::array();
+  for (const NodeRecord& node : attempt.nodes) {
+    nodes.push_back({{"name", node.name},
+                     {"group_rank", node.group_rank},
+                     {"first_rank", node.first_rank},
+                     {"nproc", node.nproc},
+                     {"location", or_null(node.location)},
+                     {"logs", or_null(node.logs)}});
+  }
+  return {{"attempt", attempt.attempt},
+          {"started", rfc3339(attempt.started)},
+          {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
+          {"phases_ms", phases_json(attempt.phases)},
+          {"slowest", slowest_json(attempt.spreads)},
+          {"awaited", awaited_json(attempt.awaited)},
+          {"hang", hang_json(attempt.hang)},
+          {"nodes", std::move(nodes)},
+          {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
+          {"network", networks_json(attempt.networks)},
+          {"interrupted", interrupted_json(attempt.interrupted)},
+          {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
+}
+
+}  // namespace
+
+std::vector<std::string> order_table(const OrderRecord& order,
+                                     const std::vector<NodeRecord>& nodes) {
+  std::vector<std::string> ranks;
+  std::size_t rank_width = std::string_view("ranks").size();
+  std::size_t name_width = std::string_view("node").size();
+  for (const NodeRecord& node : nodes) {
+    ranks.push_back(node.nproc == 0 ? "none"
+                    : node.nproc == 1
+                        ? fmt::to_string(node.first_rank)
+                        : fmt::format("{}-{}", node.first_rank, node.first_rank + node.nproc - 1));
+    rank_width = std::max(rank_width, ranks.back().size());
+    name_width = std::max(name_width, node.name.shown().size());
+  }
+  std::vector<std::string> lines = {
+      fmt::format("order: {} ({})", order.name, order.why),
+      fmt::format("  {:<{}}  {:<{}}  place", "ranks", rank_width, "node", name_width)};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    lines.push_back(fmt::format("  {:<{}}  {:<{}}  {}", ranks[i], rank_width, nodes[i].name,
+                                name_width,
+                                nodes[i].location.empty() ? "unknown" : nodes[i].location.shown()));
+  }
+  for (const std::string& note : order.notes) lines.push_back(note);
+  for (const OrderRecord::Level& level : order.levels) {
+    lines.push_back(fmt::format(
+        "{}: {} of {} neighbours in another {} as given, {} as ordered (minimum {})", level.name,
+        level.given, nodes.size(), level.name, level.ordered, level.minimum));
+  }
+  return lines;
+}
+
+json spares_json(const RunRecord& run) {
+  json names = json::array();
+  for (const Outside& name : run.spares) names.push_back(name);
+  return names;
+}
+
+json lost_spares_json(const RunRecord& run) {
+  json all = json::array();
+  for (const LostSpare& spare : run.lost_spares) {
+    all.push_back({{"node", spare.node}, {"at", rfc3339(spare.at)}, {"why", spare.why}});
+  }
+  return all;
+}
+
+json report_json(const RunRecord& run) {
+  json attempts = json::array();
+  for (const AttemptRecord& attempt : run.attempts) attempts.push_back(attempt_json(attempt));
+  const bool runs = run.running_at.has_value();
+  return {{"schema", report_schema},
+          {"job", run.job},
+          {"title", or_null(run.title)},
+          {"program", or_null(run.program)},
+          {"root", {{"host", run.root_host}, {"pid", run.root_pid}}},
+          {"grow", or_null(run.grow)},
+          {"exit_code", runs ? json(nullptr) : json(run.exit_code)},
+          {"started", rfc3339(run.started)},
+          {"ended", runs ? json(nullptr) : json(rfc3339(run.ended))},
+          {"updated", rfc3339(run.running_at.value_or(run.ended))},
+          {"restarts", run.restarts},
+          {"max_restarts", run.max_restarts},
+          {"spares", spares_json(run)},
+          {"lost_spares", lost_spares_json(run)},
+          {"gathering", gathering_json(run.gathering)},
+          {"attempts", std::move(attempts)}};
+}
+
+json earlier_runs(std::string_view old_report) {
+  const json report = json_in(old_report);
+  if (text_at(report, "schema") != report_schema) return json::array();
+  json runs = member(report, "earlier");
+  if (!runs.is_array()) runs = json::array();
+  const json& attempts = member(report, "attempts");
+  const bool has_attempts = attempts.is_array() && !attempts.empty();
+  const json& cause = has_attempts ? member(attempts.back(), "cause") : attempts;
+  json run = {{"cause", nullptr}};
+  for (const char* key : {"started", "ended", "updated", "exit_code"}) {
+    run[key] = member(report, key);
+  }
+  if (cause.is_object()) {
+    run["cause"] = json::object();
+    for (const char* key : {"kind", "what", "message"}) run["cause"][key] = member(cause, key);
+  }
+  runs.push_back(std::move(run));
+  while (runs.size() > most_earlier_runs) runs.erase(runs.begin());
+  return runs;
+}
+
+}  // namespace toprun::model

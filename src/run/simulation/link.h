@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "run/model/link.h"
+#include "run/simulation/process.h"
+#include "run/simulation/timeline.h"
+
+namespace toprun::simulation {
+
+// A connection between the root and an agent in virtual time. Each direction keeps its order, may
+// be slow, and may be cut off for a while; messages then wait, as in TCP. An end that receives
+// nothing for `silence` closes the connection.
+class Link {
+ public:
+  static constexpr milliseconds silence{10'000};
+
+  struct End {
+    Process& process;
+    std::function<void(std::optional<model::Loss>)> over;  // once; no loss: closed normally
+  };
+  enum Direction { to_root, to_node };
+
+  Link(Timeline& timeline, Dice dice, milliseconds slowest, End root, End node)
+      : timeline_(timeline),
+        dice_(dice),
+        slowest_(slowest),
+        paths_{{std::move(root)}, {std::move(node)}} {}
+
+  template <class What>
+  void send(Direction direction, What&& what) {
+    timeline_.at(arrival(direction),
+                 [this, direction, arrives = std::forward<What>(what)]() mutable {
+                   if (is_muted(direction)) {
+                     paths_[direction].held.emplace_back(std::move(arrives));
+                   } else {
+                     deliver(direction, std::move(arrives));
+                   }
+                 });
+  }
+  // Closes after the queued messages; the other end then closes as well.
+  void close(Direction direction);
+  // The process at the sending end of `direction` has ended; the other end receives the close.
+  void break_off(Direction direction);
+  // … or its host failed: the other end receives nothing more.
+  void fall_silent(Direction direction);
+  void cut(Direction direction);
+  void repair(Direction direction);
+  bool is_over(Direction at_the_end_of) const { return paths_[at_the_end_of].over; }
+
+ private:
+  struct Path {
+    End end;
+    int muted = 0;      // number of cuts and repairs; odd: no message passes
+    bool over = false;  // its receiver accepts nothing more
+    SteadyTime last{};
+    std::vector<Do> held{};
+  };
+
+  SteadyTime arrival(Direction direction);
+  bool is_muted(Direction direction) const { return paths_[direction].muted % 2 == 1; }
+  template <class What>
+  void deliver(Direction direction, What&& arrives) {
+    Path& path = paths_[direction];
+    if (path.over) return;
+    if (!path.end.process.is_stopped())
+      return path.end.process.deliver(std::forward<What>(arrives));
+    path.end.process.deliver([&path, arrives = std::forward<What>(arrives)]() mutable {
+      if (!path.over) arrives();
+    });
+  }
+  void mute(Direction direction);
+  void end(Direction at_the_end_of, std::optional<model::Loss> loss);
+
+  Timeline& timeline_;
+  Dice dice_;
+  milliseconds slowest_;
+  Path paths_[2];
+};
+
+}  // namespace toprun::simulation

@@ -1,0 +1,66 @@
+#include <signal.h>
+
+#include <set>
+
+#include "run/simulation/world.h"
+
+// What the root may say to a node, and with whom it may begin.
+namespace toprun::simulation {
+
+void World::check_message(const run::Send& send) {
+  const auto& what = send.message;
+  const milliseconds grace = scenario_.settings.grace.stop;
+  const run::Node* const node = coordinator_->roster().find(send.agent);
+  std::optional<milliseconds> ends_within;
+  if (const auto* stop = std::get_if<model::Stop>(&what)) {
+    expect(stop->grace == grace || stop->grace == milliseconds(0), "a grace of {} ms",
+           stop->grace.count());
+    ends_within = stop->grace;
+  } else if (const auto* interrupt = std::get_if<model::Interrupt>(&what)) {
+    expect(interrupt->grace == grace, "a grace of {} ms", interrupt->grace.count());
+    expect(interrupt->signal == SIGINT || interrupt->signal == SIGTERM, "no one sent signal {}",
+           interrupt->signal);
+    ends_within = interrupt->grace;
+  } else if (const auto* finish = std::get_if<model::Finish>(&what)) {
+    const bool run_is_over = coordinator_->stage() >= run::Stage::telling;
+    expect(finish->summary.empty() != run_is_over, "{} gets a wrong end", send.agent);
+    expect(!run_is_over || finish->exit_code == coordinator_->course().verdict.exit_code,
+           "{} gets another exit code than the run's", send.agent);
+  } else if (std::holds_alternative<model::Notice>(what)) {
+    expect(notice_is_due_, "{} gets a notice that no one gave", send.agent);
+    expect(notified_.insert(send.agent).second, "{} gets a notice twice", send.agent);
+  } else if (std::holds_alternative<model::WaitAsSpare>(what)) {
+    expect(node != nullptr && !node->has_seat, "{} has a seat, but is to wait", send.agent);
+  }
+  if (!ends_within) return;
+  if (!stopped_at_) stopped_at_ = timeline_.now();
+  grace_ends_ = timeline_.now() + *ends_within;
+}
+
+// As many as are wanted, each once, each with its own place, and not before those that may still
+// come have had their time.
+void World::check_members(const run::Arrange& request) {
+  const run::Settings& settings = scenario_.settings;
+  const int members = static_cast<int>(request.seats);
+  const int candidates = static_cast<int>(request.members.size());
+  expect(request.staying <= request.seats && members <= candidates,
+         "{} of {} candidates stay of {}", request.staying, members, candidates);
+  expect(members == candidates || members == settings.size.most,
+         "{} of {} nodes begin, and others wait", members, candidates);
+  expect(members >= settings.size.least && members <= settings.size.most, "{} members begin",
+         members);
+  std::set<std::string> agents;
+  std::set<int> places;
+  for (const model::Join& member : request.members) {
+    expect(agents.insert(member.agent).second, "{} is a member twice", member.agent);
+    expect(coordinator_->roster().find(member.agent)->is_linked(), "{} is a member without a link",
+           member.agent);
+    expect(!member.node_index || places.insert(*member.node_index).second,
+           "place {} is given twice", member.node_index.value_or(0));
+  }
+  const bool is_first = request.attempt == 0;
+  const bool had_time = timeline_.now() - stage_since_ >= settings.last_call;
+  expect(!is_first || had_time || members == settings.size.most, "the last call is cut short");
+}
+
+}  // namespace toprun::simulation
