@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 30  # for each fuzzer
 PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
-OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
+OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'apps/*.cc')
 
 .PHONY: release wheel dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
 

@@ -123,7 +123,7 @@ def check(folder, names):
     """What breaks a rule in the files of these names, as FILE:LINE: what."""
     found, used = [], set()
     for name in names:
-        source = name.startswith("src/") and name.endswith((".cc", ".h")) and not NO_PROGRAM.search(name)
+        source = name.startswith(("src/", "apps/")) and name.endswith((".cc", ".h")) and not NO_PROGRAM.search(name)
         if source or name.endswith(".md"):
             text = (pathlib.Path(folder) / name).read_text(errors="replace")
             texts = texts_of_source(text, name.endswith(".h")) if source else texts_of_page(text)
