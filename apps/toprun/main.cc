@@ -1,54 +1,64 @@
+// What this process is, by its first words and variables, in one table.
+//
+// The way of a launch, `toprun train.py`:
+//   cli/verbs/run.cc             options, variables and toprun.toml become options of a launch
+//   node/launch/launch.cc        launch(): plan::prepare() makes the Job; carry_out() is one of
+//     node/launch/step.cc          a starter: srun or mpirun starts an agent on each node
+//     node/launch/login_step.cc    a starter: a login to each host or pod starts an agent there
+//     node/launch/mpi_ranks.cc     a starter: mpirun starts each rank
+//     node/worker/keeper.cc        an agent, below the keeper that watches over it
+//   node/agent/agent_process.cc  an agent takes part: it finds the root, or is it
+//   node/agent/root.cc           drives run/conductor/coordinator.cc, which decides for all nodes
+//   node/agent/member.cc         drives run/conductor/node_part.cc, which decides for one node
+//   node/worker/workers.cc       starts the ranks, and tells how they end
 #include <unistd.h>
 
 #include <string>
 #include <vector>
 
-#include "base/os/console.h"
 #include "base/os/environment.h"
 #include "base/os/print.h"
 #include "base/os/uncaught.h"
 #include "bench/measure/tcp.h"
 #include "cli/benchmark/worker.h"
+#include "cli/verbs/login_agent.h"
 #include "cli/verbs/run.h"
-#include "cli/verbs/verbs.h"
-#include "engines/login/login.h"
-#include "node/plan/kept_run.h"
-#include "node/plan/login_orders.h"
 #include "node/plan/packed_words.h"
 #include "node/worker/shim.h"
 
 namespace toprun {
 namespace {
 
-int act(std::vector<std::string> words, const Environment& environment) {
-  // The wheel's script `torchrun`, which can only exec us by our own name.
-  const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
-  if (called_as && !words.empty()) words[0] = *called_as;
-  if (const auto code = cli::run_verb(words, environment)) return *code;
-  return cli::run(words, environment);
-}
+using Words = std::vector<std::string>;
 
-// An agent that a login started; ssh's or kubectl's exit code may not be the agent's.
-int obey_login(Environment environment) {
-  const auto orders = plan::receive_login_orders(environment);
-  auto ordered =
-      orders ? plan::obey(*orders, std::move(environment)) : std::unexpected(orders.error());
-  Result<std::string> folder;
-  if (ordered && !orders->kept_as.empty()) folder = plan::keep_running(orders->kept_as, *ordered);
-  if (!ordered || !folder) {
-    const Error& error = ordered ? folder.error() : ordered.error();
-    say(error.line());
-    say_block(engines::login_ended(error.exit_code));
-    return error.exit_code;
-  }
-  const int code = act(orders->argv, *ordered);
-  if (!folder->empty()) {
-    plan::keep_exit_code(*folder, code);
-  } else {
-    say_block(engines::login_ended(code));
-  }
-  return code;
-}
+struct Part {
+  bool (*is_asked)(const Words&, const Environment&);
+  int (*play)(Words, Environment);
+};
+
+constexpr Part parts[] = {
+    // The first process of a container.
+    {[](const Words& words, const Environment&) {
+       return words.size() == 3 && words[1] == worker::shim_word;
+     },
+     [](Words words, Environment) { return worker::run_shim(words[2]); }},
+    // A rank of `toprun bench`.
+    {[](const Words& words, const Environment&) {
+       return words.size() > 2 && words[1] == benchmark::worker_word;
+     },
+     [](Words words, Environment environment) {
+       const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};
+       return benchmark::run_worker(words, environment, backends);
+     }},
+    // An agent behind a login.
+    {[](const Words&, const Environment& environment) {
+       return cli::awaits_login_orders(environment);
+     },
+     [](Words, Environment environment) { return cli::run_login_agent(std::move(environment)); }},
+    // A verb, or a launch: as a starter, as an agent, or as the only node.
+    {[](const Words&, const Environment&) { return true; },
+     [](Words words, Environment environment) { return cli::act(std::move(words), environment); }},
+};
 
 }  // namespace
 }  // namespace toprun
@@ -56,20 +66,10 @@ int obey_login(Environment environment) {
 int main(int argc, char** argv) {
   using namespace toprun;
   explain_uncaught_exceptions();
-  std::vector<std::string> words(argv, argv + argc);
-  if (words.size() == 3 && words[1] == worker::shim_word) return worker::run_shim(words[2]);
-  if (words.size() == 3 && words[1] == plan::packed_word) {
-    auto unpacked = plan::unpack_words(words[2]);
-    if (!unpacked) return give_up(unpacked.error());
-    words = *std::move(unpacked);
-  }
+  auto words = plan::words_unpacked(Words(argv, argv + argc));
+  if (!words) return give_up(words.error());
   Environment environment = Environment::from(environ);
-  if (words.size() > 2 && words[1] == benchmark::worker_word) {
-    const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};
-    return benchmark::run_worker(words, environment, backends);
-  }
-  if (environment.get(engines::login_step_variable) == engines::login_step) {
-    return obey_login(std::move(environment));
-  }
-  return act(std::move(words), environment);
+  const Part* part = parts;
+  while (!part->is_asked(*words, environment)) ++part;
+  return part->play(*std::move(words), std::move(environment));
 }

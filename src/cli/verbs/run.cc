@@ -103,4 +103,12 @@ int run(const std::vector<std::string>& argv, const Environment& environment) {
   return code ? *code : give_up(code.error());
 }
 
+int act(std::vector<std::string> argv, const Environment& environment) {
+  // The wheel's script `torchrun`, which can only exec us by our own name.
+  const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
+  if (called_as && !argv.empty()) argv[0] = *called_as;
+  if (const auto code = run_verb(argv, environment)) return *code;
+  return run(argv, environment);
+}
+
 }  // namespace toprun::cli

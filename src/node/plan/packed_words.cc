@@ -43,4 +43,9 @@ Result<std::vector<std::string>> unpack_words(std::string_view packed) {
   return argv;
 }
 
+Result<std::vector<std::string>> words_unpacked(std::vector<std::string> argv) {
+  if (argv.size() != 3 || argv[1] != packed_word) return argv;
+  return unpack_words(argv[2]);
+}
+
 }  // namespace toprun::plan
