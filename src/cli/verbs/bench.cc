@@ -1,5 +1,3 @@
-#include "cli/verbs/bench.h"
-
 #include <algorithm>
 
 #include "cli/benchmark/bisect.h"
@@ -8,6 +6,7 @@
 #include "cli/benchmark/request.h"
 #include "cli/benchmark/worker.h"
 #include "cli/verbs/run.h"
+#include "cli/verbs/run_verbs.h"
 #include "run/model/finding.h"
 
 namespace toprun::cli {

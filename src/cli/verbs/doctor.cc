@@ -1,5 +1,3 @@
-#include "cli/verbs/doctor.h"
-
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include "base/os/console.h"
 #include "base/os/print.h"
 #include "cli/verbs/root_folder.h"
+#include "cli/verbs/run_verbs.h"
 #include "engines/engine.h"
 #include "engines/slurm/variables.h"
 #include "machine/doctor/checks.h"

@@ -1,5 +1,3 @@
-#include "cli/verbs/net.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/os/print.h"
 #include "cli/options/run_draft.h"
 #include "cli/verbs/root_folder.h"
+#include "cli/verbs/run_verbs.h"
 #include "machine/fabric/pci.h"
 #include "machine/fabric/profile_script.h"
 #include "machine/fabric/settings.h"

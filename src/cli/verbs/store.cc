@@ -1,5 +1,3 @@
-#include "cli/verbs/store.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include "base/os/console.h"
 #include "base/os/open_files.h"
 #include "cli/options/given.h"
+#include "cli/verbs/run_verbs.h"
 #include "node/store/server.h"
 
 namespace toprun::cli {

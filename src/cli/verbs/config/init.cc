@@ -1,5 +1,3 @@
-#include "cli/verbs/config/init.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include "base/os/print.h"
 #include "cli/config/config_search.h"
 #include "cli/verbs/config/draft.h"
+#include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
 namespace {

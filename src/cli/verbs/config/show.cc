@@ -1,5 +1,3 @@
-#include "cli/verbs/config/show.h"
-
 #include <algorithm>
 #include <set>
 
@@ -14,6 +12,7 @@
 #include "cli/options/command_lines.h"
 #include "cli/options/given.h"
 #include "cli/options/run_options.h"
+#include "cli/verbs/run_verbs.h"
 #include "observe/report/columns.h"
 
 namespace toprun::cli {

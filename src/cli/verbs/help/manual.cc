@@ -1,5 +1,3 @@
-#include "cli/verbs/help/manual.h"
-
 #include <fmt/format.h>
 
 #include "base/os/print.h"
@@ -9,6 +7,7 @@
 #include "cli/options/command_lines.h"
 #include "cli/verbs/help/help.h"
 #include "cli/verbs/help/surroundings.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/verbs.h"
 
 namespace toprun::cli {

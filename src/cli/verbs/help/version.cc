@@ -1,9 +1,9 @@
-#include "cli/verbs/help/version.h"
+#include "base/text/version.h"
 
 #include "base/os/print.h"
-#include "base/text/version.h"
 #include "cli/verbs/help/help.h"
 #include "cli/verbs/help/libraries.h"
+#include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
 

@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/cancel.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "cli/jobs/job_told.h"
 #include "cli/jobs/job_words.h"
 #include "cli/pods/kept_runs.h"
+#include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
 namespace {

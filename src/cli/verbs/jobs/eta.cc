@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/eta.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "cli/jobs/job_told.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/waiting.h"
+#include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
 namespace {

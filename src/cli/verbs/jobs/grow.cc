@@ -1,4 +1,4 @@
-#include "cli/verbs/jobs/grow.h"
+#include "run/conductor/grow.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/verbs/jobs/running_jobs.h"
-#include "run/conductor/grow.h"
+#include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
 namespace {

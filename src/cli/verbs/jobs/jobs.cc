@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/jobs.h"
-
 #include <unistd.h>
 
 #include <map>
@@ -14,6 +12,7 @@
 #include "cli/jobs/glance.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/recent.h"
+#include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
 namespace {

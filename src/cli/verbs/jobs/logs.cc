@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/logs.h"
-
 #include <ranges>
 
 #include "base/os/console.h"
@@ -15,6 +13,7 @@
 #include "cli/jobs/remainder.h"
 #include "cli/pods/kept_runs.h"
 #include "cli/pods/output.h"
+#include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
 namespace {

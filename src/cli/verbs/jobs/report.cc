@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/report.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include "cli/jobs/known_job.h"
 #include "cli/pods/kept_runs.h"
 #include "cli/verbs/output_file.h"
+#include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
 #include "observe/web/files.h"
 

@@ -1,4 +1,4 @@
-#include "cli/verbs/jobs/shell.h"
+#include "cli/pods/shell.h"
 
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@
 #include "cli/options/container_options.h"
 #include "cli/options/run_options.h"
 #include "cli/options/split.h"
-#include "cli/pods/shell.h"
 #include "cli/verbs/jobs/activation_check.h"
 #include "cli/verbs/jobs/shell_entry.h"
+#include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
 #include "engines/slurm/defaults.h"
 #include "engines/slurm/shell.h"

@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/stacks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "base/text/text.h"
 #include "cli/verbs/jobs/dumps.h"
 #include "cli/verbs/jobs/running_jobs.h"
+#include "cli/verbs/run_verbs.h"
 #include "observe/live/client.h"
 
 namespace toprun::cli {

@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/status.h"
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -23,6 +21,7 @@
 #include "cli/pods/kept_runs.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/jobs/top_feed.h"
+#include "cli/verbs/run_verbs.h"
 #include "observe/report/columns.h"
 
 namespace toprun::cli {

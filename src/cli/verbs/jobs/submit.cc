@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/submit.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +19,7 @@
 #include "cli/pods/submission.h"
 #include "cli/verbs/jobs/activation_check.h"
 #include "cli/verbs/run.h"
+#include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
 #include "machine/container/image_file.h"
 #include "node/plan/program.h"

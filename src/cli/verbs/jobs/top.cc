@@ -1,5 +1,3 @@
-#include "cli/verbs/jobs/top.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +18,7 @@
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/jobs/screen.h"
 #include "cli/verbs/jobs/top_feed.h"
+#include "cli/verbs/run_verbs.h"
 #include "observe/top/frame.h"
 #include "observe/top/wrap.h"
 

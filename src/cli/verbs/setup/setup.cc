@@ -1,5 +1,3 @@
-#include "cli/verbs/setup/setup.h"
-
 #include <filesystem>
 
 #include "base/os/console.h"
@@ -11,6 +9,7 @@
 #include "cli/jobs/predecessors.h"
 #include "cli/jobs/setup_site.h"
 #include "cli/options/split.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/setup/contents.h"
 #include "cli/verbs/setup/image.h"
 #include "cli/verbs/setup/options.h"

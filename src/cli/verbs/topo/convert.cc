@@ -1,4 +1,4 @@
-#include "cli/verbs/topo/convert.h"
+#include "observe/report/convert.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/verbs/output_file.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
-#include "observe/report/convert.h"
 
 namespace toprun::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "cli/verbs/topo/draw.h"
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "base/text/text.h"
 #include "cli/options/plan_options.h"
 #include "cli/verbs/output_file.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
 #include "cli/verbs/topo/wishes.h"
 #include "decide/cost/cost.h"

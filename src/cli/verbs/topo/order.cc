@@ -1,5 +1,3 @@
-#include "cli/verbs/topo/order.h"
-
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
 #include "base/os/print.h"
@@ -9,6 +7,7 @@
 #include "cli/options/given.h"
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
 #include "cli/verbs/topo/wishes.h"
 #include "decide/placement/groups.h"

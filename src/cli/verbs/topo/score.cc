@@ -1,10 +1,9 @@
-#include "cli/verbs/topo/score.h"
-
 #include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/print.h"
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
 #include "decide/placement/groups.h"
 #include "decide/placement/score_text.h"

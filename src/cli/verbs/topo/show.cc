@@ -1,6 +1,5 @@
-#include "cli/verbs/topo/show.h"
-
 #include "base/os/print.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
 #include "observe/report/outline.h"
 
