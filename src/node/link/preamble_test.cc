@@ -13,10 +13,10 @@ TEST(Preamble, ReadsBackWhatItWrites) {
   const Preamble mine = sample();
   const std::string line = mine.line();
   ASSERT_EQ(line.back(), '\n');
-  const auto model::read = Preamble::parse(line.substr(0, line.size() - 1));
-  ASSERT_TRUE(model::read);
-  EXPECT_EQ(model::read->line(), line);
-  EXPECT_EQ(model::read->role, Role::member);
+  const auto read = Preamble::parse(line.substr(0, line.size() - 1));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->line(), line);
+  EXPECT_EQ(read->role, Role::member);
 }
 
 TEST(Preamble, RefusesEverythingElse) {
