@@ -409,7 +409,17 @@ class InSlurm(cluster.SlurmCase):
         plain, ended = submitted("--wrap", "sleep 100"), submitted("--wrap", "exit 3")
         cluster.wait_for(lambda: self.login(TOPRUN, "stacks", f"{array}_0").out == "rank 0 on n0: sleeps\n",
                          "the task of the array can be asked", 30)
-        self.assertIn("1 rank: 1 runs", self.login(TOPRUN, "top", f"{array}_0").out)
+        for task in f"{array}_0", f"{array}_1":
+            shown = self.login(TOPRUN, "top", task).out
+            self.assertRegex(shown, rf"^sleep \({task}\) \| running \| .*1 rank: 1 runs")
+        for where in "ctl", "n0":  # the last task has the array's number
+            for verb, what in (("top", f"look at job {array}"), ("stacks", f"tell where the ranks of job {array} stand")):
+                finished = self.begin(*self.cluster.on(where, TOPRUN, verb, array)).wait(60)
+                self.assertEqual(finished.code, 2, finished)
+                self.assert_one_line(finished, f".*cannot {what}: 2 of its tasks run; name one: {array}_0, {array}_1")
+        listed = self.begin(*self.cluster.on("n0", TOPRUN, "top")).wait(60)
+        for task in f"{array}_0", f"{array}_1":
+            self.assertRegex(listed.err, rf"2 jobs of yours run here: .*\b{task} \(sleep, .*; name one")
         says = rf"job {plain} does not run toprun, as far as n0 shows: no root agent of it is on that node"
         self.assert_one_line(self.login(TOPRUN, "stacks", plain), rf".*cannot tell where .* job {plain} stand: {says}")
         self.assert_one_line(self.login(TOPRUN, "top", plain), f".*{says}")

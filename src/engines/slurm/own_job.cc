@@ -18,6 +18,13 @@ constexpr std::array<std::string_view, 3> unchosen = {"toprun", "interactive", "
 
 }  // namespace
 
+std::optional<std::string> own_job_id(const Environment& environment) {
+  const auto number = environment.non_empty("SLURM_JOB_ID");
+  const auto array = environment.non_empty("SLURM_ARRAY_JOB_ID");
+  const auto task = environment.non_empty("SLURM_ARRAY_TASK_ID");
+  return number && array && task ? *array + '_' + *task : number;
+}
+
 std::optional<std::string> own_job_name(const Environment& environment) {
   if (!environment.has("SLURM_JOB_ID")) return std::nullopt;
   auto name = environment.non_empty("SLURM_JOB_NAME");

@@ -12,6 +12,9 @@
 // ENVIRONMENT VARIABLES").
 namespace toprun::engines::slurm {
 
+// As its users know it: "30", of a task of an array "29_0"; nullopt: there is no job.
+std::optional<std::string> own_job_id(const Environment& environment);
+
 // The name that its user has chosen; nullopt: none, or it is only what srun and salloc call jobs
 // without one.
 std::optional<std::string> own_job_name(const Environment& environment);

@@ -16,6 +16,19 @@ TEST(OwnJob, HasTheNameThatItsUserChose) {
   EXPECT_EQ(own_job_name({{"SLURM_JOB_NAME", "left over"}}), std::nullopt);
 }
 
+TEST(OwnJob, HasTheIdThatItsUserKnows) {
+  EXPECT_EQ(own_job_id({{"SLURM_JOB_ID", "36"}}), "36");
+  const auto id = [](std::string array, std::string task) {
+    return own_job_id({{"SLURM_JOB_ID", "30"},
+                       {"SLURM_ARRAY_JOB_ID", std::move(array)},
+                       {"SLURM_ARRAY_TASK_ID", std::move(task)}});
+  };
+  EXPECT_EQ(id("29", "0"), "29_0");
+  EXPECT_EQ(id("", "0"), "30");
+  EXPECT_EQ(id("29", ""), "30");
+  EXPECT_EQ(own_job_id({{"SLURM_ARRAY_JOB_ID", "29"}, {"SLURM_ARRAY_TASK_ID", "0"}}), std::nullopt);
+}
+
 TEST(OwnJob, HasNodesThatAStepDoesWithout) {
   const Environment job{{"SLURM_JOB_ID", "36"}, {"SLURM_JOB_NODELIST", "n[0-3]"}};
   EXPECT_EQ(other_nodes_of_own_job(job, {"n0", "n2"}), (std::vector<std::string>{"n1", "n3"}));

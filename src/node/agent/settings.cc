@@ -8,6 +8,7 @@
 
 #include "base/text/text.h"
 #include "decide/topology/source.h"
+#include "engines/slurm/own_job.h"
 #include "node/agent/node_container.h"
 #include "node/prepare/staging.h"
 
@@ -43,7 +44,7 @@ std::string order_sources(const plan::Job& job) {
 
 // As a command line for the user.
 std::string how_to_grow(const plan::Job& job) {
-  if (const auto id = job.environment.non_empty("SLURM_JOB_ID")) return "toprun grow " + *id;
+  if (const auto id = engines::slurm::own_job_id(job.environment)) return "toprun grow " + *id;
   if (job.options.report) return "toprun grow " + shell_quote(std::array{*job.options.report});
   return fmt::format("kill -URG {}", ::getpid());
 }

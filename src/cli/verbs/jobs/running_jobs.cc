@@ -21,6 +21,7 @@
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "engines/login/ssh.h"
+#include "engines/slurm/own_job.h"
 #include "observe/live/client.h"
 
 namespace toprun::cli {
@@ -29,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr std::size_t most_tasks_named = 8;
 constexpr std::chrono::seconds name_limit{3};  // for a job to say its name
 
 std::vector<RunningJob> jobs_here(const Environment& environment) {
@@ -40,7 +42,8 @@ std::vector<RunningJob> jobs_here(const Environment& environment) {
     const json object = json_in((*answer)->body);
     if (!object.is_object()) continue;
     jobs.push_back({socket, (*answer)->pid, text_at(object, "job"), text_at(object, "id"),
-                    text_at(object, "program"), text_at(object, "started")});
+                    text_at(object, "number"), text_at(object, "program"),
+                    text_at(object, "started")});
   }
   return jobs;
 }
@@ -106,6 +109,22 @@ std::string names_of(const std::vector<RunningJob>& jobs) {
 
 bool is_named(const RunningJob& job, const std::string& name) {
   return job.id == name || job.name == name || job.socket.name == name;
+}
+
+// What a step of a job calls that job.
+bool is_numbered(const RunningJob& job, const std::string& number) {
+  return (job.number.empty() ? job.id : job.number) == number;
+}
+
+// One line: of the other tasks their number.
+std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks) {
+  std::ranges::sort(tasks, natural_less);
+  const std::size_t all = tasks.size();
+  if (all > most_tasks_named) {
+    tasks.resize(most_tasks_named);
+    tasks.push_back(fmt::format("… ({} more)", all - most_tasks_named));
+  }
+  return usage(what, fmt::format("{} of its tasks run", all), "name one: " + join(tasks, ", "));
 }
 
 std::string cannot_ask(const std::string& path) {
@@ -186,18 +205,20 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
   if (const auto root = parse_root(word)) return job_of_root(*root, asking.what, environment);
   const std::vector<RunningJob> jobs = jobs_here(environment);
   if (word.empty()) return the_only_job(jobs, asking.verb, environment);
-  const auto job =
-      std::ranges::find_if(jobs, [&](const RunningJob& one) { return is_named(one, word); });
+  const bool is_inside = environment.non_empty("SLURM_JOB_ID") == word;
+  const auto job = std::ranges::find_if(jobs, [&](const RunningJob& one) {
+    return is_inside ? is_numbered(one, word) : is_named(one, word);
+  });
   if (job != jobs.end()) return *job;
   // Of a job with process ids of its own, ours is another one than its own.
   const auto process = std::ranges::find_if(
       jobs, [&](const RunningJob& one) { return fmt::to_string(one.pid) == word; });
   if (process != jobs.end()) return *process;
   if (auto kept = job_of_keeper(jobs, word)) return kept;
-  const bool is_inside = environment.non_empty("SLURM_JOB_ID") == word;
   if (is_inside) {
     return fail(
-        fmt::format("job {} does not run toprun, as far as {} shows", word, hosts::host_name()),
+        fmt::format("job {} does not run toprun, as far as {} shows",
+                    engines::slurm::own_job_id(environment).value_or(word), hosts::host_name()),
         "no root agent of it is on that node");
   }
   return std::nullopt;
@@ -227,6 +248,11 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
                 "it does not run: " + jobs::told(jobs::known_job(**queue, found->back())).words,
                 fmt::format("toprun status {} says more", id));
   }
+  std::vector<std::string> tasks;
+  for (const engines::Job& one : *found) {
+    if (one.state == engines::JobState::running && !one.array.empty()) tasks.push_back(one.id);
+  }
+  if (tasks.size() > 1) return several_tasks(asking.what, std::move(tasks));
   return (*queue)->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words);
 }
 

@@ -15,7 +15,8 @@ struct RunningJob {
   live::Socket socket;
   pid_t pid = 0;  // of the root agent; 0: its process ids are not ours
   std::string name;
-  std::string id;       // the engine's; empty: it has none
+  std::string id;       // the engine's, as its users know it: "29_0"; empty: it has none
+  std::string number;   // Slurm's own, which no other job has: "30"; empty: it is not Slurm's
   std::string program;  // the script, module or program
   std::string started;  // RFC 3339
 };
@@ -38,7 +39,8 @@ Result<std::optional<RunningJob>> job_of_report(const std::string& path, const s
 // So many lines of what that command complains of are shown.
 inline constexpr std::size_t most_complaints = 2;
 // The command that runs toprun with these words and the job's name on the host of the job's root,
-// by the engine's own way; by ssh for the file of --report. The words need no quoting.
+// by the engine's own way; by ssh for the file of --report. The words need no quoting. An array of
+// several running tasks is refused.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,

@@ -11,6 +11,7 @@
 #include "base/os/console.h"
 #include "base/os/timer.h"
 #include "base/text/clock.h"
+#include "engines/slurm/own_job.h"
 #include "node/agent/publish/follower.h"
 #include "node/agent/publish/record.h"
 #include "observe/live/folder.h"
@@ -82,9 +83,10 @@ asio::awaitable<live::Answer> JobSocket::answer(live::Question question) {
 }
 
 asio::awaitable<live::Answer> JobSocket::name() {
-  const auto slurm = job_.environment.non_empty("SLURM_JOB_ID");
+  const auto slurm = engines::slurm::own_job_id(job_.environment);
   const json names = {{"job", job_.name},
                       {"id", slurm.value_or(job_.place.job_id)},
+                      {"number", job_.environment.get("SLURM_JOB_ID").value_or("")},
                       {"program", job_.options.script},
                       {"started", rfc3339(coordinator_.course().started)}};
   co_return live::Answer{200, json_text(names)};
