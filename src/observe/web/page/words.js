@@ -108,6 +108,7 @@ function hangText(hang, isLast) {
     return `${isLast ? '' : 'The ranks go on. '}${who} wrote ${hang.alarm.key}: ${hang.what}`;
   }
   const passed = duration(hang.after_ms / 1000);
-  return isLast ? `No rank has made progress for ${passed}: ${hang.what}`
+  const noticed = hang.noticed ? `, at ${clock(hang.noticed)}` : '';
+  return isLast ? `No rank had made progress for ${passed} when it was noticed${noticed}: ${hang.what}`
     : `The ranks go on. For ${passed} none had made progress: ${hang.what}`;
 }
