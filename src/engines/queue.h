@@ -81,9 +81,10 @@ struct Job {
   std::string het_leader;  // of a component of a heterogeneous job: the number of the first one
   std::string batch_host;
   std::optional<WallTime> submitted;
-  std::optional<WallTime> started;  // pending: when the engine expects to start it
-  std::optional<WallTime> ended;    // running: by its time limit
-  std::string dependency;           // "afterok:12(unfulfilled)"
+  std::optional<WallTime> started;     // pending: when the engine expects to start it
+  std::optional<WallTime> ended;       // running: by its time limit
+  std::optional<WallTime> not_before;  // pending: by --begin, or after a requeue
+  std::string dependency;              // "afterok:12(unfulfilled)"
   std::optional<std::int64_t> priority;
   std::optional<int> exit_code;  // of a job that has ended
   std::optional<int> signal;

@@ -86,10 +86,17 @@ bool waits_for_room(const std::string& reason) {
 }  // namespace
 
 std::string start_text(const Waiting& waiting, WallTime now) {
+  const bool is_delayed = waiting.not_before && *waiting.not_before > now;
+  const char* const wish = waiting.was_requeued ? "" : " (--begin)";
+  if (is_delayed && waiting.start.value_or(*waiting.not_before) <= *waiting.not_before) {
+    return fmt::format("not before {}, in {}{}", time_text(*waiting.not_before),
+                       duration_text(*waiting.not_before - now), wish);
+  }
   if (waiting.start) {
     return fmt::format(
-        "expected to start at {}, {}; earlier if others end early", time_text(*waiting.start),
-        *waiting.start > now ? "in " + duration_text(*waiting.start - now) : "any moment now");
+        "expected to start at {}, {}; earlier if others end early{}", time_text(*waiting.start),
+        *waiting.start > now ? "in " + duration_text(*waiting.start - now) : "any moment now",
+        is_delayed ? fmt::format(", not before {}{}", time_text(*waiting.not_before), wish) : "");
   }
   return waiting.needs_room
              ? "no start is planned yet: the scheduler plans for the next jobs in line only"
@@ -102,6 +109,8 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
   if (job.state != JobState::pending) return out;
   const auto told = std::ranges::find(starts, job.id, &Job::id);
   out.start = told == starts.end() ? job.started : told->started;
+  out.not_before = job.not_before;
+  out.was_requeued = job.restarts > 0;
   out.needs_room = waits_for_room(job.reason);
   if (!job.reason.empty()) out.reasons.push_back(reason_text(queue, job));
   for (std::string& phrase : dependencies(job.dependency, all)) {

@@ -15,9 +15,10 @@ constexpr std::string_view field_end = "\x1f";
 constexpr std::string_view record_end = "\x1e";
 
 constexpr std::int64_t most_restarts = 1'000'000;
-// Of squeue's columns: "12345678_1234567", "1000000".
+// Of squeue's columns: "12345678_1234567", "1000000", "1795317970".
 constexpr int id_width = 40;
 constexpr int count_width = 12;
+constexpr int time_width = 24;
 
 // A column of a program's table, and its field. The name is the last column, because it may contain
 // separators.
@@ -78,6 +79,9 @@ void read_submitted(std::string_view text, Job& job) {
 }
 void read_started(std::string_view text, Job& job) {
   job.started = moment(text);
+}
+void read_not_before(std::string_view text, Job& job) {
+  if (job.state == JobState::pending) job.not_before = moment(text);
 }
 void read_ended(std::string_view text, Job& job) {
   job.ended = moment(text);
@@ -248,6 +252,7 @@ Job job_of(const Record& record) {
   job.submitted = moment(record.get("SubmitTime"));
   job.started = moment(record.get("StartTime"));
   job.ended = moment(record.get("EndTime"));
+  read_not_before(record.get("EligibleTime"), job);
   job.dependency = std::string(record.get("Dependency"));
   job.priority = parse_int(record.get("Priority"));
   read_exit_code(record.get("ExitCode"), job);
@@ -302,16 +307,19 @@ std::vector<Job> parse_squeue(std::string_view text) {
   return jobs;
 }
 
-std::vector<std::string> squeue_restarts_options() {
-  return {"-O", fmt::format("JobArrayID:{},RestartCnt:{}", id_width, count_width)};
+std::vector<std::string> squeue_delay_options() {
+  return {"-O", fmt::format("JobArrayID:{},RestartCnt:{},EligibleTime:{}", id_width, count_width,
+                            time_width)};
 }
 
-void add_restarts(std::string_view text, std::vector<Job>& jobs) {
+void add_delays(std::string_view text, std::vector<Job>& jobs) {
   for (const std::string_view line : pieces(text, "\n")) {
     const auto parts = words(line);
-    if (parts.size() != 2) continue;
+    if (parts.size() != 3) continue;
     const auto job = std::ranges::find(jobs, parts[0], &Job::id);
-    if (job != jobs.end()) job->restarts = restarts_of(parts[1]);
+    if (job == jobs.end()) continue;
+    job->restarts = restarts_of(parts[1]);
+    read_not_before(parts[2], *job);
   }
 }
 

@@ -16,10 +16,10 @@ namespace toprun::engines::slurm {
 std::string squeue_format();
 std::vector<Job> parse_squeue(std::string_view text);
 
-// The words behind `squeue -h` for what --format has no letter for, how often each job was
-// requeued; and their answer, written into those of `jobs` that it names.
-std::vector<std::string> squeue_restarts_options();
-void add_restarts(std::string_view text, std::vector<Job>& jobs);
+// The words behind `squeue -h` for what --format has no letter for, how often each job was requeued
+// and when it may begin; and their answer, written into those of `jobs` that it names.
+std::vector<std::string> squeue_delay_options();
+void add_delays(std::string_view text, std::vector<Job>& jobs);
 
 // `scontrol show job -o`.
 std::vector<Job> parse_show_job(std::string_view text);

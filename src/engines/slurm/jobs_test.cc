@@ -91,16 +91,23 @@ TEST(SlurmJobs, AsksForAsManyFieldsAsItReads) {
   EXPECT_EQ(squeue_format(), answer("%i|%A|%P|%u|%U|%T|%M|%l|%D|%N|%r|%V|%S|%e|%E|%Q|%Z|%j~"));
 }
 
-TEST(SlurmJobs, RequeuesAreCountedByASecondAnswer) {
+TEST(SlurmJobs, RequeuesAndStartsThatWereAskedForAreInASecondAnswer) {
   std::vector<Job> jobs(3);
+  for (Job& job : jobs) job.state = JobState::pending;
+  jobs[1].state = JobState::running;
   jobs[0].id = "1";
   jobs[1].id = "12_[4-9%2]";
   jobs[2].id = "13_2";
-  add_restarts("1                     2           \n12_[4-9%2]  0\n13_2 -7\n99 3\n13_2 x y\n",
-               jobs);
+  add_delays(
+      "1                     2           1795317970     \n12_[4-9%2]  0 1795317970\n13_2 -7 N/A\n"
+      "99 3 1\n13_2 x y z\n",
+      jobs);
   EXPECT_EQ(jobs[0].restarts, 2);
   EXPECT_EQ(jobs[1].restarts, 0);
   EXPECT_EQ(jobs[2].restarts, 0);
+  EXPECT_EQ(jobs[0].not_before, WallTime(std::chrono::seconds(1'795'317'970)));
+  EXPECT_EQ(jobs[1].not_before, std::nullopt);
+  EXPECT_EQ(jobs[2].not_before, std::nullopt);
 }
 
 TEST(SlurmJobs, ReadsShowJob) {

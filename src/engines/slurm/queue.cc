@@ -139,11 +139,11 @@ Result<JobList> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
   if (!jobs) return std::unexpected(jobs.error());
   if (std::ranges::find(*jobs, slurm::begin_time, &Job::reason) != jobs->end()) {
     std::vector<std::string> argv = {"squeue", "-h"};
-    std::ranges::move(slurm::squeue_restarts_options(), std::back_inserter(argv));
+    std::ranges::move(slurm::squeue_delay_options(), std::back_inserter(argv));
     if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
-    const auto counts = answer(argv);
-    if (!counts) return std::unexpected(counts.error());
-    slurm::add_restarts(*counts, *jobs);
+    const auto delays = answer(argv);
+    if (!delays) return std::unexpected(delays.error());
+    slurm::add_delays(*delays, *jobs);
   }
   return JobList{*std::move(jobs), {}};
 }

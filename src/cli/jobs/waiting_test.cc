@@ -1,0 +1,59 @@
+#include "cli/jobs/waiting.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+
+#include "base/os/testing.h"
+#include "base/text/text.h"
+#include "engines/slurm/jobs.h"
+#include "engines/slurm/queue.h"
+
+namespace toprun::jobs {
+namespace {
+
+constexpr std::int64_t now_s = 1'795'318'200;  // 2026-11-22 03:30:00, in UTC
+
+// The last line of why the job of this record of scontrol's waits.
+std::string start_of(const std::string& record) {
+  const TemporaryFolder programs;
+  for (const char* name : {"squeue", "scontrol"}) {
+    std::ofstream(programs.path() / name) << "#!/bin/sh\n";
+    std::filesystem::permissions(programs.path() / name, std::filesystem::perms::owner_all);
+  }
+  const auto queue = engines::slurm_queue({{"PATH", programs.path().string()}});
+  if (!queue || *queue == nullptr) return "no queue";
+  const auto jobs = engines::slurm::parse_show_job("JobId=17 JobState=PENDING " + record + "\n");
+  const WallTime now{std::chrono::seconds(now_s)};
+  return lines_of(waiting(**queue, jobs.at(0), {}, {}, now), jobs.at(0), now).back();
+}
+
+TEST(WaitingJobs, AStartThatWasAskedForIsNoExpectation) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  struct Case {
+    const char* record;
+    const char* start;
+  };
+  for (const Case& one : std::initializer_list<Case>{
+           {"Reason=BeginTime StartTime=1795321800 EligibleTime=1795321800",
+            "not before 2026-11-22 04:30:00, in 1 h 00 min (--begin)"},
+           {"Reason=BeginTime Restarts=1 StartTime=1795318320 EligibleTime=1795318320",
+            "not before 2026-11-22 03:32:00, in 2 min 00 s"},
+           {"Reason=BeginTime StartTime=Unknown EligibleTime=1795321800",
+            "not before 2026-11-22 04:30:00, in 1 h 00 min (--begin)"},
+           {"Reason=BeginTime StartTime=1795325400 EligibleTime=1795321800",
+            "expected to start at 2026-11-22 05:30:00, in 2 h 00 min; earlier if others end early, "
+            "not before 2026-11-22 04:30:00 (--begin)"},
+           {"Reason=Resources StartTime=1795321800 EligibleTime=1795318000",
+            "expected to start at 2026-11-22 04:30:00, in 1 h 00 min; earlier if others end early"},
+           {"Reason=Dependency StartTime=Unknown EligibleTime=Unknown", "no start is planned yet"},
+       }) {
+    EXPECT_EQ(start_of(one.record), one.start) << one.record;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::jobs
