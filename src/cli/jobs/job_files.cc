@@ -221,7 +221,15 @@ std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {
 
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below) {
   for (const std::string& folder : with_folders_in(below)) {
-    if (auto found = found_in(folder, id); !found.empty()) return found;
+    auto found = found_in(folder, id);
+    const bool has_tasks =
+        std::ranges::any_of(found, [&](const FoundFiles& job) { return job.id != id; });
+    if (has_tasks) {
+      std::erase_if(found, [&](const FoundFiles& job) {
+        return job.id == id && job.files.own.empty() && node_files(job.files).empty();
+      });
+    }
+    if (!found.empty()) return found;
   }
   return {};
 }
@@ -262,6 +270,21 @@ Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& c
     if (is_there(path)) found.push_back({path, {}});
   }
   return found;
+}
+
+Result<std::vector<std::vector<LogFile>>> log_files(const std::vector<JobFiles>& jobs,
+                                                    const LogChoice& choice) {
+  std::vector<std::vector<LogFile>> all;
+  std::optional<Error> first;
+  bool has_any = false;
+  for (const JobFiles& job : jobs) {
+    auto files = log_files(job, choice);
+    if (!files && !first) first = files.error();
+    has_any = has_any || files;
+    all.push_back(files ? *std::move(files) : std::vector<LogFile>());
+  }
+  if (first && !has_any) return std::unexpected(*std::move(first));
+  return all;
 }
 
 }  // namespace toprun::jobs

@@ -45,7 +45,7 @@ struct FoundFiles {
   JobFiles files;
 };
 // By looking below these folders, and one level deeper, for what jobs of this id leave; of an array
-// job's id its tasks', in natural order.
+// job's id its tasks', in natural order, and the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
 // Everything that jobs of any id have left below these folders, and one level deeper.
@@ -79,5 +79,9 @@ std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view
 // The files that exist now, hosts in natural order, then the engine's. Error: there is none of the
 // choice, and what would have made it.
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
+// The same for each of these jobs, as an array's tasks; none for one that lacks what others have.
+// Error: all lack it.
+Result<std::vector<std::vector<LogFile>>> log_files(const std::vector<JobFiles>& jobs,
+                                                    const LogChoice& choice);
 
 }  // namespace toprun::jobs

@@ -39,6 +39,20 @@ TEST(JobFiles, HostsInNaturalOrderThenTheEngines) {
             "error: --node n11: the job has no output of such a node; did you mean n10?");
 }
 
+TEST(JobFiles, TheTasksOfAnArrayThatRanElsewhereAreLeftOut) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/12_1/n1.out");
+  write(top + "/12_2/n0.out");
+  const std::vector<JobFiles> tasks = {
+      {{}, top + "/12_0"}, {{}, top + "/12_1"}, {{}, top + "/12_2"}};
+  const auto chosen = log_files(tasks, {{}, "n0"});
+  ASSERT_TRUE(chosen && chosen->size() == 3);
+  EXPECT_TRUE((*chosen)[0].empty() && (*chosen)[1].empty());
+  EXPECT_EQ(text_of((*chosen)[2], top), "n0=12_2/n0.out ");
+  EXPECT_FALSE(log_files(tasks, {{}, "n7"}));
+}
+
 TEST(JobFiles, ARanksFilesAreFoundByTheReport) {
   const TemporaryFolder folder;
   const std::string top = folder.path();
@@ -77,6 +91,8 @@ TEST(JobFiles, AForgottenJobIsFoundByWhatItLeft) {
   const TemporaryFolder folder;
   const std::string top = folder.path();
   write(top + "/logs/train.17.out");
+  write(top + "/logs/12/job.sbatch");  // the array's
+  write(top + "/logs/20/job.sbatch");
   write(top + "/logs/12_3/n0.out");
   write(top + "/logs/12_10/report.json");
   write(top + "/logs/train.12_3.out");
@@ -88,6 +104,7 @@ TEST(JobFiles, AForgottenJobIsFoundByWhatItLeft) {
            {"12_3", "12_3: /logs/12_3 /logs/train.12_3.out; "},
            {"12", "12_3: /logs/12_3 /logs/train.12_3.out; 12_10: /logs/12_10; "},
            {"19", "19: /19 /slurm-19.out; "},
+           {"20", "20: /logs/20; "},
            {"18", ""},
            {"7", ""},
        }) {

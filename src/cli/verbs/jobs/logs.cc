@@ -107,23 +107,26 @@ int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
   return show_all(tail.rest());
 }
 
-Result<std::vector<jobs::LogFile>> files_to_show(const Found& found,
-                                                 const jobs::LogChoice& choice) {
-  auto files = jobs::log_files(found.files, choice);
-  if (!files || files->size() < 2 || !choice.takes_all()) return files;
+std::vector<jobs::LogFile> in_order(std::vector<jobs::LogFile> files, const Found& found,
+                                    const jobs::LogChoice& choice) {
+  if (files.size() < 2 || !choice.takes_all()) return files;
   const auto report = jobs::read_report(found.files.report());
   if (!report || !*report) return files;
-  return jobs::with_root_last(*std::move(files), (*report)->root_host.raw());
+  return jobs::with_root_last(std::move(files), (*report)->root_host.raw());
 }
 
 Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
+  std::vector<jobs::JobFiles> jobs;
+  for (const Found& found : all) jobs.push_back(found.files);
+  auto chosen = jobs::log_files(jobs, options.choice);
+  if (!chosen) return std::unexpected(chosen.error());
   std::size_t shown = 0;
-  for (const Found& found : all) {
-    const auto files = files_to_show(found, options.choice);
-    if (!files) return std::unexpected(files.error());
-    const bool mixed = files->size() > 1 || all.size() > 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Found& found = all[i];
+    const auto files = in_order(std::move((*chosen)[i]), found, options.choice);
+    const bool mixed = files.size() > 1 || all.size() > 1;
     jobs::Remainder remainder;
-    for (const jobs::LogFile& file : *files) {
+    for (const jobs::LogFile& file : files) {
       const std::string prefix = prefix_of(file, found, options.choice);
       const bool each_once = mixed && options.choice.takes_all();
       if (const int code = show(file, prefix, mixed, each_once ? &remainder : nullptr); code != 0) {
