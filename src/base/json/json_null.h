@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/clock.h"
 #include "base/text/outside.h"
 
 // What is unset or empty, as JSON's null.
@@ -13,6 +15,17 @@ namespace toprun {
 template <class T>
 nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+// In RFC 3339.
+inline nlohmann::json or_null(const std::optional<WallTime>& time) {
+  return time ? nlohmann::json(rfc3339(*time)) : nlohmann::json(nullptr);
+}
+
+// As a number, in its own unit.
+template <class Number, class Unit>
+nlohmann::json or_null(const std::optional<std::chrono::duration<Number, Unit>>& time) {
+  return time ? nlohmann::json(time->count()) : nlohmann::json(nullptr);
 }
 
 inline nlohmann::json or_null(const std::string& text) {

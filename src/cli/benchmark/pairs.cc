@@ -218,6 +218,10 @@ std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size
 Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said& said,
                  const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
+  if (!said.bad_hosts.empty() && std::ranges::all_of(cluster.places, &pairs::Place::empty)) {
+    say("no racks are known, and nodes behind a slow or shared uplink look the same: before you "
+        "leave a node out, give --topology FILE, which names the racks, and measure again");
+  }
   const auto missed = static_cast<std::size_t>(
       std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
   if (said.lines.empty()) print(all_clear(cluster, said, measured.size() - missed) + "\n");

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
 #include "observe/report/columns.h"
@@ -24,20 +25,6 @@ constexpr std::size_t widest_reason = 40;
 constexpr std::size_t most_metrics_shown = 8;
 constexpr std::size_t column_gap = 2;
 constexpr std::size_t least_status = 24;  // columns
-
-template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-json or_null(const std::optional<WallTime>& time) {
-  return time ? json(rfc3339(*time)) : json(nullptr);
-}
-json or_null(const std::optional<std::chrono::seconds>& time) {
-  return time ? json(time->count()) : json(nullptr);
-}
-json or_null(const std::string& text) {
-  return text.empty() ? json(nullptr) : json(text);
-}
 
 std::string shortened(const std::string& words, std::size_t widest) {
   const std::string text = printable(words);

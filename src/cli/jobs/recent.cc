@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_end.h"
@@ -96,10 +97,10 @@ std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look) {
 
 json recent_json(const EndedJob& job) {
   return {{"id", job.id},
-          {"name", job.name.empty() ? json(nullptr) : json(job.name)},
-          {"ended", job.ended ? json(rfc3339(*job.ended)) : json(nullptr)},
-          {"exit_code", job.exit_code ? json(*job.exit_code) : json(nullptr)},
-          {"cause", job.how.empty() ? json(nullptr) : json(job.how)}};
+          {"name", or_null(job.name)},
+          {"ended", or_null(job.ended)},
+          {"exit_code", or_null(job.exit_code)},
+          {"cause", or_null(job.how)}};
 }
 
 }  // namespace toprun::jobs

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
@@ -176,12 +177,11 @@ json json_of(const PartitionView& view) {
   json gpus = json::array();
   const auto if_known = [&](json value) { return view.usage_known ? value : json(nullptr); };
   for (const auto& row : view.gpus) {
-    gpus.push_back({{"kind", row.kind.empty() ? json(nullptr) : json(row.kind)},
-                    {"total", row.total},
-                    {"free", if_known(row.free)}});
+    gpus.push_back(
+        {{"kind", or_null(row.kind)}, {"total", row.total}, {"free", if_known(row.free)}});
   }
   const auto seconds = [](const std::optional<std::chrono::seconds>& time) {
-    return time ? json(time->count()) : json(nullptr);
+    return or_null(time);
   };
   return {{"name", partition.name},
           {"default", partition.is_default},
@@ -189,21 +189,21 @@ json json_of(const PartitionView& view) {
           {"debug", !view.debug.empty()},
           {"limit_s", seconds(partition.limit)},
           {"default_limit_s", seconds(partition.default_limit)},
-          {"most_nodes", partition.most_nodes ? json(*partition.most_nodes) : json(nullptr)},
+          {"most_nodes", or_null(partition.most_nodes)},
           {"priority", partition.priority},
           {"nodes", view.nodes},
           {"idle_nodes", if_known(view.idle.size())},
           {"idle", if_known(hosts::compress_hostlist(view.idle))},
-          {"notes", partition.notes.empty() ? json(nullptr) : json(partition.notes)},
+          {"notes", or_null(partition.notes)},
           {"gpus", std::move(gpus)}};
 }
 
 json json_of(const FileSystem& place) {
   json out = {{"use", place.use},
               {"path", place.path},
-              {"type", place.type.empty() ? json(nullptr) : json(place.type)},
-              {"shared", place.shared ? json(*place.shared) : json(nullptr)},
-              {"trouble", place.trouble.empty() ? json(nullptr) : json(place.trouble)},
+              {"type", or_null(place.type)},
+              {"shared", or_null(place.shared)},
+              {"trouble", or_null(place.trouble)},
               {"quota", nullptr}};
   const auto number = [&](std::uint64_t process::DiskSpace::*member) {
     return place.space ? json((*place.space).*member) : json(nullptr);
@@ -222,7 +222,7 @@ std::string json_of(const ClusterPage& page) {
   json partitions = json::array();
   for (const PartitionView& view : page.partitions) partitions.push_back(json_of(view));
   json queues = json::array();
-  const auto number = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+  const auto number = [](const auto& value) { return or_null(value); };
   for (const engines::AdmissionQueue& queue : page.queues) {
     queues.push_back({{"name", queue.name},
                       {"serves", queue.serves},
@@ -236,12 +236,10 @@ std::string json_of(const ClusterPage& page) {
   }
   json places = json::array();
   for (const FileSystem& place : page.file_systems) places.push_back(json_of(place));
-  const json document = {{"schema", "toprun.cluster/1"},
-                         {"engine", page.engine.empty() ? json(nullptr) : json(page.engine)},
-                         {"partitions", std::move(partitions)},
-                         {"queues", std::move(queues)},
-                         {"compact", std::move(compact)},
-                         {"file_systems", std::move(places)}};
+  const json document = {
+      {"schema", "toprun.cluster/1"},        {"engine", or_null(page.engine)},
+      {"partitions", std::move(partitions)}, {"queues", std::move(queues)},
+      {"compact", std::move(compact)},       {"file_systems", std::move(places)}};
   return json_text(document, 2) + '\n';
 }
 

@@ -224,9 +224,14 @@ Findings own_settings(const Facts& facts) {
 
 Findings own_name(const Facts& facts) {
   if (!facts.network.own_name_leads_astray) return {};
-  return {found(Severity::warning, "the host's name leads to none of its addresses",
-                "toprun sets GLOO_SOCKET_IFNAME because of it; other programs may bind where "
-                "no other host reaches them: correct /etc/hosts or DNS")};
+  const std::string where =
+      facts.own_name_leads_to.empty() ? "nowhere" : "to " + facts.own_name_leads_to;
+  return {found(Severity::warning,
+                fmt::format("the host's name {} leads {}, none of its addresses on a network",
+                            facts.own_name, where),
+                "in a job of several nodes toprun sets GLOO_SOCKET_IFNAME because of it; other "
+                "programs may bind where no other host reaches them: let /etc/hosts or DNS lead "
+                "the name to an address of the host's network")};
 }
 
 Findings temporary_folder(const Facts& facts) {

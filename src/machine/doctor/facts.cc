@@ -127,14 +127,25 @@ int usable_processors() {
   return ::sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 0;
 }
 
+void look_up_own_name(Facts& facts) {
+  const auto own = hosts::local_addresses();
+  facts.own_name = hosts::host_name();
+  facts.network.own_name_leads_astray =
+      own && !hosts::resolves_to_one_of(facts.own_name, *own, own_name_limit);
+  if (!facts.network.own_name_leads_astray) return;
+  const auto addresses = hosts::resolve(facts.own_name, own_name_limit);
+  if (!addresses) return;
+  std::vector<std::string> texts;
+  for (const hosts::Address& address : *addresses) texts.push_back(address.text());
+  facts.own_name_leads_to = join(texts, ", ");
+}
+
 void read_own_machine(const fabric::Sysfs& sysfs, const Environment& environment, Facts& facts) {
   facts.resources = read_resources(sysfs, own_limits());
   const std::string temporary = environment.non_empty("TMPDIR").value_or("/tmp");
   facts.temporary = space_of(temporary).value_or(Space{temporary, 0, 0, false});
   facts.clock_is_synchronised = clock_is_synchronised();
-  const auto own = hosts::local_addresses();
-  facts.network.own_name_leads_astray =
-      own && !hosts::resolves_to_one_of(hosts::host_name(), *own, own_name_limit);
+  look_up_own_name(facts);
   facts.processors = usable_processors();
   read_gpus(sysfs, environment, facts);
 }

@@ -50,6 +50,8 @@ struct TrackedConnections {
 // What the checks look at. nullopt: it cannot be known here, and is then held against no host.
 struct Facts {
   fabric::NodeFabric network;
+  std::string own_name;            // the host's, and …
+  std::string own_name_leads_to;   // … the addresses that it leads to, if to none of its own
   int gpu_functions = 0;           // by PCI
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
   bool has_peer_memory = false;    // the kernel module by which adapters reach GPU memory

@@ -116,12 +116,20 @@ std::string advice_for_exception(const model::Cause& cause) {
   if (type == "ImportError" && !python.empty()) {
     return fmt::format("its Python was {}: --venv DIR or PYTHON_EXEC=PATH names another", python);
   }
+  if (type == "SyntaxError" || type == "IndentationError" || type == "TabError") {
+    return "correct the script: Python does not run it, on any rank";
+  }
+  if (text.contains(": error: ") && message_contains(cause, "usage: ")) {
+    return "correct the arguments behind the script: it refuses them on every rank";
+  }
   if (type.ends_with("OutOfMemoryError") && text.contains("CUDA out of memory")) {
     return "the GPU had no memory left: use less per rank (batch size, activation checkpointing), "
            "and see by nvidia-smi whether another process holds some; where much is reserved but "
            "not allocated, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps";
   }
-  if (type.ends_with("MemoryError") && !type.ends_with("OutOfMemoryError")) {
+  const bool refused_by_pytorch = text.contains("DefaultCPUAllocator: can't allocate memory");
+  if (refused_by_pytorch ||
+      (type.ends_with("MemoryError") && !type.ends_with("OutOfMemoryError"))) {
     return "it was refused memory, by a limit or by its host: use less per rank (batch size, data "
            "loader workers), or ask for more (Slurm: --mem; see ulimit -v)";
   }
@@ -309,6 +317,11 @@ std::string outcome(const model::RunRecord& run) {
     return fmt::format("exit code {}{}", run.exit_code,
                        run.exit_code == model::exit_found ? ": something was found" : "");
   }
+  // Of a hang without a guilty rank the message says where its ranks stand.
+  if (cause->kind == model::CauseKind::hang && !cause->rank && !cause->message.empty()) {
+    return fmt::format("{}: {}; exit code {}", model::sentence(*cause), cause->message,
+                       run.exit_code);
+  }
   return model::sentence_with_code(*cause, run.exit_code);
 }
 
@@ -318,12 +331,17 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
   const auto is_known = [&](const model::WorkerExit& exit) {
     return cause != nullptr && !exit.exception.empty();
   };
+  const auto is_alike_by_its_text = [&](const model::WorkerExit& exit) {
+    return cause != nullptr && exit.exit_code == cause->exit_code &&
+           model::fails_in_every_rank(*cause) && model::fails_in_every_rank(exit);
+  };
   const auto has_another = [&](const model::WorkerExit& exit) {
     return is_known(exit) && !model::tells_only_of_a_lost_peer(exit);
   };
   const auto fate_of = [&](const model::WorkerExit& exit) {
     if (!exit.failed()) return &Others::ended;
     if (is_known(exit) && exit.exception == cause->exception) return &Others::alike;
+    if (is_alike_by_its_text(exit)) return &Others::alike;
     if (exit.ours) return &Others::stopped;
     return has_another(exit) ? &Others::other : &Others::failed;
   };

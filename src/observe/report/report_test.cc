@@ -249,6 +249,21 @@ TEST(Report, WhatFailsAsTheCauseDidIsNotItsConsequence) {
   EXPECT_NE(report.find("others      2 failed in the same way\n"), report.npos) << report;
 }
 
+TEST(Report, ArgumentsThatEveryRankRefusesAreOneFailure) {
+  model::WorkerExit refused = failed_exit();
+  refused.exit_code = 2;
+  refused.last_output = {"usage: args.py [-h] [--epochs N]",
+                         "args.py: error: unrecognized arguments: --epoch three"};
+  const std::vector<model::WorkerExit> exits(3, refused);
+  EXPECT_EQ(count_others(exits, &exits[0]).alike, 2);
+  const std::string report =
+      failure_report(model::cause_of(exits[0]), count_others(exits, &exits[0]), Outside(), {});
+  EXPECT_TRUE(report.contains("it said     args.py: error: unrecognized arguments: --epoch three"))
+      << report;
+  EXPECT_TRUE(report.contains("2 failed in the same way")) << report;
+  EXPECT_TRUE(report.contains("next        correct the arguments behind the script")) << report;
+}
+
 TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
   const auto others_of = [](const std::vector<model::WorkerExit>& exits) {
     const std::string report =

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/text/clock.h"
 #include "run/model/finding.h"
 
@@ -98,7 +99,7 @@ json notice_json(Happening happening, Run run, WallTime now) {
           {"nodes", nodes_of(record).size()},
           {"ranks", ranks},
           {"attempt", record.attempts.empty() ? 0 : record.attempts.back().attempt},
-          {"what", what.empty() ? json(nullptr) : json(what)},
+          {"what", or_null(what)},
           {"exit_code", is_over ? json(record.exit_code) : json(nullptr)},
           {"started", rfc3339(record.started)},
           {"time", rfc3339(now)}};

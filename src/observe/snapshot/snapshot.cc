@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
+
 namespace toprun::snapshot {
 namespace {
 
@@ -44,7 +46,7 @@ json attempts_json(const std::vector<model::AttemptRecord>& attempts) {
     all.push_back(
         {{"attempt", attempt.attempt},
          {"started", rfc3339(attempt.started)},
-         {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
+         {"ended", or_null(attempt.ended)},
          {"cause", attempt.cause ? model::cause_json(*attempt.cause) : json(nullptr)},
          {"what", attempt.cause ? json(model::sentence(*attempt.cause)) : json(nullptr)}});
   }
@@ -101,7 +103,7 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
     const bool is_busy_known = usage.gpu && usage.gpu->percent;
     gpu.push_back(is_busy_known ? json(*usage.gpu->percent) : json(nullptr));
     gpu_memory.push_back(usage.gpu ? whole_mib(usage.gpu->memory_bytes) : json(nullptr));
-    line.push_back(usage.last_line.empty() ? json(nullptr) : json(usage.last_line));
+    line.push_back(or_null(usage.last_line));
     pid.push_back(usage.pid == 0 ? json(nullptr) : json(usage.pid));
     if (has_lines) lines.push_back(usage.last_lines);
   }
@@ -134,15 +136,15 @@ json job_json(const Run& run, WallTime now) {
                                          run.missing.begin() + static_cast<std::ptrdiff_t>(named));
   return {{"name", record.job},
           {"id", run.id},
-          {"title", record.title.empty() ? json(nullptr) : json(record.title)},
+          {"title", or_null(record.title)},
           {"program", record.program},
           {"root", record.root_host},
           {"pid", record.root_pid},
           {"stage", run.stage},
           {"started", rfc3339(record.started)},
           {"now", rfc3339(now)},
-          {"limit", run.limit ? json(rfc3339(*run.limit)) : json(nullptr)},
-          {"node_log", run.node_log.empty() ? json(nullptr) : json(run.node_log)},
+          {"limit", or_null(run.limit)},
+          {"node_log", or_null(run.node_log)},
           {"nnodes", {run.least_nodes, run.most_nodes}},
           {"attempt", last.attempt},
           {"restarts", record.restarts},

@@ -67,7 +67,7 @@ Cause cause_of(const WorkerExit& exit) {
   } else {
     cause.exit_code = cause_code(exit);
   }
-  cause.message = exit.exception;
+  cause.message = exit.exception.empty() ? refusal_of_arguments(exit) : exit.exception;
   if (exit.error_file) {
     cause.error_file = exit.error_file->path;
     if (!exit.error_file->message.empty()) cause.message = exit.error_file->message;

@@ -261,17 +261,19 @@ std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits) {
   return early;
 }
 
+std::string refusal_of_arguments(const WorkerExit& exit) {
+  if (exit.signal != 0 || exit.exit_code != 2) return {};
+  const auto shows_usage = [](std::string_view line) { return line.starts_with("usage: "); };
+  if (std::ranges::none_of(exit.last_output, shows_usage)) return {};
+  const auto error = std::ranges::find_if(
+      exit.last_output, [](std::string_view line) { return line.contains(": error: "); });
+  return error == exit.last_output.end() ? "" : *error;
+}
+
 bool is_of_the_program_s_text(const WorkerExit& exit) {
   constexpr std::array errors = {"SyntaxError", "IndentationError", "TabError"};
-  if (std::ranges::any_of(errors, [&](const char* error) { return raised(exit, error); })) {
-    return true;
-  }
-  const auto has = [&](const auto& of_argparse) {
-    return std::ranges::any_of(exit.last_output, of_argparse);
-  };
-  return exit.signal == 0 && exit.exit_code == 2 &&
-         has([](std::string_view line) { return line.starts_with("usage: "); }) &&
-         has([](std::string_view line) { return line.contains(": error: "); });
+  return std::ranges::any_of(errors, [&](const char* error) { return raised(exit, error); }) ||
+         !refusal_of_arguments(exit).empty();
 }
 
 bool tells_of_a_missing_program(std::string_view line) {

@@ -97,6 +97,9 @@ bool tells_of_a_missing_program(std::string_view line);
 // Whether each rank of the same program is bound to fail in this way, soon and by itself: Python
 // cannot compile its text, or does not find what it is to run.
 bool fails_in_every_rank(const WorkerExit& exit);
+// What argparse says of arguments that it refuses, "train.py: error: unrecognized arguments: --lr";
+// empty: it did not.
+std::string refusal_of_arguments(const WorkerExit& exit);
 // Whether Python did not find or could not load a module.
 bool is_of_an_import(const WorkerExit& exit);
 

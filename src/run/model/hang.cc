@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/text/text.h"
 
 namespace toprun::model {
@@ -24,10 +25,6 @@ json frames_json(const std::vector<stacks::Frame>& frames) {
   return all;
 }
 
-json text_or_null(const std::string& text) {
-  return text.empty() ? json(nullptr) : json(text);
-}
-
 json group_json(const hang::Group& group) {
   const hang::Standing& standing = group.standing;
   json children = json::array();
@@ -44,18 +41,17 @@ json group_json(const hang::Group& group) {
   return {{"ranks", hang::ranks_text(group.ranks, group.ranks.size())},
           {"count", group.ranks.size()},
           {"doing", hang::name_of(standing.doing)},
-          {"place", text_or_null(hang::place_text(standing))},
-          {"wchan", text_or_null(standing.wchan)},
+          {"place", or_null(hang::place_text(standing))},
+          {"wchan", or_null(standing.wchan)},
           {"frames", frames_json(standing.frames)},
-          {"no_frames", text_or_null(standing.no_frames)},
+          {"no_frames", or_null(standing.no_frames)},
           {"children", std::move(children)},
           {"threads", std::move(threads)}};
 }
 
 json alarm_json(const std::optional<hang::Alarm>& alarm) {
   if (!alarm) return nullptr;
-  return {{"key", hang::name_of(alarm->kind)},
-          {"rank", alarm->rank ? json(*alarm->rank) : json(nullptr)}};
+  return {{"key", hang::name_of(alarm->kind)}, {"rank", or_null(alarm->rank)}};
 }
 
 json evidence_json(const std::vector<hang::Evidence>& evidence) {
@@ -63,7 +59,7 @@ json evidence_json(const std::vector<hang::Evidence>& evidence) {
   for (const hang::Evidence& one : evidence) {
     all.push_back({{"source", hang::name_of(one.source)},
                    {"kind", one.kind},
-                   {"group", text_or_null(one.group)},
+                   {"group", or_null(one.group)},
                    {"ranks", hang::ranks_text(one.ranks, one.ranks.size())},
                    {"text", one.text}});
   }
@@ -84,7 +80,7 @@ json places_json(const Places& places) {
   return {{"schema", "toprun.stacks/1"},
           {"attempt", places.attempt},
           {"groups", groups_json(places.groups, places.groups.size())},
-          {"unseen", text_or_null(hang::ranks_text(places.unseen, places.unseen.size()))},
+          {"unseen", or_null(hang::ranks_text(places.unseen, places.unseen.size()))},
           {"lines", places.lines}};
 }
 
@@ -102,14 +98,14 @@ json hang_json(const std::optional<Hang>& hang) {
   }
   const std::vector<int>& unseen = hang->verdict.unseen;
   return {{"noticed", rfc3339(hang->noticed)},
-          {"over", hang->over ? json(rfc3339(*hang->over)) : json(nullptr)},
+          {"over", or_null(hang->over)},
           {"after_ms", hang->alarm ? json(nullptr) : json(hang->after.count())},
           {"alarm", alarm_json(hang->alarm)},
           {"what", hang->verdict.what},
           {"suspects", std::move(suspects)},
           {"groups", groups_json(hang->verdict.groups, most_groups)},
           {"evidence", evidence_json(hang->verdict.evidence)},
-          {"unseen", text_or_null(hang::ranks_text(unseen, unseen.size()))}};
+          {"unseen", or_null(hang::ranks_text(unseen, unseen.size()))}};
 }
 
 }  // namespace toprun::model

@@ -9,6 +9,7 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/text/clock.h"
 #include "base/text/counted.h"
 
@@ -51,13 +52,13 @@ constexpr std::array<NamedPhase, 8> phase_names = {
 constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
 
 json milliseconds_json(const std::optional<milliseconds>& value) {
-  return value ? json(value->count()) : json(nullptr);
+  return or_null(value);
 }
 
 json spread_json(const std::optional<Spread>& spread) {
   if (!spread) return nullptr;
-  return {{"node", spread->node.empty() ? json(nullptr) : json(spread->node)},
-          {"rank", spread->rank ? json(*spread->rank) : json(nullptr)},
+  return {{"node", or_null(spread->node)},
+          {"rank", or_null(spread->rank)},
           {"ms", spread->slowest.count()},
           {"median_ms", spread->median.count()},
           {"counted", spread->counted}};
@@ -138,8 +139,8 @@ json awaited_json(const std::optional<Awaited>& awaited) {
   return {{"phase", awaited->at_store ? "import" : "first_collective"},
           {"came", awaited->came},
           {"of", awaited->of},
-          {"rank", awaited->rank ? json(*awaited->rank) : json(nullptr)},
-          {"node", awaited->node.empty() ? json(nullptr) : json(awaited->node)}};
+          {"rank", or_null(awaited->rank)},
+          {"node", or_null(awaited->node)}};
 }
 
 std::optional<Awaited> awaited_in(const json& object) {

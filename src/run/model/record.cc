@@ -53,12 +53,9 @@ json interrupted_json(const std::optional<Interruption>& interrupted) {
 json gathering_json(const std::optional<Gathering>& gathering) {
   if (!gathering) return nullptr;
   const auto& begins_at = gathering->begins_at;
-  return {{"here", gathering->here},
-          {"missing", gathering->missing},
-          {"least", gathering->least},
-          {"most", gathering->most},
-          {"begins_at", begins_at ? json(rfc3339(*begins_at)) : json(nullptr)},
-          {"ends_at", rfc3339(gathering->ends_at)}};
+  return {{"here", gathering->here},         {"missing", gathering->missing},
+          {"least", gathering->least},       {"most", gathering->most},
+          {"begins_at", or_null(begins_at)}, {"ends_at", rfc3339(gathering->ends_at)}};
 }
 
 json attempt_json(const AttemptRecord& attempt) {
@@ -73,7 +70,7 @@ json attempt_json(const AttemptRecord& attempt) {
   }
   return {{"attempt", attempt.attempt},
           {"started", rfc3339(attempt.started)},
-          {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
+          {"ended", or_null(attempt.ended)},
           {"phases_ms", phases_json(attempt.phases)},
           {"slowest", slowest_json(attempt.spreads)},
           {"awaited", awaited_json(attempt.awaited)},

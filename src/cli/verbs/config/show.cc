@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/os/print.h"
 #include "base/text/text.h"
@@ -152,14 +153,14 @@ std::string json_of(const ShownConfig& shown) {
     options.push_back({{"name", row.key},
                        {"values", row.values},
                        {"kind", row.kind},
-                       {"source", row.source.empty() ? json(nullptr) : json(row.source)}});
+                       {"source", or_null(row.source)}});
   }
   json files = json::array();
   for (const config::ConfigPlaceLooked& looked : shown.config.looked) {
     files.push_back({{"kind", looked.kind},
-                     {"path", looked.path.empty() ? json(nullptr) : json(looked.path)},
+                     {"path", or_null(looked.path)},
                      {"state", name_of(looked.state)},
-                     {"why", looked.why.empty() ? json(nullptr) : json(looked.why)}});
+                     {"why", or_null(looked.why)}});
   }
   json profile = nullptr;
   if (shown.profile) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/os/console.h"
 #include "base/os/look.h"
@@ -47,7 +48,7 @@ nlohmann::json json_of(const engines::Queue& queue, const engines::Job& job,
   const std::string words = known                                 ? glance->second.words
                             : jobs::is_looked_at(job, ::getuid()) ? std::string()
                                                                   : words_of(queue, job);
-  out["told"] = words.empty() ? nlohmann::json(nullptr) : nlohmann::json(words);
+  out["told"] = or_null(words);
   const bool printed = known && !glance->second.line.empty();
   out["last_line"] = printed ? nlohmann::json(glance->second.line) : nlohmann::json(nullptr);
   return out;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/net/hostlist.h"
 #include "base/os/look.h"
@@ -285,16 +286,14 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look&
 // Of a job that its files alone tell of; null: they do not.
 json forgotten_json(const jobs::KnownJob& known) {
   const jobs::JobTold what = jobs::told(known);
-  const auto time = [](const std::optional<WallTime>& at) {
-    return at ? json(rfc3339(*at)) : json(nullptr);
-  };
+  const auto time = [](const std::optional<WallTime>& at) { return or_null(at); };
   return {
       {"id", known.id},
-      {"name", what.name.empty() ? json(nullptr) : json(what.name)},
+      {"name", or_null(what.name)},
       {"state", what.state == JobState::unknown ? json(nullptr) : json(jobs::name_of(what.state))},
       {"started", time(what.started)},
       {"ended", time(what.ended)},
-      {"exit_code", what.exit_code ? json(*what.exit_code) : json(nullptr)}};
+      {"exit_code", or_null(what.exit_code)}};
 }
 
 json json_of(const Queue* queue, const jobs::KnownJob& known) {
@@ -302,7 +301,7 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
   document["told"] = jobs::told(known).words;
   const bool runs = known.job && known.job->state == JobState::running;
   const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
-  document["last_line"] = line.empty() ? json(nullptr) : json(line);
+  document["last_line"] = or_null(line);
   document["waits_for"] = known.job
                               ? json(jobs::lines_of(jobs::waiting(*queue, *known.job), *known.job,
                                                     std::chrono::system_clock::now()))

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/print.h"
@@ -68,6 +70,11 @@ Result<int> run_topo_score(const options::Call& call) {
   if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {
     say("no link's figure is known: the times are those of a network that is not oversubscribed; "
         "--link LEVEL=GBPS tells otherwise");
+  } else if (score->terms.links.host.assumed) {
+    say(
+        fmt::format("assumed: host={:g} Gbps, all adapters of a host together; --link host=GBPS "
+                    "tells otherwise",
+                    score->terms.links.host.gbps));
   }
   return code;
 }

@@ -406,6 +406,9 @@ TEST_F(Topo, SaysThatTheLinksAreAssumed) {
       "oversubscribed; --link LEVEL=GBPS tells otherwise\n";
   EXPECT_EQ(run({"score", "--topology", path}).err, line);
   EXPECT_EQ(run({"score", "--topology", path, "--link", "host=100:3"}).err, "");
+  EXPECT_EQ(run({"score", "--topology", path, "--link", "rack=100"}).err,
+            "toprun: assumed: host=400 Gbps, all adapters of a host together; --link host=GBPS "
+            "tells otherwise\n");
   EXPECT_EQ(run({"score", "--topology", path, "--json"}).err, "");
 }
 
