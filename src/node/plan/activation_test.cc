@@ -167,7 +167,8 @@ TEST_F(Activating, WhatSetupHasBuiltBringsItsModules) {
   EXPECT_EQ(machine.error().why,
             fmt::format("it was built for pdp11 (on n7), and this node is {}", system.machine));
   write("env/toprun-setup.json", "{");
-  EXPECT_TRUE(error_of({.venv = at("env")}).starts_with(at("env/toprun-setup.json") + ": is not a "));
+  EXPECT_TRUE(
+      error_of({.venv = at("env")}).starts_with(at("env/toprun-setup.json") + ": is not a "));
   write("env/toprun-setup.json", R"({"schema": "toprun.setup/1", "state": "building"})");
   EXPECT_TRUE(error_of({.venv = at("env")})
                   .starts_with("--venv " + at("env") + " on host n0: it is incomplete: "));

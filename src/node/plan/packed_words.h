@@ -19,8 +19,8 @@ inline constexpr std::size_t max_packed_bytes = 90u << 10;
 // Error (exit 2): it is too long.
 Result<std::vector<std::string>> pack_words(const std::vector<std::string>& argv);
 
-// The command line itself, of a packed one what is in it. Error (exit 2): what follows packed_word is
-// not a packed one.
+// The command line itself, of a packed one what is in it. Error (exit 2): what follows packed_word
+// is not a packed one.
 Result<std::vector<std::string>> words_unpacked(std::vector<std::string> argv);
 
 // The command line of the two words behind argv[0]. Error (exit 2): it is not such a word.
