@@ -317,11 +317,6 @@ std::string outcome(const model::RunRecord& run) {
     return fmt::format("exit code {}{}", run.exit_code,
                        run.exit_code == model::exit_found ? ": something was found" : "");
   }
-  // Of a hang without a guilty rank the message says where its ranks stand.
-  if (cause->kind == model::CauseKind::hang && !cause->rank && !cause->message.empty()) {
-    return fmt::format("{}: {}; exit code {}", model::sentence(*cause), cause->message,
-                       run.exit_code);
-  }
   return model::sentence_with_code(*cause, run.exit_code);
 }
 
