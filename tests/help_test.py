@@ -86,7 +86,7 @@ class Help(support.TestCase):
         for words, extra, fix in (("submit nosuch", "nosuch", "toprun help submit tells of submit"),
                                   ("run train.py", "train.py", "toprun help run tells of run"),
                                   ("topo order nosuch", "nosuch", "toprun help topo order tells of topo order"),
-                                  ("bench nosuch", "nosuch", "there are pairs, compare, import, history"),
+                                  ("bench nosuch", "nosuch", "choose one of: pairs, compare, import, history"),
                                   ("bench pair", "pair", "did you mean pairs\\?")):
             with self.subTest(words):
                 done = self.toprun("help", *words.split())
@@ -295,7 +295,7 @@ class Typed(support.TestCase):
         self.toprun("--report", folder / "logs/17/report.json", "--no-python", "false", cwd=folder)
         (folder / "logs" / "train.17.out").touch()
         done = self.toprun("completion", "--words", "status", "1", cwd=folder)
-        self.assertRegex(done.out, r"\A17\ttrain, failed, exit code 1.*\n\Z")
+        self.assertRegex(done.out, r"\A17\ttrain, failed: rank 0 on .* exit code 1.*\n\Z")
 
 
 class Bash(support.TestCase):
