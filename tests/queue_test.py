@@ -521,10 +521,10 @@ class Words(Queue):
 
     def test_completion_asks_slurm(self):
         job = self.submit("-N1", "-J", "mine")
-        for words, expected in ((["logs", ""], f"{job}\tmine, "), (["submit", "-p", "ur"], "urgent\t"),
+        for words, expected in ((["logs", ""], f"{job}\tmine, "), (["submit", "-p", "ur"], "urgent"),
                                 (["submit", "--after", job[:1]], f"{job}\tmine, "),
                                 (["submit", "-w", "n"], "n0\t"), (["submit", "-x", "n0,n1"], "n0,n1\t"),
-                                (["submit", "--partition=main,u"], "--partition=main,urgent\t")):
+                                (["submit", "--partition=main,u"], "--partition=main,urgent")):
             with self.subTest(words):
                 told = self.toprun("completion", "--words", *words)
                 self.assert_ok(told)
