@@ -22,6 +22,7 @@ ACCELERATOR = """
 from accelerate import Accelerator
 it = Accelerator(cpu=True)
 print("rank", it.process_index, "of", it.num_processes, it.mixed_precision, it.gradient_accumulation_steps)
+it.wait_for_everyone()  # who leaves before another has connected to it makes that one fail
 it.end_training()
 """
 MULTI_CPU = """
