@@ -396,7 +396,7 @@ class Files(support.TestCase):
 
     def test_the_help_has_the_exit_codes_of_compare(self):
         done = self.toprun("help", "bench", "compare")
-        self.assertRegex(done.out, r"(?s)\n +3 +something became slower.*--fail-below")
+        self.assertRegex(done.out, r"(?s)\n +3 +a result became slower.*--fail-below")
 
     def test_what_an_imported_file_does_not_tell_is_null(self):
         file = self.folder() / "superbench.json"

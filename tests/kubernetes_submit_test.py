@@ -305,7 +305,7 @@ class Refusals(support.TestCase):
                 ((), "--on kubernetes: a pod needs an image; say --container IMAGE"),
                 ((*IMAGE, "--job-name", "my_App"), "--job-name my_App: .*; say --job-name my-app"),
                 ((*IMAGE, "--partition", "gpu"), "--partition gpu: is for Slurm alone; leave it out"),
-                ((*IMAGE, "-e", "HF_TOKEN=x"), "-e HF_TOKEN: everybody .*"),
+                ((*IMAGE, "-e", "HF_TOKEN=x"), "-e HF_TOKEN: everyone .*"),
                 ((*IMAGE, "--operator", "trainjob", "-e", "PET_NNODES=2"), "-e PET_NNODES: the trainer sets it .*"),
                 ((*IMAGE, "--operator", "trainjob", "--scheduler", "kai"), "--scheduler: a TrainJob cannot .*"),
                 ((*IMAGE, "--operator", "jobset", "--nodes", "2-4"), "2 to 4 nodes: only PyTorchJobs are elastic; .*"),

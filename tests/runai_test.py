@@ -221,7 +221,7 @@ class Commands(RunaiCase):
                 ("v1", words, "--secret-env HF_TOKEN: this runai has no flag for a Secret's key .*"),
                 ("v2", words, "--secret-env HF_TOKEN: this runai has no flag for a Secret's key .*"),
                 ("v3", ("--secret-env", "HF_TOKEN"), "--secret-env HF_TOKEN: Run:AI has no command that makes a Secret .*"),
-                ("v3", ("-e", "HF_TOKEN"), "-e HF_TOKEN: everybody .*--secret-env HF_TOKEN=SECRET:KEY")]:
+                ("v3", ("-e", "HF_TOKEN"), "-e HF_TOKEN: everyone .*--secret-env HF_TOKEN=SECRET:KEY")]:
             with self.subTest(version, more=more):
                 self.use(version)
                 finished = self.runai("submit", "--container", "docker://registry/absent:1", *more, "train.py", HF_TOKEN="hush")

@@ -170,7 +170,7 @@ class Secrets(support.TestCase):
                 for words, env in ((self.names(batch), batch), (self.pairs(batch), {})):
                     finished = self.call("submit", "--on", engine, *more, *IMAGE, *words, "train.py", env=env)
                     self.assertEqual(finished.code, 2, finished)
-                    self.assert_one_line(finished, " ".join(f"-e {name}" for name in batch) + ": everybody .*--secret-env .*")
+                    self.assert_one_line(finished, " ".join(f"-e {name}" for name in batch) + ": everyone .*--secret-env .*")
                     self.assert_unseen(batch, finished)
         self.assertEqual(list(self.seen.glob("*.stdin")), [])
 
@@ -255,7 +255,7 @@ class Secrets(support.TestCase):
                 finished = self.call(*words, "train.py", PYTHON_EXEC="python3")
                 self.assert_unseen({"url": url}, finished)
                 if "kubernetes" in words:
-                    self.assert_one_line(finished, "-e TOPRUN_NOTIFY: everybody .*--secret-env TOPRUN_NOTIFY.*")
+                    self.assert_one_line(finished, "-e TOPRUN_NOTIFY: everyone .*--secret-env TOPRUN_NOTIFY.*")
         (self.work / "toprun.toml").write_text(f"notify = '{url}'\n")
         for words in (("submit", "--dry-run", "train.py"), ("submit", "train.py"), ("-v", "--nproc-per-node", "1", "--no-python", "true")):
             self.assert_unseen({"url": url}, self.call(*words), told=("toprun.toml",))
