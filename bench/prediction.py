@@ -4,7 +4,7 @@
     make bench-prediction   or: python3 bench/prediction.py [--only 2x100,4x400] [--turns 3]
 
 TOPRUN names the binary (build/release/toprun), PYTHON a Python with torch. Eight virtual hosts
-(tools/vcluster, docs/vcluster.md) stand in 2 and in 4 racks with uplinks of 100, 200 and 400 Mbit/s.
+(tools/vcluster, docs/guides/vcluster.md) stand in 2 and in 4 racks with uplinks of 100, 200 and 400 Mbit/s.
 In each of these layouts real PyTorch adds up one tensor with Gloo's ring (examples/all_reduce.py, one
 rank per host) in several orders of the hosts, and the median is compared with the prediction for
 that order.
@@ -16,7 +16,7 @@ share. Independent of all times, `carried` holds what the busiest uplink's shape
 bytes that were predicted for it.
 
 The hosts' TCP has this machine's congestion control unless --congestion names another. BBR uses
-shared uplinks less well than Reno does (docs/placement.md); the model knows nothing of that.
+shared uplinks less well than Reno does (docs/concepts/placement.md); the model knows nothing of that.
 
 Run it on a quiet machine: the hosts share its processors, and the load that it found is printed.
 Exit code 1 if a prediction misses by more than 15 %.

@@ -1,4 +1,4 @@
-# What we use from the distribution; docs/design.md gives the reason for each.
+# What we use from the distribution; docs/internals/design.md gives the reason for each.
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -12,7 +12,7 @@ import unittest
 import support
 
 TOPRUN = support.TOPRUN
-SCHEMAS = support.REPOSITORY / "docs/schemas"
+SCHEMAS = support.REPOSITORY / "docs/reference/schemas"
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
                "sendrecv", "gather", "scatter"]
 # nccl-tests' row: size, count, type, redop, root, then time, algbw, busbw, #wrong of two placements.

@@ -233,7 +233,7 @@ class Local(support.TestCase):
             self.assertIn(f"toprun: {self.project}/toprun.toml:{line}\n", finished.err)
 
     def test_the_manuals_example(self):
-        text = (support.REPOSITORY / "docs/config.md").read_text()
+        text = (support.REPOSITORY / "docs/reference/config.md").read_text()
         self.project_file(re.search(r"```toml\n(.*?)```", text, re.S)[1])
         self.assertEqual(self.options("submit", "--profile", "debug")["nodes"][0], ["1"])
         self.assertEqual(self.options("run")["modules"][0], ["cuda/12", "gcc"])

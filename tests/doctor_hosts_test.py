@@ -177,7 +177,7 @@ class Hosts(cluster.TestCase):
     def test_in_slurms_prolog_it_looks_at_its_own_node(self):
         """The page's script as the Prolog of a real Slurm: a node that is unfit is drained."""
         folder = self.folder()
-        page = (support.REPOSITORY / "docs/doctor.md").read_text()
+        page = (support.REPOSITORY / "docs/guides/doctor.md").read_text()
         script = re.search(r"```sh\n(#!/bin/sh\n.*?)```", page, re.S)[1]
         prolog = folder / "prolog"
         path = f"PATH={folder}:{os.environ['PATH']}"

@@ -20,7 +20,7 @@ FILES_AT_ONCE = 3 * played.FILES_AT_ONCE  # nearly all of their time is waiting
 
 # Cases that are about something else than toprun. A file, a class or a case.
 ABOUT_OTHERS = {
-    "container_recipes: Recipes.test_enroot_3": "a block of Python in docs/enroot.md, which is only compiled",
+    "container_recipes: Recipes.test_enroot_3": "a block of Python in docs/guides/recipes/enroot.md, which is only compiled",
     "demo: Readme.test_is_what_the_demo_prints": "README beside tools/demo",
     "dummies": "this program and dropped_options.py",
     "examples: Alone": "the examples themselves",
@@ -29,7 +29,7 @@ ABOUT_OTHERS = {
     "kill_matrix: KillMatrix.test_every_expectation_can_be_looked_up": "kill_matrix.py's own table",
     "language": "tools/language.py and tools/lint",
     "mpi: Horovod.test_without_horovod_the_example_says_so": "the example",
-    "net: Machines.test_what_the_recipe_prints_there": "the shell line of docs/fabric.md",
+    "net: Machines.test_what_the_recipe_prints_there": "the shell line of docs/guides/fabric.md",
     "pages: Pages.test_links": "the pages beside each other",
     "pages: Pages.test_names": "the pages beside the sources",
     "prometheus: Dashboard": "the dashboard's file and the page of metrics",

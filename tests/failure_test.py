@@ -513,7 +513,7 @@ class NothingOutlivesARun(support.TestCase):
         self.assert_nothing_left(run)
 
     def test_keeper_and_agent_are_killed_at_once(self):
-        """Only what workers had started is left, and is found as docs/failures.md says."""
+        """Only what workers had started is left, and is found as docs/guides/failures.md says."""
         run = self.start("exec sleep 301")
         support.wait_until(lambda: list(run.processes().values()).count("sleep 301") == 2, 30,
                            "workers work")

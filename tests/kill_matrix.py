@@ -1,7 +1,7 @@
 """The kill matrix: every kind of process × every phase of a job × every way to strike it, each with
 what has to come of it. kill_scene.py plays a case on two virtual hosts, n0 (the root's) and n1.
 
-What is expected comes from docs/failures.md and the exit codes of docs/running.md. Where these
+What is expected comes from docs/guides/failures.md and the exit codes of docs/guides/running.md. Where these
 allow two outcomes both are listed, with the reason.
 """
 

@@ -82,7 +82,7 @@ class Pages(support.TestCase):
                 self.assertEqual(list(faults(page, page.read_text())), [])
 
     def test_links(self):
-        here = REPOSITORY / "docs/x.md"
+        here = REPOSITORY / "docs/guides/x.md"
         self.assertEqual(list(broken_links(here, "# A `b` c\n[1](#a-b-c) [2](#a) [3](jobs.md#waiting) [4](jobs.md#x) [5](no.md)")),
                          ["#a", "jobs.md#x", "no.md"])
         self.on_each_page(broken_links)
@@ -109,7 +109,7 @@ class Pages(support.TestCase):
         told = dict(re.findall(r"(?m)^  (--max-\S+) .*?\(default:\s+(\w+)\)", re.sub(
             r"\n {20,}", " ", self.toprun("store", "--help").out)))
         units = {" KiB": "K", " MiB": "M", " GiB": "G", ",": ""}
-        rows = re.findall(r"(?m)^\| .* \| ([^|]*) \| `(--max-\S+)` \|$", (REPOSITORY / "docs/store.md").read_text())
+        rows = re.findall(r"(?m)^\| .* \| ([^|]*) \| `(--max-\S+)` \|$", (REPOSITORY / "docs/reference/store.md").read_text())
         page = {}
         for value, option in rows:
             for unit, short in units.items():

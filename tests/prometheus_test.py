@@ -1,5 +1,5 @@
 # ctest: TIMEOUT 300
-"""The metrics of a job, scraped by a real Prometheus as docs/metrics.md says; its alert rules and the dashboard's questions."""
+"""The metrics of a job, scraped by a real Prometheus as docs/guides/metrics.md says; its alert rules and the dashboard's questions."""
 
 import contextlib
 import http.client
@@ -14,7 +14,7 @@ import urllib.parse
 import live_socket
 import support
 
-DOCS = support.REPOSITORY / "docs"
+DOCS = support.REPOSITORY / "docs/guides"
 ALERTS = DOCS / "grafana/alerts.yml"
 DASHBOARD = DOCS / "grafana/toprun.json"
 LIMIT_S = 60

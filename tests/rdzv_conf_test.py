@@ -16,7 +16,7 @@ TEXTS = ["", "  ", ",", "x", "=", "=1", "x=", "x= ", " x = 1 ", "x=1,", ",x=1", 
          "'join_timeout=5,last_call_timeout=1,timeout=5'", "join_timeout=5'", "join_timeout= 5 ", "join_timeout=\t5\n",
          "join_timeout=0,join_timeout=5", "join_timeout=5,join_timeout=0", "is_host=maybe,is_host=1", "JOIN_TIMEOUT=x",
          "join timeout=5", "is_host=1=0", "timeout==5"]
-# Refused on purpose: a rendezvous in a file (docs/torchrun.md).
+# Refused on purpose: a rendezvous in a file (docs/reference/torchrun.md).
 ON_PURPOSE = [("c10d", "store_type=file")]
 
 # Which of the texts torchrun starts with. Only the store is another than its own: it would need a port each.

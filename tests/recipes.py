@@ -1,4 +1,4 @@
-"""Command blocks of docs/recipes as cases: each is run on the virtual cluster as it stands on its page,
+"""Command blocks of docs/guides/recipes as cases: each is run on the virtual cluster as it stands on its page,
 but for what this cluster lacks (GPUs, accounts, the way to a package index)."""
 
 import os
@@ -32,7 +32,7 @@ print("shown", *values, "ARGUMENTS=" + ",".join(sys.argv[1:]))
 def blocks(with_containers):
     """{(page, number of the block on it): text} of the pages about containers, or of all others."""
     return {(page.stem, number): text
-            for page in sorted((REPOSITORY / "docs/recipes").glob("*.md"))
+            for page in sorted((REPOSITORY / "docs/guides/recipes").glob("*.md"))
             if page.stem not in POD_PAGES and (page.stem in CONTAINER_PAGES) == with_containers
             for number, text in enumerate(BLOCK.findall(page.read_text()))}
 
@@ -147,10 +147,10 @@ def add_cases(to, with_containers):
 
         def case(self, name=name, block=block):
             check = getattr(self, name, None)
-            self.assertTrue(check, f"docs/recipes: write {name} for this block:\n{block}")
+            self.assertTrue(check, f"docs/guides/recipes: write {name} for this block:\n{block}")
             check(block)
 
         setattr(to, name.replace("check_", "test_", 1), case)
     for name in checks:
         setattr(to, name.replace("check_", "test_", 1),
-                lambda self, name=name: self.fail(f"{name}: docs/recipes has no such block"))
+                lambda self, name=name: self.fail(f"{name}: docs/guides/recipes has no such block"))

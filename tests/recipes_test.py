@@ -1,5 +1,5 @@
 # ctest: TIMEOUT 500 LABELS cluster torch
-"""Every command block of docs/recipes that needs no containers."""
+"""Every command block of docs/guides/recipes that needs no containers."""
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 # ctest: TIMEOUT 600
 """What dumps of the flight recorder say, beside what is true: real PyTorch jobs of many shapes, each healthy and with one
-defect, judged by `toprun stacks --dumps` and by PyTorch's own analyser. docs/hangs.md has the table."""
+defect, judged by `toprun stacks --dumps` and by PyTorch's own analyser. docs/guides/hangs.md has the table."""
 
 import json
 import pathlib
@@ -82,7 +82,7 @@ class Oracle(support.TestCase):
 
     def test_pytorchs_own_analyser_agrees_but_where_the_table_says_why(self):
         table = {}
-        for line in (support.REPOSITORY / "docs/hangs.md").read_text().splitlines():
+        for line in (support.REPOSITORY / "docs/guides/hangs.md").read_text().splitlines():
             for name in re.findall(r"`(\w+\.(?:healthy|defect))`", line):
                 table[name] = line
         for shape in self.shapes:

@@ -259,7 +259,7 @@ class Commands(RunaiCase):
 
 class Recipe(RunaiCase):
     def test_the_pages_lines(self):
-        page = (support.REPOSITORY / "docs/recipes/runai.md").read_text()
+        page = (support.REPOSITORY / "docs/guides/recipes/runai.md").read_text()
         submits, measures, file = BLOCK.findall(page)
         for version in VERSIONS:
             with self.subTest(version):

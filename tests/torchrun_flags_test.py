@@ -1,5 +1,5 @@
 # ctest: TIMEOUT 180 LABELS torch
-"""The table of docs/torchrun.md against the binary and against PyTorch's own parser, and command lines
+"""The table of docs/reference/torchrun.md against the binary and against PyTorch's own parser, and command lines
 taken apart by both."""
 
 import functools
@@ -13,7 +13,7 @@ import unittest
 
 import support
 
-PAGE = support.REPOSITORY / "docs/torchrun.md"
+PAGE = support.REPOSITORY / "docs/reference/torchrun.md"
 AT_ONCE_S = 20
 # Younger than the PyTorch of the tests, or torch.distributed.launch's.
 NOT_IN_EVERY_PARSER = {"--log-line-prefix-template", "--print-completion", "--use-env"}

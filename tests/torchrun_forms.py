@@ -2,7 +2,7 @@
 torchrun and under toprun of that name (torchrun_forms_test.py).
 
 A form's words are split as a shell does it; PORT is a free port. `differs` names what is not the same on
-purpose, `because` says why in the words of docs/torchrun.md.
+purpose, `because` says why in the words of docs/reference/torchrun.md.
 """
 
 import dataclasses

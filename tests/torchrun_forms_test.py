@@ -1,6 +1,6 @@
 # ctest: TIMEOUT 240 LABELS torch
 """Each form of torchrun_forms.py under PyTorch's torchrun and under toprun called torchrun: the same
-ranks with the same arguments, environment, output, files and exit code, but for what docs/torchrun.md
+ranks with the same arguments, environment, output, files and exit code, but for what docs/reference/torchrun.md
 lists."""
 
 import contextlib
@@ -17,7 +17,7 @@ import unittest
 import support
 from torchrun_forms import FORMS
 
-PAGE = support.REPOSITORY / "docs/torchrun.md"
+PAGE = support.REPOSITORY / "docs/reference/torchrun.md"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SECTION = "## Command lines that differ"
 LIMIT_S = 30

@@ -39,7 +39,7 @@ class Warm(support.TestCase):
 
 
 class Semantics(Warm):
-    """What a script sees and does is the same, but for what docs/start-up.md lists."""
+    """What a script sees and does is the same, but for what docs/guides/start-up.md lists."""
 
     def seen(self, script, logs, nproc, *options):
         """What each rank printed and how the run ended."""

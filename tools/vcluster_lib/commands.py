@@ -239,7 +239,7 @@ def say(text: str) -> None:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="vcluster",
-        description="A cluster of virtual hosts on this machine. docs/vcluster.md has more.",
+        description="A cluster of virtual hosts on this machine. docs/guides/vcluster.md has more.",
         epilog="example: vcluster up --hosts 8 --racks 4 --uplink 400mbit --slurm && "
         "vcluster exec ctl srun -N8 hostname; vcluster down",
     )

@@ -8,7 +8,7 @@
 
 namespace toprun {
 
-// Exit codes that are toprun's own; any other code is a worker's (docs/running.md).
+// Exit codes that are toprun's own; any other code is a worker's (docs/guides/running.md).
 inline constexpr int exit_failure = 1;  // toprun's own failure: join time-out, node lost, refused …
 inline constexpr int exit_usage = 2;    // the command line or a file it names is wrong
 inline constexpr int exit_preempted =

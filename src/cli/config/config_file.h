@@ -11,7 +11,7 @@
 namespace toprun::config {
 
 // toprun.toml, in TOML 1.0 (https://toml.io): long names of options as keys, and tables of them
-// that a name chooses. docs/config.md has the whole format.
+// that a name chooses. docs/reference/config.md has the whole format.
 
 inline constexpr std::size_t max_config_bytes = 1u << 20;
 

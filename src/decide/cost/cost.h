@@ -14,7 +14,8 @@ namespace toprun::cost {
 // The cost of a collective over nodes in a given order: steps · α + the bytes of the worst link /
 // its rate. α is the latency between the two nodes that are furthest apart. All flows of the
 // collective run at the same time, so the link with the longest transfer time determines the
-// duration. docs/placement.md contains the formulas and compares the results with measurements.
+// duration. docs/concepts/placement.md contains the formulas and compares the results with
+// measurements.
 //
 // Assumptions: there is one flow between two nodes, independent of the number of processes on each,
 // because the processes of a node first combine their parts (NCCL; several rings over several

@@ -26,7 +26,7 @@ struct LabelledNode {
 
 // Whether a label with this name describes a node's place. The known labels are those of Kubernetes
 // itself (topology.kubernetes.io), NVIDIA's topograph (before and since 1.0), GPU feature
-// discovery, EKS, GKE, OKE and CoreWeave; docs/topology.md lists them.
+// discovery, EKS, GKE, OKE and CoreWeave; docs/guides/topology.md lists them.
 bool is_place_label(std::string_view label);
 
 // Builds the levels from the nodes' labels: one chain per kind of label, nested (nest.h). A chain

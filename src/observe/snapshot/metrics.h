@@ -15,7 +15,8 @@ inline constexpr std::string_view metrics_type =
 // Of jobs with more ranks only nodes have series of their own.
 inline constexpr std::size_t most_ranks_with_series = 4'096;
 
-// The run for Prometheus, in the text form of OpenMetrics 1.0 (docs/metrics.md has the names).
+// The run for Prometheus, in the text form of OpenMetrics 1.0 (docs/guides/metrics.md has the
+// names).
 std::string metrics_text(const Run& run, const Board& board, const std::vector<int>& suspects);
 
 }  // namespace toprun::snapshot

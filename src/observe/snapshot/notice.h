@@ -14,7 +14,7 @@ enum class Happening {
   ended,     // the run is over, well or not
 };
 
-// Schema toprun.notice/1 (docs/metrics.md).
+// Schema toprun.notice/1 (docs/guides/metrics.md).
 nlohmann::json notice_json(Happening happening, Run run, WallTime now);
 
 }  // namespace toprun::snapshot

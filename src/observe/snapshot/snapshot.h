@@ -14,8 +14,8 @@
 #include "observe/snapshot/board.h"
 #include "run/model/record.h"
 
-// The picture of a running job, schema toprun.live/1 (docs/live.md), in three parts that change at
-// different speeds.
+// The picture of a running job, schema toprun.live/1 (docs/reference/live.md), in three parts that
+// change at different speeds.
 namespace toprun::snapshot {
 
 struct Message {

@@ -16,7 +16,7 @@
 
 namespace toprun::publish {
 
-// What this user's other processes may ask while the job runs (docs/live.md).
+// What this user's other processes may ask while the job runs (docs/reference/live.md).
 class JobSocket {
  public:
   // `ask_places` begins a look at where the ranks stand, which `tell` answers. All references must
