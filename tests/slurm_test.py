@@ -651,8 +651,9 @@ class Slurm(cluster.SlurmCase):
 
     def test_a_node_lost_by_an_elastic_job(self):
         # srun ends with the highest code of its tasks; our starter with the run's.
-        for launcher, code in (["srun", "-N4"], 1), (["salloc", "-N4"], 0):
-            with self.subTest(launcher):
+        for launcher, whole, code in ((["srun", "-N4"], False, 1), (["salloc", "-N4"], False, 0),
+                                      (["salloc", "-N4"], True, 0)):
+            with self.subTest(launcher, whole=whole):
                 folder = self.folder()
                 worker = (f"echo $TOPRUN_NODE_NAME >{folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; "
                           f"until [ -e {folder}/end ]; do sleep 0.1; done")
@@ -660,7 +661,10 @@ class Slurm(cluster.SlurmCase):
                                  "1", "--stable", "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh",
                                  "-c", worker)
                 cluster.wait_for(lambda: len(list(folder.glob("0.*-of-4"))) == 4, "4 workers")
-                os.kill(self.agent_of_node(run, 2), signal.SIGKILL)
+                agent = self.agent_of_node(run, 2)
+                if whole:  # as where the node is gone: nothing there gives srun another code
+                    os.kill(cluster.parent(agent), signal.SIGKILL)
+                os.kill(agent, signal.SIGKILL)
                 nodes = [folder / f"1.{rank}-of-3" for rank in range(3)]
                 cluster.wait_for(lambda: all(path.exists() and path.read_text() for path in nodes),
                                  "3 workers")

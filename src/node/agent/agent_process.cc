@@ -453,6 +453,7 @@ int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd
                  });
   session.io.run();
   block_signals();
+  session.post_result();
   worker::tell_keeper_of_code(exit_code);
   return exit_code;
 }

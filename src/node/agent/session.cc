@@ -317,7 +317,14 @@ void Session::orphan(std::string words, std::chrono::milliseconds grace) {
   on_orphaned(std::move(words), grace);
 }
 
+void Session::post_result() const {
+  if (!ended_with || !result_address_) return;
+  // An engine's command then ends with its own code, which is mostly the same.
+  [[maybe_unused]] const bool reached = link::post_result(*result_address_, *ended_with);
+}
+
 void Session::obey(std::string_view line) {
+  if (auto address = link::parse_result_address(line)) result_address_ = std::move(address);
   const auto parts = words(line);
   const bool for_all = parts.size() == 3 && parts[2] == "for-all";
   if ((parts.size() != 2 && !for_all) || parts[0] != "signal") return;

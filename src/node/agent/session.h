@@ -17,6 +17,7 @@
 #include "node/agent/received_signals.h"
 #include "node/agent/services.h"
 #include "node/link/door.h"
+#include "node/link/result_post.h"
 #include "node/output/own_lines.h"
 
 namespace toprun::agent {
@@ -37,8 +38,12 @@ class Session : public Services {
   // of the job's ports. Otherwise it is the job's first port if that is free and the root cannot be
   // on this host, else a port that the kernel chooses.
   std::expected<void, hosts::CannotListen> listen(bool root, bool beside_root);
-  // Reads toprun's launcher on standard input: "signal N" lines, and end of file when it ended.
+  // Reads toprun's launcher on standard input: "signal N" lines, a line of the address where it
+  // expects the run's exit code, and end of file when it ended.
   Result<void> follow_launcher();
+  // The root, at the run's end: gives the launcher its exit code if it expects it. Blocks at most
+  // link::result_limit.
+  void post_result() const;
 
   // Sends the keeper a heartbeat, also while the event loop does not run.
   void show_life();
@@ -87,6 +92,7 @@ class Session : public Services {
   const int heartbeat_fd_;
   boost::asio::posix::stream_descriptor launcher_;
   std::string launcher_line_;
+  std::optional<link::ResultAddress> result_address_;
   boost::asio::steady_timer launcher_silence_;
 };
 

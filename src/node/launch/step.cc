@@ -25,6 +25,7 @@
 #include "engines/mpi/mpirun_output.h"
 #include "node/agent/publish/told_launch.h"
 #include "node/link/preamble.h"
+#include "node/link/result_post.h"
 #include "node/output/console.h"
 #include "node/output/lines.h"
 #include "node/plan/container_plan.h"
@@ -62,6 +63,14 @@ std::vector<std::string> variables_for_agents(const plan::Job& job) {
 void write_line(const Fd& pipe, const std::string& line) {
   // A pipe whose reader is gone is found out by the reader's end itself.
   [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
+}
+
+// Where a node may be lost, the engine's command may end with the code of its agent.
+std::optional<link::ResultPost> post_for(const plan::Job& job) {
+  if (!job.goes_on_without_a_node()) return {};
+  auto post = link::ResultPost::open();
+  if (!post) return {};
+  return *std::move(post);
 }
 
 Result<pid_t> start(const engines::AgentCommand& command, const spawn::Inherited& inherited,
@@ -308,12 +317,15 @@ int run_step(const plan::Job& job) {
     command->environment.set(secret_variable, secret);
   }
   write_line(orders, "secret " + secret + "\n");
+  auto post = post_for(job);
+  if (post) write_line(orders, text_of(post->address()) + "\n");
   // If only the root's agent receives the signal, it notifies the others.
   const std::string for_all = command->secret_by_variable ? " for-all" : "";
   const auto pass_on = [&](pid_t, int signal) {
     write_line(orders, fmt::format("signal {}{}\n", signal, for_all));
   };
-  return run_command(*command, job, reading.get(), Written::plain, pass_on).exit_code;
+  const auto end = run_command(*command, job, reading.get(), Written::plain, pass_on);
+  return post ? post->received().value_or(end.exit_code) : end.exit_code;
 }
 
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
