@@ -5,7 +5,7 @@
 namespace toprun::engines {
 
 // A pod of a job for which Kubernetes, or an operator in it, starts one pod per node; toprun is
-// this pod's agent. Of what the pod tells (kubernetes/pod.h) and what the user says:
+// this pod's agent. Of what the pod tells (pod.h) and what the user says:
 //
 //   | fact          | the first that is known                                    | none of them   |
 //   |---------------|------------------------------------------------------------|----------------|

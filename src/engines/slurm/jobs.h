@@ -10,7 +10,7 @@ namespace toprun::engines::slurm {
 
 // What Slurm's programs print about jobs; pure. Written for 20.11 to 26.05, checked with 22.05. All
 // run with SLURM_TIME_FORMAT=%s. What is not a record in a text is passed over: warnings may be
-// mixed in. Nothing in them is trusted to be sane but the bounds of slurm/record.h.
+// mixed in. Nothing in them is trusted to be sane but the bounds of record.h.
 
 // The format for `squeue -h -o`: fields end in 0x1f and records in 0x1e, which no name should hold.
 std::string squeue_format();

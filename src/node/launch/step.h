@@ -23,7 +23,7 @@ std::vector<std::string> arguments_for(const plan::Job& job);
 int run_step(const plan::Job& job);
 
 // What a command writes: as it is, or pieces of its ranks' lines, tagged
-// (scheduler/mpirun_output.h), which are shown as whole lines.
+// (engines/mpi/mpirun_output.h), which are shown as whole lines.
 enum class Written { plain, tagged };
 
 // A launcher passes on each wish to end (base/process/impatience.h), and with the third ends the

@@ -9,7 +9,7 @@
 namespace toprun::cli {
 
 // The meaning of a command's exit codes. From this table come the help and the manual page; tests
-// compare README.md and docs/guides/running.md with it.
+// compare docs/reference/exit-codes.md with it.
 struct ExitCode {
   std::string code;  // "75", "128+N"
   std::string_view meaning;

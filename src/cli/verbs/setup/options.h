@@ -19,7 +19,7 @@ struct SetupOptions {
   plan::Activation activation;  // modules and variables
   std::string on;               // "slurm", "local"; empty: as there is an engine
   bool force = false;           // what toprun setup has built there may go
-  // All of that as a record keeps it (cli/setup_contents.h), once the files that it names are read.
+  // All of that as a record keeps it (contents.h), once the files that it names are read.
   std::vector<std::string> asked = {};
 };
 
