@@ -12,7 +12,7 @@ PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'apps/*.cc')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
+.PHONY: release wheel docs dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -22,6 +22,10 @@ release:  ## build/release/toprun: the one static binary; beside it the programs
 wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives it the name torchrun
 	tools/setup wheel
 	tools/wheel $(TOPRUN) build/wheels
+
+docs: release  ## build/site: the pages as a site with search, and every verb's help; a broken link is an error
+	tools/setup docs
+	TOPRUN=$(TOPRUN) NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet --strict
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile

@@ -1,4 +1,4 @@
-"""What README shows of `make demo` is what the demo's own code makes of the figures there."""
+"""What docs/start/demo.md shows of `make demo` is what the demo's own code makes of the figures there."""
 
 import re
 import sys
@@ -17,8 +17,8 @@ ROUNDING = 0.02
 
 
 def block():
-    readme = (support.REPOSITORY / "README.md").read_text()
-    return re.search(r"<!-- demo: begin -->\n```text\n(.*)```\n<!-- demo: end -->", readme, re.S)[1].rstrip("\n")
+    page = (support.REPOSITORY / "docs/start/demo.md").read_text()
+    return re.search(r"<!-- demo: begin -->\n```text\n(.*)```\n<!-- demo: end -->", page, re.S)[1].rstrip("\n")
 
 
 def figures(text, label):
@@ -31,7 +31,7 @@ def table(text, title):
     return re.search(rf"(?ms)^{re.escape(title)}\n.*?(?=\n\n)", text)[0]
 
 
-class Readme(support.TestCase):
+class Page(support.TestCase):
     def setUp(self):
         self.shown = block()
 

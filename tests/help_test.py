@@ -93,16 +93,15 @@ class Help(support.TestCase):
                 self.assertEqual((done.code, done.out), (2, ""))
                 self.assert_one_line(done, rf"help {words}: there is no verb {extra} .*; {fix}")
 
-    def test_readme_has_the_table_of_exit_codes(self):
+    def test_the_page_has_the_table_of_exit_codes(self):
         lines = self.toprun("--help").out.partition("\nExit codes:\n")[2].splitlines()
         told, code = {}, None
         for line in lines:
             left, text = line[:30].strip(), line[30:].strip()
             code = left or code
             told[code] = f"{told[code]} {text}" if code in told else text
-        readme = (support.REPOSITORY / "README.md").read_text()
-        table = readme.partition("## Exit codes")[2].partition("\n## ")[0]
-        rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.M))
+        page = (support.REPOSITORY / "docs/reference/exit-codes.md").read_text()
+        rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page, re.M))
         rows.pop("Code", None)
         rows.pop("---", None)
         self.assertEqual(rows, told)

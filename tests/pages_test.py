@@ -12,9 +12,11 @@ import support
 
 REPOSITORY = support.REPOSITORY
 PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md",
-                                        "bench/README.md")] + sorted((REPOSITORY / "docs").rglob("*.md"))
+                                        "bench/README.md", "CHANGELOG.md", "RELEASING.md", "CODE_OF_CONDUCT.md",
+                                        "src/README.md")] + sorted((REPOSITORY / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 CALL = re.compile(r"(?:^|[\s;(|&])(?:[\w./~$-]*/)?toprun (?!docker\.io)(.*)")
+README_LINES = 120
 CODE_FOLDERS = ("src", "tests", "tools", "python", "cmake")
 
 
@@ -104,6 +106,15 @@ class Pages(support.TestCase):
                                            "toprun.live" + "/7 `make test` `make tea`", code, targets)),
                          ["src/no.cc", "TOPRUN_NO" + "THING", "toprun.live" + "/7", "make tea"])
         self.on_each_page(lambda page, text: absent_names(text, code, targets))
+
+    def test_readme_is_short_and_the_index_and_the_site_have_every_page(self):
+        self.assertLessEqual(len((REPOSITORY / "README.md").read_text().splitlines()), README_LINES)
+        docs = REPOSITORY / "docs"
+        pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")} - {"README.md"}
+        linked = set(re.findall(r"\]\(([\w/.-]+\.md)\)", (docs / "README.md").read_text()))
+        self.assertEqual(pages - linked, set())
+        site = re.findall(r": ([\w/.-]+\.md)$", (REPOSITORY / "mkdocs.yml").read_text(), re.M)
+        self.assertEqual(sorted(site), sorted(pages | {"README.md"}))
 
     def test_limits_of_the_store(self):
         told = dict(re.findall(r"(?m)^  (--max-\S+) .*?\(default:\s+(\w+)\)", re.sub(

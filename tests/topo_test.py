@@ -21,11 +21,11 @@ def twice(nodes):
     return [node for node in nodes for _ in range(2)]
 
 
-class Readme(support.TestCase):
+class Tour(support.TestCase):
     def test_its_lines_of_topo_work_with_the_file_that_it_describes(self):
-        readme = (support.REPOSITORY / "README.md").read_text()
-        self.assertIn("`racks.txt` has a line `n0 /cluster/rack0/n0`", readme)
-        lines = re.findall(r"(?m)^toprun (topo .*?)(?:  +#.*)?$", readme)
+        page = (support.REPOSITORY / "docs/start/tour.md").read_text()
+        self.assertIn("`racks.txt` has a line `n0 /cluster/rack0/n0`", page)
+        lines = re.findall(r"(?m)^toprun (topo .*?)(?:  +#.*)?$", page)
         self.assertGreater(len(lines), 5)
         folder = self.folder()
         (folder / "racks.txt").write_text("".join(f"n{i} /cluster/rack{i % 4}/n{i}\n" for i in range(8)))
