@@ -154,6 +154,15 @@ class Chromium(web_cases.Windows):
                          "picture.layout.height * picture.scale / picture.canvas.height)")
         self.assertGreater(share, 0.6)
 
+    def test_a_live_hang_is_on_the_first_screen(self):
+        picture = web_pictures.Picture(8)
+        picture.hang([13])
+        player = self.player(picture)
+        page = self.opened(player, width=1280, height=500)
+        bottom = page.run("document.getElementById('alert').getBoundingClientRect().bottom")
+        self.assertTrue(0 < bottom < 500, bottom)
+        self.assert_clean(page, player)
+
     def test_a_hang_and_a_launch(self):
         picture = web_pictures.Picture(8)
         picture.hang([13])
@@ -164,14 +173,18 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("stage"), "running, hangs")
         self.assertIn("rank 13 on node00001 did not come to all_reduce", page.text("hang-what"))
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
+        self.assertEqual(page.text("alert-title"), "Hangs: " + picture.job["hang"]["what"])
+        self.assertIn("No rank had made progress for ", page.text("alert-text"))
         picture.job["hangs"] = False
         player.show(job=picture.job)
-        page.until("document.getElementById('hang-what').textContent.startsWith('The ranks go on. For ')")
+        page.until("document.getElementById('hang-what').textContent.startsWith('The ranks go on. No rank had made progress for ')")
+        self.assertEqual(page.text("hang-title"), "A hang that is over")
+        self.assertTrue(page.run("document.getElementById('alert').hidden"))
         self.assertEqual(page.text("stage"), "running")
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
         picture.job["hang"].update(after_ms=None, alarm={"key": "exception_dump", "rank": 3})
         player.show(job=picture.job)
-        page.until("document.getElementById('hang-what').textContent.includes('Rank 3 wrote exception_dump: ')")
+        page.until("document.getElementById('hang-what').textContent.includes('Rank 3 wrote exception_dump')")
         self.assertEqual(page.text("awaited"), "62 of 64 ranks have come to the store, not rank 17 on node00002 and "
                                                "1 other.")
         self.assertEqual(page.run("document.querySelector('[aria-current=step]').textContent"),
@@ -321,7 +334,7 @@ class Chromium(web_cases.Windows):
         job["attempts"] = [{**job["attempts"][0], "attempt": i, "cause": {**cause, "what": text, "message": text, "node": text}}
                            for i, text in enumerate(texts)]
         job["messages"] = [{"time": text, "text": text} for text in texts]
-        job.update(id=texts[3], root=texts[4], stage=texts[5], missing=texts, missing_count=len(texts))
+        job.update(attempt=len(texts) - 1, id=texts[3], root=texts[4], stage=texts[5], missing=texts, missing_count=len(texts))
         job["hang"].update(what=texts[6], groups=[{"ranks": text, "count": 1, "place": text, "doing": text} for text in texts])
         job["awaited"] = {"phase": texts[7], "came": 1, "of": 3, "rank": 1, "node": texts[8]}
         job["slowest"] = {"import": {"node": texts[9], "rank": 3, "ms": 10_000, "median_ms": 5, "counted": 9}}
@@ -527,7 +540,8 @@ class Report(web_cases.Windows):
                   "attempts": [attempt]}
         folder = self.folder()
         for over, begins, stage in ((None, r"No rank had made progress for 15 s when it was noticed, at \d\d:39:30: rank 2", "running, hangs"),
-                                    ("2026-11-28T05:39:35Z", r"The ranks go on\. For 15 s none had made", "running")):
+                                    ("2026-11-28T05:39:35Z", r"The ranks go on since \d\d:39:35\. No rank had made progress for 15 s when it was noticed, at "
+                                     r"\d\d:39:30: rank 2", "running")):
             hang["over"] = over
             (folder / "report.json").write_text(json.dumps(report))
             self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", folder / "page.html"))

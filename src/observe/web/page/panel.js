@@ -103,15 +103,31 @@ class Panel {
   showAlert(job) {
     const failed = (job.attempts ?? []).filter((attempt) => attempt.cause && attempt.cause.kind !== 'grown');
     const last = failed.at(-1);
-    $('alert').hidden = !last && !job.was_ended;
-    $('alert').dataset.kind = job.was_ended ? 'stopped' : 'bad';
+    const hangs = !this.hasEnded() && job.hangs && job.hang && last?.attempt !== job.attempt;
+    $('alert').hidden = !last && !job.was_ended && !hangs;
+    $('alert').dataset.kind = job.was_ended ? 'stopped' : hangs ? 'hang' : 'bad';
     if (job.was_ended && job.told) {
       setText($('alert-title'), job.told);
       setText($('alert-text'), '');
       $('alert-output').hidden = true;
       return;
     }
+    if (hangs) {
+      this.showLiveHang(job.hang);
+      return;
+    }
     if (!last) return;
+    this.showFailure(last, job);
+  }
+
+  // What keeps the ranks from going on now: where they stand is beside the picture.
+  showLiveHang(hang) {
+    setText($('alert-title'), `Hangs: ${hang.what}`);
+    setText($('alert-text'), hangSince(hang));
+    $('alert-output').hidden = true;
+  }
+
+  showFailure(last, job) {
     const {cause} = last;
     const isOver = this.hasEnded() || last.attempt === job.attempt;
     setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${cause.what}`);
@@ -161,6 +177,7 @@ class Panel {
   showHang(hang, isLast) {
     $('hang').hidden = !hang;
     if (!hang) return;
+    setText($('hang-title'), isLast ? 'Hang' : 'A hang that is over');
     setText($('hang-what'), hangText(hang, isLast));
     fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
       element('li', `${counted(group.count, 'rank')} (${group.ranks}): ${group.place ?? group.doing}`)));

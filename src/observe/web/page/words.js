@@ -102,13 +102,18 @@ function slowestTexts(slowest) {
   return lines;
 }
 
-function hangText(hang, isLast) {
+// When ranks stopped making progress.
+function hangSince(hang) {
+  const noticed = hang.noticed ? `, at ${clock(hang.noticed)}` : '';
   if (hang.alarm) {
     const who = isNumber(hang.alarm.rank) ? `Rank ${hang.alarm.rank}` : 'A rank';
-    return `${isLast ? '' : 'The ranks go on. '}${who} wrote ${hang.alarm.key}: ${hang.what}`;
+    return `${who} wrote ${hang.alarm.key}${noticed}`;
   }
-  const passed = duration(hang.after_ms / 1000);
-  const noticed = hang.noticed ? `, at ${clock(hang.noticed)}` : '';
-  return isLast ? `No rank had made progress for ${passed} when it was noticed${noticed}: ${hang.what}`
-    : `The ranks go on. For ${passed} none had made progress: ${hang.what}`;
+  return `No rank had made progress for ${duration(hang.after_ms / 1000)} when it was noticed${noticed}`;
+}
+
+function hangText(hang, isLast) {
+  const since = `${hangSince(hang)}: ${hang.what}`;
+  if (isLast) return since;
+  return hang.over ? `The ranks go on since ${clock(hang.over)}. ${since}` : `The ranks go on. ${since}`;
 }
