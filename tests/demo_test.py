@@ -56,6 +56,10 @@ class Page(support.TestCase):
         for of_printed, of_shown in zip(FIGURE.findall(printed), FIGURE.findall(self.shown), strict=True):
             self.assertAlmostEqual(float(of_printed), float(of_shown), delta=ROUNDING * float(of_shown))
 
+    def test_one_start_each_is_not_told_as_several(self):
+        self.assertIn("All-reduce: median of 5 rounds of one start each, with Gloo.", story.method(5, 1))
+        self.assertIn("All-reduce: median of 10 rounds each, with Gloo, in turn.", story.method(10, 2))
+
     def test_the_orders_are_ours_and_the_one_of_names(self):
         places = self.folder() / "places"
         places.write_text(plan.locations(HOSTS))

@@ -125,6 +125,7 @@ def all_reduces(stage, torchrun: tables.Run, toprun: tables.Run, progress: Progr
         torchrun.reduce_rounds_s += all_reduce(stage.torchrun)
         progress.say("toprun starts the same")
         toprun.reduce_rounds_s += all_reduce(stage.toprun)
+        torchrun.reduce_starts = toprun.reduce_starts = turn + 1
 
 
 def all_reduce(start) -> list[float]:
@@ -147,14 +148,14 @@ def report(stage, torchrun: tables.Run, toprun: tables.Run, launchers: stages.La
         torchrun.table.rstrip(),
         toprun.table.rstrip(),
         tables.comparison(torchrun, toprun, REDUCE_MIB << 20, stages.RANKS, stages.UPLINK_TEXT),
-        textwrap.fill(method(len(torchrun.reduce_rounds_s)), WIDTH),
+        textwrap.fill(method(len(torchrun.reduce_rounds_s), torchrun.reduce_starts), WIDTH),
         what_next(stage, launchers),
     ]
     parts[1:1] = [textwrap.fill(f"Note: {note}", WIDTH) for note in notes]
     return "\n\n".join(parts)
 
 
-def method(reduce_rounds: int) -> str:
+def method(reduce_rounds: int, reduce_starts: int) -> str:
     """How the figures above came about."""
     launches = (
         f"Launches: median of {TORCHRUN_ROUNDS} and {TOPRUN_ROUNDS}, on this machine alone; memory: "
@@ -162,10 +163,11 @@ def method(reduce_rounds: int) -> str:
     )
     if reduce_rounds == 0:
         return launches
+    turns = "of one start each, with Gloo" if reduce_starts == 1 else "each, with Gloo, in turn"
     return (
         "The hosts' names go from rack to rack in turn, which is the worst order for a ring: the "
         "factor is the most that an order can gain here, and a cluster whose names follow its racks "
-        f"gains nothing. All-reduce: median of {reduce_rounds} rounds each, with Gloo, in turn. "
+        f"gains nothing. All-reduce: median of {reduce_rounds} rounds {turns}. "
         f"{launches}"
     )
 

@@ -13,6 +13,7 @@ class Run:
     table: str  # as the workers printed it
     racks: list[str] = dataclasses.field(init=False)  # of the nodes in rank order
     reduce_rounds_s: list[float] = dataclasses.field(default_factory=list)
+    reduce_starts: int = 0
     launch_s: float = 0.0
     memory_bytes: int = 0
 
