@@ -88,6 +88,12 @@ class Hosts(cluster.TestCase):
         self.assert_found(finished)
         self.assertEqual(finished.err, "")
 
+    def test_all_shows_what_found_nothing_too(self):
+        for words in ([], ["--all"]):
+            shown = self.on("n0", support.binary(), "doctor", "--hosts", "n[0-1]", *words, limit=90)
+            self.assertEqual(bool(re.search(r"(?m)^ok +\S+ +n\[0-1\]: ", shown.out)), bool(words), shown)
+            self.assertRegex(shown.out, r"(?m)^2 hosts examined and compared")
+
     def test_another_mtu(self):
         self.inside("n3", "ip link set dev eth0 mtu 1400")
         try:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/net/address.h"
 #include "base/os/console.h"
@@ -98,9 +99,18 @@ void tell_of_the_comparison(const OwnPlace& own) {
                   own.all.size(), own.all.size()));
 }
 
+// JSON and commands of several hosts have only what was found.
+doctor::Checks checks_told(const options::Call& call) {
+  const bool is_text =
+      call.has(FlagId::json_lines) || (!call.has(FlagId::json) && !call.has(FlagId::fix));
+  return call.has(FlagId::all) && is_text ? doctor::Checks::all : doctor::Checks::with_findings;
+}
+
 int print_report(const options::Call& call, const doctor::HostReport& report) {
   const WallTime now = std::chrono::system_clock::now();
-  if (call.has(FlagId::json_lines)) return print_bytes(doctor::json_lines_of(report, now));
+  if (call.has(FlagId::json_lines)) {
+    return print_bytes(doctor::json_lines_of(report, now, checks_told(call)));
+  }
   if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
   const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
   const bool has_others = own.all.size() > 1;
@@ -122,7 +132,9 @@ plan::Options options_of(const options::Call& call) {
   options.program = plan::Program::executable;
   options.script = launch::own_path();
   options.arguments = {"--here", "--json-lines"};
-  options.command_line = {options.script, "doctor", "--here", "--json-lines"};
+  if (checks_told(call) == doctor::Checks::all) options.arguments.emplace_back("--all");
+  options.command_line = {options.script, "doctor"};
+  std::ranges::copy(options.arguments, std::back_inserter(options.command_line));
   if (const auto given = call.given(FlagId::hosts)) options.hosts = {given->value, given->source};
   if (const auto given = call.given(FlagId::host_file)) {
     options.host_file = {given->value, given->source};
@@ -143,7 +155,7 @@ using Hosts = std::vector<std::string>;
 
 int print_comparison(const options::Call& call, const std::vector<doctor::HostReport>& reports,
                      const Hosts& hosts) {
-  const auto findings = doctor::compare(reports, hosts);
+  const auto findings = doctor::compare(reports, hosts, checks_told(call));
   std::vector<std::string> answered;
   for (const doctor::HostReport& report : reports) answered.push_back(report.host);
   int printed = 0;

@@ -31,11 +31,12 @@ struct SharedFinding {
   Finding finding;
 };
 
-// The findings of several hosts, each once with its hosts, those that found nothing left out; then
+// The findings of several hosts, each once with its hosts; then
 // the hosts that differ from most others in a trait or by their clock; then the hosts of `expected`
 // that gave no report. Worst first. If no value of a trait belongs to more hosts than any other,
 // all its hosts share one finding.
 std::vector<SharedFinding> compare(std::span<const HostReport> reports,
-                                   std::span<const std::string> expected);
+                                   std::span<const std::string> expected,
+                                   Checks checks = Checks::with_findings);
 
 }  // namespace toprun::doctor

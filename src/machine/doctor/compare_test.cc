@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text/text.h"
 #include "machine/doctor/report.h"
 
@@ -42,6 +44,27 @@ TEST(Compare, FindsNothingAmongEqualHosts) {
   EXPECT_EQ(told(hosts(8), 8), "");
   EXPECT_EQ(told(hosts(1), 1), "");
   EXPECT_EQ(told({}, 0), "");
+}
+
+TEST(Compare, TellsAllChecksWhereTheyAreWanted) {
+  auto all = hosts(2);
+  for (HostReport& report : all) {
+    report.findings.push_back({"nofile", Severity::ok, "1024 open files", ""});
+  }
+  HostReports read;
+  for (const HostReport& report : all) {
+    for (const auto line : split(json_lines_of(report, WallTime{}, Checks::all), '\n')) {
+      if (!line.empty()) EXPECT_TRUE(read.take(line, WallTime{}));
+    }
+  }
+  const auto reports = read.complete();
+  EXPECT_TRUE(compare(reports, names(2)).empty());
+  const auto told = compare(reports, names(2), Checks::all);
+  const auto is_ours = [](const SharedFinding& one) { return one.finding.id == "nofile"; };
+  const auto ours = std::ranges::find_if(told, is_ours);
+  ASSERT_NE(ours, told.end());
+  EXPECT_EQ(ours->hosts, names(2));
+  EXPECT_FALSE(json_lines_of(all[0], WallTime{}).contains("nofile"));
 }
 
 TEST(Compare, NamesTheOddOneOut) {

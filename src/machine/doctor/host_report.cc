@@ -46,8 +46,10 @@ std::string line_of(const std::string& host, const char* kind, Json entry) {
 }
 
 Finding finding_in(const Json& json) {
-  return {json.at("id"), severity_of(json.at("severity").get<std::string>()), json.at("evidence"),
-          json.at("fix"), json.at("commands")};
+  Finding finding{json.at("id"), severity_of(json.at("severity").get<std::string>()),
+                  json.at("evidence"), json.at("fix"), json.at("commands")};
+  finding.is_idle = json.value("idle", false);
+  return finding;
 }
 
 std::chrono::milliseconds clock_behind(double time, WallTime arrived) {
@@ -97,7 +99,7 @@ std::string json_of(const HostReport& report, WallTime now) {
                  {"traits", std::move(traits)}});
 }
 
-std::string json_lines_of(const HostReport& report, WallTime now) {
+std::string json_lines_of(const HostReport& report, WallTime now, Checks checks) {
   std::string text;
   int lines = 0;
   const auto add = [&](const char* kind, Json entry) {
@@ -106,7 +108,11 @@ std::string json_lines_of(const HostReport& report, WallTime now) {
     ++lines;
   };
   for (const Finding& finding : report.findings) {
-    if (finding.severity != Severity::ok) add("finding", json_of(finding));
+    const bool is_told = checks == Checks::all || finding.severity != Severity::ok;
+    if (!is_told) continue;
+    Json entry = json_of(finding);
+    if (finding.is_idle) entry["idle"] = true;
+    add("finding", std::move(entry));
   }
   for (const Trait& trait : report.traits) add("trait", json_of(trait));
   return text + dumped({{"host", report.host}, {"time", seconds(now)}, {"lines", lines}});

@@ -29,11 +29,15 @@ nlohmann::json json_of(const Finding& finding);
 // line.
 std::string json_of(const HostReport& report, WallTime now);
 
-// The same as several lines, each a JSON object: {"host", "finding"} for findings other than "ok",
-// {"host", "trait"}, and at the end {"host", "time", "lines": the number of lines before}. srun
-// cuts lines above 1,024 bytes and mixes the pieces of several tasks, so no line is longer than
-// max_line_bytes; long texts are shortened for that.
-std::string json_lines_of(const HostReport& report, WallTime now);
+// Which checks a report has.
+enum class Checks { with_findings, all };
+
+// The same as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and at the
+// end {"host", "time", "lines": the number of lines before}. srun cuts lines above 1,024 bytes and
+// mixes the pieces of several tasks, so no line is longer than max_line_bytes; long texts are
+// shortened for that.
+std::string json_lines_of(const HostReport& report, WallTime now,
+                          Checks checks = Checks::with_findings);
 inline constexpr std::size_t max_line_bytes = 1'000;
 
 // Collects the reports of many hosts from such lines, which may come in any order.

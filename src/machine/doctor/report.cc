@@ -62,8 +62,11 @@ std::string findings_text(const std::vector<Finding>& findings, bool all, const 
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {
   std::string text;
   for (const SharedFinding& shared : findings) text += line_of(shared.finding, evidence_of(shared));
+  const bool is_fine = std::ranges::all_of(findings, [](const SharedFinding& shared) {
+    return shared.finding.severity == Severity::ok;
+  });
   return text + fmt::format("{} examined and compared{}\n", counted(hosts, "host"),
-                            findings.empty() ? ": nothing found" : "");
+                            is_fine ? ": nothing found" : "");
 }
 
 std::string fixes_text(const std::vector<Finding>& findings, const std::string& host) {
