@@ -32,5 +32,19 @@ class Ways(cluster.TestCase):
                 self.assertEqual(finished.err.count("\n"), 1, finished.err)
 
 
+class OfSeveralNodes(cluster.SlurmCase):
+    UP = ("--hosts", "2", "--slurm")
+
+    def test_lines_of_several_nodes_say_of_which(self):
+        for verb in "env", "show":
+            both = self.login("srun", "-N2", support.binary(), "net", verb)
+            self.assert_ok(both)
+            self.assertEqual({line.split(": ")[0] for line in both.out.splitlines()}, {"n0", "n1"}, both)
+            alone = self.login("srun", "-N1", support.binary(), "net", verb)
+            self.assertNotIn("n0: ", alone.out)
+        exports = self.login("srun", "-N2", support.binary(), "net", "env", "--shell")
+        self.assertNotIn("n0: ", exports.out)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,6 +6,7 @@
 #include "base/net/resolve.h"
 #include "base/os/console.h"
 #include "base/os/print.h"
+#include "base/text/text.h"
 #include "cli/options/run_draft.h"
 #include "cli/verbs/root_folder.h"
 #include "cli/verbs/run_verbs.h"
@@ -90,6 +91,18 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
   return node;
 }
 
+// Under srun on several nodes the lines of all come out together: each says of which it is.
+std::string with_host(const std::string& text, const Environment& environment) {
+  const auto nodes = parse_int(environment.get("SLURM_STEP_NUM_NODES").value_or(""));
+  if (nodes.value_or(1) < 2) return text;
+  const std::string host = hosts::host_name();
+  std::string out;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.empty()) out += fmt::format("{}: {}\n", host, line);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<int> run_net_show(const Call& call) {
@@ -103,7 +116,8 @@ Result<int> run_net_show(const Call& call) {
   for (const fabric::Device& device : node->devices) {
     places.push_back(fabric::place_of(sysfs, device.pci));
   }
-  return print(report::network_text(*node, fabric::read_gpus(sysfs), places));
+  return print(
+      with_host(report::network_text(*node, fabric::read_gpus(sysfs), places), call.environment));
 }
 
 Result<int> run_net_env(const Call& call) {
@@ -113,7 +127,7 @@ Result<int> run_net_env(const Call& call) {
   for (const std::string& sentence : fabric::contradictions(*node)) say(sentence);
   if (call.has(FlagId::json)) return print_bytes(report::settings_json(*node, settings));
   if (call.has(FlagId::shell)) return print_bytes(report::settings_shell(settings));
-  return print(report::settings_text(*node, settings));
+  return print(with_host(report::settings_text(*node, settings), call.environment));
 }
 
 }  // namespace toprun::cli
