@@ -261,6 +261,10 @@ std::vector<Group> Groups::take() && {
   return std::move(groups_);
 }
 
+bool has_own_place(const Standing& standing) {
+  return !place_in(standing.doing, standing.frames).empty();
+}
+
 std::string place_text(const Standing& standing) {
   std::string text = place_in(standing.doing, standing.frames);
   for (const Child& child : standing.children) {

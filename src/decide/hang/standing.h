@@ -83,6 +83,8 @@ class Groups {
 
 // "in all_reduce, train.py:88 in step"; empty: unknown.
 std::string place_text(const Standing& standing);
+// Whether that begins with the rank's own place, and not with a child's or a thread's.
+bool has_own_place(const Standing& standing);
 // "waits" or, of several, "wait".
 std::string_view doing_text(Doing doing, bool is_one = true);
 std::string_view name_of(Doing doing);  // in JSON and on the wire

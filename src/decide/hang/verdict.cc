@@ -61,7 +61,7 @@ std::string standing_text(const Standing& standing, bool is_one) {
   std::string text(doing_text(standing.doing, is_one));
   if (!standing.wchan.empty()) text += fmt::format(" ({})", standing.wchan);
   const std::string place = place_text(standing);
-  if (!place.empty()) return fmt::format("{} {}", text, place);
+  if (!place.empty()) return text + (has_own_place(standing) ? " " : "; ") + place;
   return standing.no_frames.empty() ? text : fmt::format("{}; {}", text, standing.no_frames);
 }
 

@@ -48,6 +48,15 @@ TEST(Verdict, ARankThatDoesNotCome) {
                                       "suspected node: n2"}));
 }
 
+TEST(Verdict, ARankWithoutFramesAndItsChild) {
+  Standing shell;
+  shell.children = {Child{"sleep", Doing::waits, {}}};
+  const Verdict verdict = judge({{in("all_reduce", 88), ranks(0, 3)}, {shell, {3}}}, {}, node_of);
+  const std::string does(doing_text(shell.doing));
+  EXPECT_TRUE(verdict.what.starts_with("rank 3 on n0 " + does + "; its child sleep "))
+      << verdict.what;
+}
+
 TEST(Verdict, SeveralRanksThatDoNotCome) {
   Standing stopped = in("all_reduce", 88);
   stopped.doing = Doing::stopped;
