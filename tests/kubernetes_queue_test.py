@@ -167,6 +167,15 @@ class SubmitWithRightsOfOneKind(KubernetesCase):
                 self.assertIn(plural, asked)
                 self.assertLessEqual(asked, {plural, "pods", "events", "namespaces"})
 
+    def test_the_output_of_a_failed_job_ends_with_what_broke(self):
+        self.plane.api.rights = Rights("ku", {"pytorchjobs": EDIT, "pods": READ, "pods/log": ("get",)})
+        name = self.submitted("--operator", "pytorchjob", "--nproc-per-node", "1", *shows("RANK", then="exit 3"))
+        wait_for(lambda: "Failed" in self.call("status", name).out, "its end", 60)
+        logs = self.call("logs", name)
+        self.assert_ok(logs)
+        self.assertIn("RANK=0", logs.out)
+        self.assertRegex(logs.err, rf"(?m)^toprun: job {name}: failed, exit code 3.*\n\Z")
+
     def test_a_job_that_is_cancelled_while_it_is_followed(self):
         self.plane.api.rights = Rights("ku", {"trainjobs": EDIT, "pods": READ, "pods/log": ("get",)})
         name = self.submitted("--operator", "trainjob", "--nproc-per-node", "1", *shows("RANK", then="exec sleep 60"))

@@ -13,12 +13,14 @@
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
+#include "base/os/look.h"
 #include "base/process/child.h"
 #include "base/process/program.h"
 #include "base/text/clock.h"
 #include "base/text/complaint.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
+#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/waiting.h"
 
@@ -231,6 +233,14 @@ void PodReader::end_readers() {
   for (const pid_t pid : running_) process::signal_process(pid, SIGKILL);
 }
 
+// The last that is seen of a failed job is what broke, on stderr: the output itself is data.
+void tell_failure(const engines::Queue& queue, const Job& job, const Environment& environment) {
+  if (!has_ended(job.state)) return;
+  const jobs::JobEnding ending = jobs::ending_of(queue, job, {});
+  if (ending.exit_code == 0) return;
+  say_block(jobs::end_line(job.id, ending, look_of_stderr(environment)));
+}
+
 }  // namespace
 
 Result<int> show_pods(const std::string& id, const Environment& environment) {
@@ -256,6 +266,7 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
     const auto shown = await(*reading, *job, complaint_of(*reading));
     if (!shown) return std::unexpected(shown.error());
   }
+  tell_failure(**queue, *job, environment);
   return 0;
 }
 

@@ -131,6 +131,11 @@ Result<nlohmann::ordered_json> object_for(Operator which, const kubernetes::Sche
     if (!text) return std::unexpected(text.error());
     const auto patch = kubernetes::parse_yaml_value(*text, options.patch);
     if (!patch) return std::unexpected(patch.error());
+    if (!schema.is_known()) {
+      for (const std::string& doubt : kubernetes::doubtful_fields(object, *patch)) {
+        say(fmt::format("warning: {}: {}", options.patch, doubt));
+      }
+    }
     const auto done = kubernetes::apply_patch(object, *patch, options.patch);
     if (!done) return std::unexpected(done.error());
   }

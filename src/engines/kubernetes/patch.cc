@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text/text.h"
+
 namespace toprun::engines::kubernetes {
 namespace {
 
@@ -133,7 +135,83 @@ Json part_of(const Json& value, const std::string& key) {
   return found == value.end() ? Json() : *found;
 }
 
+constexpr std::array top_fields = {"apiVersion", "kind", "metadata", "spec", "status"};
+// Of core/v1, so that one that is a field already is not taken for another one.
+constexpr std::array pod_fields = {
+    "hostIPC",          "hostPID",          "hostNetwork",        "hostUsers",
+    "hostname",         "nodeName",         "nodeSelector",       "volumes",
+    "initContainers",   "tolerations",      "affinity",           "priority",
+    "subdomain",        "dnsPolicy",        "dnsConfig",          "schedulerName",
+    "runtimeClassName", "serviceAccount",   "serviceAccountName", "overhead",
+    "securityContext",  "imagePullSecrets", "hostAliases",        "restartPolicy",
+    "resourceClaims"};
+constexpr std::array container_fields = {
+    "args",           "command",       "env",           "envFrom",
+    "image",          "lifecycle",     "livenessProbe", "ports",
+    "readinessProbe", "resources",     "startupProbe",  "stdin",
+    "stdinOnce",      "tty",           "volumeDevices", "volumeMounts",
+    "workingDir",     "restartPolicy", "resizePolicy",  "securityContext"};
+// Their keys are free.
+constexpr std::array free_maps = {"labels", "annotations", "nodeSelector", "matchLabels",
+                                  "limits", "requests",    "data"};
+
+template <std::size_t n>
+bool has_field(const std::array<const char*, n>& fields, std::string_view field) {
+  return std::ranges::find(fields, field) != fields.end();
+}
+
+// The names that stand at this place of the object, or may.
+std::vector<std::string> fields_at(const Json& value) {
+  std::vector<std::string> names;
+  for (const auto& [key, part] : value.items()) names.push_back(key);
+  if (value.contains("containers")) names.insert(names.end(), pod_fields.begin(), pod_fields.end());
+  if (value.contains("image")) {
+    names.insert(names.end(), container_fields.begin(), container_fields.end());
+  }
+  return names;
+}
+
+// The object's element that a list's element of the patch changes; null: there is none.
+Json element_like(const Json& list, const Json& element) {
+  for (const Json& one : list) {
+    if (!part_of(element, "name").is_null() && part_of(one, "name") == element.at("name")) {
+      return one;
+    }
+  }
+  return {};
+}
+
+void add_doubts(const Json& value, const Json& patch, const std::string& path,
+                std::vector<std::string>& doubts) {
+  if (patch.is_array() && value.is_array()) {
+    for (std::size_t i = 0; i < patch.size(); ++i) {
+      add_doubts(element_like(value, patch[i]), patch[i], fmt::format("{}[{}]", path, i), doubts);
+    }
+  }
+  if (!patch.is_object() || !value.is_object()) return;
+  const auto names = fields_at(value);
+  for (const auto& [key, part] : patch.items()) {
+    if (key.starts_with('$') || has_field(free_maps, key)) continue;
+    const std::string place = path.empty() ? key : path + "." + key;
+    if (std::ranges::find(names, key) != names.end()) {
+      add_doubts(part_of(value, key), part, place, doubts);
+      continue;
+    }
+    const auto meant = did_you_mean(key, names);
+    const bool is_unknown = path.empty() && !has_field(top_fields, key);
+    if (!meant && !is_unknown) continue;
+    doubts.push_back(place + (is_unknown ? ": no object has such a field" : ": it is new here") +
+                     (meant ? "; did you mean " + *meant + "?" : ""));
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> doubtful_fields(const Json& object, const Json& patch) {
+  std::vector<std::string> doubts;
+  add_doubts(object, patch, "", doubts);
+  return doubts;
+}
 
 Result<void> apply_patch(Json& object, const Json& patch, const std::string& file) {
   if (!patch.is_object()) {

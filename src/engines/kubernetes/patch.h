@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -23,5 +24,11 @@ namespace toprun::engines::kubernetes {
 // the object, a list's element without its key, another directive.
 Result<void> apply_patch(nlohmann::ordered_json& object, const nlohmann::ordered_json& patch,
                          const std::string& file);
+
+// Fields of a patch that are likely to be misspelt, with what may be meant, a line each: those that
+// no object has at its top, and those that are almost a field of the object at the same place. To
+// ask where no schema of the kind is known. Pure.
+std::vector<std::string> doubtful_fields(const nlohmann::ordered_json& object,
+                                         const nlohmann::ordered_json& patch);
 
 }  // namespace toprun::engines::kubernetes

@@ -26,6 +26,25 @@ Json patched(std::string_view yaml) {
   return done ? object : Json(done.error().line());
 }
 
+TEST(Patch, WhatIsLikelyMisspelt) {
+  const auto doubts = [](std::string_view yaml) {
+    return doubtful_fields(job_object(), parse_yaml_value(yaml, "p.yaml").value());
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(doubts("spce: {}"), Lines{"spce: no object has such a field; did you mean spec?"});
+  EXPECT_EQ(doubts("replicas: 3"), Lines{"replicas: no object has such a field"});
+  EXPECT_EQ(doubts("spec: {tolerations: [], toleration: []}"),
+            Lines{"spec.toleration: it is new here; did you mean tolerations?"});
+  EXPECT_EQ(doubts("spec: {containers: [{name: node, volumeMount: []}]}"),
+            Lines{"spec.containers[0].volumeMount: it is new here; did you mean volumeMounts?"});
+  EXPECT_EQ(doubts("metadata: {label: {x: a}}"),
+            Lines{"metadata.label: it is new here; did you mean labels?"});
+  EXPECT_EQ(
+      doubts("{metadata: {labels: {xx: a}}, spec: {hostPID: true, hostIPC: true, suspend: "
+             "true, containers: [{name: b, imag: c}], volumes: [{name: m, $patch: delete}]}}"),
+      Lines{});
+}
+
 TEST(Patch, MapsAndListsAreMergedAsKubernetesDoes) {
   const Json object = patched(R"(
 metadata:
