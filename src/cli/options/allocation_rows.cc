@@ -48,7 +48,10 @@ constexpr std::array allocation_flags = {
     slurm("--dependency", 'd', "TYPE:ID,...", "",
           "Other jobs that must reach a state before this one starts, as sbatch takes them; "
           "--after is shorter"),
-    slurm("--mail-type", 0, "EVENT,...", "", "Events to send mail for, such as END,FAIL"),
+    slurm("--mail-type", 0, "EVENT,...", "",
+          "Events to send mail for, such as END,FAIL: NONE, BEGIN, END, FAIL, REQUEUE, ALL, "
+          "INVALID_DEPEND, STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50, "
+          "ARRAY_TASKS"),
     slurm("--mail-user", 0, "ADDRESS", "", "Address that gets the mail"),
     only(of(Command::submit),
          slurm("--output", 'o', "PATTERN", "SBATCH_OUTPUT",

@@ -54,6 +54,14 @@ std::string_view instead_of_slurms(std::string_view name, Command command) {
   return "toprun starts the ranks: give --nodes and --nproc-per-node";
 }
 
+// What shows the same of a launch. Empty: no such option.
+std::string_view instead_of_launchs(std::string_view name, Command command) {
+  if (command != Command::topo_order || name != "--order") return {};
+  return "it shows the order by topology; toprun --dry-run --order ORDER shows another, toprun "
+         "topo "
+         "score compares them";
+}
+
 // `flag`: the option of `toprun run` with this name, or null.
 std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
   std::string what = fmt::format("unknown option {}", name);
@@ -62,6 +70,9 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                  "call it toprun");
   }
   if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
+    return usage(std::move(what), {}, std::string(instead));
+  }
+  if (const auto instead = instead_of_launchs(name, command); !instead.empty()) {
     return usage(std::move(what), {}, std::string(instead));
   }
   auto near = nearest_flag(name, command);
@@ -81,6 +92,14 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
 std::unexpected<Error> wrong_operands(const CommandLine& line, std::string why) {
   return usage(std::string(line.name), std::move(why),
                fmt::format("see {} --help", full_name(line)));
+}
+
+// What is short for an option of torchrun's may be meant for one of Slurm's.
+void add_slurms_options(std::string_view name, Command command, std::vector<const Flag*>& found) {
+  for (const Flag& flag : all_flags()) {
+    const bool is_slurms = flag.id == FlagId::slurm_option && knows(command, flag);
+    if (is_slurms && flag.name.starts_with(name)) found.push_back(&flag);
+  }
 }
 
 class Splitter {
@@ -149,7 +168,8 @@ class Splitter {
 
   Result<const Flag*> long_flag(std::string_view name) const {
     if (const Flag* flag = find_flag(name, command_)) return flag;
-    const std::vector<const Flag*> candidates = abbreviated(name, command_);
+    std::vector<const Flag*> candidates = abbreviated(name, command_);
+    if (!candidates.empty()) add_slurms_options(name, command_, candidates);
     if (candidates.empty()) return unknown_option(name, find_flag(name, Command::run), command_);
     if (candidates.size() == 1) return candidates.front();
     std::vector<std::string> names;

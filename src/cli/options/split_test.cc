@@ -291,6 +291,13 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
       {Command::submit,
        {"--ntasks=4", "a.py"},
        "unknown option --ntasks; toprun starts the ranks: give --nodes and --nproc-per-node"},
+      {Command::submit,
+       {"--node", "2", "a.py"},
+       "ambiguous option --node: it could be --node-rank, --nodes, --nodelist; spell it out"},
+      {Command::topo_order,
+       {"--order", "name"},
+       "unknown option --order; it shows the order by topology; toprun --dry-run --order ORDER "
+       "shows another, toprun topo score compares them"},
       {Command::jobs,
        {"--ntasks"},
        "unknown option --ntasks; toprun jobs --help lists the options"},

@@ -49,6 +49,17 @@ bool is_time(std::string_view value) {
   return word == "infinite" || word == "unlimited" || is_of_digits_and("-:", value);
 }
 
+// sbatch's events, in any case.
+bool is_of_events(std::string_view value) {
+  constexpr std::array events = {"none",           "begin",      "end",           "fail",
+                                 "requeue",        "all",        "stageout",      "stage_out",
+                                 "invalid_depend", "time_limit", "time_limit_90", "time_limit_80",
+                                 "time_limit_50",  "array_tasks"};
+  return std::ranges::all_of(split(value, ','), [&](std::string_view event) {
+    return std::ranges::find(events, lower(event)) != events.end();
+  });
+}
+
 struct Form {
   std::string_view option;
   bool (*fits)(std::string_view value);
@@ -60,6 +71,9 @@ constexpr std::array forms = {
     Form{"--gpus", is_gpu_count, "must be a number of GPUs, as 8 or a100:8"},
     Form{"--cpus-per-task", is_number, "must be a number of CPUs"},
     Form{"--mem", is_size, "must be a size, as 64G"},
+    Form{"--mail-type", is_of_events,
+         "must be events, as END,FAIL, of NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, "
+         "STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50, ARRAY_TASKS"},
     Form{"--time", is_time, "must be a time, as 90 (minutes), 1:30:00 or 2-12:00:00"},
 };
 

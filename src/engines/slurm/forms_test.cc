@@ -20,6 +20,8 @@ TEST(Forms, AreSbatchs) {
   expect("--mem", {"0", "900G", "900g", "64GB", "1024"}, {"all", "G", "64 G", "64X", "-1"});
   expect("--time", {"90", "1:30", "1:30:00", "2-12", "2-12:00:00", "UNLIMITED"},
          {"1h", "", "soon"});
+  expect("--mail-type", {"END", "end,Fail", "TIME_LIMIT_80,ARRAY_TASKS", "NONE"},
+         {"FIAL", "", "END;FAIL", "END,"});
   expect("--partition", {"two", ""}, {});
 }
 

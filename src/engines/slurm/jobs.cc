@@ -217,7 +217,10 @@ void read_ids(const Record& record, Job& job) {
   if (job.array.empty() || job.task.empty()) {
     job.array.clear();
     job.task.clear();
-    job.id = job.number;
+    const std::string_view leader = record.get("HetJobId");
+    const std::string_view component = record.get("HetJobOffset");
+    job.id =
+        leader.empty() || component.empty() ? job.number : fmt::format("{}+{}", leader, component);
   } else {
     job.id =
         fmt::format("{}_{}", job.array, has_several_tasks(job) ? "[" + job.task + "]" : job.task);

@@ -149,6 +149,13 @@ TEST(SlurmJobs, WhatAJobEndedForGoesBeforeItsCode) {
     ASSERT_EQ(jobs.size(), 1u);
     EXPECT_EQ(exit_code_of(jobs[0]), code) << record;
   }
+  const auto parts = parse_show_job(
+      "JobId=2 HetJobId=2 HetJobOffset=0 JobState=RUNNING\n"
+      "JobId=3 HetJobId=2 HetJobOffset=1 JobState=RUNNING\n");
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[1].id, "2+1");  // as squeue shows it
+  EXPECT_EQ(parts[1].number, "3");
+  EXPECT_EQ(parts[1].het_leader, "2");
   const auto waits = parse_show_job("JobId=1 JobState=PENDING Reason=DependencyNeverSatisfied\n");
   EXPECT_EQ(exit_code_of(waits.at(0)), std::nullopt);
 }

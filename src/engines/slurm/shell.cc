@@ -25,10 +25,10 @@ std::vector<std::string> salloc_command(const JobRequest& request,
   return command;
 }
 
-std::vector<std::string> attach_command(const std::string& id,
+std::vector<std::string> attach_command(const std::vector<std::string>& job,
                                         const std::vector<std::string>& shell) {
   std::vector<std::string> command = step_command;
-  command.push_back("--jobid=" + id);
+  command.insert(command.end(), job.begin(), job.end());
   command.insert(command.end(), shell.begin(), shell.end());
   return command;
 }

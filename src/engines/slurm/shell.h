@@ -16,8 +16,8 @@ namespace toprun::engines {
 std::vector<std::string> salloc_command(const JobRequest& request,
                                         const std::vector<std::string>& shell);
 
-// The command for a shell on the first node of a job that runs. Pure.
-std::vector<std::string> attach_command(const std::string& id,
+// The command for a shell on the first node of a job that runs. `job`: how srun names it. Pure.
+std::vector<std::string> attach_command(const std::vector<std::string>& job,
                                         const std::vector<std::string>& shell);
 
 // The id of the job that this process is in; variables that a job which has ended left behind count

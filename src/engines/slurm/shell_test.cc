@@ -18,7 +18,7 @@ TEST(SlurmShell, IsAStepOnTheFirstNodeThatDoesNotKnowIt) {
 }
 
 TEST(SlurmShell, JoinsAJobWithoutTakingAnythingFromIt) {
-  EXPECT_EQ(shell_quote(attach_command("12_3", {"/bin/zsh", "-l"})),
+  EXPECT_EQ(shell_quote(attach_command({"--jobid=12_3"}, {"/bin/zsh", "-l"})),
             "srun --nodes=1 --ntasks=1 --ntasks-per-node=1 --pty --overlap --mpi=none "
             "--jobid=12_3 /bin/zsh -l");
 }
