@@ -1,6 +1,9 @@
 # ctest: TIMEOUT 300 LABELS cluster
 """Heterogeneous jobs (sbatch's ":") on a real Slurm of four virtual hosts in two racks."""
 
+import re
+import shlex
+
 import cluster
 import support
 from cluster import column, shown, shows
@@ -71,6 +74,18 @@ class HetJob(cluster.SlurmCase):
                 asked = self.login(TOPRUN, "stacks", id)
                 self.assert_ok(asked)
                 self.assertEqual(asked.out, "ranks 0-3: sleep\n")
+        status = self.login(TOPRUN, "status", number).out
+        self.assertEqual(re.findall(r"(?m)^job (\S+)", status), [f"{number}+{part}" for part in range(status.count("\njob ") + 1)])
+        self.assertGreater(status.count("\njob "), 0, status)
+        for id, part, host in (number, 0, "n2"), (f"{number}+1", 1, "n0"):
+            with self.subTest(attach=id):
+                shell = self.login(TOPRUN, "shell", "--dry-run", "--attach", id)
+                self.assert_ok(shell)
+                self.assertIn(f"--jobid={number} --het-group={part} ", shell.out)
+                command = shlex.split(shell.out)
+                command[command.index("--pty"):command.index("--pty") + 1] = []
+                place = self.login(*command[:command.index(f"--het-group={part}") + 1], "hostname")
+                self.assertEqual(place.out, f"{host}\n", place)
         self.assert_ok(self.login(TOPRUN, "cancel", number))
 
     def test_a_failure_is_reported_as_in_any_job(self):

@@ -426,7 +426,7 @@ class Words(Queue):
         cluster.wait_for(lambda: "BeginTime" in self.toprun("status", job).out, "the pause")
         told = self.toprun("status", job).out
         self.assertIn("BeginTime: it was put back into the queue", told)
-        self.assertIn("requeued 1 time\n", told)
+        self.assertIn("put back into the queue 1 time\n", told)
         for verb in "jobs", "eta":
             with self.subTest(verb):
                 told = self.toprun(verb).out

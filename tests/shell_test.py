@@ -122,7 +122,7 @@ class Shell(SubmitCase):
             ("999", 1, "job 999 is unknown: .*"),
             (held, 1, f"--attach {held}: the job does not run: PENDING: waiting.*; toprun status {held}"),
             (ended, 1, f"--attach {ended}: the job does not run: failed, exit code 7; .*"),
-            (array, 2, f"--attach {array}: several of its tasks run; say one: {array}_1, {array}_2"),
+            (array, 2, f"--attach {array}: 2 of its tasks run; name one: {array}_1, {array}_2"),
         ]:
             with self.subTest(pattern):
                 finished = self.login(TOPRUN, "shell", "--attach", id)

@@ -191,7 +191,7 @@ class Notices(SignalCase):
         self.assertEqual((written["exit_code"], written["attempts"][-1]["cause"]["kind"]),
                          (124, "time_limit"))
         self.assertRegex(finished.err.splitlines()[-1],
-                         rf"toprun: job {id}: ended by Slurm at its time limit.*: the job reached its "
+                         rf"toprun: job {id}: ended by Slurm, exit code 124: the job reached its "
                          r"time limit of 00:01:00 \(--time\)")
 
     def test_a_run_that_slurm_kills_within_its_grace_has_told_of_the_signal(self):

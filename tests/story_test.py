@@ -158,6 +158,58 @@ class Story(submitting.SubmitCase):
             self.assertRegex(self.told("logs", known, cwd=folder),
                              rf"job {known} has printed nothing: {how}; its folder is .*/logs/{known}\n")
 
+    def test_cancelled_tasks_of_an_array_that_had_not_begun(self):
+        """What is cancelled is told of these tasks, whether they have a folder or not, and of no other."""
+        folder = self.folder()
+        id = self.submitted("--array", "1-4%1", "-N", "1", "--nproc-per-node", "1", "-J", "many", "--no-python",
+                            "sh", "-c", UNTIL_GO, cwd=folder)
+        self.wait_for_ranks(folder, f"{id}_1")
+        told = self.told("cancel", f"{id}_[2-3]", cwd=folder)
+        self.assertIn(f"told to end: {id}_[2-3]", told)
+        for path in (folder / "logs").glob(f"{id}*/story.jsonl"):
+            self.assertNotIn("_1", path.parent.name, path.read_text())
+        how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"
+        # Slurm answers that it does not know such a task any more.
+        self.assertRegex(self.told("status", f"{id}_3", cwd=folder), rf"(?im)^(job {id}_3 \(many\):|  state +(CANCELLED:)?) *{how}")
+        self.assertNotIn("cancelled by", self.told("status", f"{id}_1", cwd=folder))
+        (folder / "go").touch()
+        self.wait_for_state(f"{id}_1", "COMPLETED")
+        self.wait_for_state(f"{id}_4", "COMPLETED")
+        for path in list((folder / "logs").iterdir()):
+            path.rename(path.with_name(path.name.replace(id, FORGOTTEN, 1)))
+        for task in 2, 3:
+            self.assertRegex(self.told("status", f"{FORGOTTEN}_{task}", cwd=folder),
+                             rf"\Ajob {FORGOTTEN}_{task} \(many\): {how}")
+            self.assertRegex(self.told("logs", f"{FORGOTTEN}_{task}", cwd=folder),
+                             rf"job {FORGOTTEN}_{task} has printed nothing: {how}")
+        for task in 1, 4:
+            self.assertRegex(self.told("status", f"{FORGOTTEN}_{task}", cwd=folder),
+                             rf"\Ajob {FORGOTTEN}_{task} \(many\): ended with exit code 0")
+        whole = self.told("status", FORGOTTEN, cwd=folder)
+        self.assertEqual(re.findall(r"(?m)^job (\S+)", whole),
+                         [f"{FORGOTTEN}_1", f"{FORGOTTEN}_4", f"{FORGOTTEN}_[2-3]"])
+        self.assertEqual(self.recent(folder, re.escape(f"{FORGOTTEN}_[2-3]"))[:2], ("many", "143"))
+        self.assertNotRegex(self.told("jobs", "--recent", cwd=folder), rf"(?m)^ *{FORGOTTEN} ")
+        refused = self.toprun("cancel", f"{id}_[7-8]", cwd=folder)
+        self.assertEqual(refused.code, 1, refused)
+        self.assertIn(f"job {id}_[7-8] is unknown: ", refused.err)
+
+    def test_a_forgotten_job_that_waited_for_another(self):
+        folder = self.folder()
+        first = self.submitted("-N", "1", "--nproc-per-node", "1", "--no-python", "sh", "-c", UNTIL_GO, cwd=folder)
+        waits = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "next", "--after", first, "--no-python",
+                               "true", cwd=folder)
+        self.forget(folder, waits)
+        (folder / "go").touch()
+        how = f"it had not begun: it waited for job {first}"
+        self.assertIn(f"job {FORGOTTEN} (next): {how} (from its files; Slurm has forgotten it)",
+                      self.told("status", FORGOTTEN, cwd=folder))
+        self.assertIn(f"job {FORGOTTEN} has printed nothing: {how}; ", self.told("logs", FORGOTTEN, cwd=folder))
+        self.wait_for_state(waits, "COMPLETED")
+        (folder / "logs" / waits).rename(folder / "logs" / "999998")
+        (folder / "logs" / f"next.{waits}.out").rename(folder / "logs" / "next.999998.out")
+        self.assertIn("job 999998 (next): ended with exit code 0", self.told("status", "999998", cwd=folder))
+
     def test_a_requeue_is_told_from_a_preemption_and_each_run_keeps_its_end(self):
         folder = self.folder()
         id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "again", "--no-python", "sh", "-c", UNTIL_GO,

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/os/files.h"
 #include "base/text/text.h"
+#include "cli/jobs/job_story.h"
 
 namespace toprun::jobs {
 namespace {
@@ -15,6 +17,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_entries = 100'000;  // of a folder; the rest is not looked at
 constexpr std::size_t max_folders = 1'000;    // that are searched for a forgotten job's files
 constexpr std::string_view host_suffix = ".out";
+constexpr std::string_view script_name = "job.sbatch";
+constexpr std::size_t max_script_bytes = 4u << 20;
 
 // Names in a folder in natural order; empty: it cannot be read.
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -39,7 +43,7 @@ std::string real_path(const engines::Queue& queue, const engines::Job& job,
 bool is_job_folder(const fs::path& folder) {
   const auto names = names_in(folder);
   return std::ranges::any_of(names, [](const std::string& name) {
-    return name == "job.sbatch" || name == "report.json" || name.ends_with(host_suffix);
+    return name == script_name || name == "report.json" || name.ends_with(host_suffix);
   });
 }
 
@@ -61,6 +65,41 @@ std::string id_in(std::string_view name, std::string_view id) {
   return task.empty() || is_task ? std::string(name) : std::string();
 }
 
+// Tasks that left nothing of their own: their array's story tells that they were cancelled.
+void add_cancelled_tasks(const fs::path& log_dir, const engines::JobId& array,
+                         std::vector<FoundFiles>& found) {
+  TaskNumbers tasks = read_story((log_dir / array.number).string()).cancelled_tasks;
+  if (!array.task.empty()) {
+    tasks = common_tasks(tasks, parse_tasks(array.task).value_or(TaskNumbers()));
+  }
+  const std::string start = array.number + "_";
+  for (const FoundFiles& job : found) {
+    if (!job.id.starts_with(start)) continue;
+    const auto own = parse_tasks(std::string_view(job.id).substr(start.size()));
+    if (own) tasks = tasks_without(tasks, *own);
+  }
+  if (tasks.empty()) return;
+  const std::string text = tasks_text(tasks);
+  const std::string id = start + (tasks.size() == 1 ? text : "[" + text + "]");
+  found.push_back({id, {{}, (log_dir / id).string()}});
+}
+
+// Jobs that may be arrays: the one with this id, or all that were found.
+std::vector<engines::JobId> arrays_in(const std::vector<FoundFiles>& found, const std::string& id) {
+  std::vector<engines::JobId> arrays;
+  if (!id.empty()) {
+    if (auto parsed = engines::parse_job_id(id); parsed && !parsed->number.empty()) {
+      arrays.push_back(*std::move(parsed));
+    }
+    return arrays;
+  }
+  for (const FoundFiles& job : found) {
+    auto parsed = engines::parse_job_id(job.id);
+    if (parsed && parsed->text == parsed->number) arrays.push_back(*std::move(parsed));
+  }
+  return arrays;
+}
+
 // The jobs of this id with files in LOGDIR.
 std::vector<FoundFiles> found_in(const fs::path& log_dir, const std::string& id) {
   std::vector<FoundFiles> found;
@@ -76,6 +115,8 @@ std::vector<FoundFiles> found_in(const fs::path& log_dir, const std::string& id)
   std::erase_if(found, [](const FoundFiles& job) {
     return job.files.own.empty() && !is_job_folder(job.files.folder);
   });
+  const auto arrays = arrays_in(found, id);
+  for (const engines::JobId& array : arrays) add_cancelled_tasks(log_dir, array, found);
   std::ranges::sort(found, natural_less, &FoundFiles::id);
   return found;
 }
@@ -199,7 +240,9 @@ std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job
     const std::string err = real_path(queue, job, job.err);
     if (err != files.own[0]) files.own.push_back(err);
   }
-  files.folder = (fs::path(files.own[0]).parent_path() / job.id).string();
+  // Of a heterogeneous job the root agent is in the first component.
+  const std::string& id = job.het_leader.empty() ? job.id : job.het_leader;
+  files.folder = (fs::path(files.own[0]).parent_path() / id).string();
   return files;
 }
 
@@ -208,6 +251,24 @@ std::string name_in(const JobFiles& files, const std::string& id) {
   const std::string name = fs::path(files.own.front()).filename().string();
   const std::string end = "." + id + ".out";
   return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
+}
+
+std::vector<std::string> jobs_waited_for(const std::string& folder) {
+  constexpr std::string_view start = "#SBATCH --dependency=";
+  const auto script = read_plain_file(fs::path(folder) / script_name, max_script_bytes);
+  std::vector<std::string> ids;
+  for (std::string_view line : split(script.value_or(""), '\n')) {
+    if (!line.starts_with(start)) continue;
+    line.remove_prefix(start.size());
+    for (const std::string_view item : split(line, line.contains('?') ? '?' : ',')) {
+      for (std::string_view word : split(item, ':')) {
+        word = word.substr(0, word.find_first_of("+ "));
+        const auto id = engines::parse_job_id(word);
+        if (id && !id->number.empty()) ids.push_back(id->text);
+      }
+    }
+  }
+  return ids;
 }
 
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {

@@ -39,6 +39,10 @@ std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 // Empty: it has no such file.
 std::string name_in(const JobFiles& files, const std::string& id);
 
+// The jobs that the script in this folder waits for before it begins ("3", "12_4"). Pure but for
+// the file.
+std::vector<std::string> jobs_waited_for(const std::string& folder);
+
 // What a job that no engine may know any more has left.
 struct FoundFiles {
   std::string id;  // of an array's task: "9_3"

@@ -127,14 +127,14 @@ Result<void> add_raw_options(JobRequest& request, const options::Split& split,
   return {};
 }
 
-// ID, or ID_TASK of an array.
+// ID, ID_TASK of an array, or ID+COMPONENT of a heterogeneous job.
 bool is_job_id(std::string_view text) {
-  const auto id = parse_int(text.substr(0, text.find('_')));
+  const std::size_t end = text.find_first_of("_+");
+  const auto id = parse_int(text.substr(0, end));
   if (!id || *id < 1 || *id > UINT32_MAX) return false;
-  const std::size_t underscore = text.find('_');
-  if (underscore == std::string_view::npos) return true;
-  const auto task = parse_int(text.substr(underscore + 1));
-  return task && *task >= 0 && *task <= UINT32_MAX;
+  if (end == std::string_view::npos) return true;
+  const auto part = parse_int(text.substr(end + 1));  // a task, or a component
+  return part && *part >= 0 && *part <= UINT32_MAX;
 }
 
 Result<void> add_dependencies(JobRequest& request, const options::Split& split) {

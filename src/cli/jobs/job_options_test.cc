@@ -155,6 +155,7 @@ TEST(JobOptions, AnOptionalValueIsNeverTheNextWord) {
 TEST(JobOptions, AShellHasAllocationsOnly) {
   EXPECT_TRUE(shell({"--nodes", "2", "--segment", "2"}));
   EXPECT_EQ(shell({"--attach", "12_3"})->attach, "12_3");
+  EXPECT_EQ(shell({"--attach", "12+1"})->attach, "12+1");
   EXPECT_EQ(shell({"--attach", "x"}).error().line(),
             "--attach x: is not a job's number; squeue --me lists yours");
   EXPECT_EQ(shell({"--tee", "3"}).error().what, "unknown option --tee");

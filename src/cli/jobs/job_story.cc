@@ -36,12 +36,30 @@ std::optional<JobStory::Act> act_of(const json& line) {
   return JobStory::Act{text_at(line, "by"), *at};
 }
 
-// "12" of the folder LOGDIR/12_3.
-fs::path folder_of_array(const fs::path& folder) {
+// "12" and 3 of the folder LOGDIR/12_3.
+struct OfArray {
+  fs::path folder;  // empty: it is not a task's
+  TaskNumbers tasks;
+};
+
+OfArray array_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   const std::size_t underscore = name.find('_');
-  return underscore == std::string::npos ? fs::path()
-                                         : folder.parent_path() / name.substr(0, underscore);
+  if (underscore == std::string::npos) return {};
+  return {folder.parent_path() / name.substr(0, underscore),
+          parse_tasks(std::string_view(name).substr(underscore + 1)).value_or(TaskNumbers())};
+}
+
+void add_cancel(const json& line, const TaskNumbers& wanted, JobStory& story) {
+  auto done = act_of(line);
+  if (!done) return;
+  const std::string text = text_at(line, "tasks");
+  const TaskNumbers tasks = parse_tasks(text).value_or(TaskNumbers());
+  if (!text.empty() && common_tasks(tasks, wanted).empty()) {
+    story.cancelled_tasks = all_tasks(story.cancelled_tasks, tasks);
+  } else {
+    story.cancelled = std::move(done);
+  }
 }
 
 // As the report's, it is only shown: a user who may write here can write that as well.
@@ -61,17 +79,19 @@ std::string submission_line(const JobStory::Act& act, const std::string& job_nam
   return json_text(line) + '\n';
 }
 
-std::string cancel_line(const JobStory::Act& act) {
-  return json_text(act_json("cancelled", act)) + '\n';
+std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks) {
+  json line = act_json("cancelled", act);
+  if (!tasks.empty()) line["tasks"] = tasks_text(tasks);
+  return json_text(line) + '\n';
 }
 
-JobStory parse_story(std::string_view text) {
+JobStory parse_story(std::string_view text, const TaskNumbers& tasks) {
   JobStory story;
   for (const std::string_view piece : split(text, '\n')) {
     const json line = json_in(piece);
     const std::string act = text_at(line, "act");
     if (act == "cancelled") {
-      if (auto done = act_of(line)) story.cancelled = std::move(done);
+      add_cancel(line, tasks, story);
     } else if (act == "submitted") {
       story.submitted = act_of(line);
       story.name = text_at(line, "name");
@@ -81,8 +101,9 @@ JobStory parse_story(std::string_view text) {
 }
 
 JobStory read_story(const std::string& folder) {
-  const fs::path array = folder_of_array(folder);
-  return parse_story((array.empty() ? std::string() : text_in(array)) + text_in(folder));
+  const OfArray array = array_of(folder);
+  const std::string text = array.folder.empty() ? std::string() : text_in(array.folder);
+  return parse_story(text + text_in(folder), array.tasks);
 }
 
 Result<void> add_to_story(const std::string& folder, const std::string& line) {

@@ -19,6 +19,8 @@ constexpr std::size_t date_length = std::string_view("2026-11-22").size();
 
 // The words of Slurm's states, for a job that only its report still tells of.
 constexpr std::string_view over_its_limit = "ended by Slurm at its time limit";
+constexpr std::string_view put_back = "put back into the queue";  // by whom is not known
+constexpr std::string_view by_slurm = "ended by Slurm";
 constexpr std::string_view made_room = "ended by Slurm to make room for another job";
 
 const JobReport::Attempt* last_attempt(const KnownJob& known) {
@@ -152,10 +154,25 @@ bool cause_says_code(const KnownJob& known) {
          last->kind == CauseKind::exit && last->exit_code && last->exit_code == code_told(known);
 }
 
+// Whether the words for why it ended have the time limit, which is then said once.
+bool says_limit(const KnownJob& known) {
+  const JobReport::Attempt* const last = last_attempt(known);
+  return last != nullptr && !is_of_earlier_run(known) && hang_at_end(known) == nullptr &&
+         last->kind == CauseKind::time_limit && !last->cause.empty();
+}
+
 std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode wanted) {
   const ExitCode shown = cause_says_code(known) ? ExitCode::left_out : wanted;
-  const std::string how = end_words(known, beside, shown);
-  if (!how.empty()) return how + why_words(known, beside);
+  std::string how = end_words(known, beside, shown);
+  const std::string why = why_words(known, beside);
+  if (says_limit(known) && how.starts_with(over_its_limit)) {
+    how.replace(0, over_its_limit.size(), by_slurm);
+  }
+  if (!how.empty()) return how + why;
+  if (!known.waited_for.empty()) {
+    return fmt::format("it had not begun: it waited for job{} {}",
+                       known.waited_for.size() == 1 ? "" : "s", join(known.waited_for, ", "));
+  }
   std::string text = "it is not known how it ended";
   if (!known.report) return text;
   if (known.report->updated) {
@@ -175,10 +192,14 @@ std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode want
 // Why a job that waits has been in the queue before; empty: it has not, as far as is known.
 std::string requeue_words(const KnownJob& known, WallTime now) {
   if (known.job->restarts == 0) return {};
-  if (!known.report || !known.report->exit_code || !known.report->updated) return "requeued";
-  const bool preempted = kind_of_end(known) == CauseKind::preempted;
-  return fmt::format("{} at {}", preempted ? "preempted" : "requeued",
-                     moment_text(*known.report->updated, now));
+  if (!known.report || !known.report->exit_code || !known.report->updated) {
+    return std::string(put_back);
+  }
+  const std::optional<CauseKind> kind = kind_of_end(known);
+  const std::string_view how = kind == CauseKind::preempted  ? "preempted"
+                               : kind == CauseKind::requeued ? "requeued"
+                                                             : put_back;
+  return fmt::format("{} at {}", how, moment_text(*known.report->updated, now));
 }
 
 std::string restart_words(const JobReport& report) {

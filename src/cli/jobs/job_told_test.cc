@@ -98,7 +98,7 @@ TEST_F(TheJobTold, AnEndReadsTheSameBeforeAndAfterItsEngineForgets) {
        "ended by Slurm at its time limit, it had hung since 06:02:00: rank 2 on n1 sleeps"},
       {JobState::failed, "ended by Slurm at its time limit",
        report_of(124, CauseKind::time_limit, "the job reached its limit of 5:00"), nullptr,
-       "ended by Slurm at its time limit: the job reached its limit of 5:00"},
+       "ended by Slurm: the job reached its limit of 5:00"},
       {JobState::cancelled, theirs, by_signal, "06:04:10", "cancelled by alice at 06:04:10"},
       {JobState::cancelled, theirs, hung(by_signal), "06:04:10",
        "cancelled by alice at 06:04:10, it had hung since 06:02:00: rank 2 on n1 sleeps"},
@@ -120,6 +120,15 @@ TEST_F(TheJobTold, AnEndReadsTheSameBeforeAndAfterItsEngineForgets) {
     EXPECT_EQ(told_now(forgotten).state, one.state) << one.words;
     EXPECT_EQ(told_now(forgotten).exit_code, told_now(remembered).exit_code) << one.words;
   }
+}
+
+TEST_F(TheJobTold, ATimeLimitIsSaidOnceBesideTheExitCode) {
+  const JobReport report =
+      report_of(124, CauseKind::time_limit, "the job reached its time limit of 5:00");
+  EXPECT_EQ(told_now(known(job_of(JobState::failed),
+                           "ended by Slurm at its time limit, exit code 124", report))
+                .words,
+            "ended by Slurm, exit code 124: the job reached its time limit of 5:00");
 }
 
 TEST_F(TheJobTold, TheExitCodeIsSaidOnce) {
@@ -163,6 +172,9 @@ TEST_F(TheJobTold, WhatDoesNotFollowIsNotSaid) {
   EXPECT_EQ(told_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).words,
             "it is not known how it ended; requeued at 06:04:11");
   EXPECT_EQ(told_now(known(std::nullopt, "", report_of(std::nullopt))).exit_code, std::nullopt);
+  KnownJob queued = known(std::nullopt, "", std::nullopt);
+  queued.waited_for = {"3", "12_4"};
+  EXPECT_EQ(told_now(queued).words, "it had not begun: it waited for jobs 3, 12_4");
   // A hang that is over, or that is not why it ended, is not named.
   JobReport over = hung(report_of(143, CauseKind::interrupted, interrupted));
   over.attempts.back().hang->over = at("06:03:00");
@@ -219,7 +231,10 @@ TEST_F(TheJobTold, ARequeueIsToldFromAPreemption) {
             "waiting, requeued at 06:04:11");
   EXPECT_EQ(told_now(known(waits, "waiting", report_of(75, CauseKind::preempted, "x"))).words,
             "waiting, preempted at 06:04:11");
-  EXPECT_EQ(told_now(known(waits, "waiting", std::nullopt)).words, "waiting, requeued");
+  EXPECT_EQ(told_now(known(waits, "waiting", std::nullopt)).words,
+            "waiting, put back into the queue");
+  EXPECT_EQ(told_now(known(waits, "waiting", report_of(1, CauseKind::exit, "x"))).words,
+            "waiting, put back into the queue at 06:04:11");
   EXPECT_EQ(told_now(known(job_of(JobState::pending), "waiting", std::nullopt)).words, "waiting");
   // Runs again: what the report says is of the run before.
   Job again = job_of(JobState::running, 1);
@@ -285,6 +300,16 @@ TEST(JobStory, LinesAreReadAsTheyAreWritten) {
   EXPECT_EQ(story.submitted->at, first);
   EXPECT_EQ(story.cancelled->by.raw(), "carol");
   EXPECT_FALSE(parse_story("").cancelled);
+}
+
+TEST(JobStory, ACancelOfSomeTasksIsThatOfTheseAlone) {
+  const std::string text = cancel_line({"bob", time_in("2026-11-28T06:04:10Z").value()}, {2, 3});
+  EXPECT_TRUE(parse_story(text, {3}).cancelled);
+  EXPECT_TRUE(parse_story(text, {3, 4}).cancelled);
+  EXPECT_FALSE(parse_story(text, {1}).cancelled);
+  const JobStory whole = parse_story(text);
+  EXPECT_FALSE(whole.cancelled);
+  EXPECT_EQ(whole.cancelled_tasks, (TaskNumbers{2, 3}));
 }
 
 }  // namespace

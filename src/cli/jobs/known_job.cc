@@ -1,5 +1,7 @@
 #include "cli/jobs/known_job.h"
 
+#include <algorithm>
+
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
 
@@ -16,7 +18,14 @@ Result<void> add_report(KnownJob& known) {
   return {};
 }
 
+// Slurm makes the file of a job's output when it begins.
+bool has_output(const JobFiles& files) {
+  return std::ranges::any_of(files.own, is_there) || !node_files(files).empty() ||
+         is_there(files.report());
+}
+
 void add_files(KnownJob& known, JobFiles files) {
+  if (!known.job && !has_output(files)) known.waited_for = jobs_waited_for(files.folder);
   known.name = name_in(files, known.id);
   known.story = read_story(files.folder);
   known.files = std::move(files);

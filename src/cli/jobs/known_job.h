@@ -21,6 +21,7 @@ struct KnownJob {
   std::optional<JobFiles> files;
   Outside name;  // by its files
   JobStory story;
+  std::vector<std::string> waited_for;  // jobs, if its files show that it has not begun
   std::optional<JobReport> report;
 };
 

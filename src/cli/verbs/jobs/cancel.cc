@@ -25,40 +25,67 @@ using engines::Job;
 
 enum class Left { running, remains };
 
+// The folder of a story, and which of an array's tasks are cancelled; none: all that it is about.
+struct StoryPlace {
+  std::string folder;
+  jobs::TaskNumbers tasks;
+};
+
 // A job that can be cancelled, and where its story is kept.
 struct Target {
   std::string id;
   Left left = Left::running;
-  std::vector<std::string> folders;
+  std::vector<StoryPlace> stories;
 };
 
-// Of an array's tasks that wait together, the array's.
-std::vector<std::string> story_folders(const engines::Queue& queue, const std::vector<Job>& jobs) {
-  std::vector<std::string> folders;
+// Which of the record's tasks are meant; none: all of them, or those cannot be told.
+jobs::TaskNumbers tasks_meant(const Job& job, const engines::JobId& id) {
+  const auto wanted = jobs::parse_tasks(id.task);
+  const auto all = jobs::parse_tasks(job.task);
+  if (!all) return wanted.value_or(jobs::TaskNumbers());
+  return wanted ? jobs::common_tasks(*all, *wanted) : *all;
+}
+
+// Of some tasks of an array, the engine tells of all its records.
+bool is_meant(const Job& job, const engines::JobId& id) {
+  const bool is_known = jobs::parse_tasks(job.task) && jobs::parse_tasks(id.task);
+  return !is_known || !tasks_meant(job, id).empty();
+}
+
+// Of a task that has no folder of its own yet, its array's.
+std::vector<StoryPlace> story_places(const engines::Queue& queue, const std::vector<Job>& jobs,
+                                     const engines::JobId& id) {
+  std::vector<StoryPlace> places;
   for (const Job& job : jobs) {
     if (has_ended(job.state)) continue;
     const auto files = jobs::files_of(queue, job);
     if (!files) continue;
     const std::filesystem::path folder = files->folder;
-    folders.push_back(has_several_tasks(job) ? (folder.parent_path() / job.array).string()
-                                             : folder.string());
+    if (job.array.empty() || jobs::is_there(folder)) {
+      places.push_back({folder.string(), {}});
+    } else {
+      places.push_back({(folder.parent_path() / job.array).string(), tasks_meant(job, id)});
+    }
   }
-  return folders;
+  return places;
 }
 
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
 Result<Target> check(const engines::Queue& queue, const std::string& text,
                      const std::string& signal) {
-  const auto jobs = jobs::jobs_of(queue, text);
+  const auto id = engines::parse_job_id(text);
+  auto jobs = jobs::jobs_of(queue, text);
   if (!jobs) {
     const auto forgotten = jobs::forgotten_jobs(queue, text);
     if (forgotten.empty()) return std::unexpected(jobs.error());
     return fail(jobs::forgotten_text(forgotten.back(), &queue));
   }
+  std::erase_if(*jobs, [&](const Job& job) { return !is_meant(job, *id); });
+  if (jobs->empty()) return fail(fmt::format("job {} is unknown", text), queue.forgets(*id));
   const auto is_over = [](const Job& job) { return has_ended(job.state); };
   if (!std::ranges::all_of(*jobs, is_over)) {
-    return Target{text, Left::running, story_folders(queue, *jobs)};
+    return Target{text, Left::running, story_places(queue, *jobs, *id)};
   }
   if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, Left::remains, {}};
   const Job& last = jobs->back();
@@ -122,9 +149,9 @@ void keep_story(const std::vector<Target>& targets, const std::vector<std::strin
                 const jobs::JobStory::Act& act) {
   for (const Target& target : targets) {
     if (std::ranges::find(ids, target.id) == ids.end()) continue;
-    for (const std::string& folder : target.folders) {
-      if (!jobs::is_there(folder)) continue;
-      const auto kept = jobs::add_to_story(folder, jobs::cancel_line(act));
+    for (const StoryPlace& place : target.stories) {
+      if (!jobs::is_there(place.folder)) continue;
+      const auto kept = jobs::add_to_story(place.folder, jobs::cancel_line(act, place.tasks));
       if (!kept) say(kept.error().line());
     }
   }

@@ -147,10 +147,14 @@ void say_why_nothing(const LogsOptions& options, const engines::JobId& id,
   }
   const jobs::KnownJob& job = known->front();
   const bool may_print = job.job && !has_ended(job.job->state);
-  say(fmt::format("job {} has printed nothing{}: {}; {}", options.id, may_print ? " yet" : "",
-                  jobs::told(job).words,
-                  may_print ? fmt::format("it will be in {}", file)
-                            : fmt::format("its folder is {}", files.folder)));
+  std::string where;
+  if (may_print) {
+    where = "; it will be in " + file;
+  } else if (jobs::is_there(files.folder)) {
+    where = "; its folder is " + files.folder;
+  }
+  say(fmt::format("job {} has printed nothing{}: {}{}", options.id, may_print ? " yet" : "",
+                  jobs::told(job).words, where));
 }
 
 // How a job failed, in a line; empty: it did not, or that is not known.

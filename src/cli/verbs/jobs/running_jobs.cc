@@ -20,6 +20,7 @@
 #include "cli/jobs/job_told.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
+#include "cli/jobs/waiting.h"
 #include "engines/login/ssh.h"
 #include "engines/slurm/own_job.h"
 #include "observe/live/client.h"
@@ -30,8 +31,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+using engines::Job;
+using engines::JobState;
+
 constexpr std::size_t most_tasks_named = 8;
-constexpr std::chrono::seconds name_limit{3};  // for a job to say its name
+constexpr std::chrono::seconds root_listens_by{30};  // after its job's start
+constexpr std::chrono::seconds name_limit{3};        // for a job to say its name
 
 std::vector<RunningJob> jobs_here(const Environment& environment) {
   std::vector<RunningJob> jobs;
@@ -100,7 +105,8 @@ std::string name_and_program(const RunningJob& job, WallTime now) {
   return facts.empty() ? name_of(job) : fmt::format("{} ({})", name_of(job), join(facts, ", "));
 }
 
-std::string names_of(const std::vector<RunningJob>& jobs) {
+std::string names_of(std::vector<RunningJob> jobs) {
+  std::ranges::sort(jobs, natural_less, [](const RunningJob& job) { return name_of(job); });
   std::vector<std::string> names;
   const WallTime now = std::chrono::system_clock::now();
   for (const RunningJob& job : jobs) names.push_back(name_and_program(job, now));
@@ -114,17 +120,6 @@ bool is_named(const RunningJob& job, const std::string& name) {
 // What a step of a job calls that job.
 bool is_numbered(const RunningJob& job, const std::string& number) {
   return (job.number.empty() ? job.id : job.number) == number;
-}
-
-// One line: of the other tasks their number.
-std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks) {
-  std::ranges::sort(tasks, natural_less);
-  const std::size_t all = tasks.size();
-  if (all > most_tasks_named) {
-    tasks.resize(most_tasks_named);
-    tasks.push_back(fmt::format("… ({} more)", all - most_tasks_named));
-  }
-  return usage(what, fmt::format("{} of its tasks run", all), "name one: " + join(tasks, ", "));
 }
 
 std::string cannot_ask(const std::string& path) {
@@ -181,7 +176,61 @@ Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::
               "name one: " + fix);
 }
 
+std::optional<Job> first_in(JobState state, const std::vector<Job>& jobs) {
+  const auto job = std::ranges::find(jobs, state, &Job::state);
+  return job == jobs.end() ? std::nullopt : std::optional(*job);
+}
+
+std::vector<std::string> running_tasks(const std::vector<Job>& jobs) {
+  std::vector<std::string> tasks;
+  for (const Job& one : jobs) {
+    if (one.state == JobState::running && !one.array.empty()) tasks.push_back(one.id);
+  }
+  return tasks;
+}
+
+// Why a job has not begun; empty: it is not going to.
+std::vector<std::string> waiting_lines(const engines::Queue& queue, const std::vector<Job>& jobs) {
+  if (const auto job = first_in(JobState::starting, jobs)) {
+    return {fmt::format("job {}: {}", printable(job->id), queue.state_words(job->state_word))};
+  }
+  const auto job = first_in(JobState::pending, jobs);
+  if (!job) return {};
+  std::vector<std::string> lines = {fmt::format("job {} waits", printable(job->id))};
+  for (std::string& line :
+       jobs::lines_of(jobs::waiting(queue, *job), *job, std::chrono::system_clock::now())) {
+    lines.push_back("  " + std::move(line));
+  }
+  return lines;
+}
+
+std::unexpected<Error> does_not_run(const Asking& asking, const std::string& state,
+                                    const std::string& id) {
+  return fail(asking.what, "it does not run: " + state,
+              fmt::format("toprun status {} says more", id));
+}
+
+Result<std::vector<Job>> jobs_to_ask(const engines::Queue& queue, const std::string& id,
+                                     const Asking& asking) {
+  auto found = jobs::jobs_of(queue, id);
+  if (found) return found;
+  const auto forgotten = jobs::forgotten_jobs(queue, id);
+  if (forgotten.empty()) return found;
+  return fail(asking.what, jobs::forgotten_text(forgotten.back(), &queue));
+}
+
 }  // namespace
+
+// One line: of the other tasks their number.
+std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks) {
+  std::ranges::sort(tasks, natural_less);
+  const std::size_t all = tasks.size();
+  if (all > most_tasks_named) {
+    tasks.resize(most_tasks_named);
+    tasks.push_back(fmt::format("… ({} more)", all - most_tasks_named));
+  }
+  return usage(what, fmt::format("{} of its tasks run", all), "name one: " + join(tasks, ", "));
+}
 
 std::string name_of(const RunningJob& job) {
   return job.id.empty() ? job.socket.name : job.id;
@@ -224,6 +273,31 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
   return std::nullopt;
 }
 
+Result<Approach> approach_root(const std::string& id, const Environment& environment,
+                               const Asking& asking, const std::vector<std::string>& words) {
+  const auto queue = jobs::queue_of(id, environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto found = jobs_to_ask(**queue, id, asking);
+  if (!found) return std::unexpected(found.error());
+  const auto job = first_in(JobState::running, *found);
+  if (!job) {
+    auto waits = waiting_lines(**queue, *found);
+    std::string state = jobs::told(jobs::known_job(**queue, found->back())).words;
+    if (waits.empty()) return does_not_run(asking, state, id);
+    return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};
+  }
+  auto tasks = running_tasks(*found);
+  if (tasks.size() > 1) return several_tasks(asking.what, std::move(tasks));
+  std::error_code error;
+  auto command =
+      (*queue)->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words);
+  if (!command) return std::unexpected(command.error());
+  return Approach{.waits = {},
+                  .state = {},
+                  .command = *std::move(command),
+                  .is_young = job->used && *job->used < root_listens_by};
+}
+
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,
@@ -234,26 +308,10 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
     if (!followed) return std::unexpected(followed.error());
     return ssh_command(*followed, environment, words);
   }
-  const auto queue = jobs::queue_of(id, environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto found = jobs::jobs_of(**queue, id);
-  if (!found) {
-    const auto forgotten = jobs::forgotten_jobs(**queue, id);
-    if (forgotten.empty()) return std::unexpected(found.error());
-    return fail(asking.what, jobs::forgotten_text(forgotten.back(), queue->get()));
-  }
-  const auto job = std::ranges::find(*found, engines::JobState::running, &engines::Job::state);
-  if (job == found->end()) {
-    return fail(asking.what,
-                "it does not run: " + jobs::told(jobs::known_job(**queue, found->back())).words,
-                fmt::format("toprun status {} says more", id));
-  }
-  std::vector<std::string> tasks;
-  for (const engines::Job& one : *found) {
-    if (one.state == engines::JobState::running && !one.array.empty()) tasks.push_back(one.id);
-  }
-  if (tasks.size() > 1) return several_tasks(asking.what, std::move(tasks));
-  return (*queue)->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words);
+  auto approach = approach_root(id, environment, asking, words);
+  if (!approach) return std::unexpected(approach.error());
+  if (approach->waits.empty()) return std::move(approach->command);
+  return does_not_run(asking, approach->state, id);
 }
 
 }  // namespace toprun::cli

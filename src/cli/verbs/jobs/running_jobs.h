@@ -36,6 +36,8 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
 // The same by the file of --report alone.
 Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
                                                 const Environment& environment);
+// An array has several running tasks, and none of them is named.
+std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks);
 // So many lines of what that command complains of are shown.
 inline constexpr std::size_t most_complaints = 2;
 // The command that runs toprun with these words and the job's name on the host of the job's root,
@@ -45,6 +47,17 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,
                                                      const std::vector<std::string>& words);
+
+// How to ask a job that may not have begun.
+struct Approach {
+  std::vector<std::string> waits;    // lines: why it has not begun; empty: it has
+  std::string state;                 // of one that waits, in words
+  std::vector<std::string> command;  // as command_beside_root(), of a job that has begun
+  bool is_young = false;             // its root agent may not listen yet
+};
+// Error: the job has ended, or it is unknown.
+Result<Approach> approach_root(const std::string& id, const Environment& environment,
+                               const Asking& asking, const std::vector<std::string>& words);
 
 // The name by which an error calls the job.
 std::string name_of(const RunningJob& job);

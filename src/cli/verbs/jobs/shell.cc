@@ -17,6 +17,7 @@
 #include "cli/options/run_options.h"
 #include "cli/options/split.h"
 #include "cli/verbs/jobs/activation_check.h"
+#include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/jobs/shell_entry.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
@@ -44,8 +45,17 @@ std::string not_running_text(const engines::Queue& queue, const engines::Job& jo
   return fmt::format("{}: {}", job.state_word, queue.state_words(job.state_word));
 }
 
-// The number of a running job for srun; a task of an array has a separate one.
-Result<std::string> number_of(const std::string& text, const Environment& environment) {
+// How srun names a running job: a task of an array has a number of its own, a component of a
+// heterogeneous job has not.
+std::vector<std::string> step_words(const engines::Job& job) {
+  if (job.het_leader.empty()) return {"--jobid=" + job.number};
+  const std::size_t plus = job.id.find('+');
+  const std::string component = plus == std::string::npos ? "0" : job.id.substr(plus + 1);
+  return {"--jobid=" + job.het_leader, "--het-group=" + component};
+}
+
+Result<std::vector<std::string>> words_for_srun(const std::string& text,
+                                                const Environment& environment) {
   const auto queue = engines::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
   const auto jobs = jobs::jobs_of(**queue, text);
@@ -58,10 +68,10 @@ Result<std::string> number_of(const std::string& text, const Environment& enviro
     ids.push_back(job.id);
   }
   const std::string what = "--attach " + text;
-  std::ranges::sort(ids, natural_less);
-  if (running.size() == 1) return running.front()->number;
-  if (!running.empty())
-    return usage(what, "several of its tasks run", "say one: " + join(ids, ", "));
+  if (running.size() > 1 && running.front()->het_leader.empty()) {
+    return several_tasks(what, std::move(ids));
+  }
+  if (!running.empty()) return step_words(*running.front());
   return fail(what, "the job does not run: " + not_running_text(**queue, jobs->front()),
               "toprun status " + text);
 }
@@ -69,10 +79,11 @@ Result<std::string> number_of(const std::string& text, const Environment& enviro
 int attach(const jobs::SubmitOptions& options, const std::vector<std::string>& shell,
            bool has_slurm, const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
-  const auto number =
-      has_slurm ? number_of(*options.attach, environment) : Result<std::string>(*options.attach);
-  if (!number) return give_up(number.error());
-  const auto command = engines::attach_command(*number, shell);
+  const std::vector<std::string> plain = {"--jobid=" + *options.attach};
+  const auto words = has_slurm ? words_for_srun(*options.attach, environment)
+                               : Result<std::vector<std::string>>(plain);
+  if (!words) return give_up(words.error());
+  const auto command = engines::attach_command(*words, shell);
   if (options.dry_run != jobs::DryRun::no) return print_bytes(shown_command(command) + '\n');
   // srun does not report its start, so earlier errors look like later ones.
   const auto ended = engines::run_on_terminal(command, environment, {});

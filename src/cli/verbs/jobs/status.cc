@@ -92,15 +92,21 @@ std::string waiting_rows(const Queue& queue, const Job& job) {
   return out + row("start", jobs::start_text(what, std::chrono::system_clock::now()));
 }
 
+// Slurm dates the start of one that was cancelled while it waited by its end.
+bool never_began(const Job& job) {
+  return has_ended(job.state) && job.node_list.empty() &&
+         job.used.value_or(std::chrono::seconds(0)).count() == 0;
+}
+
 std::string times_text(const Job& job) {
   std::vector<std::string> parts;
-  const bool waits = job.state == JobState::pending;
+  const bool waits = job.state == JobState::pending || never_began(job);
   if (job.submitted) parts.push_back("submitted " + jobs::time_text(*job.submitted));
   if (job.started && !waits) parts.push_back("started " + jobs::time_text(*job.started));
   if (job.ended && has_ended(job.state)) parts.push_back("ended " + jobs::time_text(*job.ended));
   if (job.used && !waits) parts.push_back("ran " + jobs::clock_text(*job.used));
   if (!has_ended(job.state)) parts.push_back(limit_text(job));
-  if (job.restarts > 0) parts.push_back("requeued " + counted(job.restarts, "time"));
+  if (job.restarts > 0) parts.push_back("put back into the queue " + counted(job.restarts, "time"));
   return join(parts, ", ");
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "base/net/address.h"
@@ -82,12 +83,18 @@ class Session {
   const std::string pager_;
   Picture picture_;
   bool has_picture_ = false;
+  std::vector<std::string> waits_;  // why the job has not begun
   top::State state_;
   std::string typed_;  // bytes of a key that is not complete
 };
 
 void Session::draw() {
-  if (!has_picture_) return screen_.draw({"waiting for the job's picture", "", "q quit"});
+  if (!has_picture_) {
+    std::vector<std::string> lines = waits_;
+    if (lines.empty()) lines.emplace_back("waiting for the job's picture");
+    lines.insert(lines.end(), {"", "q quit"});
+    return screen_.draw(lines);
+  }
   top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), look_);
   state_ = std::move(frame.state);
   screen_.draw(frame.lines);
@@ -124,6 +131,7 @@ Result<int> Session::run() {
 
 bool Session::is_over(Result<int>& result) {
   Pictured news = feed_.take();
+  waits_ = std::move(news.waits);
   if (news.picture) {
     picture_ = *std::move(news.picture);
     has_picture_ = true;
@@ -257,15 +265,33 @@ Result<int> print_one(const RunningJob& job, const Look& look) {
   return print(text_of(top::whole(*picture, look)));
 }
 
+Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& environment) {
+  const std::vector<std::string> words = {"top", "--json"};
+  std::error_code error;
+  if (std::filesystem::is_regular_file(id, error)) {
+    const auto command = command_beside_root(id, environment, asking_for(id), words);
+    if (!command) return std::unexpected(command.error());
+    return PictureFeed::from(*command, environment);
+  }
+  const auto approach = [id, environment, words] {
+    return approach_root(id, environment, asking_for(id), words);
+  };
+  // What cannot be looked at is told before the screen is taken.
+  if (const auto first = approach(); !first) return std::unexpected(first.error());
+  return PictureFeed::once_begun(approach, environment);
+}
+
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
+  if (on_terminal) {
+    auto watched = signals();
+    if (!watched) return std::unexpected(watched.error());
+    return look(feed_from_afar(id, call.environment), *std::move(watched), call.environment);
+  }
   std::vector<std::string> words = {"top"};
-  if (call.has(FlagId::json) || on_terminal) words.emplace_back("--json");
+  if (call.has(FlagId::json)) words.emplace_back("--json");
   const auto command = command_beside_root(id, call.environment, asking_for(id), words);
   if (!command) return std::unexpected(command.error());
-  if (!on_terminal) return run_beside_root(*command, call.environment);
-  auto watched = signals();
-  if (!watched) return std::unexpected(watched.error());
-  return look(PictureFeed::from(*command, call.environment), *std::move(watched), call.environment);
+  return run_beside_root(*command, call.environment);
 }
 
 }  // namespace

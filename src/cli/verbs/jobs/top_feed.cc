@@ -36,12 +36,20 @@ struct PictureFeed::State {
   bool ending = false;
   Pictured pictured;
   pid_t command = 0;
+  bool has_told = false;  // of a picture
 
   void tell(std::optional<Picture> picture, std::optional<Error> trouble, bool is_over) {
     const std::lock_guard lock(mutex);
+    has_told = has_told || picture;
     if (picture) pictured.picture = std::move(picture);
     pictured.trouble = std::move(trouble);
     pictured.is_over = is_over;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = ::write(news.get(), &one, sizeof one);
+  }
+  void tell_waiting(std::vector<std::string> lines) {
+    const std::lock_guard lock(mutex);
+    pictured.waits = std::move(lines);
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = ::write(news.get(), &one, sizeof one);
   }
@@ -128,7 +136,35 @@ void read_socket(PictureFeed::State& state, const RunningJob& job) {
   } while (state.pause(before_another_try));
 }
 
-void read_command(PictureFeed::State& state, pid_t pid, const Fd& out, const Fd& err) {
+// A command that prints pictures.
+struct Printing {
+  pid_t pid = 0;
+  Fd out, err;
+};
+
+Result<Printing> start_printing(PictureFeed::State& state, const std::vector<std::string>& command,
+                                const Environment& environment) {
+  auto out = process::make_pipe();
+  if (!out) return std::unexpected(out.error());
+  auto err = process::make_pipe();
+  if (!err) return std::unexpected(err.error());
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::lock_guard lock(state.mutex);
+  if (state.ending) return fail("cannot look at the job", "this program ends");
+  const auto pid = start(command, environment,
+                         {.in = nothing.get(),
+                          .out = out->write.get(),
+                          .err = err->write.get(),
+                          .signals = process::Start::Signals::all_default,
+                          .own_group = true});
+  if (!pid) return std::unexpected(pid.error());
+  state.command = *pid;
+  return Printing{*pid, std::move(out->read), std::move(err->read)};
+}
+
+// Until its end; then why it failed.
+Result<void> read_command(PictureFeed::State& state, const Printing& printing) {
+  const auto& [pid, out, err] = printing;
   std::string lines;
   std::string complaints;
   bool out_open = true;
@@ -147,12 +183,36 @@ void read_command(PictureFeed::State& state, pid_t pid, const Fd& out, const Fd&
     const std::lock_guard lock(state.mutex);
     state.command = 0;
   }
-  if (code == 0) return state.tell(std::nullopt, std::nullopt, true);
+  if (code == 0) return {};
   const std::string why = join(complaint(complaints, most_complaints), "; ");
-  state.tell(std::nullopt,
-             Error{"cannot look at the job", why.empty() ? fmt::format("exit code {}", code) : why,
-                   "", exit_failure},
-             true);
+  return fail("cannot look at the job", why.empty() ? fmt::format("exit code {}", code) : why);
+}
+
+void tell_the_end(PictureFeed::State& state, const Result<void>& ended) {
+  state.tell(std::nullopt, ended ? std::nullopt : std::optional(ended.error()), true);
+}
+
+// Whether it is worth another try: the job's root agent may not listen yet.
+bool may_listen_later(PictureFeed::State& state, const Approach& approach) {
+  const std::lock_guard lock(state.mutex);
+  return approach.is_young && !state.has_told;
+}
+
+void wait_and_read(PictureFeed::State& state, const std::function<Result<Approach>()>& approach,
+                   const Environment& environment) {
+  do {
+    const auto way = approach();
+    if (!way) return tell_the_end(state, std::unexpected(way.error()));
+    if (!way->waits.empty()) {
+      state.tell_waiting(way->waits);
+      continue;
+    }
+    state.tell_waiting({});
+    const auto printing = start_printing(state, way->command, environment);
+    if (!printing) return tell_the_end(state, std::unexpected(printing.error()));
+    const auto ended = read_command(state, *printing);
+    if (ended || !may_listen_later(state, *way)) return tell_the_end(state, ended);
+  } while (state.pause(between_approaches));
 }
 
 }  // namespace
@@ -167,29 +227,28 @@ Result<PictureFeed> PictureFeed::of(const RunningJob& job) {
 
 Result<PictureFeed> PictureFeed::from(const std::vector<std::string>& command,
                                       const Environment& environment) {
-  auto out = process::make_pipe();
-  if (!out) return std::unexpected(out.error());
-  auto err = process::make_pipe();
-  if (!err) return std::unexpected(err.error());
-  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const auto pid = start(command, environment,
-                         {.in = nothing.get(),
-                          .out = out->write.get(),
-                          .err = err->write.get(),
-                          .signals = process::Start::Signals::all_default,
-                          .own_group = true});
-  if (!pid) return std::unexpected(pid.error());
   const auto state = std::make_shared<State>();
-  state->command = *pid;
+  auto started = start_printing(*state, command, environment);
+  if (!started) return std::unexpected(started.error());
   auto thread =
-      quiet_thread([state, pid = *pid, reading = std::make_shared<Fd>(std::move(out->read)),
-                    complaints = std::make_shared<Fd>(std::move(err->read))] {
-        read_command(*state, pid, *reading, *complaints);
+      quiet_thread([state, printing = std::make_shared<const Printing>(*std::move(started))] {
+        tell_the_end(*state, read_command(*state, *printing));
       });
   PictureFeed feed(state);
   if (!thread) return fail("cannot look at the job", "the system gives no thread");
   thread->detach();
   return feed;
+}
+
+Result<PictureFeed> PictureFeed::once_begun(std::function<Result<Approach>()> approach,
+                                            const Environment& environment) {
+  const auto state = std::make_shared<State>();
+  auto thread = quiet_thread([state, approach = std::move(approach), environment] {
+    wait_and_read(*state, approach, environment);
+  });
+  if (!thread) return fail("cannot look at the job", "the system gives no thread");
+  thread->detach();
+  return PictureFeed(state);
 }
 
 // A step that is told to end ends what it started on the other node.
@@ -210,7 +269,7 @@ Pictured PictureFeed::take() {
   [[maybe_unused]] const ssize_t n = ::read(state_->news.get(), &count, sizeof count);
   const std::lock_guard lock(state_->mutex);
   Pictured& now = state_->pictured;
-  return {std::exchange(now.picture, std::nullopt), now.trouble, now.is_over};
+  return {std::exchange(now.picture, std::nullopt), now.trouble, now.waits, now.is_over};
 }
 
 Result<std::optional<std::string>> picture_text(const RunningJob& job) {

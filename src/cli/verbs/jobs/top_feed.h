@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,8 @@
 
 namespace toprun::cli {
 
+// Between two questions whether a job has begun.
+inline constexpr std::chrono::seconds between_approaches{2};
 // After a connection that ended before its job.
 inline constexpr std::chrono::milliseconds before_another_try{500};
 
@@ -23,6 +26,7 @@ inline constexpr std::chrono::milliseconds before_another_try{500};
 struct Pictured {
   std::optional<snapshot::Picture> picture;  // the newest
   std::optional<Error> trouble;              // why there is none
+  std::vector<std::string> waits;            // lines: why the job has not begun
   bool is_over = false;  // there will be none: the job, or the way to it, has ended
 };
 
@@ -34,6 +38,9 @@ class PictureFeed {
   // From a command that prints them, one in a line.
   static Result<PictureFeed> from(const std::vector<std::string>& command,
                                   const Environment& environment);
+  // From the command that `approach` gives, once the job has begun.
+  static Result<PictureFeed> once_begun(std::function<Result<Approach>()> approach,
+                                        const Environment& environment);
   PictureFeed(PictureFeed&&) = default;
   PictureFeed& operator=(PictureFeed&&) = delete;
   ~PictureFeed();
