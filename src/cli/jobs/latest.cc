@@ -23,11 +23,15 @@ bool is_ours(const FoundFiles& found, uid_t me) {
   return ::lstat(path.c_str(), &status) == 0 && status.st_uid == me;
 }
 
-// Of two that both have a time, or both none.
+// Of two that both have a time, or both none. Slurm's own times are whole seconds.
 bool is_before(const Submission& one, const Submission& other) {
   const auto second = [](const Submission& job) {
     return std::chrono::floor<std::chrono::seconds>(job.second.value_or(WallTime{}));
   };
+  const auto is_finer = [&](const Submission& job) {
+    return job.second && *job.second != second(job);
+  };
+  if (is_finer(one) && is_finer(other)) return *one.second < *other.second;
   if (second(one) != second(other)) return second(one) < second(other);
   return natural_less(one.first, other.first);
 }

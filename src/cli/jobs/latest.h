@@ -19,9 +19,9 @@ Result<std::string> latest_job_here(const Environment& environment);
 // An id, and when the job was submitted; nullopt: nothing tells.
 using Submission = std::pair<std::string, std::optional<WallTime>>;
 
-// By the second. Of jobs without one the highest number counts, as Slurm numbers jobs as they come;
-// a folder may have jobs of two clusters, or of one whose numbers began again. Empty: no jobs.
-// Pure.
+// By the second, or as far as both times go. Of jobs without one the highest number counts, as
+// Slurm numbers jobs as they come; a folder may have jobs of two clusters, or of one whose numbers
+// began again. Empty: no jobs. Pure.
 std::string latest_of(const std::vector<Submission>& jobs);
 
 }  // namespace toprun::jobs

@@ -24,6 +24,7 @@ TEST(LatestJob, HasTheHighestNumberWhereNothingTellsTheTime) {
 TEST(LatestJob, WasSubmittedLast) {
   EXPECT_EQ(latest_of({{"77", WallTime(10s)}, {"9", WallTime(20s)}, {"8", WallTime(15s)}}), "9");
   EXPECT_EQ(latest_of({{"9", WallTime(20s + 900ms)}, {"10", WallTime(20s)}}), "10");
+  EXPECT_EQ(latest_of({{"99", WallTime(20s + 183ms)}, {"5", WallTime(20s + 841ms)}}), "5");
   EXPECT_EQ(latest_of({{"77", WallTime(10s)}, {"9", WallTime(20s)}, {"11", std::nullopt}}), "11");
   EXPECT_EQ(latest_of({{"77", WallTime(10s)}, {"9", std::nullopt}}), "77");
 }
