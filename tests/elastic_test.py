@@ -224,8 +224,11 @@ class Nodes(Elastic):
         leaver.signal(signal.SIGTERM)
         finished = leaver.wait(20)
         self.assertEqual(finished.code, 143, finished)
+        self.assertRegex(finished.err, r"toprun: \S+: leaves the job, as SIGTERM asks it to\n")
         self.expect(1, world_size=1, restarts=0)
-        self.end(*runs)
+        root, = self.end(*runs)
+        self.assertRegex(root.err, r"toprun: node \S+ was asked to leave\n  reason      \S+ leaves: its agent got SIGTERM\n")
+        self.assertRegex(root.err, r"after 1 new attempt \(\S+ was asked to leave\)\n\Z")
 
     def test_a_node_that_leaves_may_die_of_it(self):
         stubborn = "trap : TERM\n" + WORKER
@@ -273,7 +276,8 @@ class Nodes(Elastic):
         spare.signal(signal.SIGTERM)
         finished = spare.wait(20)
         self.assertEqual(finished.code, 143, finished)
-        self.assertRegex(finished.err, "waiting as a spare: the job at .* has all the nodes it can use now\n")
+        self.assertRegex(finished.err, "waiting as a spare: the job at .* has all the nodes it can use now\n"
+                                       r"toprun: \S+: leaves the job, as SIGTERM asks it to\n")
         self.assertNotIn("1 spare", self.shows_status(r"\n  spare gone +\S+ at 20[-0-9]+ [0-9:]+: .*\n"))
         self.end(*runs)
         self.shows_status(r"\n  spare gone ")

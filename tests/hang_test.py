@@ -42,6 +42,7 @@ class Hangs(cluster.TestCase):
         self.assertEqual([one.code for one in finished], [1, 1], finished)
         self.assertEqual(finished[0].err.count("no rank has made progress for"), 1, finished[0].err)
         self.assertNotIn("--warm is left out", finished[0].err + finished[1].err)
+        self.assertRegex(finished[0].err.splitlines()[-1], rf"the job hung: rank {GUILTY} on n1\b.*; exit code 1$")
         hang = self.hang_in(report)
         self.assertEqual(hang["suspects"], [{"rank": GUILTY, "node": "n1"}], hang)
         if mark:

@@ -271,7 +271,7 @@ class Logs(support.TestCase):
                 ([], r"next +.*--log-dir DIR --tee 3 keeps all output.*")):
             with self.subTest(options):
                 finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, *options, *SH,
-                                       "[ $RANK = 1 ] && exit 5; exec sleep 60")
+                                       "[ $RANK = 1 ] && echo bad >&2 && exit 5; exec sleep 60")
                 self.assertEqual(finished.code, 5, finished)
                 rows = re.findall(r"(?m)^  ((?:logs|next) .*)$", finished.err)
                 self.assertEqual(len(rows), 1, finished)

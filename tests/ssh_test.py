@@ -377,6 +377,38 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         self.assertIn("2 ranks on 2 nodes, all ended with 0 after 1 new attempt (n1 was lost)", finished.err)
         self.assert_nothing_left(run)
 
+    def test_no_host_is_waited_for_that_cannot_come(self):
+        """Each host has one login, which has ended: without a spare the job ends, or goes on with fewer, at once."""
+        for options, end, advice in [
+            (["--nnodes", "3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that it takes are left",
+             "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: they wait as "
+             "spares, and take the place of a lost one"),
+            (["--nnodes", "3:3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that it takes are left",
+             "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: they wait as "
+             "spares, and take the place of a lost one"),
+            (["--nnodes", "2:3"], "without n1, 1 of the 2 nodes that it takes at least is left",
+             "a smaller MIN than 2 in --nnodes lets the job go on with fewer hosts"),
+        ]:
+            with self.subTest(options):
+                folder = self.folder()
+                run = self.launching("--hosts", "n[0-2]", *options, *shows(
+                    "RANK", then=f"touch {folder}/$TOPRUN_ATTEMPT.$RANK; exec sleep 120"))
+                self.wait_for_files(folder, 3)
+                began = time.monotonic()
+                self.cut_session("n2")
+                if options == ["--nnodes", "2:3"]:
+                    self.wait_for_files(folder, 5)  # without a last call, which would take 30 s
+                    self.assertLess(time.monotonic() - began, 15)
+                    self.cut_session("n1")
+                finished = run.wait(40)
+                self.assert_failed(finished, 1, f"not restarted: {end}, and no other can come", f"  next        {advice}\n")
+                self.assertLess(time.monotonic() - began, 30)
+                self.assert_nothing_left(run)
+
+    def cut_session(self, host):
+        for session in self.daemons.sessions(host):
+            os.kill(session, signal.SIGKILL)
+
     def test_a_host_is_cut_off_the_network(self):
         run = self.running(self.folder(), 3, "--hosts", "n[0-2]")
         self.cluster.cut("n2")

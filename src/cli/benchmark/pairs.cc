@@ -256,8 +256,8 @@ struct Pass {
   std::chrono::milliseconds lasts;  // each pair, at least about so long
 };
 constexpr Pass all_pairs{"all pairs", std::chrono::milliseconds(20)};
-constexpr Pass suspects{"suspects", std::chrono::milliseconds(200)};
-constexpr Pass still_suspected{"what is still suspected", suspects.lasts};
+constexpr Pass suspects{"what looked slow, again", std::chrono::milliseconds(200)};
+constexpr Pass still_suspected{"what still looks slow, again", suspects.lasts};
 
 // What is suspected is measured again for at most so many times --stall-timeout: 300 s by default.
 constexpr int second_look_stalls = 30;

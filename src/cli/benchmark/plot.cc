@@ -243,7 +243,7 @@ Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::
                           std::span<const pairs::Finding> findings) {
   const std::size_t nodes = cluster.names.size();
   chart::HeatMap map;
-  map.title = "Gbps from each node to each other";
+  map.title = "Gbps from each node to each other, as first measured";
   map.names = cluster.names;
   map.groups = groups_of(cluster);
   map.unit = "Gbps";

@@ -226,12 +226,14 @@ Findings own_name(const Facts& facts) {
   if (!facts.network.own_name_leads_astray) return {};
   const std::string where =
       facts.own_name_leads_to.empty() ? "nowhere" : "to " + facts.own_name_leads_to;
-  return {found(Severity::warning,
-                fmt::format("the host's name {} leads {}, none of its addresses on a network",
-                            facts.own_name, where),
-                "in a job of several nodes toprun sets GLOO_SOCKET_IFNAME because of it; other "
-                "programs may bind where no other host reaches them: let /etc/hosts or DNS lead "
-                "the name to an address of the host's network")};
+  return {
+      found(Severity::warning,
+            fmt::format("the host's name {} leads {}, none of its addresses on a network",
+                        facts.own_name, where),
+            "in a job of several nodes toprun sets GLOO_SOCKET_IFNAME because of it (toprun net "
+            "env --to HOST, with another node's name, shows to what); other programs may bind "
+            "where no other host reaches them: let /etc/hosts or DNS lead "
+            "the name to an address of the host's network")};
 }
 
 Findings temporary_folder(const Facts& facts) {

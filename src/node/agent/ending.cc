@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
 #include "base/os/look.h"
@@ -38,20 +40,53 @@ std::string kept_log(const plan::Options& options, const run::AttemptCourse& att
                      (kept & stderr_stream) != 0 ? "stderr" : "stdout");
 }
 
-// The row that report::failure_report() has no advice for: a node of the job could have taken the
-// lost one's place. Empty: none, or the job had restarts left for it.
-std::string advice_on_spares(const plan::Job& job, const model::Cause& cause) {
-  const bool is_loss =
-      cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
-  if (!is_loss || job.replaces_nodes() || job.is_elastic()) return {};
+// What the nodes of the job are called on its command line.
+std::string_view nodes_word(const plan::Job& job) {
+  if (job.place.engine == engines::EngineKind::ssh) return "hosts";
+  return job.place.engine == engines::EngineKind::exec ? "pods" : "nodes";
+}
+
+// "n4 of the Slurm job has no part: …"; empty if each of its nodes has one.
+std::string advice_on_idle_nodes(const plan::Job& job) {
   std::vector<std::string> nodes;
   for (const engines::Node& node : job.place.nodes) nodes.push_back(node.name);
   const auto others = engines::slurm::other_nodes_of_own_job(job.environment, nodes);
   if (nodes.empty() || others.empty()) return {};
   return fmt::format(
-      "  next        {} of the Slurm job {} no part: with --max-restarts N such nodes wait as "
-      "spares, and take the place of a lost one\n",
+      "{} of the Slurm job {} no part: with --max-restarts N such nodes wait as spares, and take "
+      "the place of a lost one",
       hosts::short_list(others), others.size() == 1 ? "has" : "have");
+}
+
+// What lets a job go on without a lost node; empty for ranks in place, which are not restarted.
+std::string advice_on_loss(const plan::Job& job) {
+  if (job.place.stance == engines::Stance::in_place) return {};
+  const bool lacks_restarts = !job.replaces_nodes();
+  if (lacks_restarts) {
+    if (std::string idle = advice_on_idle_nodes(job); !idle.empty()) return idle;
+  }
+  if (job.is_elastic()) {
+    return fmt::format("a smaller MIN than {} in --nnodes lets the job go on with fewer {}",
+                       job.min_nodes, nodes_word(job));
+  }
+  const std::string fewer = fmt::format("--nnodes {}:{} lets the job go on with fewer {}",
+                                        std::max(1, job.nnodes - 1), job.nnodes, nodes_word(job));
+  if (!job.each_node_comes_once()) {
+    return fmt::format("{}; --max-restarts N lets it wait for another in the lost one's place",
+                       fewer);
+  }
+  return fmt::format(
+      "{}; or give more {} than --nnodes {}{}: they wait as spares, and take the "
+      "place of a lost one",
+      fewer, nodes_word(job), job.nnodes, lacks_restarts ? ", and --max-restarts N" : "");
+}
+
+// The row that report::failure_report() has no advice for, once the run is over.
+std::string row_on_loss(const plan::Job& job, const model::Cause& cause) {
+  const bool is_loss =
+      cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
+  const std::string advice = is_loss ? advice_on_loss(job) : "";
+  return advice.empty() ? "" : fmt::format("  next        {}\n", advice);
 }
 
 std::pair<model::CauseKind, int> end_of(engines::Stop::Reason reason) {
@@ -81,7 +116,7 @@ std::string summary(const plan::Job& job, const run::Course& course) {
   return report::last_line(publish::record_of(job, course));
 }
 
-void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
+void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows) {
   const run::Verdict& verdict = attempt.verdict;
   auto cause = publish::cause_in(verdict);
   if (!cause) return;
@@ -97,7 +132,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
                                    kept_log(job.options, attempt, *cause),
                                    look_of_stderr(job.environment),
                                    node_log_path(job.options, cause->node.raw()).value_or("")) +
-            advice_on_spares(job, *cause));
+            (follows == Follows::nothing ? row_on_loss(job, *cause) : ""));
 }
 
 }  // namespace toprun::agent

@@ -8,8 +8,10 @@
 
 namespace toprun::agent {
 
-// Prints the report of a failed attempt.
-void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt);
+enum class Follows { another_attempt, nothing };
+
+// Prints the report of a failed attempt, with advice on a lost node where nothing follows.
+void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
 // Asks the engine why it has ended the run, by a command of its own.
 run::EngineTold why_stopped(const Environment& environment);

@@ -199,7 +199,9 @@ asio::awaitable<run::Course> Root::run() {
 }
 
 asio::awaitable<void> Root::tell_the_end(run::Course record) {
-  if (!record.attempts.empty()) tell_the_failure(session_.job, record.attempts.back());
+  if (!record.attempts.empty()) {
+    tell_the_failure(session_.job, record.attempts.back(), Follows::nothing);
+  }
   model::RunRecord last = publish::record_of(session_.job, record);
   const std::string line = report::last_line(last);
   picture_.ended(line);
@@ -285,7 +287,7 @@ void Root::act(const run::TellPlaces& tell) {
 
 void Root::act(const run::TellFailure& tell) {
   const run::AttemptCourse& attempt = coordinator_.course().attempt(tell.attempt);
-  tell_the_failure(session_.job, attempt);
+  tell_the_failure(session_.job, attempt, Follows::another_attempt);
   if (const auto cause = publish::cause_in(attempt.verdict)) picture_.told(model::sentence(*cause));
   notify(snapshot::Happening::restarts);
 }

@@ -67,6 +67,7 @@ run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoi
   settings.on_one_host = job.on_one_host();
   settings.others_come = job.others_come();
   for (const engines::Node& node : job.place.nodes) settings.node_names.push_back(node.name);
+  settings.each_comes_once = job.each_node_comes_once();
   settings.names_are_unique = job.place.engine == engines::EngineKind::kubernetes;
   if (!leaves_endpoint) settings.master_addr = options.master_addr.value;
   settings.colours = colours;

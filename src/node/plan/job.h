@@ -65,6 +65,12 @@ struct Job {
   bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
   // Whether the others join soon by themselves. If not, a user or their pods start them.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
+  // Whether the engine has started one agent on each of its nodes, and starts none again. A step to
+  // which others may be added by hand has an endpoint of its own.
+  bool each_node_comes_once() const {
+    return others_come() && place.engine != engines::EngineKind::manual &&
+           place.stance != engines::Stance::in_place;
+  }
   // Whether the nodes' locations matter: for one node only if the user asks.
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;

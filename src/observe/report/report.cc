@@ -16,6 +16,7 @@
 #include "base/os/signals.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
+#include "decide/hang/standing.h"
 #include "run/model/finding.h"
 
 namespace toprun::report {
@@ -148,6 +149,10 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   if (cause.kind == model::CauseKind::ended_early) {
     return "uneven data? give all ranks equally many steps, or train within DDP's join()";
   }
+  if (message_contains(cause, "op.preamble.length <= op.nbytes")) {  // Gloo's, mostly with SIGABRT
+    return "ranks met in a collective with different sizes or types, or in different collectives: "
+           "TORCH_DISTRIBUTED_DEBUG=DETAIL compares each call, and its error names both";
+  }
   if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != model::CauseKind::exit) return {};
   if (message_contains(cause, "doesn't have MPI built in")) {
@@ -169,8 +174,10 @@ std::string advice(const model::Cause& cause, bool has_logs) {
     return of_exception;
   }
   if (has_logs) return {};
-  return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
-                                   : "--log-dir DIR --tee 3 keeps all output of every rank";
+  if (!cause.last_output.empty()) return "--log-dir DIR --tee 3 keeps all output of every rank";
+  const int code = cause.exit_code.value_or(exit_failure);
+  return fmt::format("it printed nothing: look for what ends it with {0}, such as sys.exit({0})",
+                     code);
 }
 
 std::string stopped_text(const Others& others) {
@@ -284,6 +291,9 @@ std::vector<std::string> changes_of(const model::RunRecord& run) {
     if (kind == model::CauseKind::node_lost || kind == model::CauseKind::agent_lost) {
       change = attempt.cause->node.shown() + " was lost";
     }
+    if (kind == model::CauseKind::interrupted && !attempt.cause->node.empty()) {
+      change = attempt.cause->node.shown() + " was asked to leave";
+    }
     if (!change.empty() && std::ranges::find(changes, change) == changes.end()) {
       changes.push_back(std::move(change));
     }
@@ -309,6 +319,23 @@ std::string history_text(const model::RunRecord& run) {
   return parts.empty() ? "" : " after " + join(parts, " and ");
 }
 
+// "rank 5 on n2, train.py:88 in step", for the first of those that keep the others waiting; empty:
+// no rank stands out.
+std::string whom_they_wait_for(const model::Hang& hang) {
+  if (hang.verdict.suspects.empty() || hang.suspected.empty()) return {};
+  const int rank = hang.verdict.suspects.front();
+  const std::size_t others = hang.verdict.suspects.size() - 1;
+  std::string text = others == 0 ? fmt::format("rank {} on {}", rank, hang.suspected.front())
+                                 : fmt::format("rank {} on {} and {}", rank, hang.suspected.front(),
+                                               counted(others, "other rank"));
+  const auto group = std::ranges::find_if(hang.verdict.groups, [rank](const hang::Group& one) {
+    return std::ranges::binary_search(one.ranks, rank);
+  });
+  if (group == hang.verdict.groups.end()) return printable(text);
+  const std::string place = hang::place_text(group->standing);
+  return printable(place.empty() ? text : text + ", " + place);
+}
+
 std::string outcome(const model::RunRecord& run) {
   const model::Cause* const cause =
       run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
@@ -316,6 +343,12 @@ std::string outcome(const model::RunRecord& run) {
     if (run.exit_code == 0) return "all ended with 0";
     return fmt::format("exit code {}{}", run.exit_code,
                        run.exit_code == model::exit_found ? ": something was found" : "");
+  }
+  const auto& hang = run.attempts.back().hang;
+  const bool names_none = cause->kind == model::CauseKind::hang && !cause->rank;
+  const std::string blamed = names_none && hang ? whom_they_wait_for(*hang) : "";
+  if (!blamed.empty()) {
+    return fmt::format("{}: {}; exit code {}", model::sentence(*cause), blamed, run.exit_code);
   }
   return model::sentence_with_code(*cause, run.exit_code);
 }

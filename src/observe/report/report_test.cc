@@ -75,11 +75,12 @@ TEST(Report, FailureOfARank) {
 TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
   model::WorkerExit exit = failed_exit();
   exit.error_file = model::ErrorFile{"/logs/e.json", "", std::nullopt};
-  EXPECT_EQ(failure_report(model::cause_of(exit), {}, "", {}),
-            "toprun: rank 3 on n4 ended with exit code 7\n"
-            "  rank        3: local rank 1 of n4, pid 4711\n"
-            "  error file  /logs/e.json\n"
-            "  next        it printed nothing; --log-dir DIR --tee 3 keeps all output\n");
+  EXPECT_EQ(
+      failure_report(model::cause_of(exit), {}, "", {}),
+      "toprun: rank 3 on n4 ended with exit code 7\n"
+      "  rank        3: local rank 1 of n4, pid 4711\n"
+      "  error file  /logs/e.json\n"
+      "  next        it printed nothing: look for what ends it with 7, such as sys.exit(7)\n");
 }
 
 TEST(Report, KilledRank) {
@@ -165,6 +166,18 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
   model::WorkerExit said = failed_exit();
   said.exception = "ValueError: no MemoryError, CUDA out of memory or No module named 'x'";
   EXPECT_FALSE(failure_report(model::cause_of(said), {}, "/logs", {}).contains("  next  "));
+}
+
+TEST(Report, OfDifferentSizesInACollectiveItSaysNothingOfNativeCode) {
+  model::WorkerExit exit = failed_exit();
+  exit.signal = SIGABRT;
+  exit.last_output = {
+      "terminate called after throwing an instance of 'gloo::EnforceNotMet'",
+      "  what():  [enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. 16 vs 8. "
+      "Received data size doesn't match expected size."};
+  const std::string report = failure_report(model::cause_of(exit), {}, "", {});
+  EXPECT_TRUE(report.contains("  next        ranks met in a collective with different sizes"))
+      << report;
 }
 
 TEST(Report, SaysWhatToDoAboutAScriptOfAnotherLauncher) {
@@ -367,7 +380,25 @@ TEST(Report, LastLine) {
   run.attempts[0].cause->signal = SIGINT;
   EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, interrupted by SIGINT, exit code 130\n");
 
+  run.exit_code = 143;
+  run.attempts[0].cause = of_kind(model::CauseKind::interrupted);
+  run.attempts[0].cause->node = "n4";
+  EXPECT_EQ(last_line(run),
+            times + "16 ranks on 2 nodes, node n4 was asked to leave, exit code 143\n");
+
   run.exit_code = 1;
+  run.attempts[0].cause = of_kind(model::CauseKind::hang);
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, the job hung, exit code 1\n");
+  model::Hang& hang = run.attempts[0].hang.emplace();
+  hang.verdict.groups = {{{}, {0, 1, 2}}, {{}, {3, 5}}};
+  hang.verdict.groups[1].standing.frames = {{"step", "train.py", 88}};
+  hang.verdict.suspects = {5};
+  hang.suspected = {"n4"};
+  EXPECT_EQ(last_line(run), times +
+                                "16 ranks on 2 nodes, the job hung: rank 5 on n4, at train.py:88 "
+                                "in step; exit code 1\n");
+  run.attempts[0].hang.reset();
+
   run.attempts[0].nodes.clear();
   run.attempts[0].cause = of_kind(model::CauseKind::join_timeout);
   run.ended = ten_o_clock + 24h;

@@ -436,7 +436,7 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     }
     conductor.failed(part, std::move(error), now_.steady);
   } else if (std::holds_alternative<AskedToGrow>(message.what)) {
-    asked_to_grow(node.is_own());
+    asked_to_grow();
   } else if (const auto* still = std::get_if<RanksStill>(&message.what)) {
     attempt_.watch->changed(part, hang::Still{now_.steady - still->age, still->some_communicate},
                             now_.steady, conductor);
@@ -527,14 +527,18 @@ void Coordinator::count_newcomers() {
   }
 }
 
-// Slurm sends the signal to all agents at once; only one of them answers.
-void Coordinator::asked_to_grow(bool by_own_agent) {
-  if (attempt_.conductor->asked_to_grow(now_.steady) || !by_own_agent) return;
+// Slurm sends the signal to all agents at once, and one answer is enough.
+void Coordinator::asked_to_grow() {
+  if (attempt_.conductor->asked_to_grow(now_.steady)) return;
+  if (now_.steady - growth_answered_ < growth_answers_apart) return;
   if (settings_.grow != Grow::on_signal) {
     tell_user("asked to take in more nodes: that takes --grow on-signal");
   } else if (roster_.newcomers() == 0) {
     tell_user("asked to take in more nodes: none waits");
+  } else {
+    return;
   }
+  growth_answered_ = now_.steady;
 }
 
 void Coordinator::carry_out_orders() {

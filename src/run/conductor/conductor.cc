@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/os/signals.h"
 #include "base/process/impatience.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
@@ -196,7 +197,8 @@ void Conductor::leaving(std::size_t node, int signal, SteadyTime now) {
     departure_->exit_code = 128 + signal;
     departure_->kind = CauseKind::interrupted;
     departure_->node = hosts_[node];
-    departure_->message = fmt::format("{} leaves: ended by signal {}", hosts_[node], signal);
+    departure_->message =
+        fmt::format("{} leaves: its agent got {}", hosts_[node], signal_name(signal));
   }
   stop(Trigger::left, now);
 }

@@ -224,6 +224,7 @@ void Coordinator::happened(const Came& came) {
   const int newcomers_before = roster_.newcomers();
   if (!came.our_address.empty()) root_address_ = came.our_address;  // the root learns a better one
   roster_.arrived(node, came.address);
+  if (settings_.each_comes_once) came_.insert(node.join.host);
   node.linked_at = now_.steady;
   gathering_changed();
   if (stage_ == Stage::parting) {
@@ -289,6 +290,7 @@ void Coordinator::happened(const Left& left) {
   }
   if (stage_ == Stage::gathering || stage_ == Stage::pausing) {
     same_members_ = false;
+    left_early_ = {host, loss.words};
     tell_of_visitor(fmt::format("{} left before the job was complete: {}", host, loss.words));
     gathering_changed();
     return roster_.forget(left.agent);
@@ -302,6 +304,7 @@ void Coordinator::happened(const NodeEnded& ended) {
   const std::vector<std::string> nodes = awaited();
   if (std::ranges::find(nodes, ended.node) == nodes.end()) return;
   if (!ended_.insert(ended.node).second) return;
+  came_.insert(ended.node);
   if (has_spare()) {
     lost_spare(ended.node, "it ended before it joined");
     return tell_user(ended.node + " has ended before it joined: the job does without it");
@@ -375,8 +378,10 @@ void Coordinator::gather() {
   if (!enough) last_call_.reset();
   if (enough && !last_call_) last_call_ = now_.steady + settings_.last_call;
   const bool complete = (roster_.full() && !chooses_later()) || (enough && same_members_) ||
-                        (last_call_ && now_.steady >= *last_call_);
+                        (last_call_ && now_.steady >= *last_call_) ||
+                        (enough && no_other_can_come());
   if (complete) return arrange();
+  if (!enough && no_other_can_come()) return end_early(too_many_have_left());
   if (!last_call_ && now_.steady >= deadline_) return end_early(too_few_joined());
   if (gathering_due_ && now_.steady >= *gathering_due_) {
     gathering_due_.reset();
@@ -508,7 +513,8 @@ void Coordinator::end_attempt(Verdict verdict) {
       restarts_.after(ended.verdict, {lifetime(), ended.phases.imported.has_value()});
   course_.restarts = restarts_.count();
   interruption_.reset();
-  if (!next.again || is_hopeless_without(next.lost_too_often)) {
+  if (!next.again || is_hopeless_without(next.lost_too_often) ||
+      is_too_small_without(ended.verdict.node)) {
     if (!next.again && !next.words.empty()) tell_user(next.words);
     return end_run();
   }
@@ -550,6 +556,45 @@ bool Coordinator::is_hopeless_without(const std::string& node) {
   }
   for (const std::string& agent : there) dismiss(*roster_.find(agent), {exit_failure, {}});
   return false;
+}
+
+// Each of the engine's nodes has been here or has ended, and none comes again.
+bool Coordinator::no_other_can_come() const {
+  const bool may_be = settings_.each_comes_once && !settings_.node_names.empty() &&
+                      came_.size() >= settings_.node_names.size();
+  if (!may_be) return false;
+  return std::ranges::all_of(settings_.node_names,
+                             [this](const std::string& node) { return came_.contains(node); });
+}
+
+// Whether those that are left after an attempt are too few for another, and will be.
+bool Coordinator::is_too_small_without(const std::string& node) {
+  if (!no_other_can_come()) return false;
+  const auto left = static_cast<int>(std::ranges::count_if(roster_.nodes(), [](const auto& entry) {
+    return entry.second->is_linked() && !entry.second->leaves_by;
+  }));
+  if (left >= settings_.size.least) return false;
+  tell_user(fmt::format("not restarted: {}{}", node.empty() ? "" : "without " + node + ", ",
+                        too_few_are_left(left)));
+  return true;
+}
+
+std::string Coordinator::too_few_are_left(int left) const {
+  const Size& size = roster_.size();
+  return fmt::format("{} of the {} nodes that it takes{} {} left, and no other can come", left,
+                     size.least, size.least < size.most ? " at least" : "",
+                     left == 1 ? "is" : "are");
+}
+
+Verdict Coordinator::too_many_have_left() const {
+  const auto& [node, why] = left_early_ ? *left_early_ : std::pair<std::string, std::string>();
+  Verdict verdict =
+      early(CauseKind::agent_lost,
+            Error{node.empty() ? too_few_are_left(roster_.present())
+                               : fmt::format("{} left before the job was complete", node),
+                  why, node.empty() ? "" : too_few_are_left(roster_.present()), exit_failure});
+  verdict.node = node;
+  return verdict;
 }
 
 void Coordinator::end_run() {

@@ -135,6 +135,9 @@ class Coordinator {
   void begin_attempt();
   void forget_old_attempts();
   bool is_hopeless_without(const std::string& node);
+  bool is_too_small_without(const std::string& node);
+  bool no_other_can_come() const;
+  std::string too_few_are_left(int left) const;
   void gather();
   void end_attempt(Verdict verdict);
   void end_run();
@@ -143,6 +146,7 @@ class Coordinator {
   void on_report_between_attempts(Node& node, const model::ToRoot& message);
   void end_early(Verdict verdict);
   Verdict too_few_joined() const;
+  Verdict too_many_have_left() const;
   void gathering_changed();
   void report_missing();
   std::string who_is_missing() const;
@@ -173,7 +177,7 @@ class Coordinator {
   void all_started();
   void exited(std::size_t part, model::WorkerExit exit);
   void gone(Node& node, const model::Gone& gone);
-  void asked_to_grow(bool by_own_agent);
+  void asked_to_grow();
   void count_newcomers();
   void carry_out_orders();
   void remind();
@@ -238,9 +242,12 @@ class Coordinator {
   std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
   SteadyTime next_report_{};             // when to report what the stage waits for
   model::Finish finish_message_;
-  std::set<std::string> barred_;          // nodes that were lost too often
-  std::set<std::string> ended_;           // the engine's nodes whose process ended before it joined
+  std::set<std::string> barred_;  // nodes that were lost too often
+  std::set<std::string> ended_;   // the engine's nodes whose process ended before it joined
+  std::set<std::string> came_;    // … whose agent came or ended, where none comes twice
+  std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
   std::optional<SteadyTime> choice_due_;  // all seats are taken; others may come until then
+  SteadyTime growth_answered_{};          // when it was last said that no node is taken in
   SteadyTime visitors_told_since_{};
   int visitors_told_ = 0;  // lines since then, with those left out
   int late_agents_ = 0;    // agents that may still join, to learn that the run is over

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/os/signals.h"
+
 namespace toprun::run {
 
 using model::Failing;
@@ -52,6 +54,10 @@ std::string_view words_of(model::Until until) {
 void NodePart::on_message(const model::WaitAsSpare& message) {
   if (is_alive()) return;
   state_ = PartState::spare;
+  // The root says that it waits, and the terminal is the root's.
+  const bool is_told =
+      !settings_.has_own_terminal && message.until == model::Until::a_place_is_free;
+  if (!settings_.unfit && is_told) return;
   if (!settings_.unfit) {
     return tell_user(fmt::format("{}: waiting as a spare: the job at {} {}", settings_.host,
                                  settings_.root, words_of(message.until)));
@@ -235,13 +241,22 @@ void NodePart::told_to_end(const GotSignal& got) {
     if (signal == Signal::repeat && is_alive()) stop(milliseconds(0));
   } else if (state_ == PartState::spare) {
     exit_code_ = 128 + got.signal;
+    tell_of_leaving(got.signal);
   } else if (may_leave(got)) {
     wish_ = Wish::leave;
+    tell_of_leaving(got.signal);
     report(model::Leaving{got.signal});
   } else {
     wish_ = Wish::end_all;
     report(model::Signalled{got.signal});
   }
+}
+
+// An engine's signal to all nodes of a job reaches each of them as if it was to leave alone.
+void NodePart::tell_of_leaving(int signal) {
+  if (!settings_.has_own_terminal) return;
+  tell_user(
+      fmt::format("{}: leaves the job, as {} asks it to", settings_.host, signal_name(signal)));
 }
 
 // Whether the job goes on without this node. A user who has ended the whole job ends it again.

@@ -239,6 +239,7 @@ class NodePart {
 
   void told_to_end(const GotSignal& got);
   bool may_leave(const GotSignal& got) const;
+  void tell_of_leaving(int signal);
   bool is_alive() const { return state_ == PartState::starting || state_ == PartState::running; }
   void ready();
   void start_workers();

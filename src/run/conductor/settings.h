@@ -32,6 +32,8 @@ inline constexpr std::chrono::seconds spares_limit{1};
 // So many lines about agents that come, wait as spares, are refused and leave are said in a while.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};
+// A wish to grow that reaches several agents at once is answered once.
+inline constexpr std::chrono::seconds growth_answers_apart{1};
 // How long a rank may take to obey Ctrl-C before its user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
 // A member without heartbeats is lost. One with heartbeats may take so long to find the store, …
@@ -74,6 +76,7 @@ struct Settings {
   bool on_one_host = false;
   bool others_come = false;                // more members join by themselves soon
   std::vector<std::string> node_names;     // the engine's list; empty: it has none
+  bool each_comes_once = false;            // no agent is started again on any of node_names
   bool names_are_unique = false;           // the engine starts a name again only once it is gone
   std::optional<std::string> master_addr;  // the user's value for the workers
   bool colours = false;                    // the root's terminal shows colours

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "run/conductor/testing.h"
 
@@ -147,6 +148,121 @@ TEST(SpareNodes, TakeThePlaceOfAnUnfitNode) {
   run.come(3);
   ASSERT_EQ(run.arranges.size(), 1u);
   EXPECT_EQ(hosts_of(run.arranges[0]), (Hosts{"n0", "n2", "n3"}));
+}
+
+TEST(SpareNodes, AWishToGrowIsAnsweredWhoeverHasIt) {
+  Settings settings = Simple::elastic(1, 2);
+  settings.grow = Grow::on_signal;
+  Simple run(settings);
+  run.come(0);
+  run.come(1);
+  run.all_start(2);
+  const auto ask = [&](std::vector<int> nodes) {
+    run.said.clear();
+    for (const int node : nodes) run.say(node, model::AskedToGrow{});
+    return run.said;
+  };
+  EXPECT_EQ(ask({1}), Hosts{"asked to take in more nodes: none waits"});
+  run.after(2s);
+  EXPECT_EQ(ask({0, 1}), Hosts{"asked to take in more nodes: none waits"});
+}
+
+// Three nodes whose agents were all started together, and none of which is started again.
+Settings started_once(Size size) {
+  Settings settings;
+  settings.size = size;
+  settings.elastic = size.least < size.most;
+  settings.max_restarts = 1;
+  settings.others_come = true;
+  settings.each_comes_once = true;
+  settings.node_names = {"n0", "n1", "n2"};
+  return settings;
+}
+
+const model::Loss cut{model::Loss::Kind::closed, "the connection was closed"};
+
+void lose_while_running(Simple& run, int node, std::vector<int> others) {
+  run.on(Left{run.id(node), cut});
+  for (const int other : others) run.say(other, model::Gone{});
+}
+
+TEST(NodesThatComeOnce, AreNotWaitedForOnceTheyAreLost) {
+  Simple run(started_once({3, 3, true}));
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.all_start(3);
+  lose_while_running(run, 2, {0, 1});
+  EXPECT_EQ(run.coordinator.stage(), Stage::telling);
+  EXPECT_EQ(run.verdict().kind, model::CauseKind::agent_lost);
+  EXPECT_EQ(run.verdict().node, "n2");
+  EXPECT_EQ(run.said,
+            Hosts{"not restarted: without n2, 2 of the 3 nodes that it takes are left, and "
+                  "no other can come"});
+}
+
+TEST(NodesThatComeOnce, TheOthersBeginAtOnceIfTheyAreEnough) {
+  Simple run(started_once({2, 3, true}));
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.all_start(3);
+  lose_while_running(run, 2, {0, 1});
+  ASSERT_EQ(run.arranges.size(), 2u) << "there is none for whom to make a last call";
+  EXPECT_EQ(hosts_of(run.arranges[1]), (Hosts{"n0", "n1"}));
+  for (const int node : {0, 1}) run.say(node, model::Ready{});
+  for (const int node : {0, 1}) run.say(node, model::Started{});
+  lose_while_running(run, 1, {0});
+  EXPECT_EQ(run.coordinator.stage(), Stage::telling);
+  EXPECT_EQ(run.said.back(),
+            "not restarted: without n1, 1 of the 2 nodes that it takes at least is left, and no "
+            "other can come");
+}
+
+TEST(NodesThatComeOnce, ASpareTakesTheLostOnesPlaceWhileThereIsOne) {
+  Simple run(started_once({2, 2, true}));
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.all_start(2);
+  lose_while_running(run, 1, {0});
+  ASSERT_EQ(run.arranges.size(), 2u);
+  EXPECT_EQ(hosts_of(run.arranges[1]), (Hosts{"n0", "n2"}));
+  for (const int node : {0, 2}) run.say(node, model::Ready{});
+  for (const int node : {0, 2}) run.say(node, model::Started{});
+  lose_while_running(run, 2, {0});
+  EXPECT_EQ(run.coordinator.stage(), Stage::telling);
+  EXPECT_EQ(run.verdict().node, "n2");
+}
+
+TEST(NodesThatComeOnce, OneThatIsYetToComeIsWaitedFor) {
+  Simple run(started_once({2, 2, true}));
+  run.come(0);
+  run.come(1);
+  run.after(spares_limit);
+  run.all_start(2);
+  lose_while_running(run, 1, {0});
+  EXPECT_EQ(run.coordinator.stage(), Stage::gathering) << "n2 has not been there yet";
+  run.come(2);
+  EXPECT_EQ(run.arranges.size(), 2u);
+}
+
+TEST(NodesThatComeOnce, OneThatLeavesBeforeAllWereThereEndsTheJob) {
+  Simple run(started_once({3, 3, true}));
+  for (int node = 0; node < 2; ++node) run.come(node);
+  run.on(Left{run.id(1), cut});
+  EXPECT_EQ(run.coordinator.stage(), Stage::gathering);
+  run.come(2);
+  EXPECT_EQ(run.coordinator.stage(), Stage::telling);
+  EXPECT_EQ(run.verdict().kind, model::CauseKind::agent_lost);
+  EXPECT_EQ(run.verdict().node, "n1");
+  EXPECT_EQ(run.verdict().message,
+            "n1 left before the job was complete: the connection was closed; 2 of the 3 nodes that "
+            "it takes are left, and no other can come");
+}
+
+TEST(NodesThatComeOnce, OneThatIsAskedToLeaveIsNotWaitedFor) {
+  Simple run(started_once({3, 4, true}));
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.all_start(3);
+  run.say(2, model::Leaving{SIGTERM});
+  for (const int node : {0, 1, 2}) run.say(node, model::Gone{});
+  EXPECT_EQ(run.coordinator.stage(), Stage::asking);
+  EXPECT_EQ(run.verdict().node, "n2");
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ std::string sentence(const Cause& cause) {
     case CauseKind::refused:
       return subject(cause) + " was refused";
     case CauseKind::interrupted:
+      if (!cause.node.empty()) return subject(cause) + " was asked to leave";
       return cause.signal ? "interrupted by " + signal_name(*cause.signal) : "interrupted";
     case CauseKind::preempted:
       return "preempted" + at;
