@@ -87,13 +87,12 @@ ResultPost::ResultPost(Fd listener, ResultAddress address)
 Result<ResultPost> ResultPost::open() {
   auto listener = hosts::listen_on(0);
   if (!listener) return std::unexpected(listener.error().error);
-  auto local = hosts::local_addresses();
+  const auto local = hosts::local_addresses();
   if (!local) return std::unexpected(local.error());
-  // Its interface has another number elsewhere.
-  std::erase_if(*local, [](const auto& one) { return one.address.is_link_local(); });
+  auto addresses = hosts::reachable_among(*local, max_result_addresses);
+  if (addresses.empty()) addresses.push_back(hosts::loopback());
   const int port = hosts::port_of(*listener);
-  return ResultPost(*std::move(listener), {hosts::reachable_among(*local, max_result_addresses),
-                                           port, random_hex(token_bytes)});
+  return ResultPost(*std::move(listener), {std::move(addresses), port, random_hex(token_bytes)});
 }
 
 std::optional<int> ResultPost::received() {
