@@ -101,27 +101,20 @@ bool wants_single(const Hints& hints) {
 }
 
 Result<Allocation> detect(const Environment& environment, const Hints& hints) {
-  if (const auto checked = check_standalone(hints); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check_standalone(hints));
   for (const Engine* engine : engines()) {
-    auto found = engine->detect(environment, hints);
-    if (!found) return std::unexpected(std::move(found.error()));
-    if (!*found) continue;
+    auto found = TRY(engine->detect(environment, hints));
+    if (!found) continue;
     const bool knows_its_world =
-        (*found)->engine != EngineKind::slurm && (*found)->engine != EngineKind::local;
+        found->engine != EngineKind::slurm && found->engine != EngineKind::local;
     if (!knows_its_world && !wants_single(hints)) {
-      if (const auto checked = check_foreign_worlds(environment); !checked) {
-        return std::unexpected(checked.error());
-      }
+      TRY(check_foreign_worlds(environment));
     }
-    if (const auto checked = check_node_rank(**found, hints); !checked) {
-      return std::unexpected(checked.error());
+    TRY(check_node_rank(*found, hints));
+    if (!found->kill_wait && environment.has("KUBERNETES_SERVICE_HOST")) {
+      found->kill_wait = pod_kill_wait;
     }
-    if (!(*found)->kill_wait && environment.has("KUBERNETES_SERVICE_HOST")) {
-      (*found)->kill_wait = pod_kill_wait;
-    }
-    return std::move(**found);
+    return std::move(*found);
   }
   return fail("no engine knows where this is");
 }

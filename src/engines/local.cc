@@ -7,12 +7,10 @@ namespace toprun::engines {
 Result<std::optional<Allocation>> LocalEngine::detect(const Environment& environment,
                                                       const Hints& hints) const {
   if (hints.ranks_in_place) {
-    auto place = in_place_by_variables(environment, hints);
-    if (!place) return std::unexpected(std::move(place.error()));
-    return *std::move(place);
+    auto place = TRY(in_place_by_variables(environment, hints));
+    return std::move(place);
   }
-  auto note = check_inherited_world(environment, hints);
-  if (!note) return std::unexpected(std::move(note.error()));
+  auto note = TRY(check_inherited_world(environment, hints));
   Allocation allocation;
   allocation.engine = kind();
   allocation.node_count_source = hints.standalone ? "--standalone"
@@ -20,7 +18,7 @@ Result<std::optional<Allocation>> LocalEngine::detect(const Environment& environ
                                                   : "default";
   allocation.my_node = 0;
   allocation.node_name = hints.host_name;
-  if (*note) allocation.notes.push_back(**note);
+  if (note) allocation.notes.push_back(*note);
   if (auto others = other_nodes_of_a_foreign_job(environment, hints)) {
     allocation.notes.push_back(*std::move(others));
   }

@@ -37,30 +37,27 @@ Result<void> take_index_of_task(const Environment& environment, const slurm::Ste
                                 Allocation& allocation) {
   const bool one_each = std::ssize(step.nodes) == step.tasks;
   const std::string variable = one_each ? "SLURM_NODEID" : "SLURM_PROCID";
-  const auto index = slurm::required_number(environment, variable, 0, step.tasks - 1);
-  if (!index) return std::unexpected(index.error());
-  allocation.my_node = static_cast<int>(*index);
-  const auto task = slurm::task_number(environment);
-  if (!task) return std::unexpected(task.error());
-  allocation.task_in_order = *task;
+  const auto index = TRY(slurm::required_number(environment, variable, 0, step.tasks - 1));
+  allocation.my_node = static_cast<int>(index);
+  const auto task = TRY(slurm::task_number(environment));
+  allocation.task_in_order = task;
   if (one_each) allocation.nodes = named(step.nodes);
   if (!one_each) allocation.root_candidates = step.nodes;
-  allocation.reasons.push_back(fmt::format("node {} by {}", *index, variable));
+  allocation.reasons.push_back(fmt::format("node {} by {}", index, variable));
   return {};
 }
 
 // The user started a separate step for every node, or toprun runs in the batch script itself.
 Result<void> take_index_in_job(const Environment& environment, Allocation& allocation) {
-  auto nodes = slurm::job_nodes(environment);
-  if (!nodes) return std::unexpected(std::move(nodes.error()));
-  if (std::ssize(*nodes) != allocation.node_count) return {};
-  const auto found = std::ranges::find(*nodes, environment.get("SLURMD_NODENAME").value_or(""));
-  if (found != nodes->end()) {
-    allocation.my_node = static_cast<int>(found - nodes->begin());
+  auto nodes = TRY(slurm::job_nodes(environment));
+  if (std::ssize(nodes) != allocation.node_count) return {};
+  const auto found = std::ranges::find(nodes, environment.get("SLURMD_NODENAME").value_or(""));
+  if (found != nodes.end()) {
+    allocation.my_node = static_cast<int>(found - nodes.begin());
     allocation.reasons.push_back(
         fmt::format("node {} by {}'s place in SLURM_JOB_NODELIST", *allocation.my_node, *found));
   }
-  allocation.nodes = named(*nodes);
+  allocation.nodes = named(nodes);
   return {};
 }
 
@@ -72,12 +69,11 @@ constexpr const char* started_alone_note =
 // nullopt if the Slurm engine has better information.
 Result<std::optional<Allocation>> detect_in_slurm(const Environment& environment,
                                                   const Hints& hints, Allocation allocation) {
-  const auto step = slurm::step(environment);
-  if (!step) return std::unexpected(step.error());
+  const auto step = TRY(slurm::step(environment));
   const int nnodes = allocation.node_count;
   Result<void> indexed;
-  if (*step && (*step)->tasks > 1) {
-    const slurm::Step& ours = **step;
+  if (step && step->tasks > 1) {
+    const slurm::Step& ours = *step;
     if (slurm::shares_terminal(environment, ours, hints.terminal)) {
       return slurm::refuse_shared_terminal(ours);
     }
@@ -95,7 +91,7 @@ Result<std::optional<Allocation>> detect_in_slurm(const Environment& environment
     indexed = take_index_in_job(environment, allocation);
   }
   if (!indexed) return std::unexpected(indexed.error());
-  if (!*step && !hints.node_rank && !hints.node_index) {
+  if (!step && !hints.node_rank && !hints.node_index) {
     allocation.notes.push_back(fmt::format(started_alone_note, nnodes, hints.endpoint_source));
   }
   allocation.location = environment.non_empty("SLURM_TOPOLOGY_ADDR");
@@ -132,9 +128,7 @@ Result<std::optional<Allocation>> ManualEngine::detect(const Environment& enviro
                     hints.nnodes_source, *hints.nnodes));
   }
   take_user_index(allocation, hints);
-  if (const auto checked = check_index(allocation); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check_index(allocation));
   return allocation;
 }
 

@@ -29,9 +29,8 @@ std::string node_list_text(std::span<const Node> nodes) {
 Result<std::vector<Node>> parse_node_list(std::string_view variable, std::string_view text) {
   std::vector<Node> nodes;
   for (const std::string_view item : split(text, ',')) {
-    auto node = node_in(variable, item);
-    if (!node) return std::unexpected(std::move(node.error()));
-    nodes.push_back(*std::move(node));
+    auto node = TRY(node_in(variable, item));
+    nodes.push_back(std::move(node));
   }
   return nodes;
 }

@@ -85,12 +85,11 @@ std::vector<std::string> Queue::exec_command(const Job&, const JobPod&, Terminal
 // In a pod toprun is its image's own, and no other job is there.
 Result<std::vector<std::string>> Queue::command_beside_root(
     const Job& job, const std::string&, const std::vector<std::string>& words) const {
-  const auto all = pods(job);
-  if (!all) return std::unexpected(all.error());
+  const auto all = TRY(pods(job));
   const std::string what = fmt::format("cannot ask job {}", job.id);
-  if (all->empty()) return fail(what, "it has no pod");
-  if (!all->front().trouble.empty()) return fail(what, all->front().trouble);
-  std::vector<std::string> command = exec_command(job, all->front(), Terminal::no);
+  if (all.empty()) return fail(what, "it has no pod");
+  if (!all.front().trouble.empty()) return fail(what, all.front().trouble);
+  std::vector<std::string> command = exec_command(job, all.front(), Terminal::no);
   command.emplace_back("toprun");
   command.insert(command.end(), words.begin(), words.end());
   return command;

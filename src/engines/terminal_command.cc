@@ -25,17 +25,16 @@ Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Enviro
   const auto program = process::find_program(argv.front(), environment);
   if (!program)
     return fail("cannot run " + argv.front(), fmt::format("no {} in PATH", argv.front()));
-  auto pipe = process::make_pipe();
-  if (!pipe) return std::unexpected(pipe.error());
+  auto pipe = TRY(process::make_pipe());
   const auto pid = process::start(
       *program, argv, environment,
-      {.err = pipe->write.get(), .signals = process::Start::Signals::terminals_default});
-  pipe->write.reset();
+      {.err = pipe.write.get(), .signals = process::Start::Signals::terminals_default});
+  pipe.write.reset();
   if (!pid) return std::unexpected(pid.error());
   for (const int signal : process::terminal_signals()) ::signal(signal, SIG_IGN);
   Ended ended;
   ended.granted = grant.empty();
-  process::read_lines(pipe->read.get(), most_held_bytes, [&](std::string_view line) {
+  process::read_lines(pipe.read.get(), most_held_bytes, [&](std::string_view line) {
     take_line(ended, std::string(line) + '\n', grant);
   });
   ended.code = process::exit_code(process::await_end(*pid));

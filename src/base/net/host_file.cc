@@ -236,9 +236,8 @@ Result<void> take_line(std::string_view text, const std::string& place, Collecto
   }
   LineSlots line;
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const auto known = take_word(parts[i], line, place);
-    if (!known) return std::unexpected(known.error());
-    if (!*known) notes.push_back(fmt::format("{}: \"{}\" is passed over", place, parts[i]));
+    const auto known = TRY(take_word(parts[i], line, place));
+    if (!known) notes.push_back(fmt::format("{}: \"{}\" is passed over", place, parts[i]));
   }
   if (line.slots && line.most && *line.slots > *line.most) {
     return usage(fmt::format("{}: slots={} and max_slots={}", place, *line.slots, *line.most),
@@ -260,15 +259,11 @@ Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_vi
     const auto parts = words(text);
     CountedHosts counted = pairs_in(parts);
     if (counted.empty()) counted = repeated_in(parts);
-    if (auto added = add_counted(counted, std::string(source), collector); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(add_counted(counted, std::string(source), collector));
     if (!counted.empty()) return collector.take();
   }
   for (const std::string_view item : items_in(text)) {
-    if (auto added = collector.add(item, fmt::format("{}, item {}", source, ++number)); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(collector.add(item, fmt::format("{}, item {}", source, ++number)));
   }
   std::vector<NamedHost> hosts = collector.take();
   if (hosts.empty()) return usage(fmt::format("{} names no host", source), {}, "as in a,b[3-9]:4");
@@ -285,9 +280,7 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (const CountedHosts counted = repeated_in(lone_words(text)); !counted.empty()) {
-    if (auto added = add_counted(counted, std::string(path), collector); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(add_counted(counted, std::string(path), collector));
     out.hosts = collector.take();
     out.notes.push_back(
         fmt::format("{}: a host runs as many processes as it has lines there", path));
@@ -300,9 +293,7 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
       return usage(place, fmt::format("a line longer than {} bytes", max_host_line_bytes),
                    "is this a host file?");
     }
-    if (auto taken = take_line(line, place, collector, out.notes); !taken) {
-      return std::unexpected(taken.error());
-    }
+    TRY(take_line(line, place, collector, out.notes));
   }
   out.hosts = collector.take();
   if (out.hosts.empty()) return usage(fmt::format("host file {} names no host", path));

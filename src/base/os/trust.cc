@@ -79,16 +79,15 @@ Result<fs::path> follow_own_links(const fs::path& path, uid_t me) {
 }
 
 Result<void> check_ours(const fs::path& base, const fs::path& path, uid_t me) {
-  const auto above = follow_own_links(base, me);
-  if (!above) return std::unexpected(above.error());
+  const auto above = TRY(follow_own_links(base, me));
   struct stat status {};
-  for (fs::path folder = *above;; folder = folder.parent_path()) {
+  for (fs::path folder = above;; folder = folder.parent_path()) {
     if (::stat(folder.c_str(), &status) == 0 && is_open_to_all(status)) {
       return fail(printable(folder.native()), "every user may rename the files in it");
     }
     if (folder == folder.parent_path()) break;
   }
-  fs::path at = *above;
+  fs::path at = above;
   for (const fs::path& part : path.lexically_relative(base)) {
     at /= part;
     if (::lstat(at.c_str(), &status) != 0) break;

@@ -108,34 +108,30 @@ Result<Finished> run_for(Purpose purpose, const std::vector<std::string>& argv,
                                                   ? fmt::format("no {} in PATH", argv[0])
                                                   : argv[0] + " is not an executable file");
   }
-  const auto in = memory_file(input);
-  if (!in) return std::unexpected(in.error());
-  auto out_pipe = make_pipe();
-  if (!out_pipe) return std::unexpected(out_pipe.error());
-  auto err_pipe = make_pipe();
-  if (!err_pipe) return std::unexpected(err_pipe.error());
-  const auto pid = start(*program, argv, environment,
-                         {.in = in->get(),
-                          .out = out_pipe->write.get(),
-                          .err = err_pipe->write.get(),
-                          .signals = Start::Signals::all_default,
-                          .own_group = true});
-  if (!pid) return std::unexpected(pid.error());
-  out_pipe->write.reset();
-  err_pipe->write.reset();
+  const auto in = TRY(memory_file(input));
+  auto out_pipe = TRY(make_pipe());
+  auto err_pipe = TRY(make_pipe());
+  const auto pid = TRY(start(*program, argv, environment,
+                             {.in = in.get(),
+                              .out = out_pipe.write.get(),
+                              .err = err_pipe.write.get(),
+                              .signals = Start::Signals::all_default,
+                              .own_group = true}));
+  out_pipe.write.reset();
+  err_pipe.write.reset();
 
   const bool is_told = purpose == Purpose::telling;
   const std::size_t most_kept = is_told ? max_told_bytes : std::string::npos;
-  Stream out{std::move(out_pipe->read), most_kept, {}};
-  Stream err{std::move(err_pipe->read), most_kept, {}};
+  Stream out{std::move(out_pipe.read), most_kept, {}};
+  Stream err{std::move(err_pipe.read), most_kept, {}};
   const SteadyTime deadline = Clock::now() + timeout;
-  std::string trouble = collect(out, err, is_told ? handle_of(*pid) : Fd(), deadline, timeout);
-  if (trouble.empty() && !ends_by(*pid, deadline)) {
+  std::string trouble = collect(out, err, is_told ? handle_of(pid) : Fd(), deadline, timeout);
+  if (trouble.empty() && !ends_by(pid, deadline)) {
     trouble = fmt::format("still running after {}", duration_text(timeout));
   }
   // This also follows a successful end: processes that the command left in its group must not stay.
-  signal_command(*pid, SIGKILL);
-  const int code = exit_code(await_end(*pid));
+  signal_command(pid, SIGKILL);
+  const int code = exit_code(await_end(pid));
   if (!trouble.empty()) return fail(quoted(argv) + " failed", trouble);
   return Finished{code, std::move(out.text), std::move(err.text)};
 }
@@ -166,14 +162,13 @@ Result<Finished> tell(const std::vector<std::string>& argv, const Environment& e
 
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout) {
-  auto finished = run(argv, environment, timeout);
-  if (!finished) return std::unexpected(std::move(finished.error()));
-  if (finished->code == 0) return std::move(finished->out);
-  const auto reason = complaint(finished->err, 1);
+  auto finished = TRY(run(argv, environment, timeout));
+  if (finished.code == 0) return std::move(finished.out);
+  const auto reason = complaint(finished.err, 1);
   if (!reason.empty()) return fail(quoted(argv) + " failed", reason.front());
   return fail(quoted(argv) + " failed",
-              finished->code > 128 ? fmt::format("killed by signal {}", finished->code - 128)
-                                   : fmt::format("exit code {}", finished->code));
+              finished.code > 128 ? fmt::format("killed by signal {}", finished.code - 128)
+                                  : fmt::format("exit code {}", finished.code));
 }
 
 }  // namespace toprun::process

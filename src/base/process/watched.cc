@@ -17,14 +17,13 @@ Result<int> watch(const std::vector<std::string>& argv, const Environment& envir
                   const std::function<void(std::string_view line)>& on_line) {
   const auto program = find_program(argv.front(), environment);
   if (!program) return fail("cannot run " + argv.front(), "there is no such program in PATH");
-  auto pipe = make_pipe();
-  if (!pipe) return std::unexpected(pipe.error());
+  auto pipe = TRY(make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const int output = pipe->write.get();
+  const int output = pipe.write.get();
   const auto pid = start(*program, argv, environment, {nothing.get(), output, output});
-  pipe->write.reset();
+  pipe.write.reset();
   if (!pid) return std::unexpected(pid.error());
-  read_lines(pipe->read.get(), longest_line_bytes, on_line);
+  read_lines(pipe.read.get(), longest_line_bytes, on_line);
   return exit_code(await_end(*pid));
 }
 

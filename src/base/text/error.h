@@ -5,6 +5,8 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace toprun {
 
@@ -35,6 +37,24 @@ inline std::unexpected<Error> fail(std::string what, std::string why = {}, std::
 
 inline std::unexpected<Error> usage(std::string what, std::string why = {}, std::string fix = {}) {
   return std::unexpected(Error{std::move(what), std::move(why), std::move(fix), exit_usage});
+}
+
+// The value of a Result, or the end of the function around it with the Result's error:
+//   const auto file = TRY(open_file(path));
+//   TRY(write_to(file));
+// It is a whole initializer or a statement. Coroutines, where `return` is not allowed, do without.
+#define TRY(...)                                                            \
+  __extension__({                                                           \
+    auto&& try_result = (__VA_ARGS__);                                      \
+    if (!try_result) return std::unexpected(std::move(try_result).error()); \
+    ::toprun::taken_value(std::forward<decltype(try_result)>(try_result));  \
+  })
+
+template <class T>
+auto taken_value(T&& result) {
+  if constexpr (!std::is_void_v<typename std::remove_cvref_t<T>::value_type>) {
+    return *std::forward<T>(result);
+  }
 }
 
 // For a failed system call: `what` and the text of errno (or of `code`) as the reason.

@@ -188,9 +188,8 @@ class GlooBackend final : public measure::Backend {
   }
 
   Result<std::unique_ptr<measure::Work>> work(std::size_t part) override {
-    auto memory = measure::HostBuffers::of(request_, mesh_.place(), part);
-    if (!memory) return std::unexpected(memory.error());
-    return std::make_unique<GlooWork>(context_, request_, mesh_.place(), *std::move(memory));
+    auto memory = TRY(measure::HostBuffers::of(request_, mesh_.place(), part));
+    return std::make_unique<GlooWork>(context_, request_, mesh_.place(), std::move(memory));
   }
 
  private:

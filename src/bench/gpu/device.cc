@@ -114,12 +114,11 @@ Result<int> chosen(int count, std::size_t local_rank) {
 
 Result<std::shared_ptr<Device>> Device::open(Vendor vendor, std::size_t local_rank,
                                              const Environment& environment) {
-  auto library = Library::open(vendor == Vendor::nvidia ? "libcuda.so.1" : "libamdhip64.so",
-                               folders_of(environment, "torch/lib"));
-  if (!library) return std::unexpected(library.error());
+  auto library = TRY(Library::open(vendor == Vendor::nvidia ? "libcuda.so.1" : "libamdhip64.so",
+                                   folders_of(environment, "torch/lib")));
   std::shared_ptr<Device> made(new Device);
-  auto driver = std::make_unique<Driver>(Driver{.library = *std::move(library)});
-  if (auto loaded = load(*driver, vendor); !loaded) return std::unexpected(loaded.error());
+  auto driver = std::make_unique<Driver>(Driver{.library = std::move(library)});
+  TRY(load(*driver, vendor));
   made->driver_ = std::move(driver);
   const Driver& call = *made->driver_;
   int count = 0;
@@ -127,14 +126,13 @@ Result<std::shared_ptr<Device>> Device::open(Vendor vendor, std::size_t local_ra
   if (done) done = made->check(call.device_count(&count), "counting the GPUs");
   if (!done) return std::unexpected(done.error());
   if (count == 0) return fail("no GPU", "the driver shows none to this process");
-  const auto number = chosen(count, local_rank);
-  if (!number) return std::unexpected(number.error());
-  made->number_ = *number;
+  const auto number = TRY(chosen(count, local_rank));
+  made->number_ = number;
   int device = 0;
   std::array<char, 256> name{};
   std::array<char, 64> bus{};
-  const std::string what = fmt::format("opening GPU {}", *number);
-  done = made->check(call.device(&device, *number), what);
+  const std::string what = fmt::format("opening GPU {}", number);
+  done = made->check(call.device(&device, number), what);
   if (done && vendor == Vendor::nvidia) {
     done = made->check(call.retain_context(&made->context_, device), what);
   }
@@ -163,19 +161,15 @@ Result<void> Device::check(int code, std::string_view what) const {
 Result<std::uint64_t> Device::free_bytes() const {
   std::size_t free = 0;
   std::size_t all = 0;
-  if (auto done = check(driver_->memory_info(&free, &all), "asking for the GPU's free memory");
-      !done) {
-    return std::unexpected(done.error());
-  }
+  TRY(check(driver_->memory_info(&free, &all), "asking for the GPU's free memory"));
   return free;
 }
 
 Result<DeviceMemory> DeviceMemory::of(const std::shared_ptr<Device>& device, std::size_t bytes) {
   void* start = nullptr;
   if (bytes > 0) {
-    auto done = device->check(device->driver_->allocate(&start, bytes),
-                              fmt::format("{} bytes of the GPU's memory", bytes));
-    if (!done) return std::unexpected(done.error());
+    TRY(device->check(device->driver_->allocate(&start, bytes),
+                      fmt::format("{} bytes of the GPU's memory", bytes)));
   }
   return DeviceMemory(device, static_cast<std::byte*>(start));
 }
@@ -203,8 +197,7 @@ Result<Stream> Stream::of(const std::shared_ptr<Device>& device) {
   // It waits for the default stream, in which a copy may return before its last bytes have arrived.
   constexpr unsigned after_copies = 0;
   void* stream = nullptr;
-  auto done = device->check(device->driver_->make_stream(&stream, after_copies), "making a stream");
-  if (!done) return std::unexpected(done.error());
+  TRY(device->check(device->driver_->make_stream(&stream, after_copies), "making a stream"));
   return Stream(device, stream);
 }
 
@@ -237,10 +230,8 @@ Result<bool> Stream::reached(std::size_t index) const {
 
 Result<double> Stream::microseconds_between(std::size_t first, std::size_t second) const {
   float milliseconds = 0;
-  auto done =
-      device_->check(device_->driver_->elapsed(&milliseconds, marks_.at(first), marks_.at(second)),
-                     "asking for a time");
-  if (!done) return std::unexpected(done.error());
+  TRY(device_->check(device_->driver_->elapsed(&milliseconds, marks_.at(first), marks_.at(second)),
+                     "asking for a time"));
   return static_cast<double>(milliseconds) * 1e3;
 }
 

@@ -13,10 +13,9 @@ constexpr int oldest_with_config = 21801;
 Result<Nccl> Nccl::open(Vendor vendor, const Environment& environment) {
   const bool is_nvidia = vendor == Vendor::nvidia;
   auto library =
-      Library::open(is_nvidia ? "libnccl.so.2" : "librccl.so.1",
-                    folders_of(environment, is_nvidia ? "nvidia/nccl/lib" : "torch/lib"));
-  if (!library) return std::unexpected(library.error());
-  Nccl made(*std::move(library));
+      TRY(Library::open(is_nvidia ? "libnccl.so.2" : "librccl.so.1",
+                        folders_of(environment, is_nvidia ? "nvidia/nccl/lib" : "torch/lib")));
+  Nccl made(std::move(library));
   Result<void> loaded;
   const auto load = [&](auto*& function, const char* name) {
     if (loaded) loaded = made.library_.load(function, name);
@@ -39,8 +38,7 @@ Result<Nccl> Nccl::open(Vendor vendor, const Environment& environment) {
   if (!loaded) return std::unexpected(loaded.error());
   made.library_.load_if_there(made.last_error_, "ncclGetLastError");
   made.library_.load_if_there(made.init_rank_with, "ncclCommInitRankConfig");
-  auto known = made.check(made.get_version(&made.version_), "asking for the version");
-  if (!known) return std::unexpected(known.error());
+  TRY(made.check(made.get_version(&made.version_), "asking for the version"));
   if (made.version_ < oldest_with_config) made.init_rank_with = nullptr;
   if (made.version_ < oldest_version) {
     return fail(made.path(), fmt::format("it is NCCL {}", made.version_text()),

@@ -74,9 +74,8 @@ class NcclWork final : public measure::Work {
       for (std::size_t i = 0; i < queued && done; ++i) {
         done = wait_for(i + 1);
         const auto took =
-            done ? stream_.microseconds_between(i, i + 1) : std::unexpected(done.error());
-        if (!took) return std::unexpected(took.error());
-        times.push_back(*took / static_cast<double>(aggregated));
+            TRY(done ? stream_.microseconds_between(i, i + 1) : std::unexpected(done.error()));
+        times.push_back(took / static_cast<double>(aggregated));
       }
       if (!done) return std::unexpected(done.error());
     }
@@ -85,9 +84,8 @@ class NcclWork final : public measure::Work {
 
   Result<std::uint64_t> wrong(bool in_place) override {
     const Buffers& buffers = host_.buffers(in_place);
-    auto read = in_place ? memories_.send.read(host_send())
-                         : memories_.receive.read({buffers.receive, host_.lengths().receive});
-    if (!read) return std::unexpected(read.error());
+    TRY(in_place ? memories_.send.read(host_send())
+                 : memories_.receive.read({buffers.receive, host_.lengths().receive}));
     return check().wrong(buffers);
   }
 
@@ -198,9 +196,8 @@ class NcclWork final : public measure::Work {
   Result<void> wait_for(std::size_t mark) {
     const auto deadline = steady_clock::now() + request_.stall_limit;
     for (;;) {
-      const auto reached = stream_.reached(mark);
-      if (!reached) return std::unexpected(reached.error());
-      if (*reached) return {};
+      const auto reached = TRY(stream_.reached(mark));
+      if (reached) return {};
       int code = 0;
       Result<void> asked = check(platform_->nccl.async_error(comm_, &code));
       if (asked) asked = check(code);
@@ -248,29 +245,25 @@ class NcclBackend final : public measure::Backend {
   Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const override {
     auto host = measure::check_memory(bytes, processes);
     if (!host) return host;
-    const auto free = platform_->device->free_bytes();
-    if (!free) return std::unexpected(free.error());
-    if (bytes <= *free) return {};
+    const auto free = TRY(platform_->device->free_bytes());
+    if (bytes <= free) return {};
     return usage(fmt::format("{} MiB on GPU {}", bytes >> 20, platform_->device->bus_id()),
-                 fmt::format("{} MiB are free", *free >> 20), "measure smaller sizes: -e");
+                 fmt::format("{} MiB are free", free >> 20), "measure smaller sizes: -e");
   }
 
   Result<std::unique_ptr<measure::Work>> work(std::size_t part) override {
     const auto& place = mesh_.place();
-    auto host = measure::HostBuffers::of(request_, place, part);
-    if (!host) return std::unexpected(host.error());
-    const auto& need = host->lengths();
+    auto host = TRY(measure::HostBuffers::of(request_, place, part));
+    const auto& need = host.lengths();
     // A barrier has no bytes but reduces one element.
     const std::size_t least = measure::facts_of(request_.type).bytes;
-    auto send = DeviceMemory::of(platform_->device, std::max({need.send, need.receive, least}));
-    if (!send) return std::unexpected(send.error());
-    auto receive = DeviceMemory::of(platform_->device, std::max(need.receive, least));
-    if (!receive) return std::unexpected(receive.error());
-    auto stream = Stream::of(platform_->device);
-    if (!stream) return std::unexpected(stream.error());
-    return std::make_unique<NcclWork>(platform_, comm_, request_, place, *std::move(host),
-                                      NcclWork::Memories{*std::move(send), *std::move(receive)},
-                                      *std::move(stream));
+    auto send =
+        TRY(DeviceMemory::of(platform_->device, std::max({need.send, need.receive, least})));
+    auto receive = TRY(DeviceMemory::of(platform_->device, std::max(need.receive, least)));
+    auto stream = TRY(Stream::of(platform_->device));
+    return std::make_unique<NcclWork>(platform_, comm_, request_, place, std::move(host),
+                                      NcclWork::Memories{std::move(send), std::move(receive)},
+                                      std::move(stream));
   }
 
  private:
@@ -279,19 +272,16 @@ class NcclBackend final : public measure::Backend {
     const std::string key = key_of(group_, fmt::format("id/{}", index_));
     Nccl::Id id{};
     if (mesh_.place().position == 0) {
-      auto made = platform_->nccl.check(platform_->nccl.get_id(&id), "making NCCL's id");
-      if (!made) return std::unexpected(made.error());
+      TRY(platform_->nccl.check(platform_->nccl.get_id(&id), "making NCCL's id"));
       auto set = group_.store.set(key, std::string_view(id.bytes.data(), id.bytes.size()));
       return set ? Result<Nccl::Id>(id) : std::unexpected(set.error());
     }
     const std::string_view keys[] = {key};
-    const auto there = group_.store.wait(keys, init_limit);
-    if (!there) return std::unexpected(there.error());
-    if (!*there) return fail("NCCL's id", "the first rank did not make it");
-    const auto told = group_.store.get(key);
-    if (!told) return std::unexpected(told.error());
-    if (told->size() != id.bytes.size()) return fail("NCCL's id", "it is of another length");
-    std::ranges::copy(*told, id.bytes.begin());
+    const auto there = TRY(group_.store.wait(keys, init_limit));
+    if (!there) return fail("NCCL's id", "the first rank did not make it");
+    const auto told = TRY(group_.store.get(key));
+    if (told.size() != id.bytes.size()) return fail("NCCL's id", "it is of another length");
+    std::ranges::copy(told, id.bytes.begin());
     return id;
   }
 
@@ -346,20 +336,17 @@ Result<std::vector<Told>> told_by_all(Group& group, const Platform& platform) {
   for (std::size_t rank = 0; rank < group.self.size; ++rank) {
     names.push_back(key_of(group, fmt::format("rank/{}", rank)));
   }
-  auto set = group.store.set(
+  TRY(group.store.set(
       names[group.self.rank],
       fmt::format("{}\n{}\n{}\n{}", platform.nccl.version_text(), platform.device->name(),
-                  platform.device->bus_id(), platform.device->number()));
-  if (!set) return std::unexpected(set.error());
+                  platform.device->bus_id(), platform.device->number())));
   std::vector<Told> all;
   if (group.self.rank != 0) return all;
   const std::vector<std::string_view> keys(names.begin(), names.end());
-  const auto there = group.store.wait(keys, init_limit);
-  if (!there) return std::unexpected(there.error());
-  if (!*there) return fail("not all ranks opened their GPU");
-  const auto values = group.store.multi_get(keys);
-  if (!values) return std::unexpected(values.error());
-  for (const std::string& value : *values) {
+  const auto there = TRY(group.store.wait(keys, init_limit));
+  if (!there) return fail("not all ranks opened their GPU");
+  const auto values = TRY(group.store.multi_get(keys));
+  for (const std::string& value : values) {
     const auto lines = split(value, '\n');
     Told& told = all.emplace_back();
     if (lines.size() != 4) return fail("a rank's GPU", "it is of another toprun");
@@ -384,20 +371,17 @@ Result<void> check_versions(const Group& group, const std::vector<Told>& all) {
 }  // namespace
 
 Result<measure::Opened> open_nccl(Vendor vendor, Group& group, const Environment& environment) {
-  auto nccl = Nccl::open(vendor, environment);
-  if (!nccl) return std::unexpected(nccl.error());
+  auto nccl = TRY(Nccl::open(vendor, environment));
   const auto local_rank = parse_int(environment.get("LOCAL_RANK").value_or("0")).value_or(0);
   auto device =
-      Device::open(vendor, static_cast<std::size_t>(std::max(local_rank, 0L)), environment);
-  if (!device) return std::unexpected(device.error());
-  auto platform = std::make_shared<const Platform>(Platform{*std::move(device), *std::move(nccl)});
-  const auto told = told_by_all(group, *platform);
-  if (!told) return std::unexpected(told.error());
-  if (auto same = check_versions(group, *told); !same) return std::unexpected(same.error());
+      TRY(Device::open(vendor, static_cast<std::size_t>(std::max(local_rank, 0L)), environment));
+  auto platform = std::make_shared<const Platform>(Platform{std::move(device), std::move(nccl)});
+  const auto told = TRY(told_by_all(group, *platform));
+  TRY(check_versions(group, told));
   measure::Opened opened;
   opened.library = fmt::format("{} {}", vendor == Vendor::nvidia ? "nccl" : "rccl",
                                platform->nccl.version_text());
-  for (const Told& one : *told) opened.devices.push_back(one.device);
+  for (const Told& one : told) opened.devices.push_back(one.device);
   opened.make = [platform](Group& all, const Request& request, std::size_t index,
                            measure::CellMesh& mesh) {
     return std::make_unique<NcclBackend>(platform, all, request, index, mesh);

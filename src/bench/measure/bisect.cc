@@ -71,10 +71,8 @@ class Trials {
 
   // Rank 0's: tries one group and collects what became of it.
   Result<Tried> lead(const Nodes& nodes) {
-    if (auto set = group_.store.set(key("nodes"), fmt::format("{}", fmt::join(nodes, " "))); !set) {
-      return std::unexpected(set.error());
-    }
-    if (auto played = play(nodes); !played) return std::unexpected(played.error());
+    TRY(group_.store.set(key("nodes"), fmt::format("{}", fmt::join(nodes, " "))));
+    TRY(play(nodes));
     auto tried = collect(nodes);
     ++trial_;
     return tried;
@@ -84,17 +82,15 @@ class Trials {
   Result<bool> follow() {
     const std::string name = key("nodes");
     const std::string_view keys[] = {name};
-    const auto there = group_.store.wait(keys, command_.limit + 2 * slack);
-    if (!there) return std::unexpected(there.error());
-    if (!*there) return fail("rank 0 does not say which nodes to try next");
-    const auto text = group_.store.get(name);
-    if (!text) return std::unexpected(text.error());
+    const auto there = TRY(group_.store.wait(keys, command_.limit + 2 * slack));
+    if (!there) return fail("rank 0 does not say which nodes to try next");
+    const auto text = TRY(group_.store.get(name));
     Nodes nodes;
-    for (const std::string_view word : words(*text)) {
+    for (const std::string_view word : words(text)) {
       nodes.push_back(static_cast<std::size_t>(parse_int(word).value_or(0)));
     }
     if (nodes.empty()) return false;
-    if (auto played = play(nodes); !played) return std::unexpected(played.error());
+    TRY(play(nodes));
     ++trial_;
     return true;
   }
@@ -120,19 +116,16 @@ class Trials {
       if (holds(nodes, peer.node)) names.push_back(key_of(peer.rank));
     }
     const std::vector<std::string_view> keys(names.begin(), names.end());
-    const auto all = group_.store.wait(keys, command_.limit + slack);
-    if (!all) return std::unexpected(all.error());
+    TRY(group_.store.wait(keys, command_.limit + slack));
     std::vector<Answer> answers;
     for (const std::string_view one : keys) {
-      const auto there = group_.store.check(std::span(&one, 1));
-      if (!there) return std::unexpected(there.error());
-      if (!*there) {
+      const auto there = TRY(group_.store.check(std::span(&one, 1)));
+      if (!there) {
         answers.push_back({Outcome::hung, std::numeric_limits<std::int64_t>::max(), ""});
         continue;
       }
-      const auto text = group_.store.get(one);
-      if (!text) return std::unexpected(text.error());
-      answers.push_back(Answer::from(*text));
+      const auto text = TRY(group_.store.get(one));
+      answers.push_back(Answer::from(text));
     }
     const Answer& answer = decisive(answers);
     return Tried{nodes, answer.outcome, answer.why};
@@ -174,12 +167,11 @@ Result<Bisection::Found> bisect(Group& group, const TrialCommand& command,
   }
   Bisection bisection(group.self.nodes);
   while (const auto nodes = bisection.next()) {
-    const auto tried = trials.lead(*nodes);
-    if (!tried) return std::unexpected(tried.error());
-    tell(*tried);
-    bisection.tell(tried->outcome);
+    const auto tried = TRY(trials.lead(*nodes));
+    tell(tried);
+    bisection.tell(tried.outcome);
   }
-  if (auto ended = trials.end(); !ended) return std::unexpected(ended.error());
+  TRY(trials.end());
   return bisection.found();
 }
 

@@ -99,8 +99,7 @@ std::optional<std::size_t> Cell::position_of(std::size_t rank) const {
 }
 
 Result<Compared> compared(const Request& request, std::span<const Peer> peers) {
-  const auto sets = subsets(request, peers);
-  if (!sets) return std::unexpected(sets.error());
+  const auto sets = TRY(subsets(request, peers));
   std::vector<std::string> orders = request.orders;
   if (orders.empty()) orders.emplace_back(order_names.front());
   std::vector<std::string> backends = request.backends;
@@ -109,13 +108,13 @@ Result<Compared> compared(const Request& request, std::span<const Peer> peers) {
   if (fabrics.empty()) fabrics.emplace_back();
   const std::vector<std::string> first_fabric = {fabrics.front()};
   Compared found;
-  for (const Ranks& set : *sets) {
+  for (const Ranks& set : sets) {
     const std::size_t nodes = by_node(peers, set).size();
     for (const std::string& order : orders) {
       const Ranks ranks = in_order(peers, set, order);
       const auto same = std::ranges::find(found.cells, ranks, &Cell::ranks);
       if (same != found.cells.end()) {
-        found.dropped.push_back(dropped_words(*same, order, sets->size() > 1));
+        found.dropped.push_back(dropped_words(*same, order, sets.size() > 1));
         continue;
       }
       for (const std::string& backend : backends) {

@@ -6,13 +6,10 @@ namespace toprun::measure {
 
 Result<HostBuffers> HostBuffers::of(const Request& request, const Place& place, std::size_t part) {
   const Lengths need = measure::lengths(request.collective, part, place.size);
-  auto send = Memory::of(std::max(need.send, need.receive));
-  if (!send) return std::unexpected(send.error());
-  auto receive = Memory::of(need.receive);
-  if (!receive) return std::unexpected(receive.error());
-  auto scratch = Memory::of(need.scratch);
-  if (!scratch) return std::unexpected(scratch.error());
-  HostBuffers made(*std::move(send), *std::move(receive), *std::move(scratch));
+  auto send = TRY(Memory::of(std::max(need.send, need.receive)));
+  auto receive = TRY(Memory::of(need.receive));
+  auto scratch = TRY(Memory::of(need.scratch));
+  HostBuffers made(std::move(send), std::move(receive), std::move(scratch));
   made.need_ = need;
   made.outside_ = {made.send_.get(), made.receive_.get(), made.scratch_.get(), part,
                    facts_of(request.type).bytes};

@@ -17,7 +17,7 @@ Result<std::vector<double>> HostWork::run(bool in_place, std::size_t iterations,
   std::vector<double> times;
   for (std::size_t i = 0; i < iterations; ++i) {
     const auto began = steady_clock::now();
-    if (auto done = once(in_place); !done) return std::unexpected(done.error());
+    TRY(once(in_place));
     if (divides) {
       divide(request_.type, {memory_.buffers(in_place).receive, memory_.lengths().receive},
              place_.size);

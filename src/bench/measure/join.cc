@@ -30,12 +30,11 @@ Result<std::size_t> number(const Environment& environment, const std::string& na
 // Where others reach this process: at the chosen interface, else where the route to the store goes
 // out.
 Result<std::string> own_address(const Self& self, const store::Client& store) {
-  const auto local = hosts::local_addresses();
-  if (!local) return std::unexpected(local.error());
+  const auto local = TRY(hosts::local_addresses());
   const auto of_interface = [&](const hosts::LocalAddress& one) {
     return one.interface == self.interface && !one.address.is_link_local();
   };
-  if (const auto found = std::ranges::find_if(*local, of_interface); found != local->end()) {
+  if (const auto found = std::ranges::find_if(local, of_interface); found != local.end()) {
     return found->address.text();
   }
   sockaddr_storage storage{};
@@ -47,8 +46,8 @@ Result<std::string> own_address(const Self& self, const store::Client& store) {
   const auto outside = [](const hosts::LocalAddress& one) {
     return !one.address.is_loopback() && !one.address.is_link_local();
   };
-  const auto found = std::ranges::find_if(*local, outside);
-  return found == local->end() ? address.text() : found->address.text();
+  const auto found = std::ranges::find_if(local, outside);
+  return found == local.end() ? address.text() : found->address.text();
 }
 
 std::string key_of(const Self& self, std::string_view name) {
@@ -81,13 +80,12 @@ Result<std::string> token_of_all(const Self& self, store::Client& store, millise
   const std::string key = key_of(self, "token");
   if (self.rank == 0) {
     std::string token = random_name(token_letters);
-    if (auto set = store.set(key, token); !set) return std::unexpected(set.error());
+    TRY(store.set(key, token));
     return token;
   }
   const std::string_view keys[] = {key};
-  const auto there = store.wait(keys, limit);
-  if (!there) return std::unexpected(there.error());
-  if (!*there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  const auto there = TRY(store.wait(keys, limit));
+  if (!there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
   return store.get(key);
 }
 
@@ -97,9 +95,8 @@ Result<std::string> absent_of(store::Client& store, std::span<const std::string>
   std::vector<std::size_t> absent;
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     const std::string_view one[] = {names[rank]};
-    const auto there = store.check(one);
-    if (!there) return std::unexpected(there.error());
-    if (!*there) absent.push_back(rank);
+    const auto there = TRY(store.check(one));
+    if (!there) absent.push_back(rank);
   }
   const std::span named = std::span(absent).first(std::min(absent.size(), most_named));
   return fmt::format("{} {}{} of {}", absent.size() == 1 ? "rank" : "ranks", fmt::join(named, ", "),
@@ -112,21 +109,17 @@ Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseco
     names.push_back(key_of(self, std::to_string(rank)));
   }
   const std::vector<std::string_view> keys(names.begin(), names.end());
-  const auto there = store.wait(keys, limit);
-  if (!there) return std::unexpected(there.error());
-  if (!*there) {
-    const auto absent = absent_of(store, names);
-    if (!absent) return std::unexpected(absent.error());
-    return fail(*absent, fmt::format("not ready to measure after {} s", limit.count() / 1000),
+  const auto there = TRY(store.wait(keys, limit));
+  if (!there) {
+    const auto absent = TRY(absent_of(store, names));
+    return fail(absent, fmt::format("not ready to measure after {} s", limit.count() / 1000),
                 "see whether its process is stopped or waits for a file system");
   }
-  const auto values = store.multi_get(keys);
-  if (!values) return std::unexpected(values.error());
+  const auto values = TRY(store.multi_get(keys));
   std::vector<Peer> peers;
-  for (const std::string& value : *values) {
-    auto peer = peer_from(peers.size(), value);
-    if (!peer) return std::unexpected(peer.error());
-    peers.push_back(*std::move(peer));
+  for (const std::string& value : values) {
+    auto peer = TRY(peer_from(peers.size(), value));
+    peers.push_back(std::move(peer));
   }
   return peers;
 }
@@ -145,9 +138,8 @@ Result<Self> self_from(const Environment& environment) {
                                                                  {"GROUP_RANK", &self.node},
                                                                  {"GROUP_WORLD_SIZE", &self.nodes},
                                                                  {"MASTER_PORT", &port}}) {
-    const auto found = number(environment, name);
-    if (!found) return std::unexpected(found.error());
-    *value = *found;
+    const auto found = TRY(number(environment, name));
+    *value = found;
   }
   self.store_port = static_cast<int>(std::min<std::size_t>(port, hosts::max_port));
   self.store_host = environment.non_empty("MASTER_ADDR").value_or("127.0.0.1");
@@ -158,10 +150,9 @@ Result<Self> self_from(const Environment& environment) {
 }
 
 Result<store::Client> connect_store(const Self& self, milliseconds limit) {
-  const auto addresses = hosts::resolve(self.store_host, limit);
-  if (!addresses) return std::unexpected(addresses.error());
+  const auto addresses = TRY(hosts::resolve(self.store_host, limit));
   Result<store::Client> client = fail("the store at " + self.store_host, "no address");
-  for (const hosts::Address& address : *addresses) {
+  for (const hosts::Address& address : addresses) {
     client = store::Client::connect(address, self.store_port, limit);
     if (client) break;
   }
@@ -173,21 +164,15 @@ std::size_t Group::ranks_here() const {
 }
 
 Result<Group> join(const Self& self, milliseconds limit) {
-  auto store = connect_store(self, limit);
-  if (!store) return std::unexpected(store.error());
-  auto token = token_of_all(self, *store, limit);
-  if (!token) return std::unexpected(token.error());
-  auto mesh = Mesh::open(self.rank, *std::move(token));
-  if (!mesh) return std::unexpected(mesh.error());
-  const auto address = own_address(self, *store);
-  if (!address) return std::unexpected(address.error());
+  auto store = TRY(connect_store(self, limit));
+  auto token = TRY(token_of_all(self, store, limit));
+  auto mesh = TRY(Mesh::open(self.rank, std::move(token)));
+  const auto address = TRY(own_address(self, store));
   const std::string key = key_of(self, std::to_string(self.rank));
-  if (auto set = store->set(key, told_by(self, *address, mesh->port())); !set)
-    return std::unexpected(set.error());
-  auto peers = meet(self, *store, limit);
-  if (!peers) return std::unexpected(peers.error());
-  mesh->know(*peers);
-  return Group{self, *std::move(peers), *std::move(mesh), *std::move(store)};
+  TRY(store.set(key, told_by(self, address, mesh.port())));
+  auto peers = TRY(meet(self, store, limit));
+  mesh.know(peers);
+  return Group{self, std::move(peers), std::move(mesh), std::move(store)};
 }
 
 }  // namespace toprun::measure

@@ -189,13 +189,11 @@ Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t 
   for (const Lane& lane : lanes) courses.emplace_back(lane, combine, element_bytes);
   std::vector<pollfd> wanted;
   while (!std::ranges::all_of(courses, &Course::ended)) {
-    const auto moved = move_some(courses);
-    if (!moved) return std::unexpected(moved.error());
+    const auto moved = TRY(move_some(courses));
     if (arrival != nullptr) note(courses, *arrival);
-    if (*moved > 0) continue;
-    const auto ready = wait(courses, wanted, stall_limit);
-    if (!ready) return std::unexpected(ready.error());
-    if (!*ready) return stalled(courses, stall_limit);
+    if (moved > 0) continue;
+    const auto ready = TRY(wait(courses, wanted, stall_limit));
+    if (!ready) return stalled(courses, stall_limit);
   }
   return {};
 }

@@ -92,17 +92,15 @@ Result<void> Mesh::connect(std::span<const std::size_t> ranks, std::size_t strip
   for (const std::size_t rank : ranks) {
     for (std::size_t stripe = 0; stripe < stripes && rank < rank_; ++stripe) {
       if (sockets_.contains({rank, stripe})) continue;
-      auto made = dial(peers_.at(rank), stripe, until(deadline));
-      if (!made) return std::unexpected(made.error());
-      add({rank, stripe}, *std::move(made));
+      auto made = TRY(dial(peers_.at(rank), stripe, until(deadline)));
+      add({rank, stripe}, std::move(made));
     }
   }
   for (const std::size_t rank : ranks) {
     for (std::size_t stripe = 0; stripe < stripes && rank > rank_; ++stripe) {
       while (!sockets_.contains({rank, stripe})) {
-        const auto there = ready(listener_.get(), POLLIN, until(deadline));
-        if (!there) return std::unexpected(there.error());
-        if (!*there) {
+        const auto there = TRY(ready(listener_.get(), POLLIN, until(deadline)));
+        if (!there) {
           return fail(fmt::format("{} does not connect to {}", peers_.at(rank).text(),
                                   peers_.at(rank_).text()),
                       fmt::format("nothing came within {} s", limit.count() / 1000),
@@ -129,9 +127,8 @@ Result<Fd> Mesh::dial(const Peer& peer, std::size_t stripe, milliseconds limit) 
       errno != EINPROGRESS) {
     return fail_errno(what);
   }
-  const auto answered = ready(socket.get(), POLLOUT, limit);
-  if (!answered) return std::unexpected(answered.error());
-  if (!*answered) return fail(what, fmt::format("no answer within {} s", limit.count() / 1000));
+  const auto answered = TRY(ready(socket.get(), POLLOUT, limit));
+  if (!answered) return fail(what, fmt::format("no answer within {} s", limit.count() / 1000));
   int error = 0;
   socklen_t length = sizeof error;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);

@@ -59,8 +59,7 @@ class PairPlay::Partner {
     const std::size_t skipped = times > 1 ? std::max<std::size_t>(1, times / 4) : 0;
     Arrival arrival{skipped * in.size(), {}, {}};
     const auto began = steady_clock::now();
-    const auto done = transfer(std::span(&lane, 1), nullptr, 1, limit_, &arrival);
-    if (!done) return std::unexpected(done.error());
+    TRY(transfer(std::span(&lane, 1), nullptr, 1, limit_, &arrival));
     const auto from = skipped > 0 ? arrival.mark.value_or(began) : began;
     return std::chrono::duration<double, std::micro>(arrival.all.value_or(began) - from).count() /
            static_cast<double>(times - skipped);
@@ -145,16 +144,14 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
       for (const Pair& pair : round) text += fmt::format("{} {} ", pair.a, pair.b);
       text += '\n';
     }
-    if (auto set = group_.store.set(where, text); !set) return std::unexpected(set.error());
+    TRY(group_.store.set(where, text));
     return rounds;
   }
   const std::string_view keys[] = {where};
-  const auto there = group_.store.wait(keys, round_limit());
-  if (!there) return std::unexpected(there.error());
-  if (!*there) return fail("rank 0 does not say what is to be measured next");
-  const auto text = group_.store.get(where);
-  if (!text) return std::unexpected(text.error());
-  for (const std::string_view line : split(*text, '\n')) {
+  const auto there = TRY(group_.store.wait(keys, round_limit()));
+  if (!there) return fail("rank 0 does not say what is to be measured next");
+  const auto text = TRY(group_.store.get(where));
+  for (const std::string_view line : split(text, '\n')) {
     const auto numbers = words(line);
     if (line.empty()) continue;
     pairs::Round& round = rounds.emplace_back();
@@ -174,11 +171,9 @@ Result<std::vector<Measured>> PairPlay::play(const pairs::Round& round,
     if ((pair.a != own && pair.b != own) || is_missed(pair)) continue;
     const Measured measured = meet(pair);
     if (own != pair.a) continue;
-    if (auto set = group_.store.set(key("pair", pair.a), text_of(measured)); !set) {
-      return std::unexpected(set.error());
-    }
+    TRY(group_.store.set(key("pair", pair.a), text_of(measured)));
   }
-  if (auto set = group_.store.set(key("done", own), "1"); !set) return std::unexpected(set.error());
+  TRY(group_.store.set(key("done", own), "1"));
   pairs::Round met;
   std::vector<Measured> missed;
   for (const Pair& pair : round) {
@@ -188,7 +183,7 @@ Result<std::vector<Measured>> PairPlay::play(const pairs::Round& round,
       missed.push_back(left_out(pair));
     }
   }
-  if (auto closed = close_round(is_last); !closed) return std::unexpected(closed.error());
+  TRY(close_round(is_last));
   auto measured = own == 0 ? collect(met, std::move(missed)) : missed;
   ++round_;
   return measured;
@@ -225,18 +220,13 @@ Result<PairLoad> PairPlay::agree_on_load(const Partner& partner, bool is_first,
                                          std::span<std::byte> out, std::span<std::byte> in) const {
   PairLoad load = first_load(terms_);
   while (load.is_probe()) {
-    const auto took = partner.exchange(out.first(load.bytes), in.first(load.bytes), 1);
-    if (!took) return std::unexpected(took.error());
-    double slowest_us = *took;
+    const auto took = TRY(partner.exchange(out.first(load.bytes), in.first(load.bytes), 1));
+    double slowest_us = took;
     const auto told = std::as_writable_bytes(std::span(&slowest_us, 1));
-    if (auto done = is_first ? partner.receive(told) : partner.send(told); !done) {
-      return std::unexpected(done.error());
-    }
-    if (is_first) load = next_load(terms_, load, std::max(*took, slowest_us), lasts_);
+    TRY(is_first ? partner.receive(told) : partner.send(told));
+    if (is_first) load = next_load(terms_, load, std::max(took, slowest_us), lasts_);
     const auto next = std::as_writable_bytes(std::span(&load, 1));
-    if (auto done = is_first ? partner.send(next) : partner.receive(next); !done) {
-      return std::unexpected(done.error());
-    }
+    TRY(is_first ? partner.send(next) : partner.receive(next));
   }
   return load;
 }
@@ -246,26 +236,20 @@ Result<PairLoad> PairPlay::agree_on_load(const Partner& partner, bool is_first,
 Result<Measured> PairPlay::exchange(const Pair& pair) {
   const bool is_first = group_.self.rank == pair.a;
   const std::size_t other = is_first ? pair.b : pair.a;
-  if (auto made = group_.mesh.connect(std::span(&other, 1), 1, terms_.limit); !made) {
-    return std::unexpected(made.error());
-  }
+  TRY(group_.mesh.connect(std::span(&other, 1), 1, terms_.limit));
   const Partner partner(group_.mesh.socket(other, 0), group_.peers[other].text(), terms_.limit);
   std::vector<std::byte> out(terms_.bytes);
   std::vector<std::byte> in(terms_.bytes);
-  const auto latency = is_first ? partner.latency() : partner.reflect();
-  if (!latency) return std::unexpected(latency.error());
-  const auto load = agree_on_load(partner, is_first, out, in);
-  if (!load) return std::unexpected(load.error());
-  const std::span sent = std::span(out).first(load->bytes);
-  const auto took = partner.exchange(sent, std::span(in).first(load->bytes), load->times);
-  if (!took) return std::unexpected(took.error());
-  double own = gbps(load->bytes, *took);
+  const auto latency = TRY(is_first ? partner.latency() : partner.reflect());
+  const auto load = TRY(agree_on_load(partner, is_first, out, in));
+  const std::span sent = std::span(out).first(load.bytes);
+  const auto took = TRY(partner.exchange(sent, std::span(in).first(load.bytes), load.times));
+  double own = gbps(load.bytes, took);
   double others = 0;
-  const auto done = is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
-                             : partner.send(std::as_bytes(std::span(&own, 1)));
-  if (!done) return std::unexpected(done.error());
+  TRY(is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
+               : partner.send(std::as_bytes(std::span(&own, 1))));
   group_.mesh.drop(other);
-  return Measured{pair.a, pair.b, round_, others, own, *latency, State::measured};
+  return Measured{pair.a, pair.b, round_, others, own, latency, State::measured};
 }
 
 // Rank 0 waits for all and tells who is away; the others wait for that.
@@ -281,16 +265,14 @@ Result<void> PairPlay::close_round(bool is_last) {
     if (is_waited_for(rank)) names.push_back(key("done", rank));
   }
   const std::vector<std::string_view> waited(names.begin(), names.end());
-  const auto all = group_.store.wait(waited, round_limit());
-  if (!all) return std::unexpected(all.error());
+  const auto all = TRY(group_.store.wait(waited, round_limit()));
   std::vector<std::size_t> away = lost_;
   for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
-    if (is_lost(rank) || (*all && is_waited_for(rank))) continue;
+    if (is_lost(rank) || (all && is_waited_for(rank))) continue;
     const std::string name = key("done", rank);
     const std::string_view one[] = {name};
-    const auto there = group_.store.check(one);
-    if (!there) return std::unexpected(there.error());
-    if (!*there) away.push_back(rank);
+    const auto there = TRY(group_.store.check(one));
+    if (!there) away.push_back(rank);
   }
   away_ = std::move(away);
   if (is_over_) lost_ = away_;
@@ -300,14 +282,12 @@ Result<void> PairPlay::close_round(bool is_last) {
 
 Result<void> PairPlay::hear_who_is_away(const std::string& where) {
   const std::string_view keys[] = {where};
-  const auto there = group_.store.wait(keys, 2 * round_limit());
-  if (!there) return std::unexpected(there.error());
-  if (!*there) return fail("rank 0 does not come out of a round");
-  const auto text = group_.store.get(where);
-  if (!text) return std::unexpected(text.error());
+  const auto there = TRY(group_.store.wait(keys, 2 * round_limit()));
+  if (!there) return fail("rank 0 does not come out of a round");
+  const auto text = TRY(group_.store.get(where));
   away_.clear();
   is_over_ = false;
-  for (const std::string_view rank : words(*text)) {
+  for (const std::string_view rank : words(text)) {
     if (rank == end_word) {
       is_over_ = true;
       continue;
@@ -323,15 +303,13 @@ Result<std::vector<Measured>> PairPlay::collect(const pairs::Round& met,
   for (const Pair& pair : met) {
     const std::string name = key("pair", pair.a);
     const std::string_view one[] = {name};
-    const auto there = group_.store.check(one);
-    if (!there) return std::unexpected(there.error());
-    if (!*there) {
+    const auto there = TRY(group_.store.check(one));
+    if (!there) {
       found.push_back({pair.a, pair.b, round_, 0, 0, 0, State::hung});
       continue;
     }
-    const auto text = group_.store.get(name);
-    if (!text) return std::unexpected(text.error());
-    found.push_back(measured_from(*text, round_));
+    const auto text = TRY(group_.store.get(name));
+    found.push_back(measured_from(text, round_));
   }
   return found;
 }

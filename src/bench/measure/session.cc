@@ -62,14 +62,13 @@ struct Extent {
 class Sizing {
  public:
   static Result<Sizing> make(const OwnCell& own, const Request& request, Extent extent) {
-    auto work = own.backend->work(extent.part);
-    if (!work) return std::unexpected(work.error());
+    auto work = TRY(own.backend->work(extent.part));
     // Pages that were never written are all the kernel's one page of zeros, which a processor's
     // cache holds: sending from them would be too fast.
     if (extent.bytes > 0) {
-      if (auto filled = (*work)->fill(false); !filled) return std::unexpected(filled.error());
+      TRY(work->fill(false));
     }
-    return Sizing(own, request, extent, *std::move(work));
+    return Sizing(own, request, extent, std::move(work));
   }
 
   Result<void> warm_up() {
@@ -79,7 +78,7 @@ class Sizing {
 
   // Some iterations: the time of each, as the request averages those of the ranks.
   Result<std::vector<double>> turn(bool in_place, std::size_t iterations) {
-    if (auto there = mesh_.barrier(turn_limit); !there) return std::unexpected(there.error());
+    TRY(mesh_.barrier(turn_limit));
     auto times = work_->run(in_place, iterations, request_.aggregated);
     if (!times) return times;
     auto combined = combine(*times);
@@ -88,13 +87,11 @@ class Sizing {
 
   Result<std::optional<std::uint64_t>> count_wrong(bool in_place) {
     if (!request_.check || extent_.bytes == 0) return std::optional<std::uint64_t>();
-    if (auto filled = work_->fill(in_place); !filled) return std::unexpected(filled.error());
-    if (auto done = work_->run(in_place, 1, 1); !done) return std::unexpected(done.error());
-    const auto own = work_->wrong(in_place);
-    if (!own) return std::unexpected(own.error());
-    std::vector<double> wrong{static_cast<double>(*own)};
-    auto all = mesh_.combine_over_all(wrong, Op::sum, request_.stall_limit);
-    if (!all) return std::unexpected(all.error());
+    TRY(work_->fill(in_place));
+    TRY(work_->run(in_place, 1, 1));
+    const auto own = TRY(work_->wrong(in_place));
+    std::vector<double> wrong{static_cast<double>(own)};
+    TRY(mesh_.combine_over_all(wrong, Op::sum, request_.stall_limit));
     return std::optional(static_cast<std::uint64_t>(wrong.front()));
   }
 
@@ -193,9 +190,9 @@ class Round {
     }
     std::vector<Sizing> sizings;
     for (const OwnCell& own : own_) {
-      auto sizing = Sizing::make(own, request_, Extent::of(request_, bytes, own.mesh.place().size));
-      if (!sizing) return std::unexpected(sizing.error());
-      sizings.push_back(*std::move(sizing));
+      auto sizing =
+          TRY(Sizing::make(own, request_, Extent::of(request_, bytes, own.mesh.place().size)));
+      sizings.push_back(std::move(sizing));
       if (auto warm = sizings.back().warm_up(); !warm) return warm;
     }
     std::vector<std::vector<std::vector<double>>> times(sizings.size());
@@ -203,10 +200,9 @@ class Round {
       if (auto done = take_turns(sizings, times, tell); !done) return done;
     }
     for (std::size_t i = 0; i < sizings.size(); ++i) {
-      auto finished = finish(sizings[i], std::move(times[i]));
-      if (!finished) return std::unexpected(finished.error());
-      finished->cell = own_[i].cell;
-      if (told_.row) told_.row(*finished);
+      auto finished = TRY(finish(sizings[i], std::move(times[i])));
+      finished.cell = own_[i].cell;
+      if (told_.row) told_.row(finished);
     }
     return {};
   }
@@ -220,9 +216,8 @@ class Round {
                                 request_.iterations * turn / turns_per_round;
       if (share == 0) continue;
       for (std::size_t i = 0; i < sizings.size(); ++i) {
-        auto took = sizings[i].turn(false, share);
-        if (!took) return std::unexpected(took.error());
-        times[i].push_back(*std::move(took));
+        auto took = TRY(sizings[i].turn(false, share));
+        times[i].push_back(std::move(took));
       }
       tell(share_out_of_place * static_cast<double>(turn + 1) / turns_per_round);
     }
@@ -243,16 +238,13 @@ class Round {
   Result<CellRow> finish(Sizing& sizing, std::vector<std::vector<double>> times) {
     CellRow measured;
     measured.row = sizing.row();
-    const auto wrong = sizing.count_wrong(false);
-    if (!wrong) return std::unexpected(wrong.error());
-    measured.row.out_of_place = sizing.side(flat(times), *wrong);
+    const auto wrong = TRY(sizing.count_wrong(false));
+    measured.row.out_of_place = sizing.side(flat(times), wrong);
     measured.turns = std::move(times);
     if (!runs_in_place(request_.collective)) return measured;
-    const auto inside = sizing.turn(true, request_.iterations);
-    if (!inside) return std::unexpected(inside.error());
-    const auto wrong_inside = sizing.count_wrong(true);
-    if (!wrong_inside) return std::unexpected(wrong_inside.error());
-    measured.row.in_place = sizing.side(*inside, *wrong_inside);
+    const auto inside = TRY(sizing.turn(true, request_.iterations));
+    const auto wrong_inside = TRY(sizing.count_wrong(true));
+    measured.row.in_place = sizing.side(inside, wrong_inside);
     return measured;
   }
 
@@ -267,14 +259,13 @@ class Round {
 
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
                      const MakeBackend& make, const Told& told) {
-  const auto wanted = sizes(request);
-  if (!wanted) return std::unexpected(wanted.error());
+  const auto wanted = TRY(sizes(request));
   Round round(group, request, cells, make, told);
   if (auto made = round.connect(); !made) return made;
   Progress progress;
-  for (const std::uint64_t bytes : *wanted) progress.total += cost_of(bytes);
+  for (const std::uint64_t bytes : wanted) progress.total += cost_of(bytes);
   double before = 0;
-  for (const std::uint64_t bytes : *wanted) {
+  for (const std::uint64_t bytes : wanted) {
     progress.what = bench::size_text(bytes);
     const auto tell = [&](double share) {
       progress.done = before + share * cost_of(bytes);

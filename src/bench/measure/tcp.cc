@@ -42,9 +42,8 @@ class TcpBackend final : public Backend {
   }
 
   Result<std::unique_ptr<Work>> work(std::size_t part) override {
-    auto memory = HostBuffers::of(request_, mesh_.place(), part);
-    if (!memory) return std::unexpected(memory.error());
-    return std::make_unique<TcpWork>(request_, mesh_, *std::move(memory));
+    auto memory = TRY(HostBuffers::of(request_, mesh_.place(), part));
+    return std::make_unique<TcpWork>(request_, mesh_, std::move(memory));
   }
 
  private:

@@ -31,9 +31,7 @@ Result<Report> read_lines(std::string_view text, Reader reader) {
   std::size_t number = 0;
   std::string buffer;
   for (const std::string_view line : split(text, '\n')) {
-    if (auto read = reader.read(shown_text(line, buffer), ++number); !read) {
-      return std::unexpected(read.error());
-    }
+    TRY(reader.read(shown_text(line, buffer), ++number));
   }
   return std::move(reader).take();
 }

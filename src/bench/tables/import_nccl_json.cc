@@ -100,10 +100,9 @@ void read_conditions(JsonFields& fields, Report& report) {
 }  // namespace
 
 Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms) {
-  const auto document = parse_document(text, terms.file);
-  if (!document) return std::unexpected(document.error());
+  const auto document = TRY(parse_document(text, terms.file));
   std::string wrong;
-  JsonFields fields(*document, "", wrong);
+  JsonFields fields(document, "", wrong);
   Report report;
   read_conditions(fields, report);
   JsonFields config = fields.object("config");

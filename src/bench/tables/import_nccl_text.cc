@@ -152,7 +152,7 @@ class NcclTextReader {
   }
 
   Result<Report> take() && {
-    if (auto told_apart = check_mixed(); !told_apart) return std::unexpected(told_apart.error());
+    TRY(check_mixed());
     if (const bool is_empty = std::ranges::all_of(
             report_.series, [](const Series& series) { return series.rows.empty(); });
         is_empty && !tables_.empty()) {

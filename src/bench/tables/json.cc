@@ -226,10 +226,9 @@ std::string report_json(const Report& report) {
 }
 
 Result<Report> parse_report(std::string_view text, const std::string& file) {
-  const auto document = parse_document(text, file);
-  if (!document) return std::unexpected(document.error());
+  const auto document = TRY(parse_document(text, file));
   std::string wrong;
-  JsonFields fields(*document, "", wrong);
+  JsonFields fields(document, "", wrong);
   if (fields.text_or("schema") != report_schema) {
     return usage("cannot read " + printable(file),
                  fmt::format("it is not a report of toprun bench ({})", report_schema));

@@ -115,13 +115,12 @@ Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest&
   command.argv.front() = "/proc/self/exe";
   std::erase(command.argv, bisect_word);
   const Names names(group);
-  const auto found = measure::bisect(
-      group, command, [&](const measure::Tried& tried) { say(tried_line(names, tried)); });
-  if (!found) return std::unexpected(found.error());
+  const auto found = TRY(measure::bisect(
+      group, command, [&](const measure::Tried& tried) { say(tried_line(names, tried)); }));
   if (group.self.rank != 0) return 0;
   const std::string_view collective = bench::facts_of(request.measured.collective).name;
-  print(found_line(names, collective, group.self.nodes, *found) + "\n");
-  return found->kind == Bisection::Kind::nothing ? 0 : model::exit_found;
+  print(found_line(names, collective, group.self.nodes, found) + "\n");
+  return found.kind == Bisection::Kind::nothing ? 0 : model::exit_found;
 }
 
 }  // namespace toprun::benchmark

@@ -29,10 +29,9 @@ Result<bench::Report> read_report(const Call& call, std::size_t operand) {
   if (!text) return usage(text.error().what, text.error().why);
   bench::ImportTerms terms{file, std::nullopt};
   if (const auto given = call.given(FlagId::collective)) {
-    const auto name = options::parse_choice(
-        *given, options::choices(options::flag_of(FlagId::collective, call.command)));
-    if (!name) return std::unexpected(name.error());
-    terms.collective = bench::find_collective(*name);
+    const auto name = TRY(options::parse_choice(
+        *given, options::choices(options::flag_of(FlagId::collective, call.command))));
+    terms.collective = bench::find_collective(name);
   }
   auto report = bench::import_report(*text, terms);
   if (report) {
@@ -45,9 +44,8 @@ Result<bench::Report> read_report(const Call& call, std::size_t operand) {
 Result<std::optional<double>> share_to_reach(const Call& call) {
   const auto given = call.given(FlagId::fail_below);
   if (!given) return std::nullopt;
-  const auto share = positive(*given);
-  if (!share) return std::unexpected(share.error());
-  return *share;
+  const auto share = TRY(positive(*given));
+  return share;
 }
 
 std::string tables(const bench::Report& report) {
@@ -74,19 +72,16 @@ std::string formatted(const bench::Report& report, std::string_view format) {
 }
 
 Result<int> run_bench_compare(const Call& call) {
-  const auto before = read_report(call, 0);
-  if (!before) return std::unexpected(before.error());
-  const auto after = read_report(call, 1);
-  if (!after) return std::unexpected(after.error());
-  const auto share = share_to_reach(call);
-  if (!share) return std::unexpected(share.error());
-  const bench::Comparison comparison = bench::compare(*before, *after);
+  const auto before = TRY(read_report(call, 0));
+  const auto after = TRY(read_report(call, 1));
+  const auto share = TRY(share_to_reach(call));
+  const bench::Comparison comparison = bench::compare(before, after);
   const int code = print(bench::comparison_text(comparison));
   if (comparison.rows.empty())
     return usage(call.operand(0) + " and " + call.operand(1), "no measurement is in both",
                  "compare files of the same collectives, ranks and sizes");
-  if (*share) {
-    const bench::Verdict verdict = bench::gate(comparison, **share);
+  if (share) {
+    const bench::Verdict verdict = bench::gate(comparison, *share);
     say(verdict.sentence);
     return code == 0 && !verdict.is_passed ? model::exit_found : code;
   }
@@ -101,21 +96,16 @@ Result<int> run_bench_compare(const Call& call) {
 }
 
 Result<int> run_bench_import(const Call& call) {
-  const auto format = call.choice(FlagId::format);
-  if (!format) return std::unexpected(format.error());
-  const auto report = read_report(call, 0);
-  if (!report) return std::unexpected(report.error());
+  const auto format = TRY(call.choice(FlagId::format));
+  const auto report = TRY(read_report(call, 0));
   if (const auto save = call.text(FlagId::save)) {
-    const auto saved = write_and_say(*save, bench::report_json(*report));
-    if (!saved) return std::unexpected(saved.error());
+    TRY(write_and_say(*save, bench::report_json(report)));
   }
   if (const auto plot = call.text(FlagId::plot)) {
-    const auto svg = drawn(*report);
-    if (!svg) return std::unexpected(svg.error());
-    auto written = picture::write_picture(*plot, *svg, call.environment);
-    if (!written) return std::unexpected(written.error());
+    const auto svg = TRY(drawn(report));
+    TRY(picture::write_picture(*plot, svg, call.environment));
   }
-  return print_bytes(formatted(*report, *format));
+  return print_bytes(formatted(report, format));
 }
 
 }  // namespace toprun::benchmark

@@ -34,33 +34,29 @@ Result<fs::path> own_file(const Environment& environment) {
 }  // namespace
 
 Result<std::string> add_to_history(const bench::Report& report, const Environment& environment) {
-  const auto file = own_file(environment);
-  if (!file) return std::unexpected(file.error());
+  const auto file = TRY(own_file(environment));
   std::error_code error;
-  fs::create_directories(file->parent_path(), error);
-  if (error) return fail("cannot make " + file->parent_path().string(), error.message());
-  const Fd out(::open(file->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  if (!out) return fail_errno("cannot write " + file->string());
+  fs::create_directories(file.parent_path(), error);
+  if (error) return fail("cannot make " + file.parent_path().string(), error.message());
+  const Fd out(::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  if (!out) return fail_errno("cannot write " + file.string());
   // One write, so that lines of two jobs do not mix.
   const std::string line = bench::history_line(report);
   const ssize_t written = ::write(out.get(), line.data(), line.size());
-  if (written < 0) return fail_errno("cannot write " + file->string());
+  if (written < 0) return fail_errno("cannot write " + file.string());
   if (static_cast<std::size_t>(written) < line.size()) {
-    return fail("cannot write " + file->string(), "only a part of the line fits",
-                "make room there");
+    return fail("cannot write " + file.string(), "only a part of the line fits", "make room there");
   }
-  return file->string();
+  return file.string();
 }
 
 Result<int> run_bench_history(const Call& call) {
   std::size_t shown = 10;
-  const auto read = OptionReader(call).number(FlagId::last, shown, 1, most_shown).done();
-  if (!read) return std::unexpected(read.error());
+  TRY(OptionReader(call).number(FlagId::last, shown, 1, most_shown).done());
   std::string file = call.operand(0);
   if (file.empty()) {
-    const auto own = own_file(call.environment);
-    if (!own) return std::unexpected(own.error());
-    file = *own;
+    const auto own = TRY(own_file(call.environment));
+    file = own;
   }
   const auto text = read_file(file, most_bytes);
   if (!text) {
@@ -72,10 +68,8 @@ Result<int> run_bench_history(const Call& call) {
   const auto kinds = bench::kinds_of(history.reports);
   if (kinds.empty()) return usage(file, "it holds no measurement");
   if (const auto plot = call.text(FlagId::plot)) {
-    const auto svg = drawn(kinds);
-    if (!svg) return std::unexpected(svg.error());
-    auto written = picture::write_picture(*plot, *svg, call.environment);
-    if (!written) return std::unexpected(written.error());
+    const auto svg = TRY(drawn(kinds));
+    TRY(picture::write_picture(*plot, svg, call.environment));
   }
   return print_bytes(bench::history_text(kinds, shown));
 }

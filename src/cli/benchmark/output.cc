@@ -137,15 +137,12 @@ Result<int> BenchOutput::finish() {
   }
   if (!saved_) return std::unexpected(saved_.error());
   if (request_.plot) {
-    const auto svg = drawn(report_);
-    if (!svg) return std::unexpected(svg.error());
-    auto written = picture::write_picture(*request_.plot, *svg, environment_);
-    if (!written) return std::unexpected(written.error());
+    const auto svg = TRY(drawn(report_));
+    TRY(picture::write_picture(*request_.plot, svg, environment_));
   }
   if (request_.history) {
-    const auto added = add_to_history(report_, environment_);
-    if (!added) return std::unexpected(added.error());
-    say("added to " + *added);
+    const auto added = TRY(add_to_history(report_, environment_));
+    say("added to " + added);
   }
   return judge();
 }

@@ -45,21 +45,18 @@ struct Wanted {
 Result<Wanted> wanted_of(const Call& call) {
   Wanted wanted;
   std::chrono::seconds limit = std::chrono::duration_cast<std::chrono::seconds>(wanted.terms.limit);
-  const auto read = OptionReader(call)
-                        .take(FlagId::min_bytes, wanted.terms.bytes, options::parse_size)
-                        .number(FlagId::iterations, wanted.terms.transfers, 1, most_iterations)
-                        .number(FlagId::rounds, wanted.most_rounds, 1, most_iterations)
-                        .number(FlagId::stall, limit, 1, longest_stall_s)
-                        .done();
-  if (!read) return std::unexpected(read.error());
+  TRY(OptionReader(call)
+          .take(FlagId::min_bytes, wanted.terms.bytes, options::parse_size)
+          .number(FlagId::iterations, wanted.terms.transfers, 1, most_iterations)
+          .number(FlagId::rounds, wanted.most_rounds, 1, most_iterations)
+          .number(FlagId::stall, limit, 1, longest_stall_s)
+          .done());
   wanted.terms.limit = limit;
   wanted.exclude_bad = call.text(FlagId::exclude_bad);
   wanted.save = call.text(FlagId::save);
   wanted.plot = call.text(FlagId::plot);
   if (wanted.plot) {
-    if (auto known = picture::check_picture_name(*wanted.plot); !known) {
-      return std::unexpected(known.error());
-    }
+    TRY(picture::check_picture_name(*wanted.plot));
   }
   return wanted;
 }
@@ -233,20 +230,16 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
     print("  " + line + "\n");
   }
   if (wanted.save) {
-    auto saved = write_and_say(*wanted.save, json_of(cluster, measured, said.lines));
-    if (!saved) return std::unexpected(saved.error());
+    TRY(write_and_say(*wanted.save, json_of(cluster, measured, said.lines)));
   }
   if (wanted.exclude_bad) {
     std::string hosts;
     for (const std::string& host : said.bad_hosts) hosts += host + "\n";
-    auto saved = write_and_say(*wanted.exclude_bad, hosts);
-    if (!saved) return std::unexpected(saved.error());
+    TRY(write_and_say(*wanted.exclude_bad, hosts));
   }
   if (wanted.plot) {
-    const auto svg = drawn(cluster, measured, said.findings);
-    if (!svg) return std::unexpected(svg.error());
-    auto written = picture::write_picture(*wanted.plot, *svg, environment);
-    if (!written) return std::unexpected(written.error());
+    const auto svg = TRY(drawn(cluster, measured, said.findings));
+    TRY(picture::write_picture(*wanted.plot, svg, environment));
   }
   return said.lines.empty() ? 0 : model::exit_found;
 }
@@ -270,20 +263,18 @@ struct Played {
 // Plays rounds that rank 0 names; the results come back there.
 Result<Played> played(measure::PairPlay& play, std::vector<pairs::Round> own, bool is_root,
                       const Pass& pass) {
-  const auto rounds = play.agree(std::move(own));
-  if (!rounds) return std::unexpected(rounds.error());
+  const auto rounds = TRY(play.agree(std::move(own)));
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   std::vector<Measured> all;
   std::size_t i = 0;
-  for (bool is_over = rounds->empty(); !is_over; ++i) {
-    auto measured = play.play((*rounds)[i], pass.lasts, i + 1 == rounds->size());
-    if (!measured) return std::unexpected(measured.error());
+  for (bool is_over = rounds.empty(); !is_over; ++i) {
+    auto measured = TRY(play.play(rounds[i], pass.lasts, i + 1 == rounds.size()));
     is_over = play.is_over();
-    for (Measured& one : *measured) one.round = i;
-    all.insert(all.end(), measured->begin(), measured->end());
+    for (Measured& one : measured) one.round = i;
+    all.insert(all.end(), measured.begin(), measured.end());
     const measure::Progress progress{
-        fmt::format("{}, round {} of {}", pass.name, i + 1, rounds->size()),
-        static_cast<double>(i + 1), static_cast<double>(rounds->size())};
+        fmt::format("{}, round {} of {}", pass.name, i + 1, rounds.size()),
+        static_cast<double>(i + 1), static_cast<double>(rounds.size())};
     if (!is_root) continue;
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
   }
@@ -302,12 +293,11 @@ Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
   std::size_t left = 0;  // rounds
   for (std::size_t pass = 0; pass < pairs::SecondLook::most_passes; ++pass) {
     const bool has_time = std::chrono::steady_clock::now() < until;
-    const auto done = played(play, has_time ? look.next() : std::vector<pairs::Round>(), is_root,
-                             pass == 0 ? suspects : still_suspected);
-    if (!done) return std::unexpected(done.error());
+    const auto done = TRY(played(play, has_time ? look.next() : std::vector<pairs::Round>(),
+                                 is_root, pass == 0 ? suspects : still_suspected));
     if (look.next().empty()) continue;
-    left += look.next().size() - done->rounds;
-    look.tell(done->measured, done->rounds);
+    left += look.next().size() - done.rounds;
+    look.tell(done.measured, done.rounds);
   }
   if (left > 0) {
     say(
@@ -327,25 +317,20 @@ Result<void> check_pairs(const Call& call) {
 }
 
 Result<int> run_pairs(const Call& call, Group& group) {
-  const auto wanted = wanted_of(call);
-  if (!wanted) return std::unexpected(wanted.error());
+  const auto wanted = TRY(wanted_of(call));
   if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
-  auto fits = measure::check_memory(2 * wanted->terms.bytes, group.ranks_here());
-  if (!fits) return std::unexpected(fits.error());
+  TRY(measure::check_memory(2 * wanted.terms.bytes, group.ranks_here()));
   pairs::Cluster cluster = cluster_of(group);
   const bool is_root = group.self.rank == 0;
-  measure::PairPlay play(group, wanted->terms);
-  const auto first =
-      played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
-             is_root, all_pairs);
-  if (!first) return std::unexpected(first.error());
-  if (is_root) take_speed_for_places(cluster, first->measured);
-  const auto verdict = pairs::judge(cluster, first->measured);
-  if (!verdict) return std::unexpected(verdict.error());
-  const auto confirmed = measured_again(play, is_root, cluster, *verdict, wanted->terms.limit);
-  if (!confirmed) return std::unexpected(confirmed.error());
+  measure::PairPlay play(group, wanted.terms);
+  const auto first = TRY(
+      played(play, is_root ? first_pass(cluster, wanted.most_rounds) : std::vector<pairs::Round>(),
+             is_root, all_pairs));
+  if (is_root) take_speed_for_places(cluster, first.measured);
+  const auto verdict = TRY(pairs::judge(cluster, first.measured));
+  const auto confirmed = TRY(measured_again(play, is_root, cluster, verdict, wanted.terms.limit));
   if (!is_root) return 0;
-  return tell(*wanted, cluster, said_by(cluster, *verdict, *confirmed), first->measured,
+  return tell(wanted, cluster, said_by(cluster, verdict, confirmed), first.measured,
               call.environment);
 }
 

@@ -74,20 +74,18 @@ std::string key_of(const Self& self, std::string_view name) {
 template <class Make>
 Result<std::string> from_rank_0(const Self& self, std::string_view name, milliseconds limit,
                                 Make make) {
-  auto store = measure::connect_store(self, limit);
-  if (!store) return std::unexpected(store.error());
+  auto store = TRY(measure::connect_store(self, limit));
   const std::string key = key_of(self, name);
   if (self.rank == 0) {
     Result<std::string> value = make();
     if (!value) return value;
-    auto set = store->set(key, *value);
+    auto set = store.set(key, *value);
     return set ? value : std::unexpected(set.error());
   }
   const std::string_view keys[] = {key};
-  const auto there = store->wait(keys, limit);
-  if (!there) return std::unexpected(there.error());
-  if (!*there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
-  return store->get(key);
+  const auto there = TRY(store.wait(keys, limit));
+  if (!there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  return store.get(key);
 }
 
 std::string backend_by_hardware(const Environment& environment) {
@@ -141,12 +139,11 @@ Result<void> check_backends(const std::vector<std::string>& backends) {
 }
 
 Result<void> check_program(const std::vector<std::string>& backends) {
-  const auto name = program_of_all(backends);
-  if (!name) return std::unexpected(name.error());
-  if (name->empty() || is_program(beside_toprun(*name))) return {};
-  return usage(fmt::format("there is no program {} on {}", beside_toprun(*name).string(),
-                           hosts::host_name()),
-               absence_of(backends), way_to(*name));
+  const auto name = TRY(program_of_all(backends));
+  if (name.empty() || is_program(beside_toprun(name))) return {};
+  return usage(
+      fmt::format("there is no program {} on {}", beside_toprun(name).string(), hosts::host_name()),
+      absence_of(backends), way_to(name));
 }
 
 Result<std::string> usual_backend(const Self& self, const Environment& environment,
@@ -158,24 +155,22 @@ Result<std::string> usual_backend(const Self& self, const Environment& environme
 std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv,
                                             const std::vector<std::string>& backends,
                                             const Self& self, milliseconds limit) {
-  const auto name = program_of_all(backends);
-  if (!name) return std::unexpected(name.error());
-  const auto own = beside_toprun(*name);
+  const auto name = TRY(program_of_all(backends));
+  const auto own = beside_toprun(name);
   const bool is_here = is_program(own);
   const auto absent = [&] {
     return fail(fmt::format("there is no program {} on {}", own.string(), hosts::host_name()),
-                absence_of(backends), way_to(*name));
+                absence_of(backends), way_to(name));
   };
   if (!is_here && self.rank == 0) return absent();
   if (!is_here || (self.rank == 0 && self.nodes > 1)) {
-    const auto bytes = from_rank_0(self, "program", limit, [&]() -> Result<std::string> {
+    const auto bytes = TRY(from_rank_0(self, "program", limit, [&]() -> Result<std::string> {
       return read_file(own.string(), most_program_bytes).value_or("");  // unstripped, too large
-    });
-    if (!bytes) return std::unexpected(bytes.error());
-    if (!is_here && bytes->empty()) return absent();
+    }));
+    if (!is_here && bytes.empty()) return absent();
     if (!is_here) {
-      return run_from_memory(*bytes, std::string(*name),
-                             words_for(argv, std::string(*name), backends));
+      return run_from_memory(bytes, std::string(name),
+                             words_for(argv, std::string(name), backends));
     }
   }
   ::execv(own.c_str(), words_for(argv, own.string(), backends).get());

@@ -33,10 +33,9 @@ Result<std::optional<double>> expected_busbw(const Given& given) {
 Result<std::vector<std::size_t>> counts(const Given& given) {
   std::vector<std::size_t> found;
   for (const std::string_view word : split(given.value, ',')) {
-    const auto count = options::parse_number({given.source, std::string(trim(word))}, 1,
-                                             std::numeric_limits<int>::max());
-    if (!count) return std::unexpected(count.error());
-    found.push_back(static_cast<std::size_t>(*count));
+    const auto count = TRY(options::parse_number({given.source, std::string(trim(word))}, 1,
+                                                 std::numeric_limits<int>::max()));
+    found.push_back(static_cast<std::size_t>(count));
   }
   return found;
 }
@@ -46,9 +45,8 @@ Result<std::vector<std::string>> words_of(const Given& given,
                                           std::span<const std::string_view> choices) {
   std::vector<std::string> found;
   for (const std::string_view word : split(given.value, ',')) {
-    auto chosen = options::parse_choice({given.source, std::string(trim(word))}, choices);
-    if (!chosen) return std::unexpected(chosen.error());
-    if (std::ranges::find(found, *chosen) == found.end()) found.push_back(*std::move(chosen));
+    auto chosen = TRY(options::parse_choice({given.source, std::string(trim(word))}, choices));
+    if (std::ranges::find(found, chosen) == found.end()) found.push_back(std::move(chosen));
   }
   return found;
 }
@@ -58,9 +56,8 @@ template <class Rows, class Value, class Row>
 Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
   std::vector<std::string_view> names;
   for (const auto& row : rows) names.push_back(row.name);
-  const auto chosen = options::parse_choice(given, names);
-  if (!chosen) return std::unexpected(chosen.error());
-  return (*std::ranges::find(rows, *chosen, [](const auto& row) { return row.name; })).*value;
+  const auto chosen = TRY(options::parse_choice(given, names));
+  return (*std::ranges::find(rows, chosen, [](const auto& row) { return row.name; })).*value;
 }
 
 // The measurement of a program that many have figures of; what is given goes before it.
@@ -91,8 +88,7 @@ Result<void> check(const Request& request) {
     return usage("--until-cv", "it repeats one measurement, not a comparison",
                  "leave --orders, --nodes and --ranks out, and name one --backend");
   }
-  const auto wanted = measure::sizes(request);
-  if (!wanted) return std::unexpected(wanted.error());
+  TRY(measure::sizes(request));
   return {};
 }
 
@@ -107,10 +103,9 @@ Result<double> positive(const Given& given) {
 Result<BenchRequest> bench_request(const Call& call) {
   BenchRequest request;
   Request& measured = request.measured;
-  const auto collective =
-      named({"bench", call.operand()}, bench::collectives(), &bench::CollectiveFacts::collective);
-  if (!collective) return std::unexpected(collective.error());
-  measured.collective = *collective;
+  const auto collective = TRY(
+      named({"bench", call.operand()}, bench::collectives(), &bench::CollectiveFacts::collective));
+  measured.collective = collective;
   const auto op = [](const Given& given) {
     return named(given, measure::ops(), &measure::OpName::op);
   };
@@ -118,15 +113,13 @@ Result<BenchRequest> bench_request(const Call& call) {
     return named(given, measure::types(), &measure::TypeFacts::type);
   };
   const auto average = [](const Given& given) -> Result<measure::Average> {
-    const auto number = options::parse_number(given, 0, 3);
-    if (!number) return std::unexpected(number.error());
-    return static_cast<measure::Average>(*number);
+    const auto number = TRY(options::parse_number(given, 0, 3));
+    return static_cast<measure::Average>(number);
   };
   const auto orders = [](const Given& given) { return words_of(given, measure::order_names); };
   const auto fabrics = [](const Given& given) { return words_of(given, measure::fabric_names); };
   const auto backends = [](const Given& given) { return words_of(given, backend_names); };
-  const auto read =
-      OptionReader(call)
+  TRY(OptionReader(call)
           .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
           .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)
           .take(FlagId::step_bytes, measured.step_bytes, options::parse_size)
@@ -149,41 +142,36 @@ Result<BenchRequest> bench_request(const Call& call) {
           .number(FlagId::stall, measured.stall_limit, 1, longest_stall_s)
           .take(FlagId::link_gbps, request.rates.node, positive)
           .take(FlagId::uplink_gbps, request.rates.uplink, positive)
-          .done();
-  if (!read) return std::unexpected(read.error());
+          .done());
   if (!call.has(FlagId::max_bytes)) measured.max_bytes = measured.min_bytes;
   if (!call.has(FlagId::min_bytes)) {
     measured.min_bytes = std::min(measured.min_bytes, measured.max_bytes);
   }
   apply(call.text(FlagId::preset).value_or(""), call, measured);
   if (measured.stable_cv) *measured.stable_cv /= 100;
-  if (auto possible = check(measured); !possible) return std::unexpected(possible.error());
+  TRY(check(measured));
   if (call.has(FlagId::fail_below) && !call.has(FlagId::expect_busbw)) {
     return usage("--fail-below", "it is a share of --expect-busbw, which is not given");
   }
   if (call.has(FlagId::expect_busbw)) {
     bench::Expectation& expected = request.expected.emplace();
-    const auto known = OptionReader(call)
-                           .take(FlagId::expect_busbw, expected.busbw, expected_busbw)
-                           .take(FlagId::fail_below, expected.fail_below, positive)
-                           .done();
-    if (!known) return std::unexpected(known.error());
+    TRY(OptionReader(call)
+            .take(FlagId::expect_busbw, expected.busbw, expected_busbw)
+            .take(FlagId::fail_below, expected.fail_below, positive)
+            .done());
     if (!expected.busbw && measured.max_bytes < bench::smallest_anchored) {
       return usage("--expect-busbw usual", "what others published is of 1 GiB and more",
                    "add --minbytes 1G");
     }
   }
-  auto format = call.choice(FlagId::format);
-  if (!format) return std::unexpected(format.error());
-  request.format = *std::move(format);
+  auto format = TRY(call.choice(FlagId::format));
+  request.format = std::move(format);
   request.save = call.text(FlagId::save);
   request.plot = call.text(FlagId::plot);
   request.history = call.has(FlagId::history);
   request.bisect = call.has(FlagId::bisect);
   if (request.plot) {
-    if (auto known = picture::check_picture_name(*request.plot); !known) {
-      return std::unexpected(known.error());
-    }
+    TRY(picture::check_picture_name(*request.plot));
   }
   return request;
 }

@@ -41,9 +41,8 @@ class OptionReader {
   template <class T>
   OptionReader& number(options::FlagId id, T& target, int least, int most) {
     return take(id, target, [=](const options::Given& given) -> Result<T> {
-      const auto value = options::parse_number(given, least, most);
-      if (!value) return std::unexpected(value.error());
-      return static_cast<T>(*value);
+      const auto value = TRY(options::parse_number(given, least, most));
+      return static_cast<T>(value);
     });
   }
 

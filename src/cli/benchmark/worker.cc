@@ -36,9 +36,8 @@ Result<options::Call> call_of(const std::vector<std::string>& argv,
     command = options::Command::bench_pairs;
     own.erase(own.begin());
   }
-  auto split = options::split_verb(own, command);
-  if (!split) return std::unexpected(split.error());
-  return options::Call{command, *std::move(split), environment, own};
+  auto split = TRY(options::split_verb(own, command));
+  return options::Call{command, std::move(split), environment, own};
 }
 
 // A picture shows busbw, which one rank alone does not have.
@@ -88,10 +87,9 @@ Result<std::vector<measure::Opened>> open_backends(const BenchRequest& request,
   std::vector<measure::Opened> all;
   for (const std::string& name : request.measured.backends) {
     const auto& backend = *std::ranges::find(backends, name, &measure::NamedBackend::name);
-    auto opened = backend.open(group, environment);
-    if (!opened) return std::unexpected(opened.error());
-    opened->name = name;
-    all.push_back(*std::move(opened));
+    auto opened = TRY(backend.open(group, environment));
+    opened.name = name;
+    all.push_back(std::move(opened));
   }
   return all;
 }
@@ -116,10 +114,9 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
   const auto opened = open_backends(request, backends, group, environment);
   if (!opened && !is_first_to_say(group, opened.error())) return 0;
   if (!opened) return std::unexpected(opened.error());
-  const auto compared = measure::compared(request.measured, group.peers);
-  if (!compared) return std::unexpected(compared.error());
-  const std::vector<Cell>& cells = compared->cells;
-  if (auto fits = check(request, group, cells); !fits) return std::unexpected(fits.error());
+  const auto compared = TRY(measure::compared(request.measured, group.peers));
+  const std::vector<Cell>& cells = compared.cells;
+  TRY(check(request, group, cells));
   const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,
                         measure::CellMesh& mesh) {
     const auto& its = *std::ranges::find(*opened, cells[index].backend, &measure::Opened::name);
@@ -129,7 +126,7 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
     auto done = measure::measure(group, request.measured, cells, make, {});
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
-  for (const std::string& line : compared->dropped) say(line);
+  for (const std::string& line : compared.dropped) say(line);
   find_rates(request, group);
   BenchOutput output(request, group, *opened, cells, argv, environment);
   measure::ProgressLines lines(std::chrono::steady_clock::now());
@@ -138,37 +135,31 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
       [&](const measure::Progress& progress) {
         if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
       }};
-  auto done = measure::measure(group, request.measured, cells, make, told);
-  if (!done) return std::unexpected(done.error());
+  TRY(measure::measure(group, request.measured, cells, make, told));
   return output.finish();
 }
 
 Result<int> work(const std::vector<std::string>& argv, const Environment& environment,
                  std::span<const measure::NamedBackend> backends) {
-  const auto call = call_of(argv, environment);
-  if (!call) return std::unexpected(call.error());
-  const bool is_pairs = call->command == options::Command::bench_pairs;
-  auto request = is_pairs ? Result<BenchRequest>() : bench_request(*call);
-  if (!request) return std::unexpected(request.error());
-  const auto self = measure::self_from(environment);
-  if (!self) return std::unexpected(self.error());
-  std::vector<std::string>& wanted = request->measured.backends;
+  const auto call = TRY(call_of(argv, environment));
+  const bool is_pairs = call.command == options::Command::bench_pairs;
+  auto request = TRY(is_pairs ? Result<BenchRequest>() : bench_request(call));
+  const auto self = TRY(measure::self_from(environment));
+  std::vector<std::string>& wanted = request.measured.backends;
   if (wanted.empty() && !is_pairs) {
-    auto usual = usual_backend(*self, environment, join_limit);
-    if (!usual) return std::unexpected(usual.error());
-    wanted = {*std::move(usual)};
+    auto usual = TRY(usual_backend(self, environment, join_limit));
+    wanted = {std::move(usual)};
   }
   const auto is_here = [&](const std::string& name) {
     return std::ranges::find(backends, name, &measure::NamedBackend::name) != backends.end();
   };
   if (!std::ranges::all_of(wanted, is_here)) {
-    return become_bench_program(argv, wanted, *self, join_limit);
+    return become_bench_program(argv, wanted, self, join_limit);
   }
-  auto group = measure::join(*self, join_limit);
-  if (!group) return std::unexpected(group.error());
-  if (is_pairs) return run_pairs(*call, *group);
-  if (request->bisect) return run_bisect(argv, *request, *group, environment);
-  return measure_cells(*std::move(request), *group, backends, argv, environment);
+  auto group = TRY(measure::join(self, join_limit));
+  if (is_pairs) return run_pairs(call, group);
+  if (request.bisect) return run_bisect(argv, request, group, environment);
+  return measure_cells(std::move(request), group, backends, argv, environment);
 }
 
 }  // namespace

@@ -208,9 +208,8 @@ Result<bool> reads_config(const options::Split& split, const Environment& enviro
   const auto none =
       options::given_of(options::flag_of(options::FlagId::no_config), split, environment);
   if (!none) return true;
-  const auto off = options::parse_switch(*none);
-  if (!off) return std::unexpected(off.error());
-  if (!*off) return true;
+  const auto off = TRY(options::parse_switch(*none));
+  if (!off) return true;
   for (const options::FlagId id : {options::FlagId::profile, options::FlagId::config_file}) {
     const auto given = options::given_of(options::flag_of(id), split, environment);
     if (!given || given->from_variable) continue;
@@ -307,17 +306,14 @@ Result<void> add_files(WithConfig& out, options::Command command) {
   const bool has_files = options::knows(command, options::flag_of(options::FlagId::no_config)) &&
                          command != options::Command::config_show;
   if (!has_files) return {};
-  const auto reads = reads_config(out.split, out.environment);
-  if (!reads) return std::unexpected(reads.error());
-  if (!*reads) return {};
-  const auto config = find_config(
+  const auto reads = TRY(reads_config(out.split, out.environment));
+  if (!reads) return {};
+  const auto config = TRY(find_config(
       options::given_of(options::flag_of(options::FlagId::config_file), out.split, out.environment),
-      out.environment);
-  if (!config) return std::unexpected(config.error());
-  tell_ignored(*config);
-  const auto profile = choose_profile(*config, out.split, out.environment);
-  if (!profile) return std::unexpected(profile.error());
-  auto options = options_of(*config, *profile, out.split, command, out.environment);
+      out.environment));
+  tell_ignored(config);
+  const auto profile = TRY(choose_profile(config, out.split, out.environment));
+  auto options = options_of(config, profile, out.split, command, out.environment);
   if (is_verbose(out.split.options) || is_verbose(options)) tell(options);
   out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
                            std::make_move_iterator(options.end()));
@@ -329,7 +325,7 @@ Result<void> add_files(WithConfig& out, options::Command command) {
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment) {
   WithConfig out{split, environment};
-  if (const auto added = add_files(out, command); !added) return std::unexpected(added.error());
+  TRY(add_files(out, command));
   hide_secrets(out.split.options, out.environment);
   return out;
 }

@@ -127,10 +127,9 @@ Result<ConfigFile> Reader::file(const toml::table& root) {
   ConfigFile file;
   file.label = place_.label;
   for (const auto& [key, node] : root) {
-    auto taken = key.str() == profile_key           ? take_profiles(file, node)
-                 : key.str() == default_profile_key ? take_default_profile(file, node)
-                                                    : take(file.options, key, node);
-    if (!taken) return std::unexpected(std::move(taken.error()));
+    TRY(key.str() == profile_key           ? take_profiles(file, node)
+        : key.str() == default_profile_key ? take_default_profile(file, node)
+                                           : take(file.options, key, node));
   }
   return file;
 }
@@ -190,13 +189,12 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
                  "dashes and underscores mean the same: leave one of them out");
   }
   if (flag->id == options::FlagId::env && node.is_table()) return take_variables(table, node);
-  auto values = values_of(*flag, node);
-  if (!values) return std::unexpected(std::move(values.error()));
+  auto values = TRY(values_of(*flag, node));
   if (flag->id != options::FlagId::env) {
-    table.push_back({options::key_of(*flag), *std::move(values), line_of(node)});
+    table.push_back({options::key_of(*flag), std::move(values), line_of(node)});
     return {};
   }
-  for (std::string& value : *values) {
+  for (std::string& value : values) {
     table.push_back(
         {options::key_of(*flag), {value}, line_of(node), value.substr(0, value.find('='))});
   }
@@ -212,10 +210,9 @@ Result<void> Reader::take_variables(ConfigTable& table, const toml::node& node) 
                    fmt::format("env.{} is not of the form NAME = \"VALUE\"", variable),
                    "write the value in quotes");
     }
-    const auto value = text_of(flag, content);
-    if (!value) return std::unexpected(value.error());
+    const auto value = TRY(text_of(flag, content));
     table.push_back({options::key_of(flag),
-                     {fmt::format("{}={}", variable, *value)},
+                     {fmt::format("{}={}", variable, value)},
                      line_of(content),
                      variable});
   }
@@ -231,18 +228,16 @@ Values Reader::values_of(const options::Flag& flag, const toml::node& node) {
   if (flag.is_switch()) return refuse(flag, node, "write true or false");
   const toml::array* array = node.as_array();
   if (array == nullptr) {
-    auto text = text_of(flag, node);
-    if (!text) return std::unexpected(std::move(text.error()));
-    return std::vector{*std::move(text)};
+    auto text = TRY(text_of(flag, node));
+    return std::vector{std::move(text)};
   }
   if (!flag.repeatable && !is_list(flag)) {
     return refuse(flag, node, fmt::format("write one value: {}", flag.value));
   }
   std::vector<std::string> values;
   for (const toml::node& item : *array) {
-    auto text = text_of(flag, item);
-    if (!text) return std::unexpected(std::move(text.error()));
-    values.push_back(doubles_commas(flag) ? with_doubled_commas(*text) : *std::move(text));
+    auto text = TRY(text_of(flag, item));
+    values.push_back(doubles_commas(flag) ? with_doubled_commas(text) : std::move(text));
   }
   if (flag.repeatable || values.empty()) return values;
   return std::vector{join(values, ",")};

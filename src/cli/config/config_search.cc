@@ -75,10 +75,9 @@ Result<void> Search::read(std::string_view kind, const fs::path& path, const std
     return usage(text.error().what, text.error().why,
                  is_chosen ? "check the path" : "--no-config goes without it");
   }
-  auto parsed = parse_config(*text, {label, path.parent_path().string(), home_});
-  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  auto parsed = TRY(parse_config(*text, {label, path.parent_path().string(), home_}));
   config_.looked.back().state = State::read;
-  config_.files.push_back(*std::move(parsed));
+  config_.files.push_back(std::move(parsed));
   return {};
 }
 
@@ -125,9 +124,7 @@ Result<Config> find_config(const std::optional<options::Given>& chosen,
   Search search(environment);
   if (chosen) {
     const fs::path path = (here / chosen->value).lexically_normal();
-    if (auto read = search.read("chosen", path, label_of(chosen->value)); !read) {
-      return std::unexpected(std::move(read.error()));
-    }
+    TRY(search.read("chosen", path, label_of(chosen->value)));
     return search.take();
   }
   const fs::path project = project_path(here);

@@ -31,9 +31,8 @@ Result<std::vector<Build>> builds_for(const options::Split& split, const Environ
     const auto built = options::given_of(options::flag_of(id), split, environment);
     if (!built || built->value.empty()) continue;
     labels.push_back(built->label());
-    auto record = setup::read_record(built->value);
-    if (!record) return std::unexpected(record.error());
-    if (*record) builds.push_back({built->value, **std::move(record)});
+    auto record = TRY(setup::read_record(built->value));
+    if (record) builds.push_back({built->value, *std::move(record)});
   }
   if (!builds.empty()) return builds;
   if (labels.empty()) {
@@ -48,9 +47,8 @@ Result<std::vector<Build>> builds_for(const options::Split& split, const Environ
 Result<std::string> awaited_job(const Record& record, const Environment& environment) {
   if (record.state == State::complete) return "";
   if (!record.job.empty() && record.state != State::failed) {
-    const auto alive = is_alive(record.job, environment);
-    if (!alive) return std::unexpected(alive.error());
-    if (*alive) return record.job;
+    const auto alive = TRY(is_alive(record.job, environment));
+    if (alive) return record.job;
   }
   return fail("--after setup", "the environment is incomplete: " + setup::state_words(record),
               record.job.empty()
@@ -65,18 +63,16 @@ Result<AwaitedSetup> after_setup(const options::Split& split, const Environment&
   const auto asked = std::ranges::find_if(out.split.options, is_after_setup);
   if (asked == out.split.options.end()) return out;
   const options::GivenOption option = *asked;
-  const auto builds = builds_for(split, environment);
-  if (!builds) return std::unexpected(builds.error());
+  const auto builds = TRY(builds_for(split, environment));
   std::erase_if(out.split.options, is_after_setup);
-  for (const auto& [path, record] : *builds) {
-    const auto job = awaited_job(record, environment);
-    if (!job) return std::unexpected(job.error());
-    if (job->empty()) {
+  for (const auto& [path, record] : builds) {
+    const auto job = TRY(awaited_job(record, environment));
+    if (job.empty()) {
       out.note = "--after setup: it has been built already, at " + record.ended;
     } else {
       out.split.options.push_back(option);
-      out.split.options.back().value = *job;
-      out.setups[*job] = path;
+      out.split.options.back().value = job;
+      out.setups[job] = path;
     }
   }
   return out;

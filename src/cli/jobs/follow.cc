@@ -238,14 +238,11 @@ std::optional<int> Follower::finish() {
 Result<int> follow(const std::string& text, const std::string& record,
                    const std::optional<LogChoice>& choice, const Environment& environment,
                    const Setups& setups) {
-  const auto id = engines::parse_job_id(text);
-  if (!id) return std::unexpected(id.error());
-  auto queue = engines::find_queue_of(*id, environment);
-  if (!queue) return std::unexpected(queue.error());
-  const std::shared_ptr<const engines::Queue> shared = std::move(*queue);
-  auto jobs = jobs_of(*shared, text, record);
-  if (!jobs) return std::unexpected(jobs.error());
-  return Follower(shared, *id, choice, std::move(*jobs), setups, look_of_stderr(environment)).run();
+  const auto id = TRY(engines::parse_job_id(text));
+  auto queue = TRY(engines::find_queue_of(id, environment));
+  const std::shared_ptr<const engines::Queue> shared = std::move(queue);
+  auto jobs = TRY(jobs_of(*shared, text, record));
+  return Follower(shared, id, choice, std::move(jobs), setups, look_of_stderr(environment)).run();
 }
 
 int told(const Result<int>& code) {

@@ -198,14 +198,13 @@ std::vector<LogFile> of_rank_by_layout(const JobFiles& files, int rank) {
 }
 
 Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
-  const auto report = read_report(files.report());
-  if (!report) return std::unexpected(report.error());
-  auto found = *report ? of_rank_by_report(**report, rank) : std::vector<LogFile>();
+  const auto report = TRY(read_report(files.report()));
+  auto found = report ? of_rank_by_report(*report, rank) : std::vector<LogFile>();
   if (found.empty()) found = of_rank_by_layout(files, rank);
   if (!found.empty()) return found;
-  if (*report && !(*report)->attempts.empty()) {
+  if (report && !report->attempts.empty()) {
     std::int64_t ranks = 0;
-    for (const auto& node : (*report)->attempts.back().nodes) ranks += node.nproc;
+    for (const auto& node : report->attempts.back().nodes) ranks += node.nproc;
     if (ranks > 0 && rank >= ranks) {
       return usage(fmt::format("--rank {}", rank),
                    fmt::format("the job has ranks 0 to {}", ranks - 1));

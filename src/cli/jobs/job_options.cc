@@ -140,9 +140,8 @@ bool is_job_id(std::string_view text) {
 Result<void> add_dependencies(JobRequest& request, const options::Split& split) {
   std::vector<std::string> all;
   for (const std::string& text : all_of(split, options::FlagId::after)) {
-    const auto after = parse_after(text);
-    if (!after) return std::unexpected(after.error());
-    all.push_back(dependency_text(*after));
+    const auto after = TRY(parse_after(text));
+    all.push_back(dependency_text(after));
   }
   if (all.empty()) return {};
   const auto given = std::ranges::find(request.options, "--dependency", &JobOption::name);
@@ -333,9 +332,8 @@ Result<SubmitOptions> common_options(const options::Split& split, options::Comma
   auto done = add_slurm_options(out.request, split, command, environment);
   if (done) done = add_raw_options(out.request, split, command);
   if (!done) return std::unexpected(std::move(done.error()));
-  const auto dry_run = dry_run_of(split, command);
-  if (!dry_run) return std::unexpected(dry_run.error());
-  out.dry_run = *dry_run;
+  const auto dry_run = TRY(dry_run_of(split, command));
+  out.dry_run = dry_run;
   out.verbose = is_given(split, options::FlagId::verbose);
   return out;
 }
@@ -353,43 +351,36 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   }
   auto out = common_options(split, options::Command::submit, environment);
   if (!out) return out;
-  auto run = options::run_options(split, arguments, environment, is_file);
-  if (!run) return std::unexpected(std::move(run.error()));
-  if (auto fine = check_pod_options(split, run->notes); !fine) {
-    return std::unexpected(std::move(fine.error()));
-  }
+  auto run = TRY(options::run_options(split, arguments, environment, is_file));
+  TRY(check_pod_options(split, run.notes));
   JobRequest& request = out->request;
-  if (auto fine = check_run(run->options, request); !fine) return std::unexpected(fine.error());
-  choose_nodes(request, run->options);
-  if (auto named = choose_name(request, run->options); !named) {
-    return std::unexpected(named.error());
-  }
-  if (auto added = add_dependencies(request, split); !added) {
-    return std::unexpected(added.error());
-  }
+  TRY(check_run(run.options, request));
+  choose_nodes(request, run.options);
+  TRY(choose_name(request, run.options));
+  TRY(add_dependencies(request, split));
   request.run_options = run_words(split, names_the_jobs_folder);
-  if (run->options.segment > 1) {
-    request.options.push_back({"--segment", fmt::format("{}", run->options.segment), {}});
+  if (run.options.segment > 1) {
+    request.options.push_back({"--segment", fmt::format("{}", run.options.segment), {}});
   }
-  request.log_dir = run->options.log_dir.value_or(std::string(default_log_dir));
-  request.keeps_rank_files = keeps_rank_files(run->options, split);
-  request.reports = !run->options.report;
-  if (!request.reports) run->notes.push_back(report_note(*run->options.report));
-  if (std::string note = note_of_options_behind(run->options); !note.empty()) {
-    run->notes.push_back(std::move(note));
+  request.log_dir = run.options.log_dir.value_or(std::string(default_log_dir));
+  request.keeps_rank_files = keeps_rank_files(run.options, split);
+  request.reports = !run.options.report;
+  if (!request.reports) run.notes.push_back(report_note(*run.options.report));
+  if (std::string note = note_of_options_behind(run.options); !note.empty()) {
+    run.notes.push_back(std::move(note));
   }
-  request.workers = parse_int(run->options.nproc_per_node.value);
-  request.survives_a_node = run->options.min_nodes || has_spares(request, run->options);
-  if (!request.survives_a_node && has_idle_nodes(request, run->options)) {
-    run->notes.push_back(idle_note(request, run->options));
+  request.workers = parse_int(run.options.nproc_per_node.value);
+  request.survives_a_node = run.options.min_nodes || has_spares(request, run.options);
+  if (!request.survives_a_node && has_idle_nodes(request, run.options)) {
+    run.notes.push_back(idle_note(request, run.options));
   }
-  request.program = {run->options.script};
-  request.program.insert(request.program.end(), run->options.arguments.begin(),
-                         run->options.arguments.end());
+  request.program = {run.options.script};
+  request.program.insert(request.program.end(), run.options.arguments.begin(),
+                         run.options.arguments.end());
   out->wait = is_given(split, options::FlagId::wait);
   out->follow = is_given(split, options::FlagId::follow);
-  out->notes = std::move(run->notes);
-  out->run = std::move(run->options);
+  out->notes = std::move(run.notes);
+  out->run = std::move(run.options);
   return out;
 }
 
@@ -397,9 +388,7 @@ Result<SubmitOptions> setup_job_options(const options::Split& split,
                                         const Environment& environment) {
   auto out = common_options(split, options::Command::setup, environment);
   if (!out) return out;
-  if (auto added = add_dependencies(out->request, split); !added) {
-    return std::unexpected(added.error());
-  }
+  TRY(add_dependencies(out->request, split));
   const auto log_dir =
       options::given_of(options::flag_of(options::FlagId::log_dir), split, environment);
   out->request.log_dir = log_dir ? log_dir->value : std::string(default_log_dir);
@@ -423,12 +412,10 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
     }
     out->attach = attach->value;
   }
-  auto activation = options::activation_options(split, environment);
-  if (!activation) return std::unexpected(std::move(activation.error()));
-  out->activation = *std::move(activation);
-  auto container = options::container_options(split, environment, out->notes);
-  if (!container) return std::unexpected(std::move(container.error()));
-  out->container = *std::move(container);
+  auto activation = TRY(options::activation_options(split, environment));
+  out->activation = std::move(activation);
+  auto container = TRY(options::container_options(split, environment, out->notes));
+  out->container = std::move(container);
   return out;
 }
 

@@ -77,8 +77,7 @@ Result<bool> JobOutput::show(const JobsById& jobs, FolderWatch& watch) {
       if (print_bytes(text) != 0) return fail("the output cannot be shown");
     }
   }
-  const auto shown = show_remainders(steady_clock::now() - twin_limit);
-  if (!shown) return std::unexpected(shown.error());
+  TRY(show_remainders(steady_clock::now() - twin_limit));
   return news;
 }
 

@@ -222,9 +222,8 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
     return fail(what, "the report says where to ask, and " + why,
                 "ask as the user whose job it is");
   }
-  const auto text = read_open_file(file, path, max_report_bytes);
-  if (!text) return std::unexpected(text.error());
-  auto report = parse_report(*text);
+  const auto text = TRY(read_open_file(file, path, max_report_bytes));
+  auto report = parse_report(text);
   if (!report) return usage("cannot read the report " + path, report.error().why);
   if (report->root_pid == 0 || report->root_host.empty() || !report->started) {
     return fail(what, "the report does not say where the job's root agent is, and since when",
@@ -237,9 +236,8 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
 Result<std::optional<JobReport>> read_report(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
-  const auto text = read_plain_file(path, max_report_bytes);
-  if (!text) return std::unexpected(text.error());
-  auto report = parse_report(*text);
+  const auto text = TRY(read_plain_file(path, max_report_bytes));
+  auto report = parse_report(text);
   if (!report) return fail("cannot read the report " + path, report.error().why);
   return *std::move(report);
 }

@@ -112,14 +112,10 @@ Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
   }
   Prepared prepared;
   if (has_slurm) prepared.facts = engines::ask_slurm(clean, options.notes);
-  const auto added = engines::add_defaults(options.request, prepared.facts, purpose, options.notes);
-  if (!added) return std::unexpected(added.error());
-  if (const auto fine = check_secrets(options.request); !fine) {
-    return std::unexpected(fine.error());
-  }
-  auto script = engines::slurm_script(options.request);
-  if (!script) return std::unexpected(script.error());
-  prepared.script = *std::move(script);
+  TRY(engines::add_defaults(options.request, prepared.facts, purpose, options.notes));
+  TRY(check_secrets(options.request));
+  auto script = TRY(engines::slurm_script(options.request));
+  prepared.script = std::move(script);
   for (const std::string& note : options.notes) say(note);
   return prepared;
 }
@@ -139,7 +135,7 @@ Result<std::string> submit_job(const SubmitOptions& options, const Prepared& pre
                                const Environment& clean) {
   const JobRequest& request = options.request;
   if (options.verbose) tell_reasons(request);
-  if (const auto made = make_folder(request.log_dir); !made) return std::unexpected(made.error());
+  TRY(make_folder(request.log_dir));
   const auto id = engines::submit_slurm(prepared.script, request, prepared.facts, clean);
   if (!id) return id;
   const fs::path folder = fs::path(request.log_dir) / *id;

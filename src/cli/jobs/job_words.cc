@@ -171,19 +171,17 @@ std::string progress_text(const engines::Progress& progress) {
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
-  const auto parsed = engines::parse_job_id(id);
-  if (!parsed) return std::unexpected(parsed.error());
-  return engines::find_queue_of(*parsed, environment);
+  const auto parsed = TRY(engines::parse_job_id(id));
+  return engines::find_queue_of(parsed, environment);
 }
 
 Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
                                  const std::string& record) {
-  auto id = engines::parse_job_id(text);
-  if (!id) return std::unexpected(id.error());
-  id->record = record;
-  auto jobs = queue.find(*id);
+  auto id = TRY(engines::parse_job_id(text));
+  id.record = record;
+  auto jobs = queue.find(id);
   if (!jobs || !jobs->empty()) return jobs;
-  return fail(fmt::format("job {} is unknown", id->text), queue.forgets(*id),
+  return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id),
               "toprun jobs lists yours");
 }
 

@@ -12,9 +12,8 @@ using engines::Job;
 
 Result<void> add_report(KnownJob& known) {
   if (!known.files) return {};
-  auto report = read_report(known.files->report());
-  if (!report) return std::unexpected(report.error());
-  known.report = std::move(*report);
+  auto report = TRY(read_report(known.files->report()));
+  known.report = std::move(report);
   return {};
 }
 
@@ -39,7 +38,7 @@ Result<KnownJob> known_of(const engines::Queue& queue, const Job& job) {
     if (!found.empty()) files = std::move(found.front().files);
   }
   if (files) add_files(known, *std::move(files));
-  if (auto added = add_report(known); !added) return std::unexpected(added.error());
+  TRY(add_report(known));
   return known;
 }
 
@@ -62,15 +61,13 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQu
                                          const std::string& log_dir) {
   std::vector<Job> jobs;
   if (queue) {
-    auto told = (*queue)->find(id);
-    if (!told) return std::unexpected(told.error());
-    jobs = *std::move(told);
+    auto told = TRY((*queue)->find(id));
+    jobs = std::move(told);
   }
   std::vector<KnownJob> all;
   for (const Job& job : jobs) {
-    auto known = known_of(**queue, job);
-    if (!known) return std::unexpected(known.error());
-    all.push_back(*std::move(known));
+    auto known = TRY(known_of(**queue, job));
+    all.push_back(std::move(known));
   }
   if (!all.empty()) return all;
   std::vector<std::string> folders = likely_folders({});
@@ -79,7 +76,7 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQu
     KnownJob forgotten;
     forgotten.id = std::move(found.id);
     add_files(forgotten, std::move(found.files));
-    if (auto added = add_report(forgotten); !added) return std::unexpected(added.error());
+    TRY(add_report(forgotten));
     all.push_back(std::move(forgotten));
   }
   return all;

@@ -64,9 +64,8 @@ Result<std::string> latest_job_here(const Environment& environment) {
   std::map<std::string, std::optional<WallTime>> submitted;
   const auto queue = engines::find_queue(environment);
   if (queue) {
-    const auto jobs = (*queue)->jobs(::getuid());
-    if (!jobs) return std::unexpected(jobs.error());
-    for (const engines::Job& job : jobs->jobs) {
+    const auto jobs = TRY((*queue)->jobs(::getuid()));
+    for (const engines::Job& job : jobs.jobs) {
       if (job.folder == here) submitted[job.id] = job.submitted;
     }
   }

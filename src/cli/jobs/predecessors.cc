@@ -132,23 +132,21 @@ Result<Settled> settle_predecessors(const options::Split& split, const Environme
       out.split.options.push_back(option);
       continue;
     }
-    const auto after = parse_after(option.value);
-    if (!after) return std::unexpected(after.error());
-    const auto known = find_known(after->job, queue, log_dir ? log_dir->value : "");
-    if (!known) return std::unexpected(known.error());
+    const auto after = TRY(parse_after(option.value));
+    const auto known = TRY(find_known(after.job, queue, log_dir ? log_dir->value : ""));
     const std::string label = options::as_given(option).label();
-    switch (prospect(fate_of(*known), after->demand)) {
+    switch (prospect(fate_of(known), after.demand)) {
       case Prospect::wait:
         out.split.options.push_back(option);
         break;
       case Prospect::met:
         out.notes.push_back(
             fmt::format("{}: that job has {} already", label,
-                        after->demand == Demand::any ? "ended" : wanted(after->demand)));
+                        after.demand == Demand::any ? "ended" : wanted(after.demand)));
         break;
       case Prospect::never:
       case Prospect::unclear:
-        return cannot_begin(label, *after, queue, *known);
+        return cannot_begin(label, after, queue, known);
     }
   }
   return out;

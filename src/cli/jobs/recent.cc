@@ -55,13 +55,11 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
   std::vector<EndedJob> all;
   std::vector<Job> ended, active;
   if (queue != nullptr) {
-    auto answer = queue->ended(uid);
-    if (!answer) return std::unexpected(answer.error());
-    ended = std::move(answer->jobs);
-    auto others = queue->jobs(uid);
-    if (!others) return std::unexpected(others.error());
-    active = std::move(others->jobs);
-    for (const std::string& line : answer->untold) say(line);
+    auto answer = TRY(queue->ended(uid));
+    ended = std::move(answer.jobs);
+    auto others = TRY(queue->jobs(uid));
+    active = std::move(others.jobs);
+    for (const std::string& line : answer.untold) say(line);
   }
   const auto left = all_files(likely_folders({}));
   for (const Job& job : ended) all.push_back(known_to_engine(*queue, job, left));

@@ -72,12 +72,10 @@ std::string os_release() {
 Result<bool> is_alive(const std::string& job, const Environment& environment) {
   const auto id = engines::parse_job_id(job);
   if (!id) return false;  // no record of ours has such a number
-  const auto queue = engines::find_queue(environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto found = (*queue)->find(*id);
-  if (!found) return std::unexpected(found.error());
+  const auto queue = TRY(engines::find_queue(environment));
+  const auto found = TRY(queue->find(*id));
   return std::ranges::any_of(
-      *found, [](const engines::Job& one) { return !engines::has_ended(one.state); });
+      found, [](const engines::Job& one) { return !engines::has_ended(one.state); });
 }
 
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
@@ -85,7 +83,7 @@ Result<Site> look_at_site(const std::string& built, const std::vector<std::strin
   const auto record = setup::read_record(built);
   if (!record) return force ? Result<Site>(Site::free) : std::unexpected(record.error());
   if (!*record) {
-    if (auto unknown = check_unknown(built); !unknown) return std::unexpected(unknown.error());
+    TRY(check_unknown(built));
     return Site::free;
   }
   const Record& known = **record;

@@ -86,9 +86,7 @@ Result<Wanted> container_options(const Split& split, const Environment& environm
     if (flag.group != Group::container) continue;
     const std::vector<Given> all = all_given(flag, split, environment);
     for (const Given& given : all) {
-      if (auto done = flag.set(draft, flag, given); !done) {
-        return std::unexpected(std::move(done.error()));
-      }
+      TRY(flag.set(draft, flag, given));
     }
     if (!all.empty()) sources.push_back(all.back().source);
   }
@@ -104,11 +102,11 @@ Result<Wanted> container_options(const Split& split, const Environment& environm
 Result<void> complete(Wanted& wanted, const Environment& environment,
                       std::vector<std::string>& notes) {
   if (!wanted.environment.empty()) {
-    auto without_effect = container::apply_edf(wanted, environment, [](const std::string& path) {
-      return read_file(path, container::max_edf_bytes);
-    });
-    if (!without_effect) return std::unexpected(std::move(without_effect.error()));
-    std::ranges::move(*without_effect, std::back_inserter(notes));
+    auto without_effect =
+        TRY(container::apply_edf(wanted, environment, [](const std::string& path) {
+          return read_file(path, container::max_edf_bytes);
+        }));
+    std::ranges::move(without_effect, std::back_inserter(notes));
   }
   if (wanted.empty()) return {};
   std::error_code error;

@@ -17,9 +17,9 @@ Result<std::map<cost::Kind, double>> parse_traffic(const std::string& text) {
       return usage(label, "it names no kind of parallelism and its bytes",
                    "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M");
     }
-    const auto bytes = parse_size({"--traffic", std::string(trim(part.substr(equals + 1))), false});
-    if (!bytes) return std::unexpected(bytes.error());
-    if (!traffic.emplace(*kind, static_cast<double>(*bytes)).second) {
+    const auto bytes =
+        TRY(parse_size({"--traffic", std::string(trim(part.substr(equals + 1))), false}));
+    if (!traffic.emplace(*kind, static_cast<double>(bytes)).second) {
       return usage(label, fmt::format("{} is given twice", cost::name_of(*kind)), "give it once");
     }
   }
@@ -46,10 +46,9 @@ Result<cost::LinksByLevel> parse_links(const PlanOptions& options) {
   cost::LinksByLevel links;
   for (const std::string& texts : options.links) {
     for (const std::string_view text : toprun::split(texts, ',')) {
-      auto link = cost::parse_link(trim(text));
-      if (!link) return std::unexpected(link.error());
-      const std::string level = link->first;
-      if (!links.insert(*std::move(link)).second) {
+      auto link = TRY(cost::parse_link(trim(text)));
+      const std::string level = link.first;
+      if (!links.insert(std::move(link)).second) {
         return usage(fmt::format("--link {}", text),
                      fmt::format("level {} has a figure already", level), "give each level once");
       }
@@ -60,25 +59,21 @@ Result<cost::LinksByLevel> parse_links(const PlanOptions& options) {
 
 Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options) {
   placement::Plan plan;
-  auto links = parse_links(options);
-  if (!links) return std::unexpected(links.error());
-  plan.links = *std::move(links);
+  auto links = TRY(parse_links(options));
+  plan.links = std::move(links);
   if (!options.parallel) {
-    if (auto alone = check_alone(options); !alone) return std::unexpected(alone.error());
+    TRY(check_alone(options));
     return std::nullopt;
   }
-  auto parallel = cost::parse_parallel(*options.parallel);
-  if (!parallel) return std::unexpected(parallel.error());
-  plan.parallel = *std::move(parallel);
+  auto parallel = TRY(cost::parse_parallel(*options.parallel));
+  plan.parallel = std::move(parallel);
   if (options.model) {
-    const auto parameters = cost::parse_model(*options.model);
-    if (!parameters) return std::unexpected(parameters.error());
-    plan.parameters = *parameters;
+    const auto parameters = TRY(cost::parse_model(*options.model));
+    plan.parameters = parameters;
   }
   if (options.traffic) {
-    auto traffic = parse_traffic(*options.traffic);
-    if (!traffic) return std::unexpected(traffic.error());
-    plan.traffic = *std::move(traffic);
+    auto traffic = TRY(parse_traffic(*options.traffic));
+    plan.traffic = std::move(traffic);
   }
   return plan;
 }

@@ -146,11 +146,10 @@ Result<Values> values_of(const Given& given) {
 }  // namespace
 
 Result<RendezvousSettings> parse_rendezvous_settings(const Given& given, std::string_view backend) {
-  const auto values = values_of(given);
-  if (!values) return std::unexpected(values.error());
+  const auto values = TRY(values_of(given));
   RendezvousSettings settings;
   Idle idle;
-  for (const auto& [name, value] : *values) {
+  for (const auto& [name, value] : values) {
     const auto key = std::ranges::find(rendezvous_keys, name, &Key::name);
     if (key == rendezvous_keys.end()) {
       idle.add(name, advice_on(name));

@@ -33,10 +33,9 @@ Result<std::string> one_of(const Flag& flag, const Given& given) {
 }
 
 Result<void> set_nodes(RunDraft& draft, const Flag&, const Given& given) {
-  const auto count = parse_node_count(given);
-  if (!count) return std::unexpected(count.error());
-  draft.options.nnodes = {count->most, given.source};
-  if (count->least < count->most) draft.options.min_nodes = count->least;
+  const auto count = TRY(parse_node_count(given));
+  draft.options.nnodes = {count.most, given.source};
+  if (count.least < count.most) draft.options.min_nodes = count.least;
   return {};
 }
 
@@ -48,9 +47,8 @@ Result<void> set_node_rank(RunDraft& draft, const Flag& flag, const Given& given
 }
 
 Result<void> set_ranks_per_node(RunDraft& draft, const Flag&, const Given& given) {
-  const auto count = parse_number(given, 1, engines::max_slots);
-  if (!count) return std::unexpected(count.error());
-  draft.options.nproc_per_node = {fmt::to_string(*count), given.source};
+  const auto count = TRY(parse_number(given, 1, engines::max_slots));
+  draft.options.nproc_per_node = {fmt::to_string(count), given.source};
   return {};
 }
 
@@ -60,10 +58,9 @@ Result<void> set_standalone(RunDraft& draft, const Flag& flag, const Given& give
 }
 
 Result<void> set_order(RunDraft& draft, const Flag&, const Given& given) {
-  const auto choice = parse_order(given);
-  if (!choice) return std::unexpected(choice.error());
-  draft.options.order = choice->order;
-  draft.options.order_file = choice->file;
+  const auto choice = TRY(parse_order(given));
+  draft.options.order = choice.order;
+  draft.options.order_file = choice.file;
   return {};
 }
 
@@ -102,9 +99,8 @@ Result<void> set_topology(RunDraft& draft, const Flag&, const Given& given) {
 }
 
 Result<void> add_links(RunDraft& draft, const Flag&, const Given& given) {
-  auto text = not_empty(given);
-  if (!text) return std::unexpected(std::move(text.error()));
-  draft.plan.links.push_back(*std::move(text));
+  auto text = TRY(not_empty(given));
+  draft.plan.links.push_back(std::move(text));
   return {};
 }
 
@@ -114,55 +110,48 @@ Result<void> set_rendezvous_settings(RunDraft& draft, const Flag&, const Given& 
 }
 
 Result<void> add_variable(RunDraft& draft, const Flag&, const Given& given) {
-  auto variable = parse_variable(given);
-  if (!variable) return std::unexpected(std::move(variable.error()));
-  draft.options.activation.variables.push_back(*std::move(variable));
+  auto variable = TRY(parse_variable(given));
+  draft.options.activation.variables.push_back(std::move(variable));
   return {};
 }
 
 Result<void> add_modules(RunDraft& draft, const Flag&, const Given& given) {
-  auto names = parse_modules(given);
-  if (!names) return std::unexpected(std::move(names.error()));
-  std::ranges::move(*names, std::back_inserter(draft.options.activation.modules));
+  auto names = TRY(parse_modules(given));
+  std::ranges::move(names, std::back_inserter(draft.options.activation.modules));
   return {};
 }
 
 Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given) {
-  const auto chosen = one_of(flag, given);
-  if (!chosen) return std::unexpected(chosen.error());
+  const auto chosen = TRY(one_of(flag, given));
   for (const run::Grow grow : {run::Grow::at_restart, run::Grow::now, run::Grow::on_signal}) {
-    if (run::name_of(grow) == *chosen) draft.options.grow = grow;
+    if (run::name_of(grow) == chosen) draft.options.grow = grow;
   }
   return {};
 }
 
 Result<void> add_notify(RunDraft& draft, const Flag&, const Given& given) {
-  auto target = not_empty(given);
-  if (!target) return std::unexpected(std::move(target.error()));
-  draft.options.notify.push_back(*std::move(target));
+  auto target = TRY(not_empty(given));
+  draft.options.notify.push_back(std::move(target));
   return {};
 }
 
 Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Given& given) {
-  const auto chosen = one_of(flag, given);
-  if (!chosen) return std::unexpected(chosen.error());
-  draft.options.on_hang = *chosen == "restart" ? run::OnHang::restart
-                          : *chosen == "abort" ? run::OnHang::abort
-                                               : run::OnHang::report;
+  const auto chosen = TRY(one_of(flag, given));
+  draft.options.on_hang = chosen == "restart" ? run::OnHang::restart
+                          : chosen == "abort" ? run::OnHang::abort
+                                              : run::OnHang::report;
   return {};
 }
 
 Result<void> set_hang_timeout(RunDraft& draft, const Flag&, const Given& given) {
-  const auto seconds = parse_number(given, min_hang_s, max_shutdown_s);
-  if (!seconds) return std::unexpected(seconds.error());
-  draft.options.hang_timeout = std::chrono::seconds(*seconds);
+  const auto seconds = TRY(parse_number(given, min_hang_s, max_shutdown_s));
+  draft.options.hang_timeout = std::chrono::seconds(seconds);
   return {};
 }
 
 Result<void> set_shutdown_timeout(RunDraft& draft, const Flag&, const Given& given) {
-  const auto seconds = parse_number(given, 0, max_shutdown_s);
-  if (!seconds) return std::unexpected(seconds.error());
-  draft.options.shutdown_timeout = std::chrono::seconds(*seconds);
+  const auto seconds = TRY(parse_number(given, 0, max_shutdown_s));
+  draft.options.shutdown_timeout = std::chrono::seconds(seconds);
   return {};
 }
 

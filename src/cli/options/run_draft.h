@@ -65,15 +65,14 @@ void assign(plan::Setting<T>& target, const Given& given, U value) {
 // Parses the value and stores it in this member.
 template <auto member, auto parse>
 Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
-  auto parsed = [&] {
+  auto parsed = TRY([&] {
     if constexpr (requires { parse(flag, given); }) {
       return parse(flag, given);
     } else {
       return parse(given);
     }
-  }();
-  if (!parsed) return std::unexpected(std::move(parsed.error()));
-  assign(owner_of(draft, member).*member, given, *std::move(parsed));
+  }());
+  assign(owner_of(draft, member).*member, given, std::move(parsed));
   return {};
 }
 

@@ -96,10 +96,9 @@ Result<void> settle_standalone(RunDraft& draft) {
 Result<void> settle_rendezvous(RunDraft& draft) {
   if (!draft.rendezvous_settings) return {};
   auto settings =
-      parse_rendezvous_settings(*draft.rendezvous_settings, draft.options.rdzv_backend.value);
-  if (!settings) return std::unexpected(std::move(settings.error()));
-  draft.options.rdzv_conf = std::move(settings->known);
-  if (!settings->note.empty()) draft.notes.push_back(std::move(settings->note));
+      TRY(parse_rendezvous_settings(*draft.rendezvous_settings, draft.options.rdzv_backend.value));
+  draft.options.rdzv_conf = std::move(settings.known);
+  if (!settings.note.empty()) draft.notes.push_back(std::move(settings.note));
   return {};
 }
 
@@ -242,16 +241,13 @@ void note_what_is_idle(RunDraft& draft) {
 Result<RunOptions> run_options(const Split& split, const std::vector<std::string>& argv,
                                const Environment& environment, const IsFile& is_file) {
   RunDraft draft{.options = defaults(split, argv), .is_file = is_file};
-  if (auto filled = fill(draft, split, environment); !filled) {
-    return std::unexpected(std::move(filled.error()));
-  }
+  TRY(fill(draft, split, environment));
   Options& options = draft.options;
   settle_logs(draft);
   note_what_is_idle(draft);
   options.option_variables = option_variables(environment);
-  auto container = container_options(split, environment, draft.notes);
-  if (!container) return std::unexpected(std::move(container.error()));
-  options.container = *std::move(container);
+  auto container = TRY(container_options(split, environment, draft.notes));
+  options.container = std::move(container);
 
   Result<void> settled = set_program(draft, split);
   if (settled) settled = check_activation(options.activation);
@@ -275,13 +271,10 @@ Result<plan::Activation> activation_options(const Split& split, const Environmen
        {FlagId::before, FlagId::conda, FlagId::venv, FlagId::modules, FlagId::env}) {
     const Flag& flag = flag_of(id);
     for (const Given& given : all_given(flag, split, environment)) {
-      if (auto done = flag.set(draft, flag, given); !done)
-        return std::unexpected(std::move(done.error()));
+      TRY(flag.set(draft, flag, given));
     }
   }
-  if (auto done = check_activation(draft.options.activation); !done) {
-    return std::unexpected(std::move(done.error()));
-  }
+  TRY(check_activation(draft.options.activation));
   return std::move(draft.options.activation);
 }
 

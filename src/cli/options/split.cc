@@ -125,7 +125,7 @@ class Splitter {
         return std::unexpected(std::move(taken.error()));
       }
     }
-    if (auto fits = check_operands(); !fits) return std::unexpected(std::move(fits.error()));
+    TRY(check_operands());
     return std::move(out_);
   }
 
@@ -180,14 +180,13 @@ class Splitter {
 
   Result<void> take_long(std::string_view word) {
     const std::size_t equals = word.find('=');
-    const auto flag = long_flag(word.substr(0, equals));
-    if (!flag) return std::unexpected(flag.error());
-    if (equals == std::string_view::npos) return take_value_from_next(**flag);
-    if ((*flag)->is_switch()) {
-      return usage(fmt::format("{} takes no value", (*flag)->name), {},
-                   fmt::format("write {} alone", (*flag)->name));
+    const auto flag = TRY(long_flag(word.substr(0, equals)));
+    if (equals == std::string_view::npos) return take_value_from_next(*flag);
+    if (flag->is_switch()) {
+      return usage(fmt::format("{} takes no value", flag->name), {},
+                   fmt::format("write {} alone", flag->name));
     }
-    return add(**flag, word.substr(equals + 1));
+    return add(*flag, word.substr(equals + 1));
   }
 
   // Parses a group of short options; the last one may take the rest of the word as its value.

@@ -166,7 +166,7 @@ Result<std::string> parse_backend(const Given& given) {
 
 Result<plan::Endpoint> parse_endpoint(const Given& given) {
   std::string_view host = trim(given.value);
-  if (const auto one = only_one_host(given); !one) return std::unexpected(one.error());
+  TRY(only_one_host(given));
   std::optional<std::string_view> port;
   if (host.find('/') != std::string_view::npos)
     return refuse(given, "must be HOST:PORT, not a URL");
@@ -214,7 +214,7 @@ Result<plan::Endpoint> parse_listening(const Given& given) {
 
 Result<std::string> parse_host(const Given& given) {
   std::string_view host = trim(given.value);
-  if (const auto one = only_one_host(given); !one) return std::unexpected(one.error());
+  TRY(only_one_host(given));
   if (host.size() > 2 && host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   }

@@ -59,19 +59,18 @@ struct Place {
 };
 
 Result<Place> place_of(const RunId& id, const Environment& environment) {
-  auto found = plan::find_pods(text_of(id), id.job, environment);
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (found->pods.empty()) {
+  auto found = TRY(plan::find_pods(text_of(id), id.job, environment));
+  if (found.pods.empty()) {
     return fail(text_of(id), "its job has no pods", "toprun status " + id.job);
   }
-  const engines::JobPod& first = found->pods.front();
+  const engines::JobPod& first = found.pods.front();
   if (!first.trouble.empty()) {
     return fail(text_of(id),
                 fmt::format("pod {}, which keeps it, does not run: {}", first.name, first.trouble),
                 "toprun status " + id.job);
   }
-  auto command = found->queue->exec_command(found->job, first, engines::Terminal::no);
-  return Place{*std::move(found), std::move(command)};
+  auto command = found.queue->exec_command(found.job, first, engines::Terminal::no);
+  return Place{std::move(found), std::move(command)};
 }
 
 Error no_run(const RunId& id, const Place& place) {
@@ -87,15 +86,12 @@ std::vector<std::string> shell(const Place& place, std::string text) {
 
 // Runs it to its end and returns what it printed.
 Result<std::string> answer(const RunId& id, std::string_view then, const Environment& environment) {
-  const auto limit = engines::engine_timeout_of(environment);
-  if (!limit) return std::unexpected(limit.error());
-  const auto place = place_of(id, environment);
-  if (!place) return std::unexpected(place.error());
-  auto done = process::run(shell(*place, script(id, then)), environment, *limit);
-  if (!done) return std::unexpected(std::move(done.error()));
-  if (done->code == 0) return std::move(done->out);
-  if (done->code == no_such_run) return std::unexpected(no_run(id, *place));
-  const engines::LoginTrouble trouble = engines::exec_trouble(done->err);
+  const auto limit = TRY(engines::engine_timeout_of(environment));
+  const auto place = TRY(place_of(id, environment));
+  auto done = TRY(process::run(shell(place, script(id, then)), environment, limit));
+  if (done.code == 0) return std::move(done.out);
+  if (done.code == no_such_run) return std::unexpected(no_run(id, place));
+  const engines::LoginTrouble trouble = engines::exec_trouble(done.err);
   return fail(text_of(id), trouble.why, trouble.fix);
 }
 
@@ -110,15 +106,14 @@ Result<Said> show(const std::vector<std::string>& words, const Environment& envi
   const auto program = process::find_program(words.front(), environment);
   if (!program) return fail(words.front(), "it is not in PATH");
   auto in = process::make_pipe();
-  auto err = in ? process::make_pipe() : std::unexpected(in.error());
-  if (!err) return std::unexpected(std::move(err.error()));
+  auto err = TRY(in ? process::make_pipe() : std::unexpected(in.error()));
   const auto pid =
-      process::start(*program, words, environment, {.in = in->read.get(), .err = err->write.get()});
-  err->write.reset();
+      process::start(*program, words, environment, {.in = in->read.get(), .err = err.write.get()});
+  err.write.reset();
   in->read.reset();
   if (!pid) return std::unexpected(pid.error());
   Said said;
-  process::read_lines(err->read.get(), most_line_bytes, [&](std::string_view line) {
+  process::read_lines(err.read.get(), most_line_bytes, [&](std::string_view line) {
     std::string text = std::string(line) + '\n';
     if (!said.code_of_run) said.code_of_run = engines::take_login_end(text);
     said.lines += text;
@@ -144,34 +139,30 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text) {
 }
 
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {
-  const auto place = place_of(id, environment);
-  if (!place) return std::unexpected(place.error());
+  const auto place = TRY(place_of(id, environment));
   const auto said =
-      show(shell(*place, script(id, follow ? follow_output : "cat \"$f/out\"")), environment);
-  if (!said) return std::unexpected(said.error());
-  if (said->code_of_run) return *said->code_of_run;
-  if (said->code == no_such_run) return std::unexpected(no_run(id, *place));
-  if (said->code == 0 && !follow) return 0;
-  if (said->code == 0) {
+      TRY(show(shell(place, script(id, follow ? follow_output : "cat \"$f/out\"")), environment));
+  if (said.code_of_run) return *said.code_of_run;
+  if (said.code == no_such_run) return std::unexpected(no_run(id, place));
+  if (said.code == 0 && !follow) return 0;
+  if (said.code == 0) {
     return fail(text_of(id), "its agent was killed and could not say how it ended",
                 "toprun status " + id.job);
   }
-  const engines::LoginTrouble trouble = engines::exec_trouble(said->lines);
+  const engines::LoginTrouble trouble = engines::exec_trouble(said.lines);
   return fail(text_of(id), trouble.why,
               "the run goes on as long as its pods do: say the same again to see more");
 }
 
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment) {
-  const auto found = plan::find_pods("job " + job, job, environment);
-  if (!found) return std::unexpected(found.error());
-  if (found->pods.empty() || !found->pods.front().sleeps) return false;
-  if (!found->pods.front().trouble.empty()) return false;
+  const auto found = TRY(plan::find_pods("job " + job, job, environment));
+  if (found.pods.empty() || !found.pods.front().sleeps) return false;
+  if (!found.pods.front().trouble.empty()) return false;
   return answer({job, {}}, "", environment).has_value();
 }
 
 Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment) {
-  const auto done = answer(id, fmt::format("kill -{} \"$p\"\n", signal), environment);
-  if (!done) return std::unexpected(done.error());
+  TRY(answer(id, fmt::format("kill -{} \"$p\"\n", signal), environment));
   say(fmt::format("sent {} to {}", signal, text_of(id)));
   return 0;
 }

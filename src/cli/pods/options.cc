@@ -117,10 +117,9 @@ Result<void> set_nodes(Workload& job, const plan::Options& run, const OptionRead
   const std::size_t dash = given->value.find('-');
   Given colons = *given;
   if (dash != std::string::npos) colons.value[dash] = ':';
-  const auto count = options::parse_node_count(colons);
-  if (!count) return std::unexpected(count.error());
-  job.nodes = count->most;
-  if (count->least < count->most) job.least_nodes = count->least;
+  const auto count = TRY(options::parse_node_count(colons));
+  job.nodes = count.most;
+  if (count.least < count.most) job.least_nodes = count.least;
   return {};
 }
 
@@ -128,9 +127,8 @@ Result<void> set_number(std::optional<int>& out, const OptionReader& reader, std
                         int least, int most) {
   const auto given = reader.one(name);
   if (!given) return {};
-  const auto number = options::parse_number(*given, least, most);
-  if (!number) return std::unexpected(number.error());
-  out = *number;
+  const auto number = TRY(options::parse_number(*given, least, most));
+  out = number;
   return {};
 }
 
@@ -138,9 +136,8 @@ Result<void> set_memory(std::optional<std::string>& out, const OptionReader& rea
                         std::string_view name) {
   const auto given = reader.one(name);
   if (!given) return {};
-  auto memory = parse_memory(*given);
-  if (!memory) return std::unexpected(memory.error());
-  out = *std::move(memory);
+  auto memory = TRY(parse_memory(*given));
+  out = std::move(memory);
   return {};
 }
 
@@ -190,9 +187,8 @@ bool is_extended_resource(std::string_view name) {
 
 Result<void> set_resources(Workload& job, const OptionReader& reader) {
   const auto all = reader.all("--extended-resource");
-  const auto pairs = pairs_of(all, "a resource has one count");
-  if (!pairs) return std::unexpected(pairs.error());
-  for (const auto& pair : *pairs) {
+  const auto pairs = TRY(pairs_of(all, "a resource has one count"));
+  for (const auto& pair : pairs) {
     const auto& [name, number] = pair;
     const std::string label = label_of(all, pair);
     const auto count = parse_int(number);
@@ -269,9 +265,8 @@ Result<void> set_names(Workload& job, const plan::Options& run, const OptionRead
   job.name = name_of_script(run);
   job.name_is_beginning = true;
   if (const auto given = reader.one("--job-name")) {
-    auto name = engines::kubernetes::job_name(given->value, given->source);
-    if (!name) return std::unexpected(name.error());
-    job.name = *std::move(name);
+    auto name = TRY(engines::kubernetes::job_name(given->value, given->source));
+    job.name = std::move(name);
     job.name_is_beginning = false;
   }
   if (const auto given = reader.one("--namespace")) {
@@ -322,11 +317,10 @@ Result<void> check_path(const Workload& job, const engines::kubernetes::Claim& c
 Result<void> set_claims(Workload& job, const OptionReader& reader) {
   const auto all = reader.all("--pvc");
   for (const Given& given : all) {
-    auto claim = parse_claim(given);
-    if (!claim) return std::unexpected(claim.error());
-    const auto free = check_path(job, *claim, given, all);
+    auto claim = TRY(parse_claim(given));
+    const auto free = check_path(job, claim, given, all);
     if (!free) return free;
-    job.claims.push_back(*std::move(claim));
+    job.claims.push_back(std::move(claim));
   }
   return {};
 }
@@ -334,15 +328,14 @@ Result<void> set_claims(Workload& job, const OptionReader& reader) {
 // Their keys may have capital letters where a label's domain has none.
 Result<void> set_annotations(Workload& job, const OptionReader& reader) {
   const auto all = reader.all("--annotation");
-  auto pairs = pairs_of(all, "an annotation has one value");
-  if (!pairs) return std::unexpected(std::move(pairs.error()));
-  for (const auto& pair : *pairs) {
+  auto pairs = TRY(pairs_of(all, "an annotation has one value"));
+  for (const auto& pair : pairs) {
     if (engines::kubernetes::is_label_key(lower(pair.first))) continue;
     return usage(label_of(all, pair),
                  fmt::format("'{}' is not the key of an annotation", printable(pair.first)),
                  "write it as example.com/key=value");
   }
-  job.annotations = *std::move(pairs);
+  job.annotations = std::move(pairs);
   return {};
 }
 
@@ -455,12 +448,11 @@ void note_script(PodOptions& out, const plan::Options& run) {
 Result<void> set_toprun(Workload& job, const OptionReader& reader) {
   const auto given = reader.one("--toprun-image");
   if (!given) return {};
-  const auto image = container::parse_image(given->value);
-  if (!image) return std::unexpected(image.error());
-  if (image->is_path()) {
+  const auto image = TRY(container::parse_image(given->value));
+  if (image.is_path()) {
     return usage(given->label(), "pods take their images from a registry", "name one there");
   }
-  job.toprun_image = container::registry_reference(*image);
+  job.toprun_image = container::registry_reference(image);
   return {};
 }
 
@@ -500,15 +492,13 @@ Result<void> set_objects(PodOptions& out, const OptionReader& reader) {
   for (const auto& [option, names] : {std::pair{"--env-from", &job.env_from},
                                       std::pair{"--image-pull-secret", &job.pull_secrets}}) {
     for (const Given& given : reader.all(option)) {
-      auto name = take(given);
-      if (!name) return std::unexpected(std::move(name.error()));
-      names->push_back(*std::move(name));
+      auto name = TRY(take(given));
+      names->push_back(std::move(name));
     }
   }
   if (const auto given = reader.one("--service-account")) {
-    auto name = take(*given);
-    if (!name) return std::unexpected(std::move(name.error()));
-    job.service_account = *std::move(name);
+    auto name = TRY(take(*given));
+    job.service_account = std::move(name);
   }
   if (const auto given = reader.one("--patch")) out.patch = given->value;
   return {};
@@ -562,11 +552,10 @@ Result<std::optional<Operator>> operator_of(const OptionReader& reader) {
   constexpr std::array<std::string_view, 4> known = {"auto", "pytorchjob", "trainjob", "jobset"};
   const auto given = reader.one("--operator");
   if (!given) return std::optional<Operator>();
-  const auto word = options::parse_choice(*given, known);
-  if (!word) return std::unexpected(word.error());
-  if (*word == "auto") return std::optional<Operator>();
-  if (*word == "trainjob") return std::optional(Operator::trainjob);
-  return std::optional(*word == "jobset" ? Operator::jobset : Operator::pytorchjob);
+  const auto word = TRY(options::parse_choice(*given, known));
+  if (word == "auto") return std::optional<Operator>();
+  if (word == "trainjob") return std::optional(Operator::trainjob);
+  return std::optional(word == "jobset" ? Operator::jobset : Operator::pytorchjob);
 }
 
 Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
@@ -575,10 +564,9 @@ Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
     if (option.flag->id != FlagId::job_dry_run) continue;
     out.dry_run = DryRun::client;
     if (option.value.empty()) continue;
-    const auto one = options::parse_choice(options::as_given(option), known);
-    if (!one) return std::unexpected(one.error());
-    if (*one == "server") out.dry_run = DryRun::server;
-    out.as_json = *one == "json";
+    const auto one = TRY(options::parse_choice(options::as_given(option), known));
+    if (one == "server") out.dry_run = DryRun::server;
+    out.as_json = one == "json";
   }
   return {};
 }
@@ -600,31 +588,28 @@ Result<PodOptions> pod_options(const options::Split& given,
                                const Environment& environment) {
   PodOptions out;
   out.interactive = is_given(given, FlagId::interactive);
-  const auto whole = out.interactive ? without_script(given) : Result<options::Split>(given);
-  if (!whole) return std::unexpected(whole.error());
-  const options::Split& split = *whole;
+  const auto whole = TRY(out.interactive ? without_script(given) : Result<options::Split>(given));
+  const options::Split& split = whole;
   const OptionReader reader{split, environment};
   const auto engine = reader.one("--on");
   out.on_runai = engine && engine->value == "runai";
   const auto no_file = [](const std::string&) { return true; };
-  auto run = options::run_options(split, arguments, environment, no_file);
-  if (!run) return std::unexpected(std::move(run.error()));
-  out.notes = std::move(run->notes);
+  auto run = TRY(options::run_options(split, arguments, environment, no_file));
+  out.notes = std::move(run.notes);
   Workload& job = out.job;
-  auto image = image_of(run->options);
-  if (!image) return std::unexpected(std::move(image.error()));
-  job.image = *std::move(image);
-  job.restarts = run->options.max_restarts;
+  auto image = TRY(image_of(run.options));
+  job.image = std::move(image);
+  job.restarts = run.options.max_restarts;
   auto done = check_others(split, out.notes);
-  if (done) done = set_nodes(job, run->options, reader);
+  if (done) done = set_nodes(job, run.options, reader);
   if (done) done = set_share_of_a_node(job, reader);
-  count_workers(job, run->options);
+  count_workers(job, run.options);
   if (done) done = set_limit(job, reader);
-  if (done) done = set_names(job, run->options, reader);
+  if (done) done = set_names(job, run.options, reader);
   if (done) done = set_toprun(job, reader);
   if (done) done = set_claims(job, reader);
   if (done) done = set_annotations(job, reader);
-  if (done) done = set_command(job, run->options, split);
+  if (done) done = set_command(job, run.options, split);
   if (done) done = set_path(out, reader);
   if (done) done = set_objects(out, reader);
   if (done) done = set_user(job, reader);
@@ -632,19 +617,17 @@ Result<PodOptions> pod_options(const options::Split& given,
   if (done) done = set_dry_run(out, reader);
   if (out.interactive) job.command = engines::sleeping_command();
   if (!done) return std::unexpected(done.error());
-  auto placement = placement_of(reader);
-  if (!placement) return std::unexpected(std::move(placement.error()));
-  job.placement = *std::move(placement);
-  set_surroundings(job, run->options, environment);
+  auto placement = TRY(placement_of(reader));
+  job.placement = std::move(placement);
+  set_surroundings(job, run.options, environment);
   if (done) done = check_names(job);
   if (!done) return std::unexpected(done.error());
   note_image(out, reader);
-  note_script(out, run->options);
+  note_script(out, run.options);
   note_outputs(out, split);
   if (out.dry_run != DryRun::no) note_memory(out.notes, reader);
-  const auto which = operator_of(reader);
-  if (!which) return std::unexpected(which.error());
-  out.which = *which;
+  const auto which = TRY(operator_of(reader));
+  out.which = which;
   out.wait = is_given(split, FlagId::wait);
   out.follow = is_given(split, FlagId::follow);
   return out;

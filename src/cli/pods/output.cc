@@ -42,9 +42,8 @@ constexpr std::chrono::minutes last_words{10};
 constexpr std::chrono::seconds longest_silence{10};
 
 Result<Job> job_of(const Queue& queue, const std::string& id, const std::string& record) {
-  const auto found = jobs::jobs_of(queue, id, record);
-  if (!found) return std::unexpected(found.error());
-  return found->front();
+  const auto found = TRY(jobs::jobs_of(queue, id, record));
+  return found.front();
 }
 
 // The engine's program that prints output, to our stdout. What it says on stderr is its own, for
@@ -64,11 +63,9 @@ Result<Reading> begin_reading(const Queue& queue, const Job& job, bool follow, c
   }
   const auto program = process::find_program(command->front(), environment);
   if (!program) return fail(command->front(), "it is not in PATH");
-  auto err = process::make_pipe();
-  if (!err) return std::unexpected(std::move(err.error()));
-  const auto pid = process::start(*program, *command, environment, {.err = err->write.get()});
-  if (!pid) return std::unexpected(pid.error());
-  return Reading{*pid, *std::move(command), std::move(err->read)};
+  auto err = TRY(process::make_pipe());
+  const auto pid = TRY(process::start(*program, *command, environment, {.err = err.write.get()}));
+  return Reading{pid, *std::move(command), std::move(err.read)};
 }
 
 // Returns when it has closed its stderr, at its end at the latest.
@@ -244,41 +241,34 @@ void tell_failure(const engines::Queue& queue, const Job& job, const Environment
 }  // namespace
 
 Result<int> show_pods(const std::string& id, const Environment& environment) {
-  const auto queue = jobs::queue_of(id, environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto job = job_of(**queue, id, {});
-  if (!job) return std::unexpected(job.error());
-  if (job->printers.empty() && is_coming(job->state)) {
+  const auto queue = TRY(jobs::queue_of(id, environment));
+  const auto job = TRY(job_of(*queue, id, {}));
+  if (job.printers.empty() && is_coming(job.state)) {
     return fail(fmt::format("job {} has printed nothing yet", id),
-                "it waits: " + waiting_words(**queue, *job));
+                "it waits: " + waiting_words(*queue, job));
   }
   // One command for all fails where one of them has not begun. An engine that tells of no printers
   // of a job that runs has that command alone.
   std::vector<const Printer*> readings{nullptr};
-  const bool is_told = job->state != JobState::running || !job->printers.empty();
-  if (is_told && std::ssize(job->printers) < job->nodes && !has_ended(job->state)) {
+  const bool is_told = job.state != JobState::running || !job.printers.empty();
+  if (is_told && std::ssize(job.printers) < job.nodes && !has_ended(job.state)) {
     readings.clear();
-    for (const Printer& printer : job->printers) readings.push_back(&printer);
+    for (const Printer& printer : job.printers) readings.push_back(&printer);
   }
   for (const Printer* only : readings) {
-    const auto reading = begin_reading(**queue, *job, false, only, environment);
-    if (!reading) return std::unexpected(reading.error());
-    const auto shown = await(*reading, *job, complaint_of(*reading));
-    if (!shown) return std::unexpected(shown.error());
+    const auto reading = TRY(begin_reading(*queue, job, false, only, environment));
+    TRY(await(reading, job, complaint_of(reading)));
   }
-  tell_failure(**queue, *job, environment);
+  tell_failure(*queue, job, environment);
   return 0;
 }
 
 Result<int> follow_pods(const std::string& id, const std::string& record,
                         const Environment& environment) {
-  const auto queue = jobs::queue_of(id, environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto job = started(**queue, id, record);
-  if (!job) return std::unexpected(job.error());
-  const auto shown = PodReader(**queue, environment).read(*job);
-  if (!shown) return std::unexpected(shown.error());
-  return jobs::wait_for_job(id, environment, {}, job->number);
+  const auto queue = TRY(jobs::queue_of(id, environment));
+  const auto job = TRY(started(*queue, id, record));
+  TRY(PodReader(*queue, environment).read(job));
+  return jobs::wait_for_job(id, environment, {}, job.number);
 }
 
 }  // namespace toprun::pods

@@ -32,9 +32,8 @@ Result<Placer> placer_of(const OptionReader& reader) {
   if (!given) return reader.has("--queue") ? Placer::kueue : Placer::cluster;
   std::array<std::string_view, placers.size()> words;
   std::ranges::transform(placers, words.begin(), &PlacerWord::word);
-  const auto word = options::parse_choice(*given, words);
-  if (!word) return std::unexpected(word.error());
-  return std::ranges::find(placers, *word, &PlacerWord::word)->placer;
+  const auto word = TRY(options::parse_choice(*given, words));
+  return std::ranges::find(placers, word, &PlacerWord::word)->placer;
 }
 
 Result<void> set_name(std::string& out, const OptionReader& reader, std::string_view option) {
@@ -64,9 +63,8 @@ Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader
   }
   const auto& given = required ? required : preferred;
   if (!given) return {};
-  const auto key = parse_label_key(*given);
-  if (!key) return std::unexpected(key.error());
-  out.together = kubernetes::Together{*key, required.has_value()};
+  const auto key = TRY(parse_label_key(*given));
+  out.together = kubernetes::Together{key, required.has_value()};
   return {};
 }
 
@@ -79,18 +77,16 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
     out.pools.push_back(given.value);
   }
   const auto selectors = reader.all("--node-selector");
-  auto labels = pairs_of(selectors, "a label has one value");
-  if (!labels) return std::unexpected(std::move(labels.error()));
-  for (const auto& label : *labels) {
+  auto labels = TRY(pairs_of(selectors, "a label has one value"));
+  for (const auto& label : labels) {
     if (kubernetes::is_label_key(label.first) && kubernetes::is_label_value(label.second)) continue;
     return usage(label_of(selectors, label), "is not a label of a node",
                  "write it as kubectl get nodes --show-labels prints it");
   }
-  out.selector = *std::move(labels);
+  out.selector = std::move(labels);
   for (const Given& given : reader.all("--toleration")) {
-    auto toleration = parse_toleration(given);
-    if (!toleration) return std::unexpected(toleration.error());
-    out.tolerations.push_back(*std::move(toleration));
+    auto toleration = TRY(parse_toleration(given));
+    out.tolerations.push_back(std::move(toleration));
   }
   return {};
 }
@@ -108,14 +104,13 @@ Result<std::pair<std::string, std::string>> parse_pair(const Given& given) {
 Result<Pairs> pairs_of(std::span<const Given> all, std::string_view rule) {
   Pairs out;
   for (const Given& given : all) {
-    auto pair = parse_pair(given);
-    if (!pair) return std::unexpected(std::move(pair.error()));
-    const auto same = std::ranges::find(out, pair->first, &Pairs::value_type::first);
+    auto pair = TRY(parse_pair(given));
+    const auto same = std::ranges::find(out, pair.first, &Pairs::value_type::first);
     if (same == out.end()) {
-      out.push_back(*std::move(pair));
+      out.push_back(std::move(pair));
       continue;
     }
-    if (same->second == pair->second) continue;
+    if (same->second == pair.second) continue;
     return usage(fmt::format("{} and {}", label_of(all, *same), given.label()), std::string(rule),
                  "give one of them");
   }
@@ -149,9 +144,8 @@ Result<kubernetes::Toleration> parse_toleration(const Given& given) {
 
 Result<kubernetes::Placement> placement_of(const OptionReader& reader) {
   kubernetes::Placement out;
-  const auto placer = placer_of(reader);
-  if (!placer) return std::unexpected(placer.error());
-  out.placer = *placer;
+  const auto placer = TRY(placer_of(reader));
+  out.placer = placer;
   auto done = set_name(out.queue, reader, "--queue");
   if (done) done = set_name(out.priority_class, reader, "--priority-class");
   if (done) done = set_nodes_allowed(out, reader);

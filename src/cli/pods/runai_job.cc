@@ -32,9 +32,8 @@ Result<void> make_plain(Workload& job) {
   });
   put_first(job, std::move(settings));
   if (std::ranges::all_of(job.command, is_plain)) return {};
-  auto packed = plan::pack_words(job.command);
-  if (!packed) return std::unexpected(packed.error());
-  job.command = *std::move(packed);
+  auto packed = TRY(plan::pack_words(job.command));
+  job.command = std::move(packed);
   return {};
 }
 

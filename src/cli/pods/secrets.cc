@@ -28,9 +28,8 @@ Result<SecretVariable> parse_secret(const Given& given) {
   const std::size_t equals = given.value.find('=');
   Given of_name = given;
   of_name.value = given.value.substr(0, equals);
-  const auto variable = options::parse_variable(of_name);
-  if (!variable) return std::unexpected(variable.error());
-  SecretVariable out{variable->first, {}, variable->first};
+  const auto variable = TRY(options::parse_variable(of_name));
+  SecretVariable out{variable.first, {}, variable.first};
   if (equals == std::string::npos) return out;
   const std::string place = given.value.substr(equals + 1);
   const std::size_t colon = place.find(':');
@@ -89,21 +88,20 @@ Result<void> check_value(const ordered_json& value, const std::string& path) {
 Result<void> read_secrets(engines::kubernetes::Workload& job,
                           std::map<std::string, std::string>& values, const OptionReader& reader) {
   for (const Given& given : reader.all("--secret-env")) {
-    auto one = parse_secret(given);
-    if (!one) return std::unexpected(std::move(one.error()));
-    const auto known = std::ranges::find(job.secret_variables, one->name, &SecretVariable::name);
+    auto one = TRY(parse_secret(given));
+    const auto known = std::ranges::find(job.secret_variables, one.name, &SecretVariable::name);
     const bool is_twice = known != job.secret_variables.end();
-    if (is_twice) return usage("--secret-env " + one->name, "is given twice", "give it once");
-    if (one->secret.empty()) {
-      const auto value = reader.environment.non_empty(one->name);
+    if (is_twice) return usage("--secret-env " + one.name, "is given twice", "give it once");
+    if (one.secret.empty()) {
+      const auto value = reader.environment.non_empty(one.name);
       if (!value) {
-        return usage("--secret-env " + one->name, "the variable is not set here",
+        return usage("--secret-env " + one.name, "the variable is not set here",
                      fmt::format("export {0}, or name a Secret's key: --secret-env {0}=SECRET:KEY",
-                                 one->name));
+                                 one.name));
       }
-      values[one->name] = *value;
+      values[one.name] = *value;
     }
-    job.secret_variables.push_back(*std::move(one));
+    job.secret_variables.push_back(std::move(one));
   }
   return {};
 }

@@ -42,22 +42,19 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::string job = text.substr(0, slash);
   const std::string which = slash < text.size() ? text.substr(slash + 1) : std::string();
-  const auto found = plan::find_pods("--attach " + job, job, environment);
-  if (!found) return std::unexpected(found.error());
-  const auto pod = chosen(*found, which);
-  if (!pod) return std::unexpected(pod.error());
+  const auto found = TRY(plan::find_pods("--attach " + job, job, environment));
+  const auto pod = TRY(chosen(found, which));
   const bool on_terminal = ::isatty(STDIN_FILENO) != 0;
-  std::vector<std::string> words = found->queue->exec_command(
-      found->job, *pod, on_terminal ? engines::Terminal::yes : engines::Terminal::no);
+  std::vector<std::string> words = found.queue->exec_command(
+      found.job, pod, on_terminal ? engines::Terminal::yes : engines::Terminal::no);
   words.insert(words.end(), {"sh", "-c", best_shell});
   if (dry_run) return print_bytes(shown_command(words) + '\n');
   say(
       fmt::format("a shell in pod {}: what runs in it ends with this connection; toprun run --in "
                   "{} --detach does not",
-                  pod->name, job));
-  const auto ended = engines::run_on_terminal(words, environment, {});
-  if (!ended) return std::unexpected(ended.error());
-  return ended->code;
+                  pod.name, job));
+  const auto ended = TRY(engines::run_on_terminal(words, environment, {}));
+  return ended.code;
 }
 
 }  // namespace toprun::pods

@@ -81,9 +81,8 @@ std::string printed(const PodOptions& options, const nlohmann::ordered_json& obj
 Result<void> fit_words(Operator which, kubernetes::Workload& job) {
   const bool fits = job.command.size() <= kubernetes::most_words_of_a_trainjob;
   if (which != Operator::trainjob || fits) return {};
-  auto packed = plan::pack_words(job.command);
-  if (!packed) return std::unexpected(packed.error());
-  job.command = *std::move(packed);
+  auto packed = TRY(plan::pack_words(job.command));
+  job.command = std::move(packed);
   return {};
 }
 
@@ -121,26 +120,23 @@ Result<void> check_size(const nlohmann::ordered_json& object, const kubernetes::
 Result<nlohmann::ordered_json> object_for(Operator which, const kubernetes::Schema& schema,
                                           const PodOptions& options, kubernetes::Workload job,
                                           std::optional<std::string>& unknown) {
-  if (const auto fits = kubernetes::check(which, job); !fits) return std::unexpected(fits.error());
+  TRY(kubernetes::check(which, job));
   const bool counts = which != Operator::pytorchjob || schema.has("spec.nprocPerNode");
   if (!counts) say_workers_in_words(job, options.interactive);
-  if (const auto packed = fit_words(which, job); !packed) return std::unexpected(packed.error());
+  TRY(fit_words(which, job));
   auto object = kubernetes::manifest(which, job, changes_for(schema));
   if (!options.patch.empty()) {
-    const auto text = read_file(options.patch, kubernetes::most_yaml_bytes);
-    if (!text) return std::unexpected(text.error());
-    const auto patch = kubernetes::parse_yaml_value(*text, options.patch);
-    if (!patch) return std::unexpected(patch.error());
+    const auto text = TRY(read_file(options.patch, kubernetes::most_yaml_bytes));
+    const auto patch = TRY(kubernetes::parse_yaml_value(text, options.patch));
     if (!schema.is_known()) {
-      for (const std::string& doubt : kubernetes::doubtful_fields(object, *patch)) {
+      for (const std::string& doubt : kubernetes::doubtful_fields(object, patch)) {
         say(fmt::format("warning: {}: {}", options.patch, doubt));
       }
     }
-    const auto done = kubernetes::apply_patch(object, *patch, options.patch);
-    if (!done) return std::unexpected(done.error());
+    TRY(kubernetes::apply_patch(object, patch, options.patch));
   }
-  if (const auto fine = check_object(object); !fine) return std::unexpected(fine.error());
-  if (const auto fits = check_size(object, job); !fits) return std::unexpected(fits.error());
+  TRY(check_object(object));
+  TRY(check_size(object, job));
   unknown = schema.unknown_field(object);
   return object;
 }
@@ -211,12 +207,11 @@ Result<Chosen> choose_object(const std::vector<Operator>& operators, const PodOp
     const auto schema =
         asks ? kubernetes::ask_schema(which, environment, limit) : kubernetes::Schema();
     std::optional<std::string> unknown;
-    auto object = object_for(which, schema, options, job, unknown);
-    if (!object) return std::unexpected(std::move(object.error()));
+    auto object = TRY(object_for(which, schema, options, job, unknown));
     if (!unknown) {
       if (!missing.empty())
         say(fmt::format("this is a {}: {}", kubernetes::kind_of(which), missing));
-      return Chosen{which, *std::move(object)};
+      return Chosen{which, std::move(object)};
     }
     if (!missing.empty()) continue;
     missing = fmt::format("the cluster's version of {} has no {}{}", kubernetes::kind_of(which),

@@ -27,12 +27,11 @@ bool gets_the_program(const options::Call& call) {
 
 Result<void> check(const options::Call& call) {
   if (call.command == Command::bench_pairs) return benchmark::check_pairs(call);
-  const auto request = benchmark::bench_request(call);
-  if (!request) return std::unexpected(request.error());
-  if (request->bisect) {
-    if (auto possible = benchmark::check_bisect(call, *request); !possible) return possible;
+  const auto request = TRY(benchmark::bench_request(call));
+  if (request.bisect) {
+    if (auto possible = benchmark::check_bisect(call, request); !possible) return possible;
   }
-  const auto& backends = request->measured.backends;
+  const auto& backends = request.measured.backends;
   if (auto possible = benchmark::check_backends(backends); !possible) return possible;
   return gets_the_program(call) ? Result<void>() : benchmark::check_program(backends);
 }
@@ -40,7 +39,7 @@ Result<void> check(const options::Call& call) {
 }  // namespace
 
 Result<int> run_bench(const options::Call& call) {
-  if (auto possible = check(call); !possible) return std::unexpected(possible.error());
+  TRY(check(call));
   const std::string what = call.command == Command::bench_pairs ? "pairs" : call.operand();
   // Every process of toprun is the same program, also in a container or sent by ssh.
   std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};

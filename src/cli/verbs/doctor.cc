@@ -66,7 +66,7 @@ doctor::Installed installed(const options::Call& call, const std::string& host) 
 }
 
 Result<doctor::HostReport> examine_this_host(const options::Call& call) {
-  if (auto there = check_root(call); !there) return std::unexpected(there.error());
+  TRY(check_root(call));
   not_done = fmt::format(
       "toprun: doctor: not done after {} s: a file system, a name server or a driver hangs here\n",
       examination_limit_s);
@@ -186,13 +186,12 @@ std::vector<doctor::HostReport> with_second_answers(std::vector<doctor::HostRepo
 Result<std::optional<int>> compare_hosts(const options::Call& call) {
   const plan::Options options = options_of(call);
   const auto began = std::chrono::steady_clock::now();
-  const auto every = launch::run_on_every_node(options, call.environment);
-  if (!every) return std::unexpected(every.error());
-  if (!*every) return std::nullopt;
-  const Hosts& hosts = (*every)->hosts;
-  auto reports = reports_in(**every);
+  const auto every = TRY(launch::run_on_every_node(options, call.environment));
+  if (!every) return std::nullopt;
+  const Hosts& hosts = every->hosts;
+  auto reports = reports_in(*every);
   const bool ended_soon = std::chrono::steady_clock::now() - began < hanging_after;
-  if (reports.size() < hosts.size() && ended_soon && !(*every)->by_login) {
+  if (reports.size() < hosts.size() && ended_soon && !every->by_login) {
     const auto again = launch::run_on_every_node(options, call.environment);
     if (again && *again) reports = with_second_answers(std::move(reports), **again);
   }
@@ -224,16 +223,14 @@ bool is_about_one_machine(const options::Call& call) {
 }  // namespace
 
 Result<int> run_doctor(const options::Call& call) {
-  if (auto fits = check_hosts(call); !fits) return std::unexpected(std::move(fits.error()));
+  TRY(check_hosts(call));
   if (!is_about_one_machine(call)) {
-    const auto code = compare_hosts(call);
-    if (!code) return std::unexpected(code.error());
-    if (*code) return **code;
+    const auto code = TRY(compare_hosts(call));
+    if (code) return *code;
   }
-  const auto report = examine_this_host(call);
-  if (!report) return std::unexpected(report.error());
-  const int printed = print_report(call, *report);
-  return printed == 0 ? doctor::exit_code(doctor::worst_of(report->findings)) : printed;
+  const auto report = TRY(examine_this_host(call));
+  const int printed = print_report(call, report);
+  return printed == 0 ? doctor::exit_code(doctor::worst_of(report.findings)) : printed;
 }
 
 }  // namespace toprun::cli

@@ -29,15 +29,13 @@ bool leads_astray() {
 }
 
 Result<fabric::Route> way_to(const std::string& host, const std::string& source) {
-  const auto addresses = hosts::resolve(host, look_up_limit);
-  if (!addresses) return std::unexpected(addresses.error());
-  const auto own = hosts::local_addresses();
-  if (!own) return std::unexpected(own.error());
-  for (const hosts::Address& address : *addresses) {
+  const auto addresses = TRY(hosts::resolve(host, look_up_limit));
+  const auto own = TRY(hosts::local_addresses());
+  for (const hosts::Address& address : addresses) {
     const auto from = hosts::own_address_towards(address);
     if (!from) continue;
-    const auto local = std::ranges::find(*own, *from, &hosts::LocalAddress::address);
-    if (local != own->end()) return fabric::Route{local->interface, "the way to " + host};
+    const auto local = std::ranges::find(own, *from, &hosts::LocalAddress::address);
+    if (local != own.end()) return fabric::Route{local->interface, "the way to " + host};
   }
   return fail(fmt::format("{} {}", source, host), "this host has no route to it",
               "ip route get ADDRESS shows what the kernel knows");
@@ -51,26 +49,24 @@ Result<void> take_way(fabric::NodeFabric& node, const Call& call) {
     return usage(other->source + " and --root contradict each other",
                  "a way is asked of this machine's kernel", "give only one of them");
   }
-  auto way = way_to(other->value, other->source);
-  if (!way) return std::unexpected(std::move(way.error()));
-  if (way->interface == "lo") {
+  auto way = TRY(way_to(other->value, other->source));
+  if (way.interface == "lo") {
     say(fmt::format(
         "{} {}: the name leads to this host's loopback, which no other host reaches, so "
         "no interface follows from it; name another host here",
         other->source, other->value));
   }
-  fabric::take_route(node, *std::move(way), fabric::Sysfs());
+  fabric::take_route(node, std::move(way), fabric::Sysfs());
   return {};
 }
 
 Result<fabric::NodeFabric> node_of(const Call& call) {
-  if (auto there = check_root(call); !there) return std::unexpected(there.error());
+  TRY(check_root(call));
   const fabric::Sysfs sysfs(call.text(FlagId::root).value_or("/"));
   std::string profile;
   if (const auto given = call.given(FlagId::fabric)) {
-    auto name = options::parse_fabric(*given);
-    if (!name) return std::unexpected(name.error());
-    if (*name != "auto") profile = *std::move(name);
+    auto name = TRY(options::parse_fabric(*given));
+    if (name != "auto") profile = std::move(name);
   }
   auto node = fabric::read_node(sysfs, call.environment, profile);
   if (!call.has(FlagId::root)) {
@@ -79,7 +75,7 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
     }
     node.own_name_leads_astray = leads_astray();
   }
-  if (const auto taken = take_way(node, call); !taken) return std::unexpected(taken.error());
+  TRY(take_way(node, call));
   if (const auto version = call.given(FlagId::nccl_version)) {
     node.nccl = fabric::parse_nccl_version(version->value);
     if (!node.nccl) {
@@ -106,28 +102,26 @@ std::string with_host(const std::string& text, const Environment& environment) {
 }  // namespace
 
 Result<int> run_net_show(const Call& call) {
-  const auto node = node_of(call);
-  if (!node) return std::unexpected(node.error());
+  const auto node = TRY(node_of(call));
   if (call.has(FlagId::json)) {
-    return print_bytes(report::network_json(*node, fabric::decide(*node)));
+    return print_bytes(report::network_json(node, fabric::decide(node)));
   }
   const fabric::Sysfs sysfs(call.text(FlagId::root).value_or("/"));
   std::vector<std::optional<fabric::PciPlace>> places;
-  for (const fabric::Device& device : node->devices) {
+  for (const fabric::Device& device : node.devices) {
     places.push_back(fabric::place_of(sysfs, device.pci));
   }
   return print(
-      with_host(report::network_text(*node, fabric::read_gpus(sysfs), places), call.environment));
+      with_host(report::network_text(node, fabric::read_gpus(sysfs), places), call.environment));
 }
 
 Result<int> run_net_env(const Call& call) {
-  const auto node = node_of(call);
-  if (!node) return std::unexpected(node.error());
-  const auto settings = fabric::decide(*node);
-  for (const std::string& sentence : fabric::contradictions(*node)) say(sentence);
-  if (call.has(FlagId::json)) return print_bytes(report::settings_json(*node, settings));
+  const auto node = TRY(node_of(call));
+  const auto settings = fabric::decide(node);
+  for (const std::string& sentence : fabric::contradictions(node)) say(sentence);
+  if (call.has(FlagId::json)) return print_bytes(report::settings_json(node, settings));
   if (call.has(FlagId::shell)) return print_bytes(report::settings_shell(settings));
-  return print(with_host(report::settings_text(*node, settings), call.environment));
+  return print(with_host(report::settings_text(node, settings), call.environment));
 }
 
 }  // namespace toprun::cli

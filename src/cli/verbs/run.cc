@@ -73,19 +73,16 @@ std::optional<int> answer(const options::Split& split, const std::vector<std::st
 
 Result<int> launch(const options::Split& split, const std::vector<std::string>& argv,
                    const Environment& environment) {
-  if (const auto known = check_verb(split, argv); !known) return std::unexpected(known.error());
+  TRY(check_verb(split, argv));
   const options::Command command =
       split.called_torchrun() ? options::Command::torchrun : options::Command::run;
-  const auto whole = config::with_config(split, command, environment);
-  if (!whole) return std::unexpected(whole.error());
+  const auto whole = TRY(config::with_config(split, command, environment));
   const auto words = config::words_with_config(
-      config::words_without_secrets(argv, split, whole->split), whole->split);
-  auto parsed = options::run_options(whole->split, words, whole->environment, is_file);
-  if (!parsed) return std::unexpected(parsed.error());
-  const auto done = options::complete(parsed->options.container, whole->environment, parsed->notes);
-  if (!done) return std::unexpected(done.error());
-  for (const std::string& note : parsed->notes) say(note);
-  return launch::launch(parsed->options, whole->environment);
+      config::words_without_secrets(argv, split, whole.split), whole.split);
+  auto parsed = TRY(options::run_options(whole.split, words, whole.environment, is_file));
+  TRY(options::complete(parsed.options.container, whole.environment, parsed.notes));
+  for (const std::string& note : parsed.notes) say(note);
+  return launch::launch(parsed.options, whole.environment);
 }
 
 }  // namespace

@@ -40,9 +40,8 @@ constexpr std::array limits = {
 
 Result<std::size_t> parse_limit(const options::Flag& flag, const options::Given& given) {
   if (flag.value == "BYTES") return options::parse_size(given);
-  const auto number = options::parse_number(given, 1, std::numeric_limits<int>::max());
-  if (!number) return std::unexpected(number.error());
-  return static_cast<std::size_t>(*number);
+  const auto number = TRY(options::parse_number(given, 1, std::numeric_limits<int>::max()));
+  return static_cast<std::size_t>(number);
 }
 
 Result<StoreOptions> options_of(const options::Split& split) {
@@ -51,14 +50,12 @@ Result<StoreOptions> options_of(const options::Split& split) {
         .value_or(options::Given{std::string(flag.name), std::string(flag.default_value)});
   };
   StoreOptions out;
-  const auto port = options::parse_number(given(options::flag_of(FlagId::port)), 0, max_port);
-  if (!port) return std::unexpected(port.error());
-  out.port = *port;
+  const auto port = TRY(options::parse_number(given(options::flag_of(FlagId::port)), 0, max_port));
+  out.port = port;
   for (const Limit& each : limits) {
     const options::Flag* const flag = options::find_flag(each.name, Command::store);
-    const auto limit = parse_limit(*flag, given(*flag));
-    if (!limit) return std::unexpected(limit.error());
-    out.limits.*each.limit = *limit;
+    const auto limit = TRY(parse_limit(*flag, given(*flag)));
+    out.limits.*each.limit = limit;
   }
   return out;
 }
@@ -66,9 +63,8 @@ Result<StoreOptions> options_of(const options::Split& split) {
 }  // namespace
 
 Result<int> run_store(const options::Call& call) {
-  auto options = options_of(call.split);
-  if (!options) return std::unexpected(options.error());
-  options->limits.undecided = store::undecided_among(raise_open_files());
+  auto options = TRY(options_of(call.split));
+  options.limits.undecided = store::undecided_among(raise_open_files());
   // Blocked before the server's thread starts, so that only sigwait() below takes them.
   sigset_t ends;
   sigemptyset(&ends);
@@ -76,15 +72,15 @@ Result<int> run_store(const options::Call& call) {
   sigaddset(&ends, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
-  auto listener = hosts::listen_on(options->port);
+  auto listener = hosts::listen_on(options.port);
   if (!listener) return std::unexpected(listener.error().error);
   const int port = hosts::port_of(*listener);
-  auto server = store::Server::start(std::move(*listener), store::Clients::served, options->limits);
-  if (!server) return std::unexpected(server.error());
+  auto server =
+      TRY(store::Server::start(std::move(*listener), store::Clients::served, options.limits));
   say(fmt::format("store: listening on {}:{}", hosts::host_name(), port));
   int signal = 0;
   ::sigwait(&ends, &signal);
-  store::Server::abandon(std::move(*server));
+  store::Server::abandon(std::move(server));
   return 0;
 }
 

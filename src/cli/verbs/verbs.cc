@@ -95,14 +95,12 @@ Result<int> run(const AskedVerb& asked, const Environment& environment) {
   if (verb.command == Command::completion) {
     if (const auto code = answer_shell(words)) return *code;
   }
-  const auto split = options::split_verb(words, verb.command);
-  if (!split) return std::unexpected(split.error());
-  if (const auto code = answer_help(*split, verb.command)) return *code;
-  auto whole = config::with_config(*split, verb.command, environment);
-  if (!whole) return std::unexpected(whole.error());
-  auto plain = config::words_without_secrets(words, *split, whole->split);
+  const auto split = TRY(options::split_verb(words, verb.command));
+  if (const auto code = answer_help(split, verb.command)) return *code;
+  auto whole = TRY(config::with_config(split, verb.command, environment));
+  auto plain = config::words_without_secrets(words, split, whole.split);
   return verb.run(
-      {verb.command, std::move(whole->split), std::move(whole->environment), std::move(plain)});
+      {verb.command, std::move(whole.split), std::move(whole.environment), std::move(plain)});
 }
 
 }  // namespace

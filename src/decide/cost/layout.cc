@@ -50,9 +50,8 @@ Result<void> parse_part(std::string_view part, Parallel& parallel) {
   const std::string_view value = trim(part.substr(equals + 1));
   if (name == "order") {
     if (!parallel.order.empty()) return refuse(part, "order is given twice", "give it once");
-    auto order = parse_rank_order(part, value);
-    if (!order) return std::unexpected(order.error());
-    parallel.order = *std::move(order);
+    auto order = TRY(parse_rank_order(part, value));
+    parallel.order = std::move(order);
     return {};
   }
   const auto kind = find_kind(name);
@@ -221,9 +220,7 @@ Result<Parallel> parse_parallel(std::string_view text) {
   }
   Parallel parallel;
   for (const std::string_view part : split(text, ',')) {
-    if (auto parsed = parse_part(trim(part), parallel); !parsed) {
-      return std::unexpected(parsed.error());
-    }
+    TRY(parse_part(trim(part), parallel));
   }
   return parallel;
 }
@@ -234,9 +231,9 @@ Result<Layout> layout_of(const Parallel& parallel, int world) {
   layout.sizes.fill(1);
   for (const auto& [kind, size] : parallel.sizes) size_of(layout, kind) = size;
   if (!parallel.sizes.contains(Kind::etp)) size_of(layout, Kind::etp) = layout.size(Kind::tp);
-  if (auto set = set_data_size(layout, parallel); !set) return std::unexpected(set.error());
-  if (auto set = set_expert_size(layout); !set) return std::unexpected(set.error());
-  if (auto set = set_order(layout, parallel); !set) return std::unexpected(set.error());
+  TRY(set_data_size(layout, parallel));
+  TRY(set_expert_size(layout));
+  TRY(set_order(layout, parallel));
   return layout;
 }
 

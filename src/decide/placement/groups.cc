@@ -155,18 +155,16 @@ Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topolog
   table.levels = map.levels;
   std::vector<int> processes;
   for (const Host& host : hosts) processes.push_back(host.nproc);
-  const auto prepared = prepare(plan, map, processes);
-  if (!prepared) return std::unexpected(prepared.error());
+  const auto prepared = TRY(prepare(plan, map, processes));
   for (const auto& [name, order, planned] : candidates) {
     Wishes wishes{.order = order};
     if (planned) wishes.plan = plan;
-    auto placement = place(hosts, map, wishes);
-    if (!placement) return std::unexpected(placement.error());
-    GroupTable::Row row{name, score_groups(*placement, *prepared), 0};
+    auto placement = TRY(place(hosts, map, wishes));
+    GroupTable::Row row{name, score_groups(placement, prepared), 0};
     for (const GroupScore& score : row.kinds) row.cost += score.cost;
     table.rows.push_back(std::move(row));
-    table.mapping = std::move(placement->mapping);
-    table.warnings = std::move(placement->warnings);
+    table.mapping = std::move(placement.mapping);
+    table.warnings = std::move(placement.warnings);
   }
   return table;
 }

@@ -223,9 +223,7 @@ Result<Placement> place_in(const Indexes& order, const std::vector<Host>& hosts,
                            const Entries& entries, const cost::Domains& domains) {
   Placement placement{map.source, map.levels, {}, {}, {}, {}, std::move(map.warnings)};
   placement.notes = std::move(map.notes);
-  if (auto added = add_nodes(placement, hosts, map, entries, order); !added) {
-    return std::unexpected(added.error());
-  }
+  TRY(add_nodes(placement, hosts, map, entries, order));
   const Indexes given = as_given(hosts.size());
   for (std::size_t level = 0; level < map.levels.size(); ++level) {
     placement.ring.push_back({map.levels[level], domains.crossings(given, level),
@@ -353,16 +351,15 @@ Result<Placement> place_for(const Plan& plan, Indexes sorted, const std::vector<
                             topology::Map map, const Entries& entries,
                             const cost::Domains& domains) {
   const std::vector<int> processes = processes_of(hosts);
-  const auto prepared = prepare(plan, map, processes);
-  if (!prepared) return std::unexpected(prepared.error());
+  const auto prepared = TRY(prepare(plan, map, processes));
   const auto placed = static_cast<std::size_t>(
       std::ranges::count_if(entries, [](std::size_t entry) { return entry != no_entry; }));
-  auto mapping = map_nodes(*prepared, sorted, placed, domains, processes);
+  auto mapping = map_nodes(prepared, sorted, placed, domains, processes);
   if (mapping) sorted = std::move(mapping->nodes);
   auto placement = place_in(sorted, hosts, std::move(map), entries, domains);
   if (!placement) return placement;
   placement->mapping = std::move(mapping);
-  warn_of_groups(*placement, *prepared, plan);
+  warn_of_groups(*placement, prepared, plan);
   return placement;
 }
 
@@ -410,17 +407,15 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const
 }
 
 Result<std::vector<std::string>> read_order(std::string_view text, const std::string& file) {
-  auto listed = read_list(text, file);
-  if (!listed) return std::unexpected(listed.error());
-  return std::move(listed->names);
+  auto listed = TRY(read_list(text, file));
+  return std::move(listed.names);
 }
 
 Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,
                                   std::string_view text, const std::string& file) {
-  const auto listed = read_list(text, file);
-  if (!listed) return std::unexpected(listed.error());
-  const topology::Match match = topology::match_hosts(names_of(hosts), listed->names);
-  std::vector<Indexes> hosts_of(listed->names.size());
+  const auto listed = TRY(read_list(text, file));
+  const topology::Match match = topology::match_hosts(names_of(hosts), listed.names);
+  std::vector<Indexes> hosts_of(listed.names.size());
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (match.known[i]) {
@@ -436,7 +431,7 @@ Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map 
   Indexes order;
   for (std::size_t n = 0; n < hosts_of.size(); ++n) {
     if (hosts_of[n].empty()) {
-      return usage(listed->where[n], fmt::format("host {} is not in the job", listed->names[n]),
+      return usage(listed.where[n], fmt::format("host {} is not in the job", listed.names[n]),
                    "remove it");
     }
     order.insert(order.end(), hosts_of[n].begin(), hosts_of[n].end());

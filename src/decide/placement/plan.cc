@@ -36,14 +36,12 @@ Result<Prepared> prepare(const Plan& plan, const topology::Map& map,
     return usage("--parallel", fmt::format("the job has {} ranks, from 1 to {} can be planned",
                                            world, max_planned_ranks));
   }
-  auto layout = cost::layout_of(plan.parallel, static_cast<int>(world));
-  if (!layout) return std::unexpected(layout.error());
-  auto links = cost::links_of(map, plan.links, std::max(1, std::ranges::max(processes)));
-  if (!links) return std::unexpected(links.error());
+  auto layout = TRY(cost::layout_of(plan.parallel, static_cast<int>(world)));
+  auto links = TRY(cost::links_of(map, plan.links, std::max(1, std::ranges::max(processes))));
   const cost::Traffic traffic =
-      cost::traffic_of(*layout, plan.parameters.value_or(cost::default_parameters), plan.traffic);
-  std::vector<cost::Kind> kinds = cost::kinds_of(*layout);
-  return Prepared{*std::move(layout), std::move(kinds), traffic, *std::move(links)};
+      cost::traffic_of(layout, plan.parameters.value_or(cost::default_parameters), plan.traffic);
+  std::vector<cost::Kind> kinds = cost::kinds_of(layout);
+  return Prepared{std::move(layout), std::move(kinds), traffic, std::move(links)};
 }
 
 std::optional<Mapping> map_nodes(const Prepared& prepared, std::span<const std::size_t> plain,

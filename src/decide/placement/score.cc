@@ -83,20 +83,19 @@ Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Te
   std::optional<cost::Network> network;
   const std::size_t count = scored_orders.size() + (score.terms.listed ? 1 : 0);
   for (std::size_t i = 0; i < count; ++i) {
-    auto placed = place_candidate(i, hosts, map, score.terms);
-    if (!placed) return std::unexpected(placed.error());
-    if (!network) network.emplace(network_of(*placed, score.terms.links));
+    auto placed = TRY(place_candidate(i, hosts, map, score.terms));
+    if (!network) network.emplace(network_of(placed, score.terms.links));
     score.orders.push_back({i < scored_orders.size() ? scored_orders[i].name : "file",
-                            column(*placed, &Crossings::ordered),
-                            price(*placed, *network, score.terms.message_bytes)});
+                            column(placed, &Crossings::ordered),
+                            price(placed, *network, score.terms.message_bytes)});
     if (i > 0) continue;
     for (const cost::CollectiveName& name : cost::collectives) {
-      score.least.push_back(cost::least_seconds(name.collective, *network, order_of(*placed),
+      score.least.push_back(cost::least_seconds(name.collective, *network, order_of(placed),
                                                 score.terms.message_bytes));
     }
-    score.minimum = column(*placed, &Crossings::minimum);
-    score.unplaced = std::move(placed->unplaced);
-    score.warnings = std::move(placed->warnings);
+    score.minimum = column(placed, &Crossings::minimum);
+    score.unplaced = std::move(placed.unplaced);
+    score.warnings = std::move(placed.warnings);
   }
   return score;
 }

@@ -296,9 +296,8 @@ Result<Dump> parse_dump(std::string_view bytes) {
     json = json_in(bytes);
     if (json.is_discarded()) return fail(what, "it is cut off, or no JSON");
   } else {
-    auto parsed = parse_pickle(bytes);
-    if (!parsed) return std::unexpected(parsed.error());
-    json = std::move(*parsed);
+    auto parsed = TRY(parse_pickle(bytes));
+    json = std::move(parsed);
   }
   Dump out;
   out.version = text_of(member(json, "version"));

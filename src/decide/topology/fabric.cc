@@ -522,7 +522,7 @@ Result<Fabric> map_of_fabric(const std::string& source, const std::vector<Fabric
   }
   LeafGroups groups(hosts.all(), switches.size());
   Levels levels(switches, groups);
-  if (auto found = levels.find(source); !found) return std::unexpected(found.error());
+  TRY(levels.find(source));
   Fabric fabric;
   add_hosts(hosts.all(), switches, groups, levels, builder, fabric.rails);
   warn_of_spanning_leaves(source, switches, groups, builder);

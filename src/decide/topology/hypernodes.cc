@@ -37,10 +37,10 @@ class HyperNodeReader {
 
   Result<Map> run(const std::vector<const DataNode*>& objects) {
     for (const DataNode* object : objects) {
-      if (auto taken = take(*object); !taken) return std::unexpected(taken.error());
+      TRY(take(*object));
     }
     for (Index i = 0; i < hypernodes_.size(); ++i) {
-      if (auto taken = take_members(i); !taken) return std::unexpected(taken.error());
+      TRY(take_members(i));
     }
     std::map<int, std::string> tiers;  // with their names
     for (const HyperNode& hypernode : hypernodes_) {
@@ -51,9 +51,7 @@ class HyperNodeReader {
       return refuse({}, fmt::format("more than {} tiers", max_levels));
     }
     for (const auto& [node, parents] : parents_of_) {
-      if (auto placed = place(node, parents, tiers); !placed) {
-        return std::unexpected(placed.error());
-      }
+      TRY(place(node, parents, tiers));
     }
     for (const std::string& word : unmatched_) builder_.warn(word);
     return builder_.finish(level_names(tiers));

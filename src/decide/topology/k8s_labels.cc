@@ -233,7 +233,7 @@ bool is_place_label(std::string_view label) {
 
 Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
                           const std::vector<std::string>& site) {
-  if (auto once = refuse_duplicates(nodes); !once) return std::unexpected(once.error());
+  TRY(refuse_duplicates(nodes));
   Chains all(nodes, source);
   if (!site.empty()) {
     std::vector<Label> labels;
@@ -317,12 +317,11 @@ Result<std::optional<Map>> read_injected_labels(const Request& request) {
     }
     nodes.push_back({member.name, *std::move(labels), "node labels"});
   }
-  auto map = map_of_labels(nodes, "k8s");
-  if (!map) return std::unexpected(map.error());
-  std::ranges::move(warnings, std::back_inserter(map->warnings));
-  if (map->hosts.empty() && map->warnings.empty()) return std::nullopt;
-  if (map->hosts.empty()) map->source.clear();
-  return *std::move(map);
+  auto map = TRY(map_of_labels(nodes, "k8s"));
+  std::ranges::move(warnings, std::back_inserter(map.warnings));
+  if (map.hosts.empty() && map.warnings.empty()) return std::nullopt;
+  if (map.hosts.empty()) map.source.clear();
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

@@ -113,21 +113,19 @@ class Rule {
 }  // namespace
 
 Result<Map> map_of_names(std::string_view rule, const std::vector<Member>& members) {
-  const auto compiled = Rule::compile(rule);
-  if (!compiled) return std::unexpected(compiled.error());
+  const auto compiled = TRY(Rule::compile(rule));
   const std::string what = fmt::format("--topology name:{}", rule);
   MapBuilder builder("node names");
   std::unordered_set<std::string_view> seen;
   for (const Member& member : members) {
     if (!seen.insert(member.name).second) continue;
-    auto path = compiled->match(member.name);
+    auto path = compiled.match(member.name);
     if (!path) {
       return usage(what, fmt::format("on {}: {}", member.name, path.error()),
                    "simplify the expression");
     }
     if (path->empty()) continue;
-    auto added = builder.add(member.name, {*std::move(path), "node name", {}}, member.name);
-    if (!added) return std::unexpected(added.error());
+    TRY(builder.add(member.name, {*std::move(path), "node name", {}}, member.name));
   }
   if (builder.size() == 0) {
     return usage(what,
@@ -135,7 +133,7 @@ Result<Map> map_of_names(std::string_view rule, const std::vector<Member>& membe
                                  : fmt::format("no name matches, not even {}", members[0].name),
                  members.empty() ? "give --hosts LIST" : std::string(example));
   }
-  return builder.finish(compiled->levels());
+  return builder.finish(compiled.levels());
 }
 
 Result<std::optional<Map>> read_name_rule(const Request& request) {
@@ -144,9 +142,8 @@ Result<std::optional<Map>> read_name_rule(const Request& request) {
     return usage("--topology name", "the rule is missing", std::string(example));
   }
   rule.remove_prefix(rule_prefix.size());
-  auto map = map_of_names(rule, request.members);
-  if (!map) return std::unexpected(map.error());
-  return *std::move(map);
+  auto map = TRY(map_of_names(rule, request.members));
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

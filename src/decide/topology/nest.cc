@@ -119,7 +119,7 @@ class Nesting {
   }
 
   Result<Map> run() {
-    if (auto ordered = order_levels(); !ordered) return std::unexpected(ordered.error());
+    TRY(order_levels());
     if (joints_.size() > max_levels) {
       return usage(fmt::format("{} and {} together", sides_[0].source, sides_[1].source),
                    fmt::format("they have more than {} levels", max_levels),

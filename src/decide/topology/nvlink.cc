@@ -102,8 +102,7 @@ Result<std::optional<Map>> read_nvlink(const Request& request) {
                              hosts::compress_hostlist(names), trouble));
   }
   for (const auto& [member, domain] : domains) {
-    auto added = builder.add(member->name, {{domain.name()}, "nvidia-smi", {}}, member->name);
-    if (!added) return std::unexpected(added.error());
+    TRY(builder.add(member->name, {{domain.name()}, "nvidia-smi", {}}, member->name));
   }
   if (domains.empty()) return builder.finish({});
   return builder.finish({std::string(nvlink_level)});

@@ -235,15 +235,13 @@ std::vector<HostPorts> ports_of(std::span<const Member> members) {
 
 Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts) {
-  const auto lines = parse_slurm_lines(text, file);
-  if (!lines) return std::unexpected(lines.error());
+  const auto lines = TRY(parse_slurm_lines(text, file));
   PortTopologyReader reader(file, hosts);
-  if (auto read = reader.read(*lines); !read) return std::unexpected(read.error());
+  TRY(reader.read(lines));
   Map map;
   if (!reader.ports().empty()) {
-    auto fabric = map_of_fabric(file, reader.switches(), reader.ports());
-    if (!fabric) return std::unexpected(fabric.error());
-    map = std::move(fabric->map);
+    auto fabric = TRY(map_of_fabric(file, reader.switches(), reader.ports()));
+    map = std::move(fabric.map);
   }
   warn_of_missing_ports(map, hosts, file);
   return map;

@@ -177,9 +177,8 @@ class Option {
     Map found = names.empty() ? **std::move(answer) : restrict_to(**std::move(answer), names);
     // Injected labels may be only a part of the node's labels.
     const auto unite = row.option == k8s_option ? nest : merge;
-    auto united = unite(std::move(map), std::move(found));
-    if (!united) return std::unexpected(united.error());
-    map = *std::move(united);
+    auto united = TRY(unite(std::move(map), std::move(found)));
+    map = std::move(united);
     return {};
   }
 
@@ -266,7 +265,7 @@ Result<Map> locate(Request request) {
   names.reserve(request.members.size());
   for (const Member& member : request.members) names.push_back(member.name);
   std::list<Option> options = wanted_options(request);
-  if (auto read = ask(options, names); !read) return std::unexpected(read.error());
+  TRY(ask(options, names));
   Map known;
   std::vector<Error> troubles;
   for (Option& option : options) {

@@ -63,7 +63,7 @@ Result<Map> map_of_toruses(std::string source, const std::vector<Torus>& toruses
   MapBuilder builder(std::move(source));
   for (const Torus& torus : toruses) {
     for (const TorusRegion& region : torus.regions) {
-      if (auto fits = check(torus, region); !fits) return std::unexpected(fits.error());
+      TRY(check(torus, region));
       const std::size_t width = region.dims[0];
       const std::size_t height = region.dims[1];
       for (std::size_t i = 0; i < region.nodes.size(); ++i) {
@@ -71,9 +71,8 @@ Result<Map> map_of_toruses(std::string source, const std::vector<Torus>& toruses
             static_cast<std::uint16_t>(region.anchor[0] + i % width),
             static_cast<std::uint16_t>(region.anchor[1] + i / width % height),
             static_cast<std::uint16_t>(region.anchor[2] + i / (width * height))};
-        auto added = builder.add(region.nodes[i], {torus_path(torus.name, at), region.evidence, {}},
-                                 region.where);
-        if (!added) return std::unexpected(added.error());
+        TRY(builder.add(region.nodes[i], {torus_path(torus.name, at), region.evidence, {}},
+                        region.where));
       }
     }
   }
@@ -86,8 +85,7 @@ Result<Map> map_of_rings(std::string source, const std::vector<Ring>& rings) {
     for (std::size_t i = 0; i < ring.nodes.size(); ++i) {
       Path path({Domain(ring.name)});
       path.set_seat(i + 1);
-      auto added = builder.add(ring.nodes[i], {std::move(path), ring.evidence, {}}, ring.where);
-      if (!added) return std::unexpected(added.error());
+      TRY(builder.add(ring.nodes[i], {std::move(path), ring.evidence, {}}, ring.where));
     }
   }
   return builder.finish({"ring"});

@@ -86,9 +86,8 @@ Result<Api::Raw> Api::raw(const std::string& path, const Resource& resource) con
   }
   Raw raw;
   if (done->code == 0) {
-    auto value = parse_object(done->out);
-    if (!value) return std::unexpected(value.error());
-    raw.value = *std::move(value);
+    auto value = TRY(parse_object(done->out));
+    raw.value = std::move(value);
     return raw;
   }
   Error refused = refusal(fmt::format("kubectl get {}", resource.name), done->err);
@@ -156,29 +155,25 @@ Result<Answer> Api::list(const Resource& resource, Scope scope, std::string_view
                          const TakePage& take) const {
   std::string place;
   if (scope == Scope::own_namespace) {
-    const auto own = space();
-    if (!own) return std::unexpected(own.error());
-    place = "/namespaces/" + *own;
+    const auto own = TRY(space());
+    place = "/namespaces/" + own;
   }
-  const auto told = first_version(resource, [&](std::string_view version) {
+  const auto told = TRY(first_version(resource, [&](std::string_view version) {
     return pages(group_path(resource, version) + place + "/" + std::string(plural_of(resource)),
                  resource, query, take);
-  });
-  if (!told) return std::unexpected(told.error());
-  return told->answer;
+  }));
+  return told.answer;
 }
 
 Result<Answer> Api::get(const Resource& resource, const std::string& name, json& object) const {
-  const auto own = space();
-  if (!own) return std::unexpected(own.error());
-  auto told = first_version(resource, [&](std::string_view version) {
-    return raw(fmt::format("{}/namespaces/{}/{}/{}", group_path(resource, version), *own,
+  const auto own = TRY(space());
+  auto told = TRY(first_version(resource, [&](std::string_view version) {
+    return raw(fmt::format("{}/namespaces/{}/{}/{}", group_path(resource, version), own,
                            plural_of(resource), name),
                resource);
-  });
-  if (!told) return std::unexpected(told.error());
-  if (told->answer.is_told()) object = std::move(told->value);
-  return told->answer;
+  }));
+  if (told.answer.is_told()) object = std::move(told.value);
+  return told.answer;
 }
 
 Result<std::string> Api::space() const {

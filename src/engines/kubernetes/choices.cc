@@ -27,10 +27,9 @@ std::optional<T> noted(Result<T> answer, std::vector<std::string>& trouble) {
 
 Result<std::string> kinds_that_are_there(const Environment& environment,
                                          std::chrono::milliseconds limit) {
-  auto answer = process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->code == 0) return std::move(answer->out);
-  return std::unexpected(refusal("kubectl api-resources", answer->err));
+  auto answer = TRY(process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit));
+  if (answer.code == 0) return std::move(answer.out);
+  return std::unexpected(refusal("kubectl api-resources", answer.err));
 }
 
 }  // namespace

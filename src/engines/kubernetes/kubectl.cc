@@ -42,12 +42,11 @@ constexpr std::array advices = {
 
 Result<std::string> run_create(std::vector<std::string> words, std::string_view manifest,
                                const Environment& environment, std::chrono::milliseconds limit) {
-  if (auto found = find_kubectl(environment); !found) return std::unexpected(found.error());
+  TRY(find_kubectl(environment));
   words.insert(words.begin(), {"kubectl", "create", "-f", "-"});
-  const auto done = process::run(words, environment, limit, manifest);
-  if (!done) return std::unexpected(done.error());
-  if (done->code != 0) return std::unexpected(refusal("kubectl create", done->err));
-  return done->out;
+  const auto done = TRY(process::run(words, environment, limit, manifest));
+  if (done.code != 0) return std::unexpected(refusal("kubectl create", done.err));
+  return done.out;
 }
 
 }  // namespace
@@ -78,9 +77,8 @@ Result<std::string> create(std::string_view manifest, bool trial, const Environm
                            std::chrono::milliseconds limit) {
   std::vector<std::string> words{"-o", "name"};
   if (trial) words.emplace_back("--dry-run=server");
-  const auto out = run_create(std::move(words), manifest, environment, limit);
-  if (!out) return std::unexpected(out.error());
-  const std::string_view object = trim(*out);
+  const auto out = TRY(run_create(std::move(words), manifest, environment, limit));
+  const std::string_view object = trim(out);
   if (object.contains('/') && is_label(name_in(object))) return std::string(object);
   return fail("kubectl create", "it printed no name: " + printable(object.substr(0, most_shown)),
               "kubectl get pods tells whether it works");
@@ -88,9 +86,8 @@ Result<std::string> create(std::string_view manifest, bool trial, const Environm
 
 Result<Owner> create_owner(std::string_view manifest, const Environment& environment,
                            std::chrono::milliseconds limit) {
-  const auto out = run_create({"-o", "json"}, manifest, environment, limit);
-  if (!out) return std::unexpected(out.error());
-  return parse_owner(*out);
+  const auto out = TRY(run_create({"-o", "json"}, manifest, environment, limit));
+  return parse_owner(out);
 }
 
 Result<void> remove(const Owner& object, const std::string& space, const Environment& environment,
@@ -99,9 +96,8 @@ Result<void> remove(const Owner& object, const std::string& space, const Environ
   std::vector<std::string> words{"kubectl", "delete", "--wait=false",
                                  fmt::format("{}s.{}/{}", lower(object.kind), group, object.name)};
   if (!space.empty()) words.insert(words.begin() + 1, {"-n", space});
-  const auto done = process::run(words, environment, limit);
-  if (!done) return std::unexpected(done.error());
-  if (done->code != 0) return std::unexpected(refusal("kubectl delete", done->err));
+  const auto done = TRY(process::run(words, environment, limit));
+  if (done.code != 0) return std::unexpected(refusal("kubectl delete", done.err));
   return {};
 }
 

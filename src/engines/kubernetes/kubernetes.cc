@@ -166,9 +166,7 @@ Result<Allocation> allocation_of(const Environment& environment, const Hints& hi
     return std::unexpected(std::move(unknown));
   }
   const auto index = index_of(hints, pod, allocation);
-  if (const auto checked = check_index(*count, index); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check_index(*count, index));
   allocation.node_count = count->value;
   allocation.node_count_source = count->source;
   allocation.reasons.push_back(
@@ -186,9 +184,7 @@ Result<Allocation> allocation_of(const Environment& environment, const Hints& hi
     allocation.reasons.push_back(fmt::format("pod {} by {}", index->value, index->source));
   }
   check_endpoint(hints, pod, allocation);
-  if (const auto taken = take_root(hints, pod, allocation); !taken) {
-    return std::unexpected(taken.error());
-  }
+  TRY(take_root(hints, pod, allocation));
   if (!pod.job.empty() && allocation.root_node) allocation.job = "kubernetes." + pod.job;
   take_names(pod, allocation);
   return allocation;
@@ -200,10 +196,9 @@ Result<std::optional<Allocation>> KubernetesEngine::detect(const Environment& en
                                                            const Hints& hints) const {
   const bool in_slurm = environment.has("SLURM_JOB_ID");
   if (in_slurm || hints.ranks_in_place || wants_single(hints)) return std::nullopt;
-  auto pod = kubernetes::read_pod(environment, {hints.host_name, hints.host_domain});
-  if (!pod) return std::unexpected(std::move(pod.error()));
-  if (!*pod) return std::nullopt;
-  return allocation_of(environment, hints, **pod);
+  auto pod = TRY(kubernetes::read_pod(environment, {hints.host_name, hints.host_domain}));
+  if (!pod) return std::nullopt;
+  return allocation_of(environment, hints, *pod);
 }
 
 }  // namespace toprun::engines

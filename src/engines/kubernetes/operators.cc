@@ -43,7 +43,7 @@ std::vector<Operator> installed(std::string_view api_resources) {
 
 Result<std::vector<Operator>> find_operators(const Environment& environment,
                                              std::chrono::milliseconds limit) {
-  if (auto found = find_kubectl(environment); !found) return std::unexpected(found.error());
+  TRY(find_kubectl(environment));
   const auto answer = process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit);
   if (!answer) {
     return fail("cannot ask Kubernetes which operators it has", answer.error().why,

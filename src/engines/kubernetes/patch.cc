@@ -69,11 +69,10 @@ class Patcher {
   }
 
   Result<void> merge_map(Json& value, const Json& patch, const std::string& path) {
-    const auto order = order_in(patch, path);
-    if (!order) return std::unexpected(order.error());
-    if (*order == "delete" || *order == "replace" || value.is_null()) value = Json::object();
+    const auto order = TRY(order_in(patch, path));
+    if (order == "delete" || order == "replace" || value.is_null()) value = Json::object();
     for (const auto& [key, part] : patch.items()) {
-      if (key == directive || *order == "delete") continue;
+      if (key == directive || order == "delete") continue;
       const std::string below = path.empty() ? key : path + '.' + key;
       if (part.is_null()) {
         value.erase(key);
@@ -98,16 +97,15 @@ class Patcher {
       const Json& element = patch[i];
       const std::string place = fmt::format("{}[{}]", path, i);
       if (!element.is_object()) return refuse(place, "it is not a map");
-      const auto order = order_in(element, place);
-      if (!order) return std::unexpected(order.error());
-      if (*order == "replace" && !element.contains(key)) {
+      const auto order = TRY(order_in(element, place));
+      if (order == "replace" && !element.contains(key)) {
         list = Json::array();
         continue;
       }
       if (!element.contains(key)) {
         return refuse(place, fmt::format("it has no {}, by which it is found", key));
       }
-      if (const auto done = merge_element(list, key, element, *order, place); !done) return done;
+      if (const auto done = merge_element(list, key, element, order, place); !done) return done;
     }
     return {};
   }

@@ -326,9 +326,8 @@ Result<void> take_pet(const Seen& seen, Pod& pod) {
     pod.count = pet_nodes(seen);
     return {};
   }
-  const auto index = number(seen, "PET_NODE_RANK", 0);
-  if (!index) return std::unexpected(index.error());
-  prefer(pod.index, *index, pod);
+  const auto index = TRY(number(seen, "PET_NODE_RANK", 0));
+  prefer(pod.index, index, pod);
   prefer(pod.count, pet_nodes(seen), pod);
   return {};
 }

@@ -126,11 +126,10 @@ Result<JobList> KubernetesQueue::all(std::optional<std::uint32_t> uid) const {
       std::ranges::move(kubernetes::jobs_in(page, kind), std::back_inserter(some));
       return true;
     };
-    const auto answer = api_.list(resource_of(kind), Api::Scope::own_namespace, {}, take);
-    if (!answer) return std::unexpected(answer.error());
-    if (answer->is_forbidden()) {
+    const auto answer = TRY(api_.list(resource_of(kind), Api::Scope::own_namespace, {}, take));
+    if (answer.is_forbidden()) {
       refused.push_back(&kind);
-      refusal = answer->refusal;
+      refusal = answer.refusal;
     }
     for (Job& job : some) {
       if (job.user == user_) job.uid = ::getuid();
@@ -149,9 +148,8 @@ Result<JobList> KubernetesQueue::jobs(std::optional<std::uint32_t> uid) const {
   auto list = all(uid);
   if (!list) return list;
   std::erase_if(list->jobs, [](const Job& job) { return has_ended(job.state); });
-  const auto untold = complete(list->jobs);
-  if (!untold) return std::unexpected(untold.error());
-  list->untold.insert(list->untold.end(), untold->begin(), untold->end());
+  const auto untold = TRY(complete(list->jobs));
+  list->untold.insert(list->untold.end(), untold.begin(), untold.end());
   return list;
 }
 
@@ -162,10 +160,9 @@ Result<JobList> KubernetesQueue::ended(std::uint32_t uid) const {
   const auto failed = std::ranges::partition(
       list->jobs, [](const Job& job) { return job.state != JobState::failed; });
   std::vector<Job> to_complete(failed.begin(), failed.end());
-  const auto untold = complete(to_complete);
-  if (!untold) return std::unexpected(untold.error());
+  const auto untold = TRY(complete(to_complete));
   std::ranges::move(to_complete, failed.begin());
-  list->untold.insert(list->untold.end(), untold->begin(), untold->end());
+  list->untold.insert(list->untold.end(), untold.begin(), untold.end());
   return list;
 }
 
@@ -206,9 +203,8 @@ Result<std::vector<Job>> KubernetesQueue::find(const JobId& id) const {
     if (!job) continue;
     if (job->user == user_) job->uid = ::getuid();
     std::vector<Job> found{*std::move(job)};
-    const auto untold = complete(found);
-    if (!untold) return std::unexpected(untold.error());
-    found.front().untold = join(*untold, "; ");
+    const auto untold = TRY(complete(found));
+    found.front().untold = join(untold, "; ");
     return found;
   }
   if (refused.empty()) return std::vector<Job>();
@@ -253,9 +249,8 @@ Result<std::vector<std::string>> KubernetesQueue::read_pods(std::span<const Job>
     for (std::span<const std::string> rest = names; !rest.empty();) {
       const auto some = rest.first(std::min(rest.size(), names_at_a_time));
       rest = rest.subspan(some.size());
-      const auto answer = read_pods_of(kind, some, pods);
-      if (!answer) return std::unexpected(answer.error());
-      if (answer->is_forbidden()) return std::vector{answer->refusal.line()};
+      const auto answer = TRY(read_pods_of(kind, some, pods));
+      if (answer.is_forbidden()) return std::vector{answer.refusal.line()};
     }
   }
   return untold;
@@ -264,9 +259,8 @@ Result<std::vector<std::string>> KubernetesQueue::read_pods(std::span<const Job>
 Result<std::vector<JobPod>> KubernetesQueue::pods(const Job& job) const {
   if (kind_of(job) == nullptr) return Queue::pods(job);
   PodsByJob pods;
-  const auto answer = read_pods_of(*kind_of(job), std::span(&job.id, 1), pods);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->is_forbidden()) return std::unexpected(answer->refusal);
+  const auto answer = TRY(read_pods_of(*kind_of(job), std::span(&job.id, 1), pods));
+  if (answer.is_forbidden()) return std::unexpected(answer.refusal);
   return kubernetes::pods_by_number(pods[job.number]);
 }
 
@@ -296,7 +290,7 @@ Result<std::vector<std::string>> KubernetesQueue::complete(std::vector<Job>& job
     }
   }
   if (!without_pods.empty()) add_warnings(without_pods);
-  if (const auto added = add_queues(jobs); !added) return std::unexpected(added.error());
+  TRY(add_queues(jobs));
   return untold;
 }
 
@@ -334,15 +328,14 @@ Result<void> KubernetesQueue::add_queues(std::vector<Job>& jobs) const {
     return std::ranges::any_of(jobs, is_open);
   };
   const auto answer =
-      api_.list(kubernetes::workloads_resource, Api::Scope::own_namespace, {}, take);
-  if (!answer) return std::unexpected(answer.error());
+      TRY(api_.list(kubernetes::workloads_resource, Api::Scope::own_namespace, {}, take));
   for (Job& job : jobs) {
     if (!is_open(job) || job.partition.empty()) continue;
-    if (answer->is_told()) kubernetes::set_queued(job, "it has no Workload for this job yet");
-    if (answer->is_forbidden()) {
+    if (answer.is_told()) kubernetes::set_queued(job, "it has no Workload for this job yet");
+    if (answer.is_forbidden()) {
       kubernetes::set_queued(
           job, fmt::format("queue {} has not admitted it; the cluster does not say why: {}",
-                           job.partition, answer->refusal.why));
+                           job.partition, answer.refusal.why));
     }
   }
   return {};
@@ -365,53 +358,47 @@ Result<std::vector<std::string>> KubernetesQueue::cancel_command(
   }
   std::vector<std::string> words{"delete", "--wait=false"};
   for (const std::string& id : ids) {
-    const auto jobs = find({id, {}, {}});
-    if (!jobs) return std::unexpected(jobs.error());
-    for (const Job& job : *jobs) words.push_back(job.number);
+    const auto jobs = TRY(find({id, {}, {}}));
+    for (const Job& job : jobs) words.push_back(job.number);
   }
   return kubectl(std::move(words));
 }
 
 Result<void> KubernetesQueue::execute(const std::vector<std::string>& command) const {
-  const auto done = process::run(command, environment_, timeout_);
-  if (!done) return std::unexpected(done.error());
-  if (done->code != 0) return std::unexpected(kubernetes::refusal("kubectl delete", done->err));
+  const auto done = TRY(process::run(command, environment_, timeout_));
+  if (done.code != 0) return std::unexpected(kubernetes::refusal("kubectl delete", done.err));
   return {};
 }
 
 // Nodes and everybody's pods are often not a user's to read: what is refused is left out and said.
 Result<Machines> KubernetesQueue::machines() const {
   Machines machines;
-  const auto nodes =
-      told(kubernetes::nodes_resource, Api::Scope::cluster, {}, machines,
+  TRY(told(kubernetes::nodes_resource, Api::Scope::cluster, {}, machines,
            [&](const json& page, bool is_first) {
              if (is_first) machines.nodes.clear();
              std::ranges::move(kubernetes::nodes_in(page), std::back_inserter(machines.nodes));
              return true;
-           });
-  if (!nodes) return std::unexpected(nodes.error());
+           }));
   std::vector<kubernetes::PodUse> uses;
   const auto take_pods = [&](const json& page, bool is_first) {
     if (is_first) uses.clear();
     std::ranges::move(kubernetes::uses_in(page), std::back_inserter(uses));
     return true;
   };
-  const auto pods = machines.nodes.empty() ? Result<bool>(false)
-                                           : told(kubernetes::pods_resource, Api::Scope::cluster,
-                                                  unfinished, machines, take_pods);
-  if (!pods) return std::unexpected(pods.error());
-  machines.usage_known = *pods;
+  const auto pods =
+      TRY(machines.nodes.empty() ? Result<bool>(false)
+                                 : told(kubernetes::pods_resource, Api::Scope::cluster, unfinished,
+                                        machines, take_pods));
+  machines.usage_known = pods;
   kubernetes::add_usage(machines.nodes, uses);
   machines.partitions = kubernetes::pools_of(machines.nodes);
   machines.partition_word = "POOL";
-  const auto queues =
-      told(kubernetes::queues_resource, Api::Scope::own_namespace, {}, machines,
+  TRY(told(kubernetes::queues_resource, Api::Scope::own_namespace, {}, machines,
            [&](const json& page, bool is_first) {
              if (is_first) machines.queues.clear();
              std::ranges::move(kubernetes::queues_in(page), std::back_inserter(machines.queues));
              return true;
-           });
-  if (!queues) return std::unexpected(queues.error());
+           }));
   return machines;
 }
 
@@ -419,10 +406,9 @@ Result<Machines> KubernetesQueue::machines() const {
 Result<bool> KubernetesQueue::told(const kubernetes::Resource& resource, Api::Scope scope,
                                    std::string_view query, Machines& machines,
                                    const kubernetes::TakePage& take) const {
-  auto answer = api_.list(resource, scope, query, take);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->is_forbidden()) machines.untold.push_back(answer->refusal.line());
-  return answer->is_told();
+  auto answer = TRY(api_.list(resource, scope, query, take));
+  if (answer.is_forbidden()) machines.untold.push_back(answer.refusal.line());
+  return answer.is_told();
 }
 
 std::optional<std::vector<std::string>> KubernetesQueue::log_command(const Job& job, bool follow,
@@ -446,9 +432,8 @@ std::optional<std::vector<std::string>> KubernetesQueue::log_command(const Job& 
 
 Result<std::unique_ptr<Queue>> kubernetes_queue(const Environment& environment) {
   if (!process::find_program("kubectl", environment)) return std::unique_ptr<Queue>();
-  const auto timeout = engine_timeout_of(environment);
-  if (!timeout) return std::unexpected(timeout.error());
-  return std::make_unique<KubernetesQueue>(environment, *timeout);
+  const auto timeout = TRY(engine_timeout_of(environment));
+  return std::make_unique<KubernetesQueue>(environment, timeout);
 }
 
 }  // namespace toprun::engines

@@ -20,10 +20,9 @@ std::string base64(std::string_view bytes) {
 }  // namespace
 
 Result<Owner> parse_owner(std::string_view text) {
-  const auto object = parse_object(text);
-  if (!object) return std::unexpected(object.error());
-  Owner owner{text_at(*object, {"apiVersion"}), text_at(*object, {"kind"}),
-              text_at(*object, {"metadata", "name"}), text_at(*object, {"metadata", "uid"})};
+  const auto object = TRY(parse_object(text));
+  Owner owner{text_at(object, {"apiVersion"}), text_at(object, {"kind"}),
+              text_at(object, {"metadata", "name"}), text_at(object, {"metadata", "uid"})};
   if (!owner.name.empty() && !owner.uid.empty()) return owner;
   return fail("kubectl create", "it printed no object with a name and a uid",
               "kubectl get pods tells whether it works");

@@ -55,21 +55,18 @@ Result<int> index_in(const Environment& environment, const char* variable, std::
 
 Result<Allocation> agent(const Environment& environment, const Hints& hints) {
   Allocation allocation;
-  auto nodes = parse_node_list(nodes_variable, environment.get(nodes_variable).value_or(""));
-  if (!nodes) return std::unexpected(std::move(nodes.error()));
-  allocation.nodes = *std::move(nodes);
-  const auto node = index_in(environment, node_variable, allocation.nodes.size());
-  if (!node) return std::unexpected(node.error());
-  const auto root = index_in(environment, root_variable, allocation.nodes.size());
-  if (!root) return std::unexpected(root.error());
+  auto nodes = TRY(parse_node_list(nodes_variable, environment.get(nodes_variable).value_or("")));
+  allocation.nodes = std::move(nodes);
+  const auto node = TRY(index_in(environment, node_variable, allocation.nodes.size()));
+  const auto root = TRY(index_in(environment, root_variable, allocation.nodes.size()));
   allocation.stance = Stance::agent;
   const int all = static_cast<int>(allocation.nodes.size());
   allocation.node_count = std::min(hints.nnodes.value_or(all), all);
   allocation.node_count_source = "hosts that answered";
-  allocation.my_node = *node;
-  allocation.node_name = allocation.nodes[static_cast<std::size_t>(*node)].name;
+  allocation.my_node = node;
+  allocation.node_name = allocation.nodes[static_cast<std::size_t>(node)].name;
   allocation.job = environment.get(job_variable).value_or("");
-  allocation.root_node = *root;
+  allocation.root_node = root;
   allocation.root_address = environment.get(root_address_variable).value_or("");
   allocation.started_by_toprun = true;
   const bool by_ssh = environment.get(engine_variable) == name_of(EngineKind::ssh);
@@ -129,13 +126,10 @@ Result<std::optional<Allocation>> LoginEngine::detect(const Environment& environ
   // Hosts on the command line have priority over hosts from a variable.
   const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
   if (!told && (!named || overruled)) return std::nullopt;
-  if (const auto checked = told ? Result<void>() : check_options_beside_hosts(hints); !checked) {
-    return std::unexpected(checked.error());
-  }
-  auto allocation = told ? agent(environment, hints) : starter(hints);
-  if (!allocation) return std::unexpected(std::move(allocation.error()));
-  allocation->port = login_port;
-  return std::move(*allocation);
+  TRY(told ? Result<void>() : check_options_beside_hosts(hints));
+  auto allocation = TRY(told ? agent(environment, hints) : starter(hints));
+  allocation.port = login_port;
+  return std::move(allocation);
 }
 
 std::map<std::string, std::string> variables_of(const LoginPlace& place) {

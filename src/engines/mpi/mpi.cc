@@ -106,18 +106,17 @@ Result<Allocation> own_agent(const Environment& environment, const MpiWorld& wor
   nothing_else.host_name = hints.host_name;
   Allocation allocation = allocation_of(environment, world, nothing_else);
   auto nodes =
-      parse_node_list(mpi_nodes_variable, environment.get(mpi_nodes_variable).value_or(""));
-  if (!nodes) return std::unexpected(std::move(nodes.error()));
-  if (std::ssize(*nodes) != world.size || world.local_size != 1) {
+      TRY(parse_node_list(mpi_nodes_variable, environment.get(mpi_nodes_variable).value_or("")));
+  if (std::ssize(nodes) != world.size || world.local_size != 1) {
     return fail(fmt::format("toprun's own mpirun has {} for {}", counted(world.size, "process"),
-                            counted(static_cast<int>(nodes->size()), "node")),
+                            counted(static_cast<int>(nodes.size()), "node")),
                 "it needs one on each", "unset TOPRUN_STEP if you started mpirun yourself");
   }
   allocation.stance = Stance::agent;
   allocation.node_count = world.size;
   allocation.started_by_toprun = true;
   allocation.hears_launcher = world.rank == 0;  // mpirun hands standard input on to rank 0 alone
-  allocation.nodes = *std::move(nodes);
+  allocation.nodes = std::move(nodes);
   const auto here = std::ranges::find(allocation.nodes, first_label(hints.host_name),
                                       [](const Node& node) { return first_label(node.name); });
   if (here != allocation.nodes.end()) {
@@ -144,11 +143,10 @@ Result<void> check_start(const Environment& environment, const Hints& hints) {
   if (on_command_line(hints.endpoint_source)) {
     return refuse(hints.endpoint_source, "the agents find each other");
   }
-  const auto world = mpi_world(environment);
-  if (!world) return std::unexpected(world.error());
-  if (!*world) return {};
+  const auto world = TRY(mpi_world(environment));
+  if (!world) return {};
   return usage(fmt::format("{} mpirun", hints.via),
-               fmt::format("{} has started this process already", (*world)->launcher),
+               fmt::format("{} has started this process already", world->launcher),
                fmt::format("drop {}", hints.via));
 }
 
@@ -188,9 +186,7 @@ Result<Allocation> unnamed_hosts(const Environment& environment, const Hints& hi
 }
 
 Result<Allocation> starter(const Environment& environment, const Hints& hints) {
-  if (const auto checked = check_start(environment, hints); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check_start(environment, hints));
   auto allocation = hints.hosts.empty() ? unnamed_hosts(environment, hints) : named_hosts(hints);
   if (!allocation) return allocation;
   if (allocation->nodes.empty()) allocation->nodes = {{allocation->node_name, std::nullopt}};
@@ -216,22 +212,19 @@ Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environme
   const bool overruled = wants_single(hints) && !on_command_line(hints.via);
   if (!own_step && !hints.via.empty() && !overruled) return starter(environment, hints);
   if (!own_step && wants_single(hints)) return std::nullopt;
-  auto world = mpi_world(environment);
-  if (!world) return std::unexpected(world.error());
-  if (!*world) return std::nullopt;
-  if (hints.meeting) take(**world, *hints.meeting);
+  auto world = TRY(mpi_world(environment));
+  if (!world) return std::nullopt;
+  if (hints.meeting) take(*world, *hints.meeting);
   // Several mpiruns with one process each; the user gave them a common endpoint.
-  if (!own_step && (*world)->size == 1 && hints.nnodes.value_or(1) > 1) return std::nullopt;
-  if (own_step) return own_agent(environment, **world, hints);
-  if (const auto checked = check_node_count(**world, hints); !checked) {
-    return std::unexpected(checked.error());
-  }
-  Allocation allocation = allocation_of(environment, **world, hints);
-  if ((*world)->bound && allocation.stance != Stance::in_place) {
+  if (!own_step && world->size == 1 && hints.nnodes.value_or(1) > 1) return std::nullopt;
+  if (own_step) return own_agent(environment, *world, hints);
+  TRY(check_node_count(*world, hints));
+  Allocation allocation = allocation_of(environment, *world, hints);
+  if (world->bound && allocation.stance != Stance::in_place) {
     allocation.notes.push_back(
         fmt::format("{} has bound this agent, and so its workers, to some of the node's CPUs: add "
                     "--bind-to none",
-                    (*world)->launcher));
+                    world->launcher));
   }
   return allocation;
 }
@@ -239,23 +232,22 @@ Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environme
 Result<AgentCommand> MpiEngine::agent_command(const Environment& environment,
                                               const Allocation& allocation,
                                               const AgentRequest& request) const {
-  auto mpirun = find_mpirun(environment);
-  if (!mpirun) return std::unexpected(std::move(mpirun.error()));
+  auto mpirun = TRY(find_mpirun(environment));
   std::vector<Node> nodes = allocation.nodes;
   nodes.resize(std::min(nodes.size(), static_cast<std::size_t>(allocation.node_count)));
-  mpirun->as_root = request.as_root;
-  mpirun->variables = request.variables;
-  mpirun->argv = {request.program};
-  mpirun->argv.insert(mpirun->argv.end(), request.arguments.begin(), request.arguments.end());
+  mpirun.as_root = request.as_root;
+  mpirun.variables = request.variables;
+  mpirun.argv = {request.program};
+  mpirun.argv.insert(mpirun.argv.end(), request.arguments.begin(), request.arguments.end());
   AgentCommand command;
   command.secret_by_variable = true;
   command.environment = environment;
   command.environment.set(slurm::own_step_variable, mpi_step);
   command.environment.set(mpi_nodes_variable, node_list_text(nodes));
   for (const char* name : {slurm::own_step_variable, mpi_nodes_variable}) {
-    mpirun->variables.emplace_back(name);
+    mpirun.variables.emplace_back(name);
   }
-  command.argv = mpirun_agents(*mpirun, nodes);
+  command.argv = mpirun_agents(mpirun, nodes);
   return command;
 }
 

@@ -210,11 +210,9 @@ Result<MpirunCommand> find_mpirun(const Environment& environment) {
     return usage(fmt::format("no {} in PATH", program), "",
                  fmt::format("load the module that has it, or name it in {}", mpirun_variable));
   }
-  const auto printed = process::output_of({program, "--version"}, environment, version_limit);
-  if (!printed) return std::unexpected(printed.error());
-  const auto kind = mpirun_in(*printed);
-  if (!kind) return std::unexpected(kind.error());
-  command.kind = *kind;
+  const auto printed = TRY(process::output_of({program, "--version"}, environment, version_limit));
+  const auto kind = TRY(mpirun_in(printed));
+  command.kind = kind;
   return command;
 }
 

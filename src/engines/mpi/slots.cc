@@ -11,10 +11,9 @@ Result<GpuCount> given_gpus(const Environment& environment) {
   if (!environment.has("SLURM_JOB_ID")) return GpuCount{};
   GpuCount given;
   for (const char* variable : {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}) {
-    const auto count = slurm::gpus(environment, variable);
-    if (!count) return std::unexpected(count.error());
-    if (!*count) continue;
-    given = {**count, variable};
+    const auto count = TRY(slurm::gpus(environment, variable));
+    if (!count) continue;
+    given = {*count, variable};
     break;
   }
   const auto named = named_gpus(environment);
@@ -34,11 +33,10 @@ Result<Slots> asked_for(const Environment& environment, const SlotsRequest& requ
   const std::string what = fmt::format("{} {}", request.source, wish);
   if (wish == "cpu") return Slots{request.cpus, what + ", CPUs this process may use"};
   if (wish == "gpu" || wish == "auto") {
-    const auto gpus = usable_gpus(environment, request);
-    if (!gpus) return std::unexpected(gpus.error());
-    if (gpus->count > 0) return Slots{gpus->count, fmt::format("{}, {}", what, gpus->source)};
+    const auto gpus = TRY(usable_gpus(environment, request));
+    if (gpus.count > 0) return Slots{gpus.count, fmt::format("{}, {}", what, gpus.source)};
     if (wish == "auto") return Slots{request.cpus, what + ", no GPU: CPUs this process may use"};
-    return usage(what, fmt::format("no GPU is visible on this host ({})", gpus->source),
+    return usage(what, fmt::format("no GPU is visible on this host ({})", gpus.source),
                  "give a number, or auto");
   }
   const auto count = parse_int(wish);
@@ -69,9 +67,8 @@ Result<Slots> slots_here(const Environment& environment, const Allocation& alloc
   if (allocation.stance == Stance::in_place) return in_place_slots(allocation, request);
   if (!request.nproc_per_node.empty()) return asked_for(environment, request);
   if (request.called_torchrun) return Slots{1, "torchrun's default"};
-  const auto given = given_gpus(environment);
-  if (!given) return std::unexpected(given.error());
-  if (given->count > 0) return Slots{given->count, given->source};
+  const auto given = TRY(given_gpus(environment));
+  if (given.count > 0) return Slots{given.count, given.source};
   const auto here = static_cast<std::size_t>(allocation.my_node.value_or(0));
   if (here < allocation.nodes.size() && allocation.nodes[here].slots) {
     return Slots{*allocation.nodes[here].slots, allocation.engine == EngineKind::ssh

@@ -37,18 +37,14 @@ Result<int> number(const Environment& environment, const Names& names, const cha
 Result<MpiWorld> read(const Environment& environment, const Names& names) {
   MpiWorld world;
   world.launcher = names.launcher;
-  const auto size = number(environment, names, names.size, 1, max_ranks);
-  if (!size) return std::unexpected(size.error());
-  const auto rank = number(environment, names, names.rank, 0, *size - 1);
-  if (!rank) return std::unexpected(rank.error());
-  const auto local_size = number(environment, names, names.local_size, 1, *size);
-  if (!local_size) return std::unexpected(local_size.error());
-  const auto local_rank = number(environment, names, names.local_rank, 0, *local_size - 1);
-  if (!local_rank) return std::unexpected(local_rank.error());
-  world.rank = *rank;
-  world.size = *size;
-  world.local_rank = *local_rank;
-  world.local_size = *local_size;
+  const auto size = TRY(number(environment, names, names.size, 1, max_ranks));
+  const auto rank = TRY(number(environment, names, names.rank, 0, size - 1));
+  const auto local_size = TRY(number(environment, names, names.local_size, 1, size));
+  const auto local_rank = TRY(number(environment, names, names.local_rank, 0, local_size - 1));
+  world.rank = rank;
+  world.size = size;
+  world.local_rank = local_rank;
+  world.local_size = local_size;
   if (world.local_size == world.size) world.nodes = 1;
   return world;
 }
@@ -144,9 +140,9 @@ Result<MpiWorld> open_mpi_world(const Environment& environment) {
   auto world = read(environment, open_mpi);
   if (!world) return world;
   if (environment.has("OMPI_MCA_orte_num_nodes")) {
-    const auto nodes = number(environment, open_mpi, "OMPI_MCA_orte_num_nodes", 1, world->size);
-    if (!nodes) return std::unexpected(nodes.error());
-    world->nodes = *nodes;
+    const auto nodes =
+        TRY(number(environment, open_mpi, "OMPI_MCA_orte_num_nodes", 1, world->size));
+    world->nodes = nodes;
   }
   world->job = environment.get("PMIX_NAMESPACE").value_or("");
   world->key = environment.get("OMPI_MCA_orte_precondition_transports").value_or("");
@@ -215,14 +211,11 @@ Result<std::optional<MpiWorld>> mpi_world(const Environment& environment) {
   const bool other = environment.has(hydra.size) && environment.has(hydra.local_size);
   if (!open && !other) return std::nullopt;
   if (open && other) {
-    if (const auto checked = check_one_launcher(environment); !checked) {
-      return std::unexpected(checked.error());
-    }
+    TRY(check_one_launcher(environment));
   }
-  auto world = open ? open_mpi_world(environment) : read(environment, hydra);
-  if (!world) return std::unexpected(std::move(world.error()));
-  world->hosts = candidates(environment, *world);
-  return std::move(*world);
+  auto world = TRY(open ? open_mpi_world(environment) : read(environment, hydra));
+  world.hosts = candidates(environment, world);
+  return std::move(world);
 }
 
 }  // namespace toprun::engines

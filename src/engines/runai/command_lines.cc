@@ -240,7 +240,7 @@ bool is_plain(std::string_view word) {
 }
 
 Result<Words> submit_command(const Place& place, const Workload& job) {
-  if (const auto fits = check(place, job); !fits) return std::unexpected(fits.error());
+  TRY(check(place, job));
   Words words = beginning(place.cli, job.name);
   add_project(words, place);
   add(words, "--image", job.image);

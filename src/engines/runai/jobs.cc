@@ -167,36 +167,32 @@ std::string last_warning(std::string_view description) {
 }
 
 Result<std::vector<Job>> parse_list(std::string_view text) {
-  const auto value = parse(text);
-  if (!value) return std::unexpected(value.error());
+  const auto value = TRY(parse(text));
   std::vector<Job> jobs;
-  for (const json& workload : within(*value, "workloads")) {
+  for (const json& workload : within(value, "workloads")) {
     if (workload.is_object()) jobs.push_back(job_of(workload));
   }
   return jobs;
 }
 
 Result<Job> parse_description(std::string_view text) {
-  const auto value = parse(text);
-  if (!value) return std::unexpected(value.error());
-  if (value->contains("general")) {
-    Job job = job_of(within(*value, "general"));
-    add_pods(job, within(within(*value, "podsInfo"), "pods"), "nodeName");
+  const auto value = TRY(parse(text));
+  if (value.contains("general")) {
+    Job job = job_of(within(value, "general"));
+    add_pods(job, within(within(value, "podsInfo"), "pods"), "nodeName");
     return job;
   }
   Job job;
-  set_name(job, text_at(*value, "name"));
-  set_state(job, text_at(*value, "status"));
-  add_pods(job, within(*value, "instances"), "node");
+  set_name(job, text_at(value, "name"));
+  set_state(job, text_at(value, "status"));
+  add_pods(job, within(value, "instances"), "node");
   return job;
 }
 
 Result<std::vector<JobPod>> parse_pods(std::string_view text) {
-  const auto value = parse(text);
-  if (!value) return std::unexpected(value.error());
-  const bool is_v2 = value->contains("general");
-  const json& told =
-      is_v2 ? within(within(*value, "podsInfo"), "pods") : within(*value, "instances");
+  const auto value = TRY(parse(text));
+  const bool is_v2 = value.contains("general");
+  const json& told = is_v2 ? within(within(value, "podsInfo"), "pods") : within(value, "instances");
   std::vector<JobPod> pods;
   for (const json& pod : told) {
     if (pod.is_object() && !text_at(pod, "name").empty()) pods.push_back(pod_of(pod));

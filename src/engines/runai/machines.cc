@@ -134,19 +134,17 @@ Result<std::vector<AdmissionQueue>> projects_in_table(std::string_view text) {
 
 Result<std::vector<ClusterNode>> parse_nodes(std::string_view text, Cli cli) {
   if (cli == Cli::v1) return nodes_in_table(text);
-  const auto list = list_in(text);
-  if (!list) return std::unexpected(list.error());
+  const auto list = TRY(list_in(text));
   std::vector<ClusterNode> nodes;
-  for (const json& told : *list) nodes.push_back(node_of(told));
+  for (const json& told : list) nodes.push_back(node_of(told));
   return nodes;
 }
 
 Result<std::vector<AdmissionQueue>> parse_projects(std::string_view text, Cli cli) {
   if (cli == Cli::v1) return projects_in_table(text);
-  const auto list = list_in(text);
-  if (!list) return std::unexpected(list.error());
+  const auto list = TRY(list_in(text));
   std::vector<AdmissionQueue> projects;
-  for (const json& told : *list) projects.push_back(project_of(told));
+  for (const json& told : list) projects.push_back(project_of(told));
   return projects;
 }
 

@@ -63,10 +63,9 @@ Result<Place> find_place(const Environment& environment, std::chrono::millisecon
     return place;
   }
   if (!told.empty()) return usage("TOPRUN_RUNAI_CLI=" + told, "no such program", "say v1 or v2");
-  const auto answer = ask({std::string(program), "version"}, environment, limit);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->code != 0) return std::unexpected(refusal("runai version", said(*answer), advices));
-  place.cli = cli_of(answer->out);
+  const auto answer = TRY(ask({std::string(program), "version"}, environment, limit));
+  if (answer.code != 0) return std::unexpected(refusal("runai version", said(answer), advices));
+  place.cli = cli_of(answer.out);
   return place;
 }
 
@@ -80,10 +79,9 @@ void ask_flags(Place& place, const Environment& environment, std::chrono::millis
 
 Result<void> submit(const Words& command, const Environment& environment,
                     std::chrono::milliseconds limit) {
-  const auto answer = ask(command, environment, limit);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->code == 0) return {};
-  return std::unexpected(refusal("runai submit", said(*answer), advices));
+  const auto answer = TRY(ask(command, environment, limit));
+  if (answer.code == 0) return {};
+  return std::unexpected(refusal("runai submit", said(answer), advices));
 }
 
 namespace {
@@ -136,24 +134,21 @@ class RunaiQueue : public PodQueue {
 };
 
 Result<std::vector<Job>> RunaiQueue::all(bool of_all_projects) const {
-  const auto answer = ask(list_command(place_, of_all_projects), environment_, timeout_);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->code != 0) return std::unexpected(refusal("runai list", said(*answer), advices));
-  return place_.cli == Cli::v1 ? parse_table(answer->out) : parse_list(answer->out);
+  const auto answer = TRY(ask(list_command(place_, of_all_projects), environment_, timeout_));
+  if (answer.code != 0) return std::unexpected(refusal("runai list", said(answer), advices));
+  return place_.cli == Cli::v1 ? parse_table(answer.out) : parse_list(answer.out);
 }
 
 Result<JobList> RunaiQueue::jobs(std::optional<std::uint32_t> uid) const {
-  auto jobs = all(!uid);
-  if (!jobs) return std::unexpected(jobs.error());
-  std::erase_if(*jobs, [](const Job& job) { return has_ended(job.state); });
-  return JobList{*std::move(jobs), {}};
+  auto jobs = TRY(all(!uid));
+  std::erase_if(jobs, [](const Job& job) { return has_ended(job.state); });
+  return JobList{std::move(jobs), {}};
 }
 
 Result<JobList> RunaiQueue::ended(std::uint32_t) const {
-  auto jobs = all(false);
-  if (!jobs) return std::unexpected(jobs.error());
-  std::erase_if(*jobs, [](const Job& job) { return !has_ended(job.state); });
-  return JobList{*std::move(jobs), {}};
+  auto jobs = TRY(all(false));
+  std::erase_if(jobs, [](const Job& job) { return !has_ended(job.state); });
+  return JobList{std::move(jobs), {}};
 }
 
 // v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.
@@ -164,27 +159,24 @@ void RunaiQueue::add_reason(Job& job) const {
 }
 
 Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
-  const auto answer = ask(describe_command(place_, id.text), environment_, timeout_);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->code != 0) {
-    const std::string_view words = said(*answer);
+  const auto answer = TRY(ask(describe_command(place_, id.text), environment_, timeout_));
+  if (answer.code != 0) {
+    const std::string_view words = said(answer);
     const bool is_absent = words.contains("not found") || words.contains("does not exist");
     if (is_absent) return std::vector<Job>();
     return std::unexpected(refusal("runai describe", words, advices));
   }
-  auto job = parse_description(answer->out);
-  if (!job) return std::unexpected(job.error());
-  if (place_.cli == Cli::v1 && job->state == JobState::pending) add_reason(*job);
-  job->uid = ::getuid();
-  count_time_since(*job, job->submitted);
-  return std::vector<Job>{*std::move(job)};
+  auto job = TRY(parse_description(answer.out));
+  if (place_.cli == Cli::v1 && job.state == JobState::pending) add_reason(job);
+  job.uid = ::getuid();
+  count_time_since(job, job.submitted);
+  return std::vector<Job>{std::move(job)};
 }
 
 Result<std::vector<JobPod>> RunaiQueue::pods(const Job& job) const {
-  const auto answer = ask(describe_command(place_, job.id), environment_, timeout_);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->code == 0) return parse_pods(answer->out);
-  return std::unexpected(refusal("runai describe", said(*answer), advices));
+  const auto answer = TRY(ask(describe_command(place_, job.id), environment_, timeout_));
+  if (answer.code == 0) return parse_pods(answer.out);
+  return std::unexpected(refusal("runai describe", said(answer), advices));
 }
 
 Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<std::string>& ids,
@@ -201,10 +193,9 @@ Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<st
 }
 
 Result<void> RunaiQueue::execute(const std::vector<std::string>& command) const {
-  const auto answer = ask(command, environment_, timeout_);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->code == 0) return {};
-  return std::unexpected(refusal("runai delete", said(*answer), advices));
+  const auto answer = TRY(ask(command, environment_, timeout_));
+  if (answer.code == 0) return {};
+  return std::unexpected(refusal("runai delete", said(answer), advices));
 }
 
 // Nodes are often not a researcher's to list: what is refused is left out and said.
@@ -213,16 +204,14 @@ Result<Machines> RunaiQueue::machines() const {
   machines.partition_word = "POOL";
   machines.queue_word = "PROJECT";
   machines.usage_known = place_.cli == Cli::v1;
-  auto nodes = told(nodes_command(place_), parse_nodes, machines);
-  if (!nodes) return std::unexpected(nodes.error());
-  machines.nodes = *std::move(nodes);
+  auto nodes = TRY(told(nodes_command(place_), parse_nodes, machines));
+  machines.nodes = std::move(nodes);
   machines.partitions = kubernetes::pools_of(machines.nodes);
   if (!machines.usage_known && !machines.nodes.empty()) {
     machines.untold.emplace_back("runai node list: it does not say which GPUs are in use");
   }
-  auto projects = told(projects_command(place_), parse_projects, machines);
-  if (!projects) return std::unexpected(projects.error());
-  machines.queues = *std::move(projects);
+  auto projects = TRY(told(projects_command(place_), parse_projects, machines));
+  machines.queues = std::move(projects);
   return machines;
 }
 
@@ -232,11 +221,10 @@ template <class T>
 Result<std::vector<T>> RunaiQueue::told(const Words& command,
                                         Result<std::vector<T>> (*parse)(std::string_view, Cli),
                                         Machines& machines) const {
-  const auto answer = ask(command, environment_, timeout_);
-  if (!answer) return std::unexpected(answer.error());
-  auto parsed = answer->code == 0
-                    ? parse(answer->out, place_.cli)
-                    : std::unexpected(refusal(shell_quote(command), said(*answer), advices));
+  const auto answer = TRY(ask(command, environment_, timeout_));
+  auto parsed = answer.code == 0
+                    ? parse(answer.out, place_.cli)
+                    : std::unexpected(refusal(shell_quote(command), said(answer), advices));
   if (parsed) return parsed;
   machines.untold.push_back(parsed.error().line());
   return std::vector<T>();
@@ -248,11 +236,9 @@ Result<std::vector<T>> RunaiQueue::told(const Words& command,
 Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment) {
   if (!process::find_program(std::string(runai::program), environment))
     return std::unique_ptr<Queue>();
-  const auto timeout = engine_timeout_of(environment);
-  if (!timeout) return std::unexpected(timeout.error());
-  auto place = runai::find_place(environment, *timeout);
-  if (!place) return std::unexpected(place.error());
-  return std::make_unique<runai::RunaiQueue>(environment, *timeout, *std::move(place));
+  const auto timeout = TRY(engine_timeout_of(environment));
+  auto place = TRY(runai::find_place(environment, timeout));
+  return std::make_unique<runai::RunaiQueue>(environment, timeout, std::move(place));
 }
 
 }  // namespace toprun::engines

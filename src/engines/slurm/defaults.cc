@@ -244,9 +244,8 @@ void settle_segment(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
 
 Result<void> choose_files(JobRequest& job) {
   if (!says(job, "--output")) {
-    const auto folder = literal_in_pattern(job.log_dir);
-    if (!folder) return std::unexpected(folder.error());
-    add(job, "--output", fmt::format("{}/%x.{}.out", *folder, job.is_array() ? "%A_%a" : "%j"),
+    const auto folder = TRY(literal_in_pattern(job.log_dir));
+    add(job, "--output", fmt::format("{}/%x.{}.out", folder, job.is_array() ? "%A_%a" : "%j"),
         "beside the job's folder in the log directory");
   }
   if (!says(job, "--open-mode")) {

@@ -12,15 +12,13 @@ Result<HetComponent> component(const Environment& environment, std::int64_t inde
     return fmt::format("{}_HET_GROUP_{}", variable, index);
   };
   HetComponent component;
-  auto nodes = hostlist(environment, name("SLURM_JOB_NODELIST"));
-  if (!nodes) return std::unexpected(std::move(nodes.error()));
-  component.nodes = *std::move(nodes);
+  auto nodes = TRY(hostlist(environment, name("SLURM_JOB_NODELIST")));
+  component.nodes = std::move(nodes);
   const bool asked = environment.non_empty(name("SLURM_NTASKS_PER_NODE")).has_value() ||
                      environment.non_empty(name("SLURM_NTASKS")).has_value();
   if (!asked || !environment.non_empty(name("SLURM_TASKS_PER_NODE"))) return component;
-  auto tasks = counts(environment, name("SLURM_TASKS_PER_NODE"));
-  if (!tasks) return std::unexpected(std::move(tasks.error()));
-  if (tasks->size() == component.nodes.size()) component.tasks = *std::move(tasks);
+  auto tasks = TRY(counts(environment, name("SLURM_TASKS_PER_NODE")));
+  if (tasks.size() == component.nodes.size()) component.tasks = std::move(tasks);
   return component;
 }
 
@@ -28,13 +26,11 @@ Result<HetComponent> component(const Environment& environment, std::int64_t inde
 
 Result<std::vector<HetComponent>> het_components(const Environment& environment) {
   std::vector<HetComponent> components;
-  const auto size = number(environment, "SLURM_HET_SIZE", 1, max_components);
-  if (!size) return std::unexpected(size.error());
-  if (!*size || **size == 1) return components;
-  for (std::int64_t i = 0; i < **size; ++i) {
-    auto one = component(environment, i);
-    if (!one) return std::unexpected(std::move(one.error()));
-    components.push_back(*std::move(one));
+  const auto size = TRY(number(environment, "SLURM_HET_SIZE", 1, max_components));
+  if (!size || *size == 1) return components;
+  for (std::int64_t i = 0; i < *size; ++i) {
+    auto one = TRY(component(environment, i));
+    components.push_back(std::move(one));
   }
   return components;
 }

@@ -115,37 +115,33 @@ Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) 
 }
 
 Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) const {
-  auto finished = ask(argv);
-  if (!finished) return std::unexpected(finished.error());
-  if (finished->code == 0) {
-    pass_on_warnings(finished->err);
-    return std::move(finished->out);
+  auto finished = TRY(ask(argv));
+  if (finished.code == 0) {
+    pass_on_warnings(finished.err);
+    return std::move(finished.out);
   }
-  return std::unexpected(failed(argv[0], *finished));
+  return std::unexpected(failed(argv[0], finished));
 }
 
 Result<std::vector<Job>> SlurmQueue::queued(std::vector<std::string> argv,
                                             std::optional<std::uint32_t> uid) const {
   argv.insert(argv.end(), {"-o", slurm::squeue_format()});
   if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
-  const auto text = answer(argv);
-  if (!text) return std::unexpected(text.error());
-  return slurm::parse_squeue(*text);
+  const auto text = TRY(answer(argv));
+  return slurm::parse_squeue(text);
 }
 
 // Only the count of its requeues tells a requeue's pause from --begin.
 Result<JobList> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
-  auto jobs = queued({"squeue", "-h"}, uid);
-  if (!jobs) return std::unexpected(jobs.error());
-  if (std::ranges::find(*jobs, slurm::begin_time, &Job::reason) != jobs->end()) {
+  auto jobs = TRY(queued({"squeue", "-h"}, uid));
+  if (std::ranges::find(jobs, slurm::begin_time, &Job::reason) != jobs.end()) {
     std::vector<std::string> argv = {"squeue", "-h"};
     std::ranges::move(slurm::squeue_delay_options(), std::back_inserter(argv));
     if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
-    const auto delays = answer(argv);
-    if (!delays) return std::unexpected(delays.error());
-    slurm::add_delays(*delays, *jobs);
+    const auto delays = TRY(answer(argv));
+    slurm::add_delays(delays, jobs);
   }
-  return JobList{*std::move(jobs), {}};
+  return JobList{std::move(jobs), {}};
 }
 
 Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) const {
@@ -162,9 +158,8 @@ Result<JobList> SlurmQueue::ended(std::uint32_t uid) const {
   if (archived && archived->code == 0) {
     jobs = slurm::parse_sacct(archived->out);
   } else {
-    const auto told = answer({"scontrol", "show", "job", "-o"});
-    if (!told) return std::unexpected(told.error());
-    jobs = slurm::parse_show_job(*told);
+    const auto told = TRY(answer({"scontrol", "show", "job", "-o"}));
+    jobs = slurm::parse_show_job(told);
   }
   std::erase_if(jobs, [&](const Job& job) { return job.uid != uid || !has_ended(job.state); });
   return JobList{std::move(jobs), {}};
@@ -172,16 +167,15 @@ Result<JobList> SlurmQueue::ended(std::uint32_t uid) const {
 
 // Empty: slurmctld does not know it.
 Result<std::vector<Job>> SlurmQueue::find_in_memory(const std::string& id) const {
-  const auto shown = ask({"scontrol", "show", "job", "-o", id});
-  if (!shown) return std::unexpected(shown.error());
-  if (shown->code == 0) {
-    pass_on_warnings(shown->err);
-    return slurm::parse_show_job(shown->out);
+  const auto shown = TRY(ask({"scontrol", "show", "job", "-o", id}));
+  if (shown.code == 0) {
+    pass_on_warnings(shown.err);
+    return slurm::parse_show_job(shown.out);
   }
-  if (mentions(*shown, "invalid job id") || slurm::says_not_found(shown->out)) {
+  if (mentions(shown, "invalid job id") || slurm::says_not_found(shown.out)) {
     return std::vector<Job>();
   }
-  return std::unexpected(failed("scontrol", *shown));
+  return std::unexpected(failed("scontrol", shown));
 }
 
 // Asks slurmctld, which has most facts, then the archive. A job that both do not know is no error.
@@ -199,9 +193,8 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
 Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
   std::vector<std::string> argv = slurm::sacct_options({"-j", id});
   argv.insert(argv.begin(), "sacct");
-  const auto told = answer(argv);
-  if (!told) return std::unexpected(told.error());
-  return slurm::parse_sacct(*told);
+  const auto told = TRY(answer(argv));
+  return slurm::parse_sacct(told);
 }
 
 std::string SlurmQueue::forgets(const JobId& id) const {
@@ -258,24 +251,21 @@ Result<std::vector<std::string>> SlurmQueue::command_beside_root(
 }
 
 Result<void> SlurmQueue::execute(const std::vector<std::string>& command) const {
-  const auto finished = ask(command);
-  if (!finished) return std::unexpected(finished.error());
-  if (finished->code == 0 && trim(finished->err).empty()) return {};
-  const bool denied = mentions(*finished, "permission denied");
-  if (finished->code == 0 && !denied && !mentions(*finished, "error")) {
-    pass_on_warnings(finished->err);
+  const auto finished = TRY(ask(command));
+  if (finished.code == 0 && trim(finished.err).empty()) return {};
+  const bool denied = mentions(finished, "permission denied");
+  if (finished.code == 0 && !denied && !mentions(finished, "error")) {
+    pass_on_warnings(finished.err);
     return {};
   }
-  return fail(fmt::format("{} failed", command[0]), complaint(*finished),
+  return fail(fmt::format("{} failed", command[0]), complaint(finished),
               denied ? "only its owner and Slurm's operators may do that" : "");
 }
 
 Result<Machines> SlurmQueue::machines() const {
-  const auto partitions = answer({"scontrol", "show", "partition", "-o"});
-  if (!partitions) return std::unexpected(partitions.error());
-  const auto nodes = answer({"scontrol", "-d", "show", "node", "-o"});
-  if (!nodes) return std::unexpected(nodes.error());
-  return Machines{slurm::parse_partitions(*partitions), slurm::parse_nodes(*nodes)};
+  const auto partitions = TRY(answer({"scontrol", "show", "partition", "-o"}));
+  const auto nodes = TRY(answer({"scontrol", "-d", "show", "node", "-o"}));
+  return Machines{slurm::parse_partitions(partitions), slurm::parse_nodes(nodes)};
 }
 
 std::chrono::seconds SlurmQueue::memory() const {
@@ -292,9 +282,8 @@ Result<std::unique_ptr<Queue>> slurm_queue(const Environment& environment) {
       !process::find_program("scontrol", environment)) {
     return nullptr;
   }
-  const auto timeout = engine_timeout_of(environment);
-  if (!timeout) return std::unexpected(timeout.error());
-  return std::make_unique<SlurmQueue>(environment, *timeout);
+  const auto timeout = TRY(engine_timeout_of(environment));
+  return std::make_unique<SlurmQueue>(environment, timeout);
 }
 
 }  // namespace toprun::engines

@@ -130,9 +130,8 @@ bool is_written_by_toprun(std::string_view script) {
 Result<std::string> slurm_script(const JobRequest& job) {
   std::string script = fmt::format("{} {}; `sbatch FILE` submits it again.\n", first_line, version);
   for (const std::string& word : option_words(job)) {
-    const auto written = directive(word);
-    if (!written) return std::unexpected(written.error());
-    script += fmt::format("#SBATCH {}\n", *written);
+    const auto written = TRY(directive(word));
+    script += fmt::format("#SBATCH {}\n", written);
   }
   script += words_are_data(job);  // before the first command it is about the whole file
   script += "set -euo pipefail\n";

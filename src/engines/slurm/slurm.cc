@@ -17,13 +17,12 @@ constexpr std::chrono::seconds default_kill_wait{30};  // slurm.conf(5), KillWai
 // The facts for every stance: the job, the node and its location.
 Result<Allocation> common_facts(const Environment& environment, const Hints& hints,
                                 const std::optional<slurm::Step>& step) {
-  const auto job = slurm::job_id(environment);
-  if (!job) return std::unexpected(job.error());
+  const auto job = TRY(slurm::job_id(environment));
   Allocation allocation;
   allocation.engine = EngineKind::slurm;
-  allocation.port = slurm_port(*job, step ? step->id : 0);
+  allocation.port = slurm_port(job, step ? step->id : 0);
   const auto cluster = environment.non_empty("SLURM_CLUSTER_NAME");
-  allocation.job = fmt::format("slurm.{}{}.{}", cluster ? *cluster + "." : "", *job,
+  allocation.job = fmt::format("slurm.{}{}.{}", cluster ? *cluster + "." : "", job,
                                step ? fmt::format("{}", step->id) : "batch");
   allocation.node_name = environment.non_empty("SLURMD_NODENAME").value_or(hints.host_name);
   allocation.location = environment.non_empty("SLURM_TOPOLOGY_ADDR");
@@ -77,27 +76,24 @@ std::optional<int> used_nodes(const Hints& hints, const slurm::Step& step) {
 Result<std::unordered_map<std::string, int>> slots_of_starter(const Environment& environment) {
   std::unordered_map<std::string, int> slots;
   if (!environment.non_empty(slurm::slots_variable)) return slots;
-  const auto counts = slurm::counts(environment, slurm::slots_variable);
-  if (!counts) return std::unexpected(counts.error());
-  const auto nodes = slurm::job_nodes(environment);
-  if (!nodes) return std::unexpected(nodes.error());
-  if (counts->size() != nodes->size()) {
+  const auto counts = TRY(slurm::counts(environment, slurm::slots_variable));
+  const auto nodes = TRY(slurm::job_nodes(environment));
+  if (counts.size() != nodes.size()) {
     return fail(
         fmt::format("{}=\"{}\"", slurm::slots_variable, *environment.get(slurm::slots_variable)),
-        fmt::format("SLURM_JOB_NODELIST has {}", counted(nodes->size(), "node")),
+        fmt::format("SLURM_JOB_NODELIST has {}", counted(nodes.size(), "node")),
         "toprun sets this variable: nothing else should");
   }
-  for (std::size_t i = 0; i < nodes->size(); ++i) slots[(*nodes)[i]] = (*counts)[i];
+  for (std::size_t i = 0; i < nodes.size(); ++i) slots[nodes[i]] = counts[i];
   return slots;
 }
 
 Result<Allocation> in_place(const Environment& environment, const slurm::Step& step,
                             Allocation allocation) {
   const int here = step.tasks_per_node[static_cast<std::size_t>(*allocation.my_node)];
-  const auto local_rank = slurm::required_number(environment, "SLURM_LOCALID", 0, here - 1);
-  if (!local_rank) return std::unexpected(local_rank.error());
+  const auto local_rank = TRY(slurm::required_number(environment, "SLURM_LOCALID", 0, here - 1));
   allocation.stance = Stance::in_place;
-  allocation.local_rank = static_cast<int>(*local_rank);
+  allocation.local_rank = static_cast<int>(local_rank);
   allocation.tasks_on_my_node = here;
   for (std::size_t i = 0; i < step.nodes.size(); ++i) {
     allocation.nodes[i].slots = step.tasks_per_node[i];
@@ -114,19 +110,16 @@ Result<Allocation> own_agent(const Environment& environment, const slurm::Step& 
                             counted(step.nodes.size(), "node")),
                 "it needs one per node", "unset TOPRUN_STEP if you started this step yourself");
   }
-  const auto slots = slots_of_starter(environment);
-  if (!slots) return std::unexpected(slots.error());
+  const auto slots = TRY(slots_of_starter(environment));
   for (Node& node : allocation.nodes) {
-    if (const auto found = slots->find(node.name); found != slots->end())
-      node.slots = found->second;
+    if (const auto found = slots.find(node.name); found != slots.end()) node.slots = found->second;
   }
-  const auto components = slurm::het_components(environment);
-  if (!components) return std::unexpected(components.error());
+  const auto components = TRY(slurm::het_components(environment));
   allocation.stance = Stance::agent;
   allocation.started_by_toprun = true;
-  if (!components->empty()) {
+  if (!components.empty()) {
     allocation.hears_launcher =
-        *allocation.my_node < std::ssize(components->front().nodes);  // as srun's input goes
+        *allocation.my_node < std::ssize(components.front().nodes);  // as srun's input goes
   }
   allocation.reasons.push_back("agent of one node: toprun's own Slurm step");
   return allocation;
@@ -158,18 +151,16 @@ Result<Allocation> users_step(const Environment& environment, const Hints& hints
 Result<Allocation> in_step(const Environment& environment, const Hints& hints,
                            const slurm::Step& step, Allocation allocation) {
   const auto node_count = std::ssize(step.nodes);
-  const auto index = slurm::required_number(environment, "SLURM_NODEID", 0, node_count - 1);
-  if (!index) return std::unexpected(index.error());
+  const auto index = TRY(slurm::required_number(environment, "SLURM_NODEID", 0, node_count - 1));
   const auto used = used_nodes(hints, step);
   if (!used) return other_node_count(hints, step);
   allocation.started_together = true;
   allocation.node_count = *used;
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_STEP_NODELIST";
   for (const std::string& name : step.nodes) allocation.nodes.push_back({name, std::nullopt});
-  allocation.my_node = static_cast<int>(*index);
-  const auto task = slurm::task_number(environment);
-  if (!task) return std::unexpected(task.error());
-  allocation.task_in_order = *task;
+  allocation.my_node = static_cast<int>(index);
+  const auto task = TRY(slurm::task_number(environment));
+  allocation.task_in_order = task;
   if (environment.has(slurm::own_step_variable)) {
     return own_agent(environment, step, std::move(allocation));
   }
@@ -178,13 +169,11 @@ Result<Allocation> in_step(const Environment& environment, const Hints& hints,
 
 // The job's nodes with the numbers of processes from the job's header.
 Result<std::vector<Node>> nodes_of_job(const Environment& environment) {
-  const auto names = slurm::job_nodes(environment);
-  if (!names) return std::unexpected(names.error());
-  const auto slots = slurm::requested_tasks(environment, names->size());
-  if (!slots) return std::unexpected(slots.error());
+  const auto names = TRY(slurm::job_nodes(environment));
+  const auto slots = TRY(slurm::requested_tasks(environment, names.size()));
   std::vector<Node> nodes;
-  for (std::size_t i = 0; i < names->size(); ++i) {
-    nodes.push_back({(*names)[i], *slots ? std::optional((**slots)[i]) : std::nullopt});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    nodes.push_back({names[i], slots ? std::optional((*slots)[i]) : std::nullopt});
   }
   return nodes;
 }
@@ -219,23 +208,22 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
     return usage("--ranks-in-place", "Slurm started no process per rank here",
                  "start toprun by srun -n RANKS, or drop the option");
   }
-  auto nodes = nodes_of_job(environment);
-  if (!nodes) return std::unexpected(std::move(nodes.error()));
-  const int all = static_cast<int>(nodes->size());
+  auto nodes = TRY(nodes_of_job(environment));
+  const int all = static_cast<int>(nodes.size());
   const std::optional<int> used = hints.use_of(all);
-  if (!used) return too_many_nodes(hints, *nodes);
+  if (!used) return too_many_nodes(hints, nodes);
   if (*used < all && environment.non_empty("SLURM_HET_SIZE").value_or("1") != "1") {
     return usage(fmt::format("{} {}", hints.nnodes_source, *used),
                  fmt::format("a heterogeneous Slurm job is used as a whole: {}",
-                             counted(nodes->size(), "node")),
+                             counted(nodes.size(), "node")),
                  "drop it, or start one component's nodes by srun --het-group=N toprun …");
   }
   allocation.node_count = *used;
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_JOB_NODELIST";
   const std::string here = environment.get("SLURMD_NODENAME").value_or("");
-  const auto own = std::ranges::find(*nodes, here, &Node::name);
-  if (allocation.node_count > 1 || own == nodes->end()) {
-    allocation.nodes = std::move(*nodes);
+  const auto own = std::ranges::find(nodes, here, &Node::name);
+  if (allocation.node_count > 1 || own == nodes.end()) {
+    allocation.nodes = std::move(nodes);
     return starter(hints, std::move(allocation));
   }
   allocation.nodes = {*own};
@@ -254,12 +242,10 @@ Result<std::optional<Allocation>> SlurmEngine::detect(const Environment& environ
                                                       const Hints& hints) const {
   if (!environment.has("SLURM_JOB_ID")) return std::nullopt;
   if (wants_single(hints)) return single_by_wish(environment, hints);
-  const auto step = slurm::step(environment);
-  if (!step) return std::unexpected(step.error());
-  auto allocation = common_facts(environment, hints, *step);
-  if (!allocation) return std::unexpected(std::move(allocation.error()));
-  if (*step) return in_step(environment, hints, **step, std::move(*allocation));
-  return outside_steps(environment, hints, std::move(*allocation));
+  const auto step = TRY(slurm::step(environment));
+  auto allocation = TRY(common_facts(environment, hints, step));
+  if (step) return in_step(environment, hints, *step, std::move(allocation));
+  return outside_steps(environment, hints, std::move(allocation));
 }
 
 }  // namespace toprun::engines

@@ -36,9 +36,8 @@ constexpr const char* stale_variables[] = {
 // CPUs of the job.
 Result<std::optional<int>> cpus_per_node(const Environment& environment) {
   if (!environment.non_empty("SLURM_JOB_CPUS_PER_NODE")) return std::nullopt;
-  const auto cpus = slurm::counts(environment, "SLURM_JOB_CPUS_PER_NODE");
-  if (!cpus) return std::unexpected(cpus.error());
-  const auto [least, most] = std::ranges::minmax(*cpus);
+  const auto cpus = TRY(slurm::counts(environment, "SLURM_JOB_CPUS_PER_NODE"));
+  const auto [least, most] = std::ranges::minmax(cpus);
   const bool one_thread =
       environment.get("SLURM_THREADS_PER_CORE") == "1" ||
       environment.get("SLURM_HINT").value_or("").find("nomultithread") != std::string::npos;
@@ -143,17 +142,14 @@ std::vector<std::string> het_step(const std::vector<slurm::HetComponent>& compon
 Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
                                                 const Allocation& allocation,
                                                 const AgentRequest& request) const {
-  const auto cpus = cpus_per_node(environment);
-  if (!cpus) return std::unexpected(cpus.error());
-  const auto gpus = gpus_per_node(environment, allocation);
-  if (!gpus) return std::unexpected(gpus.error());
+  const auto cpus = TRY(cpus_per_node(environment));
+  const auto gpus = TRY(gpus_per_node(environment, allocation));
   const std::string nodes = fmt::format("{}", allocation.node_count);
-  const auto components = slurm::het_components(environment);
-  if (!components) return std::unexpected(components.error());
+  const auto components = TRY(slurm::het_components(environment));
   AgentCommand command;
   command.environment = step_environment(environment, allocation);
-  if (!components->empty()) {
-    command.argv = het_step(*components, environment, request);
+  if (!components.empty()) {
+    command.argv = het_step(components, environment, request);
     command.secret_by_variable = true;  // the others hear nothing
     return command;
   }
@@ -163,8 +159,8 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
     for (const Node& node : allocation.nodes) names.push_back(node.name);
     command.argv.push_back("--nodelist=" + hosts::compress_hostlist(names));
   }
-  if (*cpus) command.argv.insert(command.argv.end(), {"-c", fmt::format("{}", **cpus)});
-  if (*gpus) command.argv.push_back(fmt::format("--gpus-per-node={}", **gpus));
+  if (cpus) command.argv.insert(command.argv.end(), {"-c", fmt::format("{}", *cpus)});
+  if (gpus) command.argv.push_back(fmt::format("--gpus-per-node={}", *gpus));
   add_common_options(command.argv, environment, request);
   add_program(command.argv, request);
   return command;

@@ -192,25 +192,23 @@ Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFa
 
 Result<std::string> submit_slurm(const std::string& script, const JobRequest& job,
                                  const SlurmFacts& facts, const Environment& environment) {
-  const auto finished = run_sbatch({"sbatch", "--parsable"}, script, environment);
-  if (!finished) return std::unexpected(finished.error());
-  if (finished->code != 0) {
-    return std::unexpected(refusal(finished->err, job, facts, ask_choices(environment)));
+  const auto finished = TRY(run_sbatch({"sbatch", "--parsable"}, script, environment));
+  if (finished.code != 0) {
+    return std::unexpected(refusal(finished.err, job, facts, ask_choices(environment)));
   }
-  pass_on_warnings(finished->err);
-  if (auto id = job_id_in(finished->out)) return *std::move(id);
-  return fail("sbatch --parsable printed no job id", printable(trim(finished->out)),
+  pass_on_warnings(finished.err);
+  if (auto id = job_id_in(finished.out)) return *std::move(id);
+  return fail("sbatch --parsable printed no job id", printable(trim(finished.out)),
               "squeue tells whether the job was submitted all the same");
 }
 
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment) {
-  const auto finished = run_sbatch({"sbatch", "--test-only"}, script, environment);
-  if (!finished) return std::unexpected(finished.error());
-  if (finished->code != 0) {
-    return std::unexpected(refusal(finished->err, job, facts, ask_choices(environment)));
+  const auto finished = TRY(run_sbatch({"sbatch", "--test-only"}, script, environment));
+  if (finished.code != 0) {
+    return std::unexpected(refusal(finished.err, job, facts, ask_choices(environment)));
   }
-  return own_words(finished->err);
+  return own_words(finished.err);
 }
 
 }  // namespace toprun::engines

@@ -57,14 +57,13 @@ Result<void> check_step(const Environment& environment, const Step& step) {
     return bad_value("SLURM_STEP_NUM_TASKS", fmt::format("{}", step.tasks),
                      fmt::format("SLURM_STEP_TASKS_PER_NODE counts {} tasks", sum));
   }
-  auto job = job_nodes(environment);
-  if (!job) return std::unexpected(std::move(job.error()));
-  const std::unordered_set<std::string> known(job->begin(), job->end());
+  auto job = TRY(job_nodes(environment));
+  const std::unordered_set<std::string> known(job.begin(), job.end());
   for (const std::string& node : step.nodes) {
     if (known.contains(node)) continue;
     return fail(
         fmt::format("SLURM_STEP_NODELIST names {}, which is not in SLURM_JOB_NODELIST", node),
-        fmt::format("the job has {}: the step's variables are another job's", node_list_text(*job)),
+        fmt::format("the job has {}: the step's variables are another job's", node_list_text(job)),
         "unset SLURM_STEP_ID");
   }
   return {};
@@ -73,14 +72,13 @@ Result<void> check_step(const Environment& environment, const Step& step) {
 // In a heterogeneous job SLURM_NODEID counts from component to component, but the lists of the step
 // are sorted by name (22.05).
 Result<void> by_component(const Environment& environment, Step& step) {
-  const auto components = het_components(environment);
-  if (!components) return std::unexpected(components.error());
-  if (components->empty()) return {};
+  const auto components = TRY(het_components(environment));
+  if (components.empty()) return {};
   std::unordered_map<std::string, int> tasks;
   for (std::size_t i = 0; i < step.nodes.size(); ++i) tasks[step.nodes[i]] = step.tasks_per_node[i];
   step.nodes.clear();
   step.tasks_per_node.clear();
-  for (const HetComponent& one : *components) {
+  for (const HetComponent& one : components) {
     for (const std::string& node : one.nodes) {
       const auto found = tasks.find(node);
       if (found == tasks.end()) continue;
@@ -115,10 +113,9 @@ Result<std::optional<std::int64_t>> number(const Environment& environment, const
 
 Result<std::int64_t> required_number(const Environment& environment, const std::string& name,
                                      std::int64_t least, std::int64_t most) {
-  const auto value = number(environment, name, least, most);
-  if (!value) return std::unexpected(value.error());
-  if (!*value) return missing(name);
-  return **value;
+  const auto value = TRY(number(environment, name, least, most));
+  if (!value) return missing(name);
+  return *value;
 }
 
 Result<std::vector<std::string>> hostlist(const Environment& environment, const std::string& name) {
@@ -160,17 +157,15 @@ Result<std::int64_t> job_id(const Environment& environment) {
 }
 
 Result<std::optional<int>> task_number(const Environment& environment) {
-  const auto task = number(environment, "SLURM_PROCID", 0, max_tasks);
-  if (!task) return std::unexpected(task.error());
-  return *task ? std::optional(static_cast<int>(**task)) : std::nullopt;
+  const auto task = TRY(number(environment, "SLURM_PROCID", 0, max_tasks));
+  return task ? std::optional(static_cast<int>(*task)) : std::nullopt;
 }
 
 Result<std::vector<std::string>> job_nodes(const Environment& environment) {
-  auto components = het_components(environment);
-  if (!components) return std::unexpected(std::move(components.error()));
-  if (components->empty()) return hostlist(environment, "SLURM_JOB_NODELIST");
+  auto components = TRY(het_components(environment));
+  if (components.empty()) return hostlist(environment, "SLURM_JOB_NODELIST");
   std::vector<std::string> nodes;
-  for (const HetComponent& one : *components) {
+  for (const HetComponent& one : components) {
     nodes.insert(nodes.end(), one.nodes.begin(), one.nodes.end());
   }
   return nodes;
@@ -190,46 +185,35 @@ bool in_task_step(const Environment& environment) {
 
 Result<std::optional<Step>> step(const Environment& environment) {
   if (in_shell_step(environment)) return std::nullopt;
-  const auto id = number(environment, "SLURM_STEP_ID", 0, max_step_id);
-  if (!id) return std::unexpected(id.error());
-  if (!*id) return std::nullopt;
+  const auto id = TRY(number(environment, "SLURM_STEP_ID", 0, max_step_id));
+  if (!id) return std::nullopt;
   Step step;
-  step.id = **id;
-  auto nodes = hostlist(environment, "SLURM_STEP_NODELIST");
-  if (!nodes) return std::unexpected(std::move(nodes.error()));
-  step.nodes = std::move(*nodes);
-  auto tasks_per_node = counts(environment, "SLURM_STEP_TASKS_PER_NODE");
-  if (!tasks_per_node) return std::unexpected(std::move(tasks_per_node.error()));
-  step.tasks_per_node = std::move(*tasks_per_node);
-  const auto tasks = required_number(environment, "SLURM_STEP_NUM_TASKS", 1, max_tasks);
-  if (!tasks) return std::unexpected(tasks.error());
-  step.tasks = static_cast<int>(*tasks);
-  if (const auto checked = check_step(environment, step); !checked) {
-    return std::unexpected(checked.error());
-  }
-  if (const auto sorted = by_component(environment, step); !sorted) {
-    return std::unexpected(sorted.error());
-  }
+  step.id = *id;
+  auto nodes = TRY(hostlist(environment, "SLURM_STEP_NODELIST"));
+  step.nodes = std::move(nodes);
+  auto tasks_per_node = TRY(counts(environment, "SLURM_STEP_TASKS_PER_NODE"));
+  step.tasks_per_node = std::move(tasks_per_node);
+  const auto tasks = TRY(required_number(environment, "SLURM_STEP_NUM_TASKS", 1, max_tasks));
+  step.tasks = static_cast<int>(tasks);
+  TRY(check_step(environment, step));
+  TRY(by_component(environment, step));
   return step;
 }
 
 Result<std::optional<std::vector<int>>> requested_tasks(const Environment& environment,
                                                         std::size_t nodes) {
-  const auto components = het_components(environment);
-  if (!components) return std::unexpected(components.error());
-  if (!components->empty()) return requested_of(*components);
-  const auto per_node = number(environment, "SLURM_NTASKS_PER_NODE", 1, max_tasks);
-  if (!per_node) return std::unexpected(per_node.error());
-  if (!*per_node && !environment.non_empty("SLURM_NTASKS")) return std::nullopt;
+  const auto components = TRY(het_components(environment));
+  if (!components.empty()) return requested_of(components);
+  const auto per_node = TRY(number(environment, "SLURM_NTASKS_PER_NODE", 1, max_tasks));
+  if (!per_node && !environment.non_empty("SLURM_NTASKS")) return std::nullopt;
   std::vector<int> tasks;
   if (environment.non_empty("SLURM_TASKS_PER_NODE")) {
-    auto listed = counts(environment, "SLURM_TASKS_PER_NODE");
-    if (!listed) return std::unexpected(std::move(listed.error()));
-    tasks = std::move(*listed);
+    auto listed = TRY(counts(environment, "SLURM_TASKS_PER_NODE"));
+    tasks = std::move(listed);
   }
   if (tasks.size() != nodes) {
-    if (!*per_node) return std::nullopt;
-    tasks.assign(nodes, static_cast<int>(**per_node));
+    if (!per_node) return std::nullopt;
+    tasks.assign(nodes, static_cast<int>(*per_node));
   }
   if (std::ranges::all_of(tasks, [](int count) { return count == 1; })) return std::nullopt;
   return tasks;

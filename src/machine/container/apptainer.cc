@@ -32,10 +32,9 @@ class Apptainer final : public Runtime {
   Tried tried() const override { return tried_; }
 
   Result<void> accepts(std::string_view text) const override {
-    const auto image = parse_image(text);
-    if (!image) return std::unexpected(image.error());
-    const std::string_view transport = image->transport;
-    if (image->is_path() || transport.empty() || transport == "docker" || transport == "oras" ||
+    const auto image = TRY(parse_image(text));
+    const std::string_view transport = image.transport;
+    if (image.is_path() || transport.empty() || transport == "docker" || transport == "oras" ||
         transport == "library" || transport == "shub" || transport == "docker-daemon") {
       return {};
     }
@@ -79,19 +78,17 @@ class Apptainer final : public Runtime {
 
   Result<Command> build(std::string_view source, const std::string& file,
                         const Environment& environment) const override {
-    if (auto fine = accepts(source); !fine) return std::unexpected(fine.error());
-    const auto image = parse_image(source);
-    if (!image) return std::unexpected(image.error());
-    return Command{{std::string(name_), "build", "--force", file, source_word(*image)},
+    TRY(accepts(source));
+    const auto image = TRY(parse_image(source));
+    return Command{{std::string(name_), "build", "--force", file, source_word(image)},
                    with_build_folders(environment, prefix_)};
   }
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = parse_image(run.wanted.image);
-    if (!image) return std::unexpected(image.error());
+    const auto image = TRY(parse_image(run.wanted.image));
     const auto made = product(run, environment);
-    const bool is_folder = !run.wanted.name.empty() || image->kind == ImageKind::folder;
+    const bool is_folder = !run.wanted.name.empty() || image.kind == ImageKind::folder;
     Arguments words({std::string(name_), "--quiet", "exec", "--cleanenv"});
     if (run.wanted.gpu && node.nvidia) words.add("--nv");
     if (run.wanted.gpu && node.amd) words.add("--rocm");
@@ -105,7 +102,7 @@ class Apptainer final : public Runtime {
       }
     }
     words.add("--pwd", run.workdir);
-    words.add(made ? made->path : source_word(*image));
+    words.add(made ? made->path : source_word(image));
     words.add_all(run.program);
     Environment with = with_build_folders(environment, prefix_);
     for (const auto& [name, value] : run.variables) {

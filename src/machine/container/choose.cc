@@ -60,9 +60,7 @@ Result<const Runtime*> choose_named(const Wanted& wanted, const Here& here) {
                  fmt::format("must be auto or one of {}", fmt::join(names, ", ")),
                  nearest ? fmt::format("did you mean {}?", *nearest) : "");
   }
-  if (auto taken = runtime->accepts(wanted.image); !taken) {
-    return std::unexpected(std::move(taken.error()));
-  }
+  TRY(runtime->accepts(wanted.image));
   if (!here.has(*runtime)) return absent(*runtime);
   return runtime;
 }

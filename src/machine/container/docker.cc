@@ -17,10 +17,9 @@ class Docker final : public Runtime {
   Tried tried() const override { return Tried::parsed; }
 
   Result<void> accepts(std::string_view text) const override {
-    const auto image = parse_image(text);
-    if (!image) return std::unexpected(image.error());
+    const auto image = TRY(parse_image(text));
     const std::string what = fmt::format("container image {}", text);
-    switch (image->kind) {
+    switch (image.kind) {
       case ImageKind::reference:
         break;
       case ImageKind::sif:
@@ -29,11 +28,11 @@ class Docker final : public Runtime {
         return usage(what, "docker runs no squashfs file", "say --container-runtime enroot");
       case ImageKind::archive:
         return usage(what, "docker runs what it has stored",
-                     fmt::format("docker load -i {}, then name the image", image->path));
+                     fmt::format("docker load -i {}, then name the image", image.path));
       case ImageKind::folder:
         return usage(what, "docker runs no folder", "say --container-runtime podman");
     }
-    const std::string_view transport = image->transport;
+    const std::string_view transport = image.transport;
     if (transport.empty() || transport == "docker" || transport == "docker-daemon" ||
         transport == "dockerd") {
       return {};
@@ -44,8 +43,7 @@ class Docker final : public Runtime {
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = parse_image(run.wanted.image);
-    if (!image) return std::unexpected(image.error());
+    const auto image = TRY(parse_image(run.wanted.image));
     if (!run.wanted.name.empty()) {
       return usage(fmt::format("--container-name {}", run.wanted.name),
                    "docker cannot run a container again with other folders and another program",
@@ -78,8 +76,8 @@ class Docker final : public Runtime {
     words.add("--workdir", run.workdir);
     if (run.interactive) words.add("--interactive", "--tty");
     words.add("--entrypoint", "");
-    const bool is_stored = image->transport == "docker-daemon" || image->transport == "dockerd";
-    words.add(is_stored ? image->path : registry_reference(*image));
+    const bool is_stored = image.transport == "docker-daemon" || image.transport == "dockerd";
+    words.add(is_stored ? image.path : registry_reference(image));
     words.add_all(run.program);
     return Command{words.take(), std::move(with)};
   }

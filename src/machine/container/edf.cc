@@ -18,7 +18,7 @@ class Reader {
 
   Result<Edf> read(const toml::table& root) {
     for (const auto& [key, node] : root) {
-      if (auto taken = take(key, node); !taken) return std::unexpected(std::move(taken.error()));
+      TRY(take(key, node));
     }
     return std::move(edf_);
   }
@@ -78,28 +78,25 @@ class Reader {
   }
 
   Result<void> add_base(const toml::node& node) {
-    auto text = expanded(node, "base_environment");
-    if (!text) return std::unexpected(std::move(text.error()));
-    if (text->empty()) return refuse(node, "base_environment", "a name or a path");
-    edf_.bases.push_back(*std::move(text));
+    auto text = TRY(expanded(node, "base_environment"));
+    if (text.empty()) return refuse(node, "base_environment", "a name or a path");
+    edf_.bases.push_back(std::move(text));
     return {};
   }
 
   Result<void> take_image(const toml::node& node) {
-    auto text = expanded(node, "image");
-    if (!text) return std::unexpected(std::move(text.error()));
-    const auto image = parse_image(*text);
+    auto text = TRY(expanded(node, "image"));
+    const auto image = parse_image(text);
     if (!image) return usage(at(node.source()), image.error().line());
     const bool is_of_a_hub = !image->is_path() && image->transport.empty();
-    edf_.image = is_of_a_hub ? "docker://" + *text : *text;
+    edf_.image = is_of_a_hub ? "docker://" + text : text;
     return {};
   }
 
   Result<void> take_workdir(const toml::node& node) {
-    auto text = expanded(node, "workdir");
-    if (!text) return std::unexpected(std::move(text.error()));
-    if (!text->starts_with('/')) return refuse(node, "workdir", "an absolute path");
-    edf_.workdir = *std::move(text);
+    auto text = TRY(expanded(node, "workdir"));
+    if (!text.starts_with('/')) return refuse(node, "workdir", "an absolute path");
+    edf_.workdir = std::move(text);
     return {};
   }
 
@@ -126,9 +123,8 @@ class Reader {
 
   // Flags are joined by "+"; of them only ro and rw are every runtime's.
   Result<void> add_mount(const toml::node& node) {
-    const auto text = expanded(node, "mounts");
-    if (!text) return std::unexpected(text.error());
-    const auto parts = split(*text, ':');
+    const auto text = TRY(expanded(node, "mounts"));
+    const auto parts = split(text, ':');
     if (parts.size() < 2 || parts.size() > 3) {
       return refuse(node, "mounts", "SOURCE:DESTINATION[:FLAGS]");
     }
@@ -149,16 +145,15 @@ class Reader {
     if (table == nullptr) return refuse(node, "env", "a table of texts");
     for (const auto& [key, value] : *table) {
       const std::string name(key.str());
-      auto text = text_of(value, "env." + name);
-      if (!text) return std::unexpected(std::move(text.error()));
+      auto text = TRY(text_of(value, "env." + name));
       if (name.empty() || name.contains('=') || !is_printable(name)) {
         return refuse(value, printable(name), "the name of a variable");
       }
       const auto any = [](std::string_view) { return std::optional<std::string>(""); };
-      if (const auto form = expand(*text, any); !form) {
+      if (const auto form = expand(text, any); !form) {
         return usage(at(value.source()), form.error().line());
       }
-      edf_.env.emplace_back(name, *std::move(text));
+      edf_.env.emplace_back(name, std::move(text));
     }
     return {};
   }
@@ -173,9 +168,8 @@ class Reader {
         if (auto taken = take_annotations(value, name + "."); !taken) return taken;
         continue;
       }
-      const auto text = expanded(value, name);
-      if (!text) return std::unexpected(text.error());
-      edf_.annotations.emplace_back(name, *text);
+      const auto text = TRY(expanded(value, name));
+      edf_.annotations.emplace_back(name, text);
     }
     return {};
   }
@@ -212,18 +206,17 @@ class Chain {
       : environment_(environment), read_(read) {}
 
   Result<Edf> whole(const std::string& name) {
-    auto path = find(name);
-    if (!path) return std::unexpected(std::move(path.error()));
-    if (std::ranges::find(open_, path->first) != open_.end()) {
-      return usage(path->first, "inherits from itself", "take it out of base_environment");
+    auto path = TRY(find(name));
+    if (std::ranges::find(open_, path.first) != open_.end()) {
+      return usage(path.first, "inherits from itself", "take it out of base_environment");
     }
     if (open_.size() > max_edf_levels || ++files_ > max_edf_files) {
-      return usage(path->first, fmt::format("more than {} levels or {} files of base_environment",
-                                            max_edf_levels, max_edf_files));
+      return usage(path.first, fmt::format("more than {} levels or {} files of base_environment",
+                                           max_edf_levels, max_edf_files));
     }
-    auto edf = parse_edf(path->second, path->first, environment_);
+    auto edf = parse_edf(path.second, path.first, environment_);
     if (!edf) return edf;
-    open_.push_back(path->first);
+    open_.push_back(path.first);
     Edf all;
     for (const std::string& base : edf->bases) {
       auto inherited = whole(base);
@@ -287,19 +280,18 @@ Result<Edf> parse_edf(std::string_view text, std::string_view label,
 
 Result<std::vector<std::string>> apply_edf(Wanted& wanted, const Environment& environment,
                                            const ReadText& read) {
-  auto edf = Chain(environment, read).whole(wanted.environment);
-  if (!edf) return std::unexpected(std::move(edf.error()));
-  if (wanted.image.empty() && !edf->image) {
+  auto edf = TRY(Chain(environment, read).whole(wanted.environment));
+  if (wanted.image.empty() && !edf.image) {
     return usage("--environment " + printable(wanted.environment), "it names no image",
                  "write image = \"...\" into it, or say --container");
   }
-  if (wanted.image.empty()) wanted.image = *edf->image;
-  if (wanted.workdir.empty()) wanted.workdir = edf->workdir.value_or("");
-  wanted.writable = wanted.writable || edf->writable.value_or(true);
-  wanted.binds.insert(wanted.binds.begin(), edf->mounts.begin(), edf->mounts.end());
-  put(wanted.variables, edf->env);
-  put(wanted.annotations, edf->annotations);
-  return std::move(edf->notes);
+  if (wanted.image.empty()) wanted.image = *edf.image;
+  if (wanted.workdir.empty()) wanted.workdir = edf.workdir.value_or("");
+  wanted.writable = wanted.writable || edf.writable.value_or(true);
+  wanted.binds.insert(wanted.binds.begin(), edf.mounts.begin(), edf.mounts.end());
+  put(wanted.variables, edf.env);
+  put(wanted.annotations, edf.annotations);
+  return std::move(edf.notes);
 }
 
 }  // namespace toprun::container

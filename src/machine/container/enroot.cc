@@ -35,17 +35,16 @@ class Enroot final : public Runtime {
   Tried tried() const override { return Tried::parsed; }
 
   Result<void> accepts(std::string_view text) const override {
-    const auto image = parse_image(text);
-    if (!image) return std::unexpected(image.error());
-    const std::string_view transport = image->transport;
-    const bool is_remote = image->kind == ImageKind::reference &&
+    const auto image = TRY(parse_image(text));
+    const std::string_view transport = image.transport;
+    const bool is_remote = image.kind == ImageKind::reference &&
                            (transport.empty() || transport == "docker" || transport == "dockerd" ||
                             transport == "podman" || transport == "docker-daemon");
-    if (is_remote || image->kind == ImageKind::squashfs) return {};
+    if (is_remote || image.kind == ImageKind::squashfs) return {};
     return usage(fmt::format("container image {}", text),
                  "enroot takes a .sqsh file, an image of a registry or the name of a container",
-                 image->kind == ImageKind::sif ? "say --container-runtime apptainer"
-                                               : "say --container-runtime podman");
+                 image.kind == ImageKind::sif ? "say --container-runtime apptainer"
+                                              : "say --container-runtime podman");
   }
 
   std::optional<Place> product(const Run& run, const Environment& environment) const override {
@@ -79,20 +78,18 @@ class Enroot final : public Runtime {
 
   Result<Command> build(std::string_view source, const std::string& file,
                         const Environment& environment) const override {
-    const auto image = parse_image(source);
-    if (!image) return std::unexpected(image.error());
-    if (image->is_path()) {
+    const auto image = TRY(parse_image(source));
+    if (image.is_path()) {
       return usage(fmt::format("image {}", source),
                    "enroot imports from registries and daemons only",
                    "build a .sif from it, with Apptainer");
     }
-    return Command{{"enroot", "import", "-o", file, uri(*image)}, with_enroot_folders(environment)};
+    return Command{{"enroot", "import", "-o", file, uri(image)}, with_enroot_folders(environment)};
   }
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = parse_image(run.wanted.image);
-    if (!image) return std::unexpected(image.error());
+    const auto image = TRY(parse_image(run.wanted.image));
     Arguments words({"enroot", "start"});
     if (run.wanted.root) words.add("--root");
     if (run.wanted.writable) words.add("--rw");
@@ -107,7 +104,7 @@ class Enroot final : public Runtime {
     }
     Environment with = environment;
     add_variables(words, run, node, with);
-    words.add(word_of(run, *image, environment));
+    words.add(word_of(run, image, environment));
     words.add_all(run.program);
     return Command{words.take(), std::move(with)};
   }

@@ -83,10 +83,9 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   const bool is_file = parsed->kind == ImageKind::sif || parsed->kind == ImageKind::squashfs;
   if (is_file && !S_ISREG(status.st_mode)) return fail(what, "is not a file");
   if (!is_file) return {};
-  const auto header = beginning(parsed->path, what);
-  if (!header) return std::unexpected(header.error());
-  if (parsed->kind == ImageKind::sif) return check_sif(*header, what, machine);
-  if (header->starts_with(squashfs_magic)) return {};
+  const auto header = TRY(beginning(parsed->path, what));
+  if (parsed->kind == ImageKind::sif) return check_sif(header, what, machine);
+  if (header.starts_with(squashfs_magic)) return {};
   return fail(what, "is not a squashfs file", "it may not have been copied or built to its end");
 }
 

@@ -94,16 +94,15 @@ class Podman final : public Runtime {
   Tried tried() const override { return Tried::run; }
 
   Result<void> accepts(std::string_view text) const override {
-    const auto image = parse_image(text);
-    if (!image) return std::unexpected(image.error());
-    if (image->kind == ImageKind::sif || image->kind == ImageKind::squashfs) {
+    const auto image = TRY(parse_image(text));
+    if (image.kind == ImageKind::sif || image.kind == ImageKind::squashfs) {
       return usage(fmt::format("container image {}", text),
-                   fmt::format("podman runs no {}", kind_name(image->kind)),
-                   image->kind == ImageKind::sif ? "say --container-runtime apptainer"
-                                                 : "say --container-runtime enroot");
+                   fmt::format("podman runs no {}", kind_name(image.kind)),
+                   image.kind == ImageKind::sif ? "say --container-runtime apptainer"
+                                                : "say --container-runtime enroot");
     }
-    const std::string_view transport = image->transport;
-    if (image->is_path() || transport.empty() || transport == "docker" ||
+    const std::string_view transport = image.transport;
+    if (image.is_path() || transport.empty() || transport == "docker" ||
         transport == "docker-daemon" || transport == "containers-storage") {
       return {};
     }
@@ -154,17 +153,14 @@ class Podman final : public Runtime {
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = parse_image(run.wanted.image);
-    if (!image) return std::unexpected(image.error());
+    const auto image = TRY(parse_image(run.wanted.image));
     Arguments words({"podman", "run", "--rm", "--pull", "missing", "--quiet", "--log-driver",
                      "none", "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",
                      "--security-opt", "label=disable"});
     if (!run.id.empty()) words.add("--name", run.id);
     add_user(words, run, node);
     add_limits(words, node);
-    if (auto added = add_devices(words, run, node, environment); !added) {
-      return std::unexpected(std::move(added.error()));
-    }
+    TRY(add_devices(words, run, node, environment));
     add_binds(words, run);
     Environment with = environment;
     for (const auto& [name, value] : run.variables) {
@@ -180,10 +176,10 @@ class Podman final : public Runtime {
     if (const auto kept = product(run, environment)) {
       words.add("--env-file", fmt::format("{}/{}", kept->path, variables_file));
       words.add("--rootfs", kept->path);
-    } else if (image->kind == ImageKind::folder) {
-      words.add("--rootfs", image->path);
+    } else if (image.kind == ImageKind::folder) {
+      words.add("--rootfs", image.path);
     } else {
-      words.add(podman_image(*image));
+      words.add(podman_image(image));
     }
     words.add_all(run.program);
     return Command{words.take(), std::move(with)};

@@ -71,12 +71,11 @@ Result<Preparation::State> Preparation::try_begin() {
     return fail(fmt::format("{}: cannot make {}", node_.host, path_.parent_path().native()),
                 error.message(), "name another folder by TOPRUN_CONTAINERS");
   }
-  if (auto ours = check_places(); !ours) return std::unexpected(std::move(ours.error()));
-  const auto locked = try_lock();
-  if (!locked) return std::unexpected(locked.error());
-  if (!*locked) return State::wait;
+  TRY(check_places());
+  const auto locked = TRY(try_lock());
+  if (!locked) return State::wait;
   if (!fs::exists(path_, error)) return State::make;
-  if (auto checked = check_record(); !checked) return std::unexpected(checked.error());
+  TRY(check_record());
   make_targets();
   return State::ready;
 }
@@ -102,10 +101,9 @@ Result<void> Preparation::check_record() const {
   const fs::path file = beside("toprun");
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return {};
-  const auto text = read_plain_file(file, max_record_bytes);
-  if (!text) return std::unexpected(text.error());
-  if (*text == record_of(run_)) return {};
-  const std::string image(text->substr(0, text->find('\n')));
+  const auto text = TRY(read_plain_file(file, max_record_bytes));
+  if (text == record_of(run_)) return {};
+  const std::string image(text.substr(0, text.find('\n')));
   const bool same_name = image == run_.wanted.image;
   const std::string why = same_name
                               ? fmt::format("{} has changed since it was made", printable(image))
@@ -181,10 +179,9 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
   if (*state == Preparation::State::ready) return {};
   say(fmt::format("{}: making {}", preparation.what(), preparation.where()));
   for (const Command& command : preparation.commands()) {
-    const auto done = process::run(command.argv, command.environment, creation_limit);
-    if (!done) return std::unexpected(done.error());
-    if (done->code != 0) {
-      return std::unexpected(preparation.failure(command, done->code, done->err));
+    const auto done = TRY(process::run(command.argv, command.environment, creation_limit));
+    if (done.code != 0) {
+      return std::unexpected(preparation.failure(command, done.code, done.err));
     }
   }
   return preparation.completed();

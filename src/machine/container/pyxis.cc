@@ -27,15 +27,14 @@ class Pyxis final : public Runtime {
   Tried tried() const override { return Tried::parsed; }
 
   Result<void> accepts(std::string_view text) const override {
-    const auto image = parse_image(text);
-    if (!image) return std::unexpected(image.error());
-    const bool is_remote = image->kind == ImageKind::reference &&
-                           (image->transport.empty() || image->transport == "docker");
-    if (is_remote || image->kind == ImageKind::squashfs) return {};
+    const auto image = TRY(parse_image(text));
+    const bool is_remote = image.kind == ImageKind::reference &&
+                           (image.transport.empty() || image.transport == "docker");
+    if (is_remote || image.kind == ImageKind::squashfs) return {};
     return usage(fmt::format("container image {}", text),
                  "pyxis takes an image of a registry or a .sqsh file",
-                 image->kind == ImageKind::sif ? "say --container-runtime apptainer"
-                                               : "say --container-runtime podman");
+                 image.kind == ImageKind::sif ? "say --container-runtime apptainer"
+                                              : "say --container-runtime podman");
   }
 
   Result<Command> command(const Run&, const Node& node, const Environment&) const override {

@@ -44,11 +44,10 @@ Result<StacksByThread> parse_spy(std::string_view json) {
 
 Result<StacksByThread> ask_spy(pid_t pid, const Environment& environment,
                                std::chrono::milliseconds limit) {
-  const auto answer = process::output_of(
+  const auto answer = TRY(process::output_of(
       {"py-spy", "dump", "--nonblocking", "--json", "--pid", fmt::format("{}", pid)}, environment,
-      limit);
-  if (!answer) return std::unexpected(answer.error());
-  return parse_spy(*answer);
+      limit));
+  return parse_spy(answer);
 }
 
 }  // namespace toprun::stacks

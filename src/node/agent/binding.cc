@@ -20,11 +20,9 @@ Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
                                                    const model::Assignment& assignment) {
   std::vector<std::vector<int>> cpus;
   if (!job.options.numa_binding) return cpus;
-  const auto gpus = engines::gpu_addresses(job.environment);
-  if (!gpus) return std::unexpected(gpus.error());
-  const auto machine = worker::read_machine(job.inherited.cpus(), *gpus);
-  if (!machine) return std::unexpected(machine.error());
-  if (gpus->empty() && assignment.attempt == 0 && job.place.local_rank.value_or(0) == 0) {
+  const auto gpus = TRY(engines::gpu_addresses(job.environment));
+  const auto machine = TRY(worker::read_machine(job.inherited.cpus(), gpus));
+  if (gpus.empty() && assignment.attempt == 0 && job.place.local_rank.value_or(0) == 0) {
     say(
         fmt::format("--numa-binding: no GPU on {}, so its ranks are spread evenly over its NUMA "
                     "nodes",
@@ -32,16 +30,15 @@ Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
   }
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
-    const int seat = has_a_gpu_of_its_own(job, *machine) ? 0 : local_rank;
+    const int seat = has_a_gpu_of_its_own(job, machine) ? 0 : local_rank;
     auto binding =
-        worker::bind(*machine, *job.options.numa_binding, seat, assignment.local_world_size);
-    if (!binding) return std::unexpected(binding.error());
+        TRY(worker::bind(machine, *job.options.numa_binding, seat, assignment.local_world_size));
     if (job.options.verbose > 0) {
       say(fmt::format("rank {} is bound to CPUs {} (NUMA node {}{})", assignment.first_rank + i,
-                      worker::cpu_list(binding->cpus), binding->node,
-                      gpus->empty() ? "" : ", GPU " + (*gpus)[static_cast<std::size_t>(seat)]));
+                      worker::cpu_list(binding.cpus), binding.node,
+                      gpus.empty() ? "" : ", GPU " + gpus[static_cast<std::size_t>(seat)]));
     }
-    cpus.push_back(std::move(binding->cpus));
+    cpus.push_back(std::move(binding.cpus));
   }
   return cpus;
 }

@@ -140,17 +140,16 @@ asio::awaitable<Result<void>> NodeContainer::up() {
 // Does all steps up to the command line; blocks.
 Result<void> NodeContainer::lay(Ground& ground) {
   const plan::Job& job = *ground.job;
-  auto folder = make_folder(job.environment);
-  if (!folder) return std::unexpected(folder.error());
-  ground.folder = *std::move(folder);
+  auto folder = TRY(make_folder(job.environment));
+  ground.folder = std::move(folder);
   worker::keeper_removes(ground.folder);
   auto plan = plan::plan_container(job, ground.folder);
   if (!plan) return std::unexpected(plan.error());
   ground.plan = *std::move(plan);
   for (const std::string& note : ground.plan.runtime->notes(ground.plan.run)) say(note);
-  auto door = worker::ShimDoor::open(fmt::format("{}/{}", ground.folder, plan::shim_socket_name));
-  if (!door) return std::unexpected(door.error());
-  ground.door.emplace(*std::move(door));
+  auto door =
+      TRY(worker::ShimDoor::open(fmt::format("{}/{}", ground.folder, plan::shim_socket_name)));
+  ground.door.emplace(std::move(door));
   ground.preparation.emplace(*ground.plan.runtime, ground.plan.run, ground.plan.node,
                              job.environment);
   return {};
@@ -192,9 +191,8 @@ Result<void> NodeContainer::spawn(const container::Command& command) {
                          null.get(), writing.get(), writing.get()};
   const std::span<spawn::Program> programs(&program, 1);
   if (auto found = spawn::find_programs(programs, job_.place.node_name); !found) return found;
-  const auto pids = spawn::spawn(programs, job_.inherited, job_.place.node_name);
-  if (!pids) return std::unexpected(pids.error());
-  runtime_ = pids->front();
+  const auto pids = TRY(spawn::spawn(programs, job_.inherited, job_.place.node_name));
+  runtime_ = pids.front();
   boost::system::error_code ignored;
   runtime_output_.close(ignored);
   runtime_output_.assign(reading.release(), ignored);

@@ -87,12 +87,11 @@ std::string signal_list(const std::vector<int>& signals) {
 Result<std::shared_ptr<worker::Logs>> make_logs(const WorkRequest& request) {
   if (request.logs) return request.logs;
   const plan::Job& job = *request.job;
-  auto logs =
+  auto logs = TRY(
       request.container_folder && !job.options.log_dir
           ? worker::Logs::within(*request.container_folder)
-          : worker::Logs::create(job.options.log_dir, request.assignment.run_id, job.environment);
-  if (!logs) return std::unexpected(logs.error());
-  return std::make_shared<worker::Logs>(*std::move(logs));
+          : worker::Logs::create(job.options.log_dir, request.assignment.run_id, job.environment));
+  return std::make_shared<worker::Logs>(std::move(logs));
 }
 
 // In a container the shim searches for the programs.
@@ -100,9 +99,8 @@ Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
   if (request.container_folder) return {};
   spawn::ProgramSearch search(request.job->place.node_name);
   for (worker::WorkerPlan& worker : plan.workers) {
-    auto found = search.find(worker.argv.at(0), worker.environment.get("PATH").value_or(""));
-    if (!found) return std::unexpected(std::move(found.error()));
-    worker.program = *std::move(found);
+    auto found = TRY(search.find(worker.argv.at(0), worker.environment.get("PATH").value_or("")));
+    worker.program = std::move(found);
   }
   return {};
 }
@@ -129,9 +127,8 @@ void say_what_users_may_not_expect(const WorkRequest& request) {
 
 Result<void> open_file(const std::string& path, std::shared_ptr<Fd>& opened) {
   if (path.empty()) return {};
-  auto file = output::open_log(path);
-  if (!file) return std::unexpected(file.error());
-  opened = std::make_shared<Fd>(*std::move(file));
+  auto file = TRY(output::open_log(path));
+  opened = std::make_shared<Fd>(std::move(file));
   return {};
 }
 
@@ -179,9 +176,8 @@ Result<worker::WorkerFacts> facts_of(const WorkRequest& request, const worker::W
   facts.local_rank = request.job->place.local_rank.value_or(0) + index;
   facts.role_rank = request.assignment.role_first_rank + index;
   if (!request.job->options.virtual_local_rank) return facts;
-  auto device = worker::only_device(request.place.environment, facts.local_rank);
-  if (!device) return std::unexpected(std::move(device.error()));
-  facts.only_device = std::move(*device);
+  auto device = TRY(worker::only_device(request.place.environment, facts.local_rank));
+  facts.only_device = std::move(device);
   return facts;
 }
 
@@ -205,10 +201,9 @@ void set_evidence(const WorkRequest& request, const std::string& nccl_log, WorkP
 // container.
 Result<void> run_in_container_of_its_own(const plan::Job& job, const std::string& folder,
                                          worker::WorkerPlan& worker) {
-  auto rank = plan::plan_rank(job, worker.argv, worker.environment, folder);
-  if (!rank) return std::unexpected(std::move(rank.error()));
-  worker.argv = std::move(rank->command.argv);
-  worker.environment = std::move(rank->command.environment);
+  auto rank = TRY(plan::plan_rank(job, worker.argv, worker.environment, folder));
+  worker.argv = std::move(rank.command.argv);
+  worker.environment = std::move(rank.command.environment);
   return {};
 }
 
@@ -216,27 +211,25 @@ Result<worker::WorkerPlan> plan_worker(const WorkRequest& request, worker::Worke
                                        WorkPlan& plan) {
   const plan::Job& job = *request.job;
   const prepare::Workplace& place = request.place;
-  const auto files = plan.logs->worker(request.assignment.attempt, facts.local_rank);
-  if (!files) return std::unexpected(files.error());
-  facts.error_file = files->error_json;
+  const auto files = TRY(plan.logs->worker(request.assignment.attempt, facts.local_rank));
+  facts.error_file = files.error_json;
   worker::WorkerPlan worker;
   worker.rank = facts.rank;
   worker.local_rank = facts.local_rank;
   worker.argv = worker::with_local_rank(place.program, facts.local_rank);
   worker.environment = worker::worker_environment(place.environment, facts);
-  set_evidence(request, files->nccl_log, plan, worker.environment);
+  set_evidence(request, files.nccl_log, plan, worker.environment);
   const std::string host = hosts::host_name();
-  worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
-  worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
-  worker.error_file = files->error_json;
+  worker.out = stream_plan(job.options, facts, stdout_stream, files.stdout_log, host);
+  worker.err = stream_plan(job.options, facts, stderr_stream, files.stderr_log, host);
+  worker.error_file = files.error_json;
   worker.view = place.view;
   const bool in_place = job.place.stance == engines::Stance::in_place;
   worker.inherit_stdin = in_place || !job.several_processes();
   // The engine may speak to its task by one of them, as Slurm's PMI does.
   if (in_place) worker.kept_fds = job.inherited.descriptors;
   if (in_place && job.in_container()) {
-    auto done = run_in_container_of_its_own(job, plan.logs->folder(), worker);
-    if (!done) return std::unexpected(std::move(done.error()));
+    TRY(run_in_container_of_its_own(job, plan.logs->folder(), worker));
   }
   return worker;
 }
@@ -245,25 +238,21 @@ Result<worker::WorkerPlan> plan_worker(const WorkRequest& request, worker::Worke
 
 Result<WorkPlan> plan_work(const WorkRequest& request) {
   const model::Assignment& assignment = request.assignment;
-  auto logs = make_logs(request);
-  if (!logs) return std::unexpected(logs.error());
+  auto logs = TRY(make_logs(request));
   WorkPlan plan;
-  plan.logs = *std::move(logs);
+  plan.logs = std::move(logs);
   plan.output = output_plan(request.job->options, *plan.logs, assignment.attempt);
-  const auto cpus = bind_workers(*request.job, assignment);
-  if (!cpus) return std::unexpected(cpus.error());
+  const auto cpus = TRY(bind_workers(*request.job, assignment));
   if (assignment.attempt == 0) say_what_users_may_not_expect(request);
   const worker::WorkerFacts common = common_facts(request);
   for (int i = 0; i < assignment.nproc; ++i) {
-    auto facts = facts_of(request, common, i);
-    if (!facts) return std::unexpected(std::move(facts.error()));
-    auto worker = plan_worker(request, *std::move(facts), plan);
-    if (!worker) return std::unexpected(std::move(worker.error()));
-    if (!cpus->empty()) worker->cpus = (*cpus)[static_cast<std::size_t>(i)];
-    plan.workers.push_back(*std::move(worker));
+    auto facts = TRY(facts_of(request, common, i));
+    auto worker = TRY(plan_worker(request, std::move(facts), plan));
+    if (!cpus.empty()) worker.cpus = cpus[static_cast<std::size_t>(i)];
+    plan.workers.push_back(std::move(worker));
   }
-  if (auto found = find_programs(request, plan); !found) return std::unexpected(found.error());
-  if (auto opened = open_files(plan); !opened) return std::unexpected(opened.error());
+  TRY(find_programs(request, plan));
+  TRY(open_files(plan));
   // launch() has reported a file that cannot be opened when it opened it for the agent's own lines.
   auto node_log = request.node_log ? open_node_log(*request.node_log) : Fd();
   if (node_log) plan.node_log = *std::move(node_log);

@@ -70,9 +70,8 @@ std::string processes_by_login(const plan::Job& job) {
 
 template <class Line>
 Result<void> describe_logins(const plan::Job& job, const Line& line) {
-  const auto commands = login_commands(job);
-  if (!commands) return std::unexpected(commands.error());
-  for (const LoginCommands::One& one : commands->hosts) {
+  const auto commands = TRY(login_commands(job));
+  for (const LoginCommands::One& one : commands.hosts) {
     const std::string marker = one.here ? "TOPRUN_STEP=login " : "";
     line("agents", marker + shown_command(one.argv) + " <<< ORDERS");
   }
@@ -102,15 +101,14 @@ Result<std::string> describe(const plan::Job& job) {
   line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
   if (job.starts_by_login()) {
     line("processes", processes_by_login(job));
-    if (auto agents = describe_logins(job, line); !agents) return std::unexpected(agents.error());
+    TRY(describe_logins(job, line));
     return text;
   }
   line("processes", fmt::format("{} per node ({})", job.nproc, job.nproc_source));
   if (!job.options.launcher.value.empty()) {
-    const auto ranks = mpi_ranks(job);
-    if (!ranks) return std::unexpected(ranks.error());
-    line("ranks", shown_command(ranks->argv));
-    line(host_file_word, join(ranks->hosts, " "));
+    const auto ranks = TRY(mpi_ranks(job));
+    line("ranks", shown_command(ranks.argv));
+    line(host_file_word, join(ranks.hosts, " "));
     return text;
   }
   const int port = job.ports.front();
@@ -137,9 +135,8 @@ Result<std::string> describe(const plan::Job& job) {
          "of " + job.options.accelerate_config + ", as accelerate reads it on each node");
   }
   if (job.place.stance == Stance::starter) {
-    const auto command = step_command(job);
-    if (!command) return std::unexpected(command.error());
-    line("agents", shown_command(command->argv) + " <<< 'secret <secret>'");
+    const auto command = TRY(step_command(job));
+    line("agents", shown_command(command.argv) + " <<< 'secret <secret>'");
   }
   if (!job.in_container()) line("each worker", shown_command(job.program));
   if (job.options.prefetch) {

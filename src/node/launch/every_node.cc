@@ -75,20 +75,18 @@ Result<Answers> read_answers(const Fd& pipe, std::size_t hosts) {
 
 Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
                                                    const Environment& environment) {
-  auto job = plan::prepare(options, environment, spawn::Inherited::capture());
-  if (!job) return std::unexpected(job.error());
-  if (job->place.stance != engines::Stance::starter) return std::nullopt;
-  job->min_nodes = 1;  // the step goes on without nodes that do not answer
-  const auto place = plan::needed_nodes(*job);
-  if (!place) return std::unexpected(place.error());
+  auto job = TRY(plan::prepare(options, environment, spawn::Inherited::capture()));
+  if (job.place.stance != engines::Stance::starter) return std::nullopt;
+  job.min_nodes = 1;  // the step goes on without nodes that do not answer
+  const auto place = TRY(plan::needed_nodes(job));
   EveryNode every;
-  every.by_login = job->starts_by_login();
-  for (const engines::Node& node : place->nodes) every.hosts.push_back(node.name);
+  every.by_login = job.starts_by_login();
+  for (const engines::Node& node : place.nodes) every.hosts.push_back(node.name);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
   const Fd reading(ends[0]);
   Fd writing(ends[1]);
-  const pid_t step = begin_step(*job, writing);
+  const pid_t step = begin_step(job, writing);
   if (step < 0) return fail_errno("cannot start a process");
   writing.reset();
   auto answers = read_answers(reading, every.hosts.size());

@@ -423,18 +423,16 @@ void tell_kept(const std::string& job, const std::string& run) {
 }  // namespace
 
 Result<LoginCommands> login_commands(const plan::Job& job) {
-  const auto place = plan::needed_nodes(job);
-  if (!place) return std::unexpected(place.error());
-  const auto binary = own_binary();
-  if (!binary) return std::unexpected(binary.error());
+  const auto place = TRY(plan::needed_nodes(job));
+  const auto binary = TRY(own_binary());
   const auto way_to = [&](const engines::Node& node) {
-    if (!node.exec.empty()) return engines::exec_login(node.exec, *binary);
-    return engines::ssh_command(job.environment, node.login, engines::ssh_line(*binary));
+    if (!node.exec.empty()) return engines::exec_login(node.exec, binary);
+    return engines::ssh_command(job.environment, node.login, engines::ssh_line(binary));
   };
   LoginCommands commands;
-  const auto count = static_cast<std::size_t>(place->node_count);
-  for (std::size_t i = 0; i < std::min(count, place->nodes.size()); ++i) {
-    const engines::Node& node = place->nodes[i];
+  const auto count = static_cast<std::size_t>(place.node_count);
+  for (std::size_t i = 0; i < std::min(count, place.nodes.size()); ++i) {
+    const engines::Node& node = place.nodes[i];
     const bool here = node.exec.empty() && is_this_host(node);
     commands.hosts.push_back({node, here, here ? std::vector{own_path()} : way_to(node)});
   }

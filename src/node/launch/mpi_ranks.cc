@@ -199,28 +199,24 @@ class MpiReport {
 }  // namespace
 
 Result<MpiRanks> mpi_ranks(const plan::Job& job) {
-  auto mpirun = engines::find_mpirun(job.environment);
-  if (!mpirun) return std::unexpected(std::move(mpirun.error()));
-  const auto place = plan::needed_nodes(job);
-  if (!place) return std::unexpected(place.error());
-  const auto members = members_of(job, *place);
-  const auto map = map_of(job, members);
-  if (!map) return std::unexpected(map.error());
-  const auto arranged = plan::arrange(members, job.options, *map);
-  if (!arranged) return std::unexpected(arranged.error());
-  for (const std::string& warning : arranged->order.warnings) say(warning);
+  auto mpirun = TRY(engines::find_mpirun(job.environment));
+  const auto place = TRY(plan::needed_nodes(job));
+  const auto members = members_of(job, place);
+  const auto map = TRY(map_of(job, members));
+  const auto arranged = TRY(plan::arrange(members, job.options, map));
+  for (const std::string& warning : arranged.order.warnings) say(warning);
   MpiRanks ranks;
-  for (const std::size_t member : arranged->nodes) {
+  for (const std::size_t member : arranged.nodes) {
     ranks.hosts.insert(ranks.hosts.end(), static_cast<std::size_t>(members[member].slots),
                        members[member].host);
   }
   ranks.environment = job.environment;
   set_slots(ranks, job.place);
-  mpirun->as_root = ::geteuid() == 0;
-  mpirun->variables = variables_for_ranks(job);
-  mpirun->argv = job.in_container() ? contained_rank(job) : job.program;
-  if (engines::tags_output(*mpirun)) ranks.written = Written::tagged;
-  ranks.argv = engines::mpirun_ranks(*mpirun, host_file_word, static_cast<int>(ranks.hosts.size()));
+  mpirun.as_root = ::geteuid() == 0;
+  mpirun.variables = variables_for_ranks(job);
+  mpirun.argv = job.in_container() ? contained_rank(job) : job.program;
+  if (engines::tags_output(mpirun)) ranks.written = Written::tagged;
+  ranks.argv = engines::mpirun_ranks(mpirun, host_file_word, static_cast<int>(ranks.hosts.size()));
   return ranks;
 }
 

@@ -78,12 +78,9 @@ Result<pid_t> start(const engines::AgentCommand& command, const spawn::Inherited
   spawn::Program program{{},       command.argv, command.environment.entries(),
                          stdin_fd, stdout_fd,    stderr_fd};
   const std::span one(&program, 1);
-  if (auto found = spawn::find_programs(one, "this node"); !found) {
-    return std::unexpected(found.error());
-  }
-  auto pids = spawn::spawn(one, inherited, "this node");
-  if (!pids) return std::unexpected(pids.error());
-  return pids->front();
+  TRY(spawn::find_programs(one, "this node"));
+  auto pids = TRY(spawn::spawn(one, inherited, "this node"));
+  return pids.front();
 }
 
 // This process's own terminal, where the root's agent tells it how far the launch has come.
@@ -276,17 +273,15 @@ std::vector<std::string> arguments_for(const plan::Job& job) {
 }
 
 Result<engines::AgentCommand> step_command(const plan::Job& job) {
-  const auto place = plan::needed_nodes(job);
-  if (!place) return std::unexpected(place.error());
-  const auto inside = plan::plan_engine_container(job);
-  if (!inside) return std::unexpected(inside.error());
-  const bool agents_inside = !inside->options.empty();
+  const auto place = TRY(plan::needed_nodes(job));
+  const auto inside = TRY(plan::plan_engine_container(job));
+  const bool agents_inside = !inside.options.empty();
   const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
   auto command =
-      engines::agent_command(job.environment, *place,
-                             {agents_inside ? inside->program : program_for(job),
-                              arguments_for(job), job.goes_on_without_a_node(), on_terminal,
-                              variables_for_agents(job), ::geteuid() == 0, inside->options});
+      engines::agent_command(job.environment, place,
+                             {agents_inside ? inside.program : program_for(job), arguments_for(job),
+                              job.goes_on_without_a_node(), on_terminal, variables_for_agents(job),
+                              ::geteuid() == 0, inside.options});
   if (command && agents_inside) {
     command->environment.set(plan::inside_variable, "1");
     if (!plan::python_exec_inside(job.options, job.environment))

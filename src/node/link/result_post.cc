@@ -87,9 +87,8 @@ ResultPost::ResultPost(Fd listener, ResultAddress address)
 Result<ResultPost> ResultPost::open() {
   auto listener = hosts::listen_on(0);
   if (!listener) return std::unexpected(listener.error().error);
-  const auto local = hosts::local_addresses();
-  if (!local) return std::unexpected(local.error());
-  auto addresses = hosts::reachable_among(*local, max_result_addresses);
+  const auto local = TRY(hosts::local_addresses());
+  auto addresses = hosts::reachable_among(local, max_result_addresses);
   if (addresses.empty()) addresses.push_back(hosts::loopback());
   const int port = hosts::port_of(*listener);
   return ResultPost(*std::move(listener), {std::move(addresses), port, random_hex(token_bytes)});

@@ -59,10 +59,9 @@ Result<std::string> secret_in(const std::string& path) {
       return fail(what, std::move(why), "make it yours and readable by you alone: chmod 600 it");
     }
   }
-  const auto content = read_open_file(file, what, max_secret_bytes);
-  if (!content) return std::unexpected(content.error());
-  if (trim(*content).empty()) return fail(what, "is empty");
-  return std::string(trim(*content));
+  const auto content = TRY(read_open_file(file, what, max_secret_bytes));
+  if (trim(content).empty()) return fail(what, "is empty");
+  return std::string(trim(content));
 }
 
 }  // namespace
@@ -158,9 +157,8 @@ Result<Secret> choose_secret(const Environment& environment,
                              std::string_view job) {
   if (const auto text = environment.non_empty("TOPRUN_SECRET")) return Secret::given(*text);
   if (const auto path = environment.non_empty(secret_file_variable)) {
-    auto text = secret_in(*path);
-    if (!text) return std::unexpected(std::move(text.error()));
-    return Secret::given(*std::move(text));
+    auto text = TRY(secret_in(*path));
+    return Secret::given(std::move(text));
   }
   if (launched_with) return Secret::given(*launched_with);
   const std::string socket = munge_socket(environment);

@@ -116,12 +116,10 @@ void Output::Impl::open() {
 
 Result<Fd> Output::Impl::add_stream(const StreamPlan& stream_plan, bool is_err) {
   auto stream = std::make_unique<Stream>(streams.size(), is_err);
-  auto opened = open_files(stream_plan, *stream);
-  if (!opened) return std::unexpected(opened.error());
+  TRY(open_files(stream_plan, *stream));
   auto worker_end = make_ends(stream_plan, *stream);
   if (!worker_end) return worker_end;
-  const auto watched = watch(*stream);
-  if (!watched) return std::unexpected(watched.error());
+  TRY(watch(*stream));
   if (stream_plan.console) show_on_console(stream_plan, *stream);
   streams.push_back(std::move(stream));
   return worker_end;
@@ -152,29 +150,26 @@ Result<Fd> Output::Impl::make_pipe(Stream& stream) {
 Result<void> Output::Impl::watch(Stream& stream) {
   ::fcntl(stream.pipe.get(), F_SETFL, O_NONBLOCK);
   if (!readable) {
-    auto created = Readable::create(io, [weak = weak_from_this()](std::size_t index) {
+    auto created = TRY(Readable::create(io, [weak = weak_from_this()](std::size_t index) {
       const auto self = weak.lock();
       if (self && !self->streams[index]->at_end) self->serve(*self->streams[index], round);
-    });
-    if (!created) return std::unexpected(created.error());
-    readable = *created;
+    }));
+    readable = created;
   }
   return readable->add(stream.pipe.get());
 }
 
 Result<void> Output::Impl::open_files(const StreamPlan& stream_plan, Stream& stream) {
   if (stream_plan.file) {
-    const auto file = files->open(*stream_plan.file, stream_plan.opened);
-    if (!file) return std::unexpected(file.error());
-    stream.file = *file;
+    const auto file = TRY(files->open(*stream_plan.file, stream_plan.opened));
+    stream.file = file;
   }
   const FilteredFile& filtered = stream.is_err ? plan.filtered_err : plan.filtered_out;
   if (filtered.path.empty()) return {};
   auto& opened = filtered_files[stream.is_err];
   if (!opened) {  // torchrun creates the file even if no stream is filtered
-    const auto file = files->open(filtered.path, filtered.opened);
-    if (!file) return std::unexpected(file.error());
-    opened = *file;
+    const auto file = TRY(files->open(filtered.path, filtered.opened));
+    opened = file;
   }
   if (stream_plan.filtered) stream.filter.emplace(filtered.needles, stream_plan.prefix);
   return {};
@@ -368,11 +363,9 @@ Output::~Output() {
 
 Result<Output::Ends> Output::add(const StreamPlan& out, const StreamPlan& err) {
   impl_->tails.emplace_back();
-  auto out_end = impl_->add_stream(out, false);
-  if (!out_end) return std::unexpected(out_end.error());
-  auto err_end = impl_->add_stream(err, true);
-  if (!err_end) return std::unexpected(err_end.error());
-  return Ends{std::move(*out_end), std::move(*err_end)};
+  auto out_end = TRY(impl_->add_stream(out, false));
+  auto err_end = TRY(impl_->add_stream(err, true));
+  return Ends{std::move(out_end), std::move(err_end)};
 }
 
 void Output::start() {

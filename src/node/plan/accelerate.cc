@@ -92,9 +92,8 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
     return usage(what, said.empty() ? fmt::format("{} ended with {}", python, answer->code) : said,
                  is_missing ? fmt::format("install it: {} -m pip install accelerate", python) : "");
   }
-  auto variables = parse_environment(answer->out);
-  if (!variables) return std::unexpected(variables.error());
-  AccelerateSettings settings{*std::move(variables), std::nullopt};
+  auto variables = TRY(parse_environment(answer->out));
+  AccelerateSettings settings{std::move(variables), std::nullopt};
   const auto processes = parse_int(settings.variables.get(processes_variable).value_or(""));
   if (processes && *processes > 0) settings.processes = static_cast<int>(*processes);
   for (const std::string_view name : {processes_variable, "MASTER_ADDR"sv, "MASTER_PORT"sv}) {

@@ -202,26 +202,24 @@ std::vector<std::string> scripts_in(const fs::path& folder) {
 
 Result<Activated> with_conda(const std::string& name, Environment environment,
                              const std::string& host) {
-  const auto prefix = find_conda(name, environment, host);
-  if (!prefix) return std::unexpected(prefix.error());
-  put_first(environment, (*prefix / "bin").string());
-  environment.set("CONDA_PREFIX", prefix->string());
+  const auto prefix = TRY(find_conda(name, environment, host));
+  put_first(environment, (prefix / "bin").string());
+  environment.set("CONDA_PREFIX", prefix.string());
   environment.set("CONDA_DEFAULT_ENV",
-                  name.find('/') == std::string::npos ? name : prefix->string());
+                  name.find('/') == std::string::npos ? name : prefix.string());
   environment.set("CONDA_SHLVL", "1");
   environment.unset("VIRTUAL_ENV");
   environment.unset("PYTHONHOME");
-  if (const auto scripts = scripts_in(*prefix / "etc" / "conda" / "activate.d"); !scripts.empty()) {
+  if (const auto scripts = scripts_in(prefix / "etc" / "conda" / "activate.d"); !scripts.empty()) {
     const auto text =
         process::output_of(bash(fmt::format("{}{}", redirect_output, source_scripts), scripts),
                            environment, activation_limit);
     if (!text) return fail(fmt::format("--conda {} on host {}", name, host), text.error().why);
-    auto after = adopted_environment(*text, environment);
-    if (!after) return std::unexpected(after.error());
-    environment = *std::move(after);
+    auto after = TRY(adopted_environment(*text, environment));
+    environment = std::move(after);
   }
   Activated activated{std::move(environment), std::nullopt, "--conda", {}};
-  const std::string python = (*prefix / "bin" / "python").string();
+  const std::string python = (prefix / "bin" / "python").string();
   if (process::is_executable_file(python)) activated.python = python;
   return activated;
 }
@@ -249,13 +247,12 @@ std::string label_of(const std::string& venv, const std::string& host) {
 
 Result<Activated> with_venv(const std::string& venv, Environment environment,
                             const std::string& host) {
-  const auto python = find_venv(venv, host);
-  if (!python) return std::unexpected(python.error());
+  const auto python = TRY(find_venv(venv, host));
   const fs::path folder = folder_of(venv);
   put_first(environment, (folder / "bin").string());
   environment.set("VIRTUAL_ENV", folder.string());
   environment.unset("PYTHONHOME");
-  return Activated{std::move(environment), *python, "--venv", {}};
+  return Activated{std::move(environment), python, "--venv", {}};
 }
 
 using Built = std::optional<setup::Record>;
@@ -266,8 +263,7 @@ Result<Built> how_built(const std::string& venv, const std::string& host) {
   if (!record || !*record) return record;
   utsname system{};
   ::uname(&system);
-  const auto usable = setup::check_usable(**record, label_of(venv, host), system.machine);
-  if (!usable) return std::unexpected(usable.error());
+  TRY(setup::check_usable(**record, label_of(venv, host), system.machine));
   return record;
 }
 
@@ -290,9 +286,8 @@ Result<Activated> with_all_modules(const Activation& wanted, const Built& built,
     what = fmt::format("{}, which was built with the modules {}", label, join(modules, ","));
     if (!modules.empty()) out.note = "modules " + join(modules, ", ") + ": as --venv was built";
   }
-  auto loaded = with_modules(modules, environment, what);
-  if (!loaded) return std::unexpected(loaded.error());
-  out.environment = *std::move(loaded);
+  auto loaded = TRY(with_modules(modules, environment, what));
+  out.environment = std::move(loaded);
   if (!are_asked_for || !built) return out;
   const std::string others = setup::module_differences(built->modules, loaded_in(out.environment));
   if (others.empty()) return out;
@@ -364,11 +359,10 @@ Result<fs::path> find_conda(const std::string& name, const Environment& environm
 Result<std::string> find_venv(const std::string& venv, const std::string& host) {
   const fs::path folder = folder_of(venv);
   std::string python = (folder / "bin" / "python").string();
-  const auto record = setup::read_record(folder);
-  if (!record) return std::unexpected(record.error());
-  if (*record && (*record)->state != setup::State::complete) {
+  const auto record = TRY(setup::read_record(folder));
+  if (record && record->state != setup::State::complete) {
     return std::unexpected(
-        setup::check_usable(**record, label_of(venv, host), (*record)->architecture).error());
+        setup::check_usable(*record, label_of(venv, host), record->architecture).error());
   }
   if (process::is_executable_file(python)) return python;
   const auto meant = did_you_mean(folder.filename().string(), venvs_beside(folder));
@@ -381,13 +375,11 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host) 
 
 Result<Activated> activate(const Activation& wanted, const Environment& environment,
                            const std::string& host) {
-  const auto built = how_built(wanted.venv, host);
-  if (!built) return std::unexpected(built.error());
-  auto loaded = with_all_modules(wanted, *built, environment, host);
+  const auto built = TRY(how_built(wanted.venv, host));
+  auto loaded = with_all_modules(wanted, built, environment, host);
   if (!loaded) return loaded;
-  auto prepared = with_command(wanted.before, std::move(loaded->environment), host);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  auto activated = with_python(wanted, *std::move(prepared), host);
+  auto prepared = TRY(with_command(wanted.before, std::move(loaded->environment), host));
+  auto activated = with_python(wanted, std::move(prepared), host);
   if (!activated) return activated;
   activated->note = std::move(loaded->note);
   for (const auto& [name, value] : wanted.variables) {

@@ -212,13 +212,12 @@ void count_roles(const std::vector<Join>& members, std::vector<Assignment>& part
 
 Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options& options,
                                  const topology::Map& map, const std::vector<std::string>& before) {
-  auto nodes = nodes_of(members);
-  if (!nodes) return std::unexpected(nodes.error());
-  if (auto fits = check_plan(options, *nodes); !fits) return std::unexpected(fits.error());
+  auto nodes = TRY(nodes_of(members));
+  TRY(check_plan(options, nodes));
   std::vector<std::string> warnings;
-  if (node_rank_is_a_wish(options)) warnings = drop_conflicting_ranks(*nodes);
-  const Choice choice = choose_order(options, *nodes, map);
-  if (choice.order == Order::scheduler && !all_have(*nodes, &Node::index)) {
+  if (node_rank_is_a_wish(options)) warnings = drop_conflicting_ranks(nodes);
+  const Choice choice = choose_order(options, nodes, map);
+  if (choice.order == Order::scheduler && !all_have(nodes, &Node::index)) {
     return fail("--order scheduler", "no engine gives these nodes an order",
                 "use --order name, given or topology");
   }
@@ -226,24 +225,23 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
     return fail("--order topology", "nothing tells where the nodes sit",
                 "name a file with --topology FILE, or use --order name");
   }
-  const bool by_rank = choice.order == Order::given && !all_have(*nodes, &Node::index);
-  sort_by(*nodes, by_rank || choice.by_node_rank ? &Node::rank : &Node::index);
-  auto placed = place_by(choice, *nodes, options, map, before);
-  if (!placed) return std::unexpected(placed.error());
+  const bool by_rank = choice.order == Order::given && !all_have(nodes, &Node::index);
+  sort_by(nodes, by_rank || choice.by_node_rank ? &Node::rank : &Node::index);
+  auto placed = TRY(place_by(choice, nodes, options, map, before));
 
   run::Arrangement arrangement;
   arrangement.parts.resize(members.size());
-  placed->warnings.insert(placed->warnings.begin(), warnings.begin(), warnings.end());
-  arrangement.order = record_of(choice, *placed);
-  const int world_size = placed->nodes.back().first_rank + placed->nodes.back().nproc;
-  for (std::size_t group = 0; group < placed->nodes.size(); ++group) {
-    const placement::Node& seat = placed->nodes[group];
-    const Node& node = (*nodes)[seat.index];
+  placed.warnings.insert(placed.warnings.begin(), warnings.begin(), warnings.end());
+  arrangement.order = record_of(choice, placed);
+  const int world_size = placed.nodes.back().first_rank + placed.nodes.back().nproc;
+  for (std::size_t group = 0; group < placed.nodes.size(); ++group) {
+    const placement::Node& seat = placed.nodes[group];
+    const Node& node = nodes[seat.index];
     int first = seat.first_rank;
     for (const std::size_t i : node.members) {
       Assignment& part = arrangement.parts[i];
       part.group_rank = static_cast<int>(group);
-      part.group_world_size = static_cast<int>(placed->nodes.size());
+      part.group_world_size = static_cast<int>(placed.nodes.size());
       part.first_rank = first;
       part.nproc = members[i].slots;
       part.world_size = world_size;

@@ -60,16 +60,15 @@ Result<std::string> log_folder(const Options& options) {
 
 Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& inside,
                                 const std::string& host) {
-  if (auto checked = check_binds(wanted, host); !checked) return std::unexpected(checked.error());
-  const auto here = current_folder();
-  if (!here) return std::unexpected(here.error());
-  std::vector<container::Bind> binds = container::default_binds(*here);
+  TRY(check_binds(wanted, host));
+  const auto here = TRY(current_folder());
+  std::vector<container::Bind> binds = container::default_binds(here);
   binds.insert(binds.end(), wanted.binds.begin(), wanted.binds.end());
   binds.insert(binds.end(), inside.binds.begin(), inside.binds.end());
   container::Run run;
   run.wanted = wanted;
   run.binds = container::in_order(binds);
-  run.workdir = wanted.workdir.empty() ? *here : wanted.workdir;
+  run.workdir = wanted.workdir.empty() ? here : wanted.workdir;
   run.program = inside.program;
   run.variables = inside.variables;
   run.interactive = inside.interactive;
@@ -108,9 +107,8 @@ bool srun_has_pyxis(const Job& job) {
 // The folders to which an agent inside writes.
 Result<std::vector<container::Bind>> written_folders(const Options& options) {
   std::vector<container::Bind> binds;
-  auto logs = log_folder(options);
-  if (!logs) return std::unexpected(logs.error());
-  if (!logs->empty()) binds.push_back({*logs, *logs});
+  auto logs = TRY(log_folder(options));
+  if (!logs.empty()) binds.push_back({logs, logs});
   std::error_code error;
   for (const auto& path : {options.node_log, options.report}) {
     if (!path) continue;
@@ -127,33 +125,28 @@ Result<std::vector<container::Bind>> written_folders(const Options& options) {
 
 Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
                                      const Environment& environment, const std::string& host) {
-  const auto runtime = container::choose(wanted, environment, process::is_executable_file, false);
-  if (!runtime) return std::unexpected(runtime.error());
+  const auto runtime =
+      TRY(container::choose(wanted, environment, process::is_executable_file, false));
   ContainerPlan plan;
-  plan.runtime = *runtime;
-  const auto image = container::check_image_file(wanted.image, host, container::this_machine());
-  if (!image) return std::unexpected(image.error());
+  plan.runtime = runtime;
+  TRY(container::check_image_file(wanted.image, host, container::this_machine()));
   plan.node = container::find_node(host);
-  auto run = plan_run(wanted, inside, host);
-  if (!run) return std::unexpected(run.error());
-  plan.run = *std::move(run);
+  auto run = TRY(plan_run(wanted, inside, host));
+  plan.run = std::move(run);
   plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
-  auto command = plan.runtime->command(plan.run, plan.node, environment);
-  if (!command) return std::unexpected(command.error());
-  plan.command = *std::move(command);
+  auto command = TRY(plan.runtime->command(plan.run, plan.node, environment));
+  plan.command = std::move(command);
   if (!plan.run.id.empty()) plan.removal = plan.runtime->removal(plan.run, environment);
   return plan;
 }
 
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) {
-  auto programs = own_programs(job.options);
-  if (!programs) return std::unexpected(programs.error());
-  auto logs = log_folder(job.options);
-  if (!logs) return std::unexpected(logs.error());
+  auto programs = TRY(own_programs(job.options));
+  auto logs = TRY(log_folder(job.options));
   Inside inside;
-  inside.binds = *std::move(programs);
+  inside.binds = std::move(programs);
   inside.binds.push_back({folder, folder});
-  if (!logs->empty()) inside.binds.push_back({*logs, *logs});
+  if (!logs.empty()) inside.binds.push_back({logs, logs});
   inside.program = {std::string(program_inside), std::string(worker::shim_word),
                     fmt::format("{}/{}", folder, shim_socket_name)};
   inside.id = fs::path(folder).filename();
@@ -168,18 +161,14 @@ Result<EngineContainer> plan_engine_container(const Job& job) {
   const bool has_pyxis = srun_has_pyxis(job);
   if (!has_pyxis && wanted.runtime == "auto") return EngineContainer{};  // each node chooses
   const auto runtime =
-      container::choose(wanted, job.environment, process::is_executable_file, has_pyxis);
-  if (!runtime) return std::unexpected(runtime.error());
-  const auto programs = own_programs(job.options);
-  if (!programs) return std::unexpected(programs.error());
-  auto folders = written_folders(job.options);
-  if (!folders) return std::unexpected(folders.error());
+      TRY(container::choose(wanted, job.environment, process::is_executable_file, has_pyxis));
+  const auto programs = TRY(own_programs(job.options));
+  auto folders = TRY(written_folders(job.options));
   Inside inside;
-  inside.binds = *std::move(folders);
-  inside.binds.insert(inside.binds.end(), programs->begin(), programs->end());
-  const auto run = plan_run(wanted, inside, job.place.node_name);
-  if (!run) return std::unexpected(run.error());
-  return EngineContainer{(*runtime)->step_options(*run), std::string(program_inside)};
+  inside.binds = std::move(folders);
+  inside.binds.insert(inside.binds.end(), programs.begin(), programs.end());
+  const auto run = TRY(plan_run(wanted, inside, job.place.node_name));
+  return EngineContainer{runtime->step_options(run), std::string(program_inside)};
 }
 
 std::optional<std::string> python_exec_inside(const Options& options,
@@ -235,9 +224,8 @@ Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::str
   Inside inside;
   inside.program = {"sh", "-c", std::string(best_shell), venv};
   inside.interactive = on_terminal;
-  auto programs = own_programs({});
-  if (!programs) return std::unexpected(programs.error());
-  inside.binds = *std::move(programs);
+  auto programs = TRY(own_programs({}));
+  inside.binds = std::move(programs);
   inside.variables = variables_inside(environment, wanted);
   // The container settings in toprun.toml have already been applied.
   inside.variables.emplace_back(inside_variable, "1");

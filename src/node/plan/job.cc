@@ -76,14 +76,12 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
   const bool is_told = engines::is_login_agent(environment) || engines::is_mpi_agent(environment);
   if (!is_told && options.in_job.given()) {
     const std::string option = "--in " + options.in_job.value;
-    auto found = running_pods(option, options.in_job.value, environment);
-    if (!found) return std::unexpected(std::move(found.error()));
-    hints.hosts = nodes_of(*found);
+    auto found = TRY(running_pods(option, options.in_job.value, environment));
+    hints.hosts = nodes_of(found);
     hints.hosts_source = options.in_job.source;
   } else if (!is_told) {
-    auto hosts = named_hosts(options, notes);
-    if (!hosts) return std::unexpected(std::move(hosts.error()));
-    hints.hosts = *std::move(hosts);
+    auto hosts = TRY(named_hosts(options, notes));
+    hints.hosts = std::move(hosts);
     hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
   }
   if (!options.via.value.empty()) hints.via = options.via.source;
@@ -91,9 +89,8 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
   if (!is_told && starts_an_mpi_job(options, environment)) {
     Options by_operator;
     by_operator.host_file = {engines::kubernetes::mpi_host_file, "the MPIJob's host file"};
-    auto hosts = named_hosts(by_operator, notes);
-    if (!hosts) return std::unexpected(std::move(hosts.error()));
-    hints.hosts = *std::move(hosts);
+    auto hosts = TRY(named_hosts(by_operator, notes));
+    hints.hosts = std::move(hosts);
     hints.hosts_source = by_operator.host_file.source;
     hints.via = "MPIJob's";
   }
@@ -135,10 +132,9 @@ Result<void> count_workers(Job& job) {
   request.called_torchrun = job.options.called_torchrun;
   request.cpus = usable_cpus();
   request.visible = engines::visible_gpus(job.environment);
-  const auto slots = engines::slots_here(job.environment, job.place, request);
-  if (!slots) return std::unexpected(slots.error());
-  job.nproc = job.place.stance == Stance::in_place ? 1 : slots->count;
-  job.nproc_source = slots->source;
+  const auto slots = TRY(engines::slots_here(job.environment, job.place, request));
+  job.nproc = job.place.stance == Stance::in_place ? 1 : slots.count;
+  job.nproc_source = slots.source;
   return {};
 }
 
@@ -167,9 +163,8 @@ Result<void> choose_program(Job& job, const Activated& activated) {
 Result<void> name_conda(Job& job) {
   std::string& stage = job.options.stage;
   if (stage.empty() || stage != job.options.activation.conda || stage.contains('/')) return {};
-  const auto folder = find_conda(stage, job.environment, hosts::host_name());
-  if (!folder) return std::unexpected(folder.error());
-  stage = folder->string();
+  const auto folder = TRY(find_conda(stage, job.environment, hosts::host_name()));
+  stage = folder.string();
   return {};
 }
 
@@ -190,10 +185,9 @@ Result<void> inspect_host(Job& job) {
   Activation wanted = job.options.activation;
   if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
   if (job.options.dry_run) wanted.before = {};              // a dry run executes nothing
-  auto activated = activate(wanted, job.environment, hosts::host_name());
-  if (!activated) return std::unexpected(activated.error());
-  job.environment = activated->environment;
-  if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
+  auto activated = TRY(activate(wanted, job.environment, hosts::host_name()));
+  job.environment = activated.environment;
+  if (!activated.note.empty()) job.place.reasons.push_back(activated.note);
   if (job.in_container()) {
     job.program = program_of_rank(job.options, job.environment);
     job.program_reason = "in the container";
@@ -202,7 +196,7 @@ Result<void> inspect_host(Job& job) {
   if (auto named = name_conda(job); !named) return named;
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
-  return choose_program(job, *activated);
+  return choose_program(job, activated);
 }
 
 // Variables of the user's -e override the file's.
@@ -211,16 +205,14 @@ Result<void> add_accelerate(Job& job) {
   if (file.empty() || job.place.stance == Stance::starter || job.options.dry_run) return {};
   std::string python = job.program.front();
   if (job.options.program == Program::executable) {
-    auto chosen = python_here(job);
-    if (!chosen) return std::unexpected(chosen.error());
-    python = std::move(chosen->path);
+    auto chosen = TRY(python_here(job));
+    python = std::move(chosen.path);
   }
-  const auto settings = accelerate_settings(file, python, {job.nnodes, job.nproc}, job.environment,
-                                            hosts::host_name());
-  if (!settings) return std::unexpected(settings.error());
+  const auto settings = TRY(accelerate_settings(file, python, {job.nnodes, job.nproc},
+                                                job.environment, hosts::host_name()));
   std::vector<std::string> set;
   const auto& wanted = job.options.activation.variables;
-  for (const auto& [name, value] : settings->variables.variables()) {
+  for (const auto& [name, value] : settings.variables.variables()) {
     if (std::ranges::find(wanted, name, [](const auto& each) { return each.first; }) !=
         wanted.end()) {
       continue;
@@ -231,10 +223,10 @@ Result<void> add_accelerate(Job& job) {
   job.place.reasons.push_back(fmt::format("--accelerate-config sets {}", join(set, " ")));
   const int started = job.place.stance == Stance::in_place ? job.tasks : job.nnodes * job.nproc;
   const bool is_chosen = job.options.nproc_per_node.given() || job.place.my_node.value_or(0) != 0;
-  if (!is_chosen && settings->processes.value_or(started) != started) {
+  if (!is_chosen && settings.processes.value_or(started) != started) {
     job.place.notes.push_back(fmt::format(
         "{} is for {} processes in all, and toprun starts {}: say how many by --nproc-per-node",
-        file, *settings->processes, started));
+        file, *settings.processes, started));
   }
   return {};
 }
@@ -372,16 +364,13 @@ hosts::Reach Job::reach() const {
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const spawn::Inherited& inherited) {
   std::vector<std::string> notes;
-  auto hints = hints_of(options, environment, notes);
-  if (!hints) return std::unexpected(hints.error());
-  if (!options.dry_run && !engines::wants_single(*hints)) {
-    auto meeting = meet(environment);
-    if (!meeting) return std::unexpected(std::move(meeting.error()));
-    hints->meeting = *std::move(meeting);
+  auto hints = TRY(hints_of(options, environment, notes));
+  if (!options.dry_run && !engines::wants_single(hints)) {
+    auto meeting = TRY(meet(environment));
+    hints.meeting = std::move(meeting);
   }
-  auto place = engines::detect(environment, *hints);
-  if (!place) return std::unexpected(place.error());
-  place->notes.insert(place->notes.end(), notes.begin(), notes.end());
+  auto place = TRY(engines::detect(environment, hints));
+  place.notes.insert(place.notes.end(), notes.begin(), notes.end());
   Job job;
   job.options = options;
   job.environment = environment;
@@ -390,7 +379,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
     job.environment.unset(inside_variable);
   }
   job.inherited = inherited;
-  job.place = std::move(*place);
+  job.place = std::move(place);
   unset_option_variables(job);
   job.nnodes = job.place.node_count;
   job.nnodes_source = job.place.node_count_source;

@@ -114,33 +114,29 @@ std::string kept_runs_folder(std::string_view temporary, std::string_view uid) {
 }
 
 Result<std::string> keep_running(const std::string& run, Environment& environment) {
-  auto secret = receive_secret();
-  if (!secret) return std::unexpected(std::move(secret.error()));
+  auto secret = TRY(receive_secret());
   const std::string all = kept_runs_folder(environment.non_empty("TMPDIR").value_or("/tmp"),
                                            fmt::to_string(::geteuid()));
   const std::string folder = fmt::format("{}/{}", all, run);
   for (const std::string& path : {all, folder}) {
-    if (auto made = make_own_folder(path); !made) return std::unexpected(std::move(made.error()));
+    TRY(make_own_folder(path));
   }
-  environment.set("TOPRUN_SECRET", *secret);
+  environment.set("TOPRUN_SECRET", secret);
   if (!environment.has("TOPRUN_REPORT")) {
     environment.set("TOPRUN_REPORT", fmt::format("{}/{}", folder, kept_report));
   }
-  auto pipe = process::make_pipe();
-  if (!pipe) return std::unexpected(std::move(pipe.error()));
+  auto pipe = TRY(process::make_pipe());
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno("cannot start a process");
   if (pid > 0) {
-    pipe->write.reset();
-    const int code = hold_login(pid, std::move(pipe->read));
+    pipe.write.reset();
+    const int code = hold_login(pid, std::move(pipe.read));
     say_block(engines::login_ended(code));
     ::_exit(code);
   }
   ::setsid();
-  auto written =
-      replace_file(fmt::format("{}/{}", folder, kept_pid), fmt::format("{}\n", ::getpid()));
-  if (!written) return std::unexpected(std::move(written.error()));
-  leaving = {fmt::format("{}/{}", folder, kept_output), std::move(pipe->write)};
+  TRY(replace_file(fmt::format("{}/{}", folder, kept_pid), fmt::format("{}\n", ::getpid())));
+  leaving = {fmt::format("{}/{}", folder, kept_output), std::move(pipe.write)};
   return folder;
 }
 

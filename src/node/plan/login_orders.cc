@@ -94,18 +94,17 @@ Result<LoginOrders> receive_login_orders(const Environment& environment) {
   const std::string up = engines::login_up(address);
   [[maybe_unused]] const ssize_t n = ::write(STDOUT_FILENO, up.data(), up.size());
   const SteadyTime deadline = std::chrono::steady_clock::now() + login_orders_timeout;
-  const auto line = read_orders_line(STDIN_FILENO, deadline);
-  if (!line) return std::unexpected(line.error());
-  const auto bytes = line->starts_with(orders_word)
-                         ? parse_int(std::string_view(*line).substr(orders_word.size()))
+  const auto line = TRY(read_orders_line(STDIN_FILENO, deadline));
+  const auto bytes = line.starts_with(orders_word)
+                         ? parse_int(std::string_view(line).substr(orders_word.size()))
                          : std::nullopt;
   if (!bytes || *bytes < 0 || *bytes > static_cast<std::int64_t>(max_login_orders_bytes)) {
     return fail("no orders from the launcher", "what it wrote does not begin as they do",
                 "unset TOPRUN_STEP: only toprun sets it");
   }
-  const auto body = read_orders_bytes(STDIN_FILENO, static_cast<std::size_t>(*bytes), deadline);
-  if (!body) return std::unexpected(body.error());
-  return parse_login_orders(*body);
+  const auto body =
+      TRY(read_orders_bytes(STDIN_FILENO, static_cast<std::size_t>(*bytes), deadline));
+  return parse_login_orders(body);
 }
 
 Result<Environment> obey(const LoginOrders& orders, Environment environment) {
@@ -115,9 +114,7 @@ Result<Environment> obey(const LoginOrders& orders, Environment environment) {
     }
   }
   if (!orders.directory.empty()) {
-    if (const auto there = enter(orders.directory, environment); !there) {
-      return std::unexpected(there.error());
-    }
+    TRY(enter(orders.directory, environment));
   }
   for (const auto& [name, value] : orders.variables) environment.set(name, value);
   environment.set(std::string(step_variable), "1");

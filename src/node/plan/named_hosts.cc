@@ -21,13 +21,11 @@ Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes) {
   hosts::NamedHosts named;
   if (options.hosts.given()) {
-    auto listed = hosts::parse_hosts(options.hosts.value, options.hosts.source);
-    if (!listed) return std::unexpected(std::move(listed.error()));
-    named.hosts = *std::move(listed);
+    auto listed = TRY(hosts::parse_hosts(options.hosts.value, options.hosts.source));
+    named.hosts = std::move(listed);
   } else if (options.host_file.given()) {
-    auto read = read_host_file(options.host_file);
-    if (!read) return std::unexpected(std::move(read.error()));
-    named = *std::move(read);
+    auto read = TRY(read_host_file(options.host_file));
+    named = std::move(read);
   }
   notes.insert(notes.end(), named.notes.begin(), named.notes.end());
   std::vector<engines::Node> nodes;

@@ -58,9 +58,8 @@ Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime dead
 
 Result<std::string> receive_secret() {
   const auto line =
-      read_orders_line(STDIN_FILENO, std::chrono::steady_clock::now() + orders_timeout);
-  if (!line) return std::unexpected(line.error());
-  if (line->starts_with(secret_word)) return line->substr(secret_word.size());
+      TRY(read_orders_line(STDIN_FILENO, std::chrono::steady_clock::now() + orders_timeout));
+  if (line.starts_with(secret_word)) return line.substr(secret_word.size());
   return fail("no orders from the launcher", "standard input does not begin with a secret",
               std::string("unset ") + std::string(step_variable));
 }
@@ -70,9 +69,8 @@ Result<Orders> receive_orders(const Job& job) {
     return job.place.key.empty() ? Orders{} : Orders{false, job.place.key};
   }
   if (!job.place.hears_launcher) return Orders{};
-  auto secret = receive_secret();
-  if (!secret) return std::unexpected(std::move(secret.error()));
-  return Orders{true, *std::move(secret)};
+  auto secret = TRY(receive_secret());
+  return Orders{true, std::move(secret)};
 }
 
 }  // namespace toprun::plan

@@ -29,10 +29,9 @@ Result<std::optional<engines::PmiMeeting>> meet(const Environment& environment) 
   if (!fd || !world || !*world || (*world)->size == 1) return std::nullopt;
   const int rank = (*world)->rank;
   const engines::PmiRank me{static_cast<int>(*fd), rank, (*world)->size, (*world)->local_rank};
-  auto meeting = engines::meet_by_pmi(me, rank == 0 ? own_addresses() : "",
-                                      std::chrono::steady_clock::now() + meeting_limit);
-  if (!meeting) return std::unexpected(std::move(meeting.error()));
-  return *std::move(meeting);
+  auto meeting = TRY(engines::meet_by_pmi(me, rank == 0 ? own_addresses() : "",
+                                          std::chrono::steady_clock::now() + meeting_limit));
+  return std::move(meeting);
 }
 
 }  // namespace toprun::plan

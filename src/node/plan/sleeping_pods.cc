@@ -21,22 +21,18 @@ Error about(const JobOfPods& found, const std::string& option, std::string why) 
 
 Result<JobOfPods> find_pods(const std::string& option, const std::string& id,
                             const Environment& environment) {
-  const auto parsed = engines::parse_job_id(id);
-  if (!parsed) return std::unexpected(parsed.error());
-  auto queue = engines::find_queue_of(*parsed, environment);
-  if (!queue) return std::unexpected(std::move(queue.error()));
-  auto jobs = (*queue)->find(*parsed);
-  if (!jobs) return std::unexpected(std::move(jobs.error()));
-  if (jobs->empty()) {
-    return fail(option, (*queue)->forgets(*parsed), "toprun jobs lists those that there are");
+  const auto parsed = TRY(engines::parse_job_id(id));
+  auto queue = TRY(engines::find_queue_of(parsed, environment));
+  auto jobs = TRY(queue->find(parsed));
+  if (jobs.empty()) {
+    return fail(option, queue->forgets(parsed), "toprun jobs lists those that there are");
   }
-  JobOfPods found{*std::move(queue), std::move(jobs->front()), {}};
+  JobOfPods found{std::move(queue), std::move(jobs.front()), {}};
   if (has_ended(found.job.state)) {
     return fail(option, "the job has ended", fmt::format("see toprun status {}", id));
   }
-  auto pods = found.queue->pods(found.job);
-  if (!pods) return std::unexpected(std::move(pods.error()));
-  found.pods = *std::move(pods);
+  auto pods = TRY(found.queue->pods(found.job));
+  found.pods = std::move(pods);
   return found;
 }
 

@@ -53,22 +53,17 @@ std::string last_line(std::string_view text) {
 Result<bool> make_record(const plan::Job& job) {
   const std::filesystem::path folder = *prefetch::folder_of(job.environment);
   const std::string key = key_of(job);
-  const auto kept = prefetch::find_kept(folder, key);
-  if (!kept) return std::unexpected(kept.error());
-  if (*kept) return true;
+  const auto kept = TRY(prefetch::find_kept(folder, key));
+  if (kept) return true;
   std::vector<std::string> command{job.program.front(), "-"};
   command.insert(command.end(), job.options.prefetch->begin(), job.options.prefetch->end());
-  const auto told = process::run(command, worker::common_environment(job.environment, job.nproc),
-                                 probe_limit, prefetch::probe);
-  if (!told) return std::unexpected(told.error());
-  if (told->code > 128) return false;
-  if (told->code != 0) return fail("its Python", last_line(told->err));
-  if (const auto record = prefetch::parse_record(told->out); !record) {
-    return std::unexpected(record.error());
-  }
-  if (auto done = prefetch::keep(folder, key, told->out); !done) {
-    return std::unexpected(done.error());
-  }
+  const auto told =
+      TRY(process::run(command, worker::common_environment(job.environment, job.nproc), probe_limit,
+                       prefetch::probe));
+  if (told.code > 128) return false;
+  if (told.code != 0) return fail("its Python", last_line(told.err));
+  TRY(prefetch::parse_record(told.out));
+  TRY(prefetch::keep(folder, key, told.out));
   return true;
 }
 

@@ -194,9 +194,7 @@ void move(Workplace& place, const std::string& from, const std::string& to) {
 
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
                                    worker::ShimLink& shim) {
-  if (auto entered = enter_folder(job, folder, shim); !entered) {
-    return std::unexpected(entered.error());
-  }
+  TRY(enter_folder(job, folder, shim));
   const Sight sight(shim);
   Workplace place;
   place.environment = container::inside(shim.environment(), job.environment, job.options.container);
@@ -205,17 +203,13 @@ Result<Workplace> in_the_container(const plan::Job& job, const std::string& fold
     if (own) place.environment.set(name, *own);
   }
   show_lines_at_the_end(job, place.environment);
-  if (auto there = check_script(job, sight); !there) return std::unexpected(there.error());
-  if (auto there = check_arguments(job, sight); !there) return std::unexpected(there.error());
+  TRY(check_script(job, sight));
+  TRY(check_arguments(job, sight));
   if (job.options.program == plan::Program::executable) {
     place.program_reason = "--no-python";
   } else {
-    if (auto done = enter_environment(job, sight, place); !done) {
-      return std::unexpected(done.error());
-    }
-    if (auto done = choose_inner_python(job, sight, place); !done) {
-      return std::unexpected(done.error());
-    }
+    TRY(enter_environment(job, sight, place));
+    TRY(choose_inner_python(job, sight, place));
     if (job.options.program == plan::Program::module) place.program.push_back("-m");
   }
   place.program.push_back(job.options.script);

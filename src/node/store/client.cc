@@ -38,17 +38,14 @@ Result<Client> Client::connect(const hosts::Address& address, int port,
     return fail_errno(what);
   }
   Client client(std::move(socket), timeout);
-  const auto connected = client.ready(POLLOUT, timeout);
-  if (!connected) return std::unexpected(connected.error());
-  if (!*connected) return fail(what, "no answer in time");
+  const auto connected = TRY(client.ready(POLLOUT, timeout));
+  if (!connected) return fail(what, "no answer in time");
   int error = 0;
   socklen_t length = sizeof error;
   ::getsockopt(client.socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
   if (error != 0) return fail_errno(error, what);
-  const auto sent = client.send(requests::validate());
-  if (!sent) return std::unexpected(sent.error());
-  const auto answered = client.ping();
-  if (!answered) return std::unexpected(answered.error());
+  TRY(client.send(requests::validate()));
+  TRY(client.ping());
   return client;
 }
 
@@ -74,9 +71,8 @@ Result<void> Client::send(std::string_view bytes) {
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return lost(errno_text(errno));
-    const auto writable = ready(POLLOUT, timeout_);
-    if (!writable) return std::unexpected(writable.error());
-    if (!*writable) return lost("it takes nothing more");
+    const auto writable = TRY(ready(POLLOUT, timeout_));
+    if (!writable) return lost("it takes nothing more");
   }
   return {};
 }
@@ -93,48 +89,41 @@ Result<std::string> Client::receive(std::size_t bytes) {
     if (length > 0 || (length < 0 && error == EINTR)) continue;
     if (length == 0) return lost("the store closed it");
     if (error != EAGAIN) return lost(errno_text(error));
-    const auto readable = ready(POLLIN, timeout_);
-    if (!readable) return std::unexpected(readable.error());
-    if (!*readable) return lost("no answer in time");
+    const auto readable = TRY(ready(POLLIN, timeout_));
+    if (!readable) return lost("no answer in time");
   }
   return received;
 }
 
 template <class Integer>
 Result<Integer> Client::receive_integer() {
-  const auto bytes = receive(sizeof(Integer));
-  if (!bytes) return std::unexpected(bytes.error());
+  const auto bytes = TRY(receive(sizeof(Integer)));
   Integer number;
-  std::memcpy(&number, bytes->data(), sizeof number);
+  std::memcpy(&number, bytes.data(), sizeof number);
   return number;
 }
 
 Result<std::string> Client::receive_counted() {
-  const auto length = receive_integer<std::uint64_t>();
-  if (!length) return std::unexpected(length.error());
-  if (*length > longest_reply_bytes) return lost("its answer makes no sense");
-  return receive(static_cast<std::size_t>(*length));
+  const auto length = TRY(receive_integer<std::uint64_t>());
+  if (length > longest_reply_bytes) return lost("its answer makes no sense");
+  return receive(static_cast<std::size_t>(length));
 }
 
 Result<std::int64_t> Client::ask_integer(std::string_view request) {
-  const auto sent = send(request);
-  if (!sent) return std::unexpected(sent.error());
+  TRY(send(request));
   return receive_integer<std::int64_t>();
 }
 
 Result<std::string> Client::ask_counted(std::string_view request) {
-  const auto sent = send(request);
-  if (!sent) return std::unexpected(sent.error());
+  TRY(send(request));
   return receive_counted();
 }
 
 Result<void> Client::ping() {
   constexpr std::uint32_t nonce = 0x746f7072;
-  const auto sent = send(requests::ping(nonce));
-  if (!sent) return std::unexpected(sent.error());
-  const auto answer = receive_integer<std::uint32_t>();
-  if (!answer) return std::unexpected(answer.error());
-  if (*answer != nonce) return lost("its answer to a ping is not the ping's");
+  TRY(send(requests::ping(nonce)));
+  const auto answer = TRY(receive_integer<std::uint32_t>());
+  if (answer != nonce) return lost("its answer to a ping is not the ping's");
   return {};
 }
 
@@ -156,11 +145,9 @@ Result<std::int64_t> Client::add(std::string_view key, std::int64_t delta) {
 }
 
 Result<bool> Client::check(std::span<const std::string_view> keys) {
-  const auto sent = send(requests::check(keys));
-  if (!sent) return std::unexpected(sent.error());
-  const auto answer = receive_integer<std::uint8_t>();
-  if (!answer) return std::unexpected(answer.error());
-  return *answer == store::ready;
+  TRY(send(requests::check(keys)));
+  const auto answer = TRY(receive_integer<std::uint8_t>());
+  return answer == store::ready;
 }
 
 Result<bool> Client::wait(std::span<const std::string_view> keys,
@@ -174,21 +161,16 @@ Result<bool> Client::barrier(std::string_view key, std::int64_t world_size,
 }
 
 Result<bool> Client::await(std::string_view request, std::chrono::milliseconds timeout) {
-  const auto sent = send(request);
-  if (!sent) return std::unexpected(sent.error());
-  const auto readable = ready(POLLIN, timeout);
-  if (!readable) return std::unexpected(readable.error());
-  if (!*readable) {
-    const auto cancelled = send(requests::cancel_wait());
-    if (!cancelled) return std::unexpected(cancelled.error());
+  TRY(send(request));
+  const auto readable = TRY(ready(POLLIN, timeout));
+  if (!readable) {
+    TRY(send(requests::cancel_wait()));
   }
-  const auto answer = receive_integer<std::uint8_t>();
-  if (!answer) return std::unexpected(answer.error());
-  if (*answer == wait_canceled) return false;
-  if (*readable) return true;
+  const auto answer = TRY(receive_integer<std::uint8_t>());
+  if (answer == wait_canceled) return false;
+  if (readable) return true;
   // The keys arrived during the cancellation, whose own answer comes next.
-  const auto cancellation = receive_integer<std::uint8_t>();
-  if (!cancellation) return std::unexpected(cancellation.error());
+  TRY(receive_integer<std::uint8_t>());
   return true;
 }
 
@@ -197,9 +179,8 @@ Result<std::int64_t> Client::num_keys() {
 }
 
 Result<bool> Client::delete_key(std::string_view key) {
-  const auto deleted = ask_integer(requests::delete_key(key));
-  if (!deleted) return std::unexpected(deleted.error());
-  return *deleted != 0;
+  const auto deleted = TRY(ask_integer(requests::delete_key(key)));
+  return deleted != 0;
 }
 
 Result<void> Client::append(std::string_view key, std::string_view value) {
@@ -207,13 +188,11 @@ Result<void> Client::append(std::string_view key, std::string_view value) {
 }
 
 Result<std::vector<std::string>> Client::multi_get(std::span<const std::string_view> keys) {
-  const auto sent = send(requests::multi_get(keys));
-  if (!sent) return std::unexpected(sent.error());
+  TRY(send(requests::multi_get(keys)));
   std::vector<std::string> values;
   while (values.size() < keys.size()) {
-    auto value = receive_counted();
-    if (!value) return std::unexpected(value.error());
-    values.push_back(std::move(*value));
+    auto value = TRY(receive_counted());
+    values.push_back(std::move(value));
   }
   return values;
 }
@@ -227,12 +206,10 @@ Result<void> Client::queue_push(std::string_view queue, std::string_view value) 
 }
 
 Result<std::optional<std::string>> Client::queue_pop(std::string_view queue) {
-  const auto length = ask_integer(requests::queue_pop(queue));
-  if (!length) return std::unexpected(length.error());
-  if (*length == 0) return std::nullopt;
-  auto value = receive_counted();
-  if (!value) return std::unexpected(value.error());
-  return std::move(*value);
+  const auto length = TRY(ask_integer(requests::queue_pop(queue)));
+  if (length == 0) return std::nullopt;
+  auto value = TRY(receive_counted());
+  return std::move(value);
 }
 
 Result<std::int64_t> Client::queue_len(std::string_view queue) {
@@ -240,13 +217,11 @@ Result<std::int64_t> Client::queue_len(std::string_view queue) {
 }
 
 Result<std::vector<std::string>> Client::list_keys() {
-  const auto count = ask_integer(requests::list_keys());
-  if (!count) return std::unexpected(count.error());
+  const auto count = TRY(ask_integer(requests::list_keys()));
   std::vector<std::string> keys;
-  for (std::int64_t i = 0; i < *count; ++i) {
-    auto key = receive_counted();
-    if (!key) return std::unexpected(key.error());
-    keys.push_back(std::move(*key));
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto key = TRY(receive_counted());
+    keys.push_back(std::move(key));
   }
   return keys;
 }

@@ -134,21 +134,20 @@ Result<std::vector<int>> socket_of(const Machine& machine, const Position& posit
 
 // Divides the node's cores into equal shares; any remainder gives the first shares one core more.
 Result<std::vector<int>> own_share(const Position& position) {
-  const auto cores = group_by(position, &Cpu::core, "physical core");
-  if (!cores) return std::unexpected(cores.error());
-  const std::size_t share = cores->size() / position.sharers;
-  const std::size_t larger = cores->size() % position.sharers;
+  const auto cores = TRY(group_by(position, &Cpu::core, "physical core"));
+  const std::size_t share = cores.size() / position.sharers;
+  const std::size_t larger = cores.size() % position.sharers;
   if (share == 0) {
     return fail("--numa-binding exclusive",
                 fmt::format("NUMA node {} has {} usable cores for {} workers", position.node,
-                            cores->size(), position.sharers),
+                            cores.size(), position.sharers),
                 "use --numa-binding node");
   }
   const std::size_t begin = position.index * share + std::min(position.index, larger);
   const std::size_t end = begin + share + (position.index < larger ? 1 : 0);
   std::vector<int> cpus;
   std::size_t i = 0;
-  for (const auto& [core, siblings] : *cores) {
+  for (const auto& [core, siblings] : cores) {
     if (i >= begin && i < end) cpus.insert(cpus.end(), siblings.begin(), siblings.end());
     ++i;
   }
@@ -158,10 +157,9 @@ Result<std::vector<int>> own_share(const Position& position) {
 
 // Assigns the core complexes in turn, those with the most usable CPUs first.
 Result<std::vector<int>> own_complex(const Position& position) {
-  const auto caches = group_by(position, &Cpu::cache, "last-level cache");
-  if (!caches) return std::unexpected(caches.error());
+  const auto caches = TRY(group_by(position, &Cpu::cache, "last-level cache"));
   std::vector<std::vector<int>> complexes;
-  for (const auto& [cache, cpus] : *caches) complexes.push_back(cpus);
+  for (const auto& [cache, cpus] : caches) complexes.push_back(cpus);
   std::ranges::stable_sort(complexes, std::greater{}, &std::vector<int>::size);
   return complexes[position.index % complexes.size()];
 }
@@ -185,18 +183,17 @@ Result<std::vector<int>> cpus_for(const Machine& machine, NumaBinding mode,
 
 Result<Machine> read_machine(const std::vector<int>& allowed,
                              const std::vector<std::string>& gpu_addresses, const fs::path& root) {
-  auto cpus = read_nodes(allowed, root);
-  if (!cpus) return std::unexpected(cpus.error());
-  for (auto& [number, cpu] : *cpus) {
+  auto cpus = TRY(read_nodes(allowed, root));
+  for (auto& [number, cpu] : cpus) {
     const fs::path folder = root / fmt::format("sys/devices/system/cpu/cpu{}", number);
     cpu.socket = read_int(folder / "topology/physical_package_id").value_or(unknown);
     if (cpu.core == unknown) {
-      mark(*cpus, read_list(folder / "topology/thread_siblings_list"), &Cpu::core);
+      mark(cpus, read_list(folder / "topology/thread_siblings_list"), &Cpu::core);
     }
-    if (cpu.cache == unknown) mark(*cpus, last_level_cache(folder), &Cpu::cache);
+    if (cpu.cache == unknown) mark(cpus, last_level_cache(folder), &Cpu::cache);
   }
   Machine machine;
-  for (const auto& [number, cpu] : *cpus) machine.cpus.push_back(cpu);
+  for (const auto& [number, cpu] : cpus) machine.cpus.push_back(cpu);
   for (const std::string& address : gpu_addresses) {
     const fs::path file = root / "sys/bus/pci/devices" / address / "numa_node";
     const auto node = read_int(file);
@@ -232,9 +229,8 @@ Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
             local_rank, position.node, cpu_list(numbers(machine.cpus))),
         "ask the scheduler for CPUs beside the GPUs, or leave out --numa-binding");
   }
-  auto cpus = cpus_for(machine, mode, position);
-  if (!cpus) return std::unexpected(cpus.error());
-  return Binding{std::move(*cpus), position.node};
+  auto cpus = TRY(cpus_for(machine, mode, position));
+  return Binding{std::move(cpus), position.node};
 }
 
 std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {

@@ -39,9 +39,7 @@ class OwnChildren : public Children {
         pause_(io) {}
 
   Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) override {
-    if (auto found = spawn::find_programs(programs, host_); !found) {
-      return std::unexpected(std::move(found.error()));
-    }
+    TRY(spawn::find_programs(programs, host_));
     boost::system::error_code failed;
     child_signal_.add(SIGCHLD, failed);  // before any child can end
     if (failed) return fail("cannot watch for SIGCHLD on " + host_, failed.message());

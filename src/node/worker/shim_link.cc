@@ -10,10 +10,9 @@ namespace toprun::worker {
 using nlohmann::json;
 
 Result<ShimFrame> ShimLink::hear_hello(const Fd& connection, const std::string& host) {
-  auto hello = receive_frame(connection.get());
-  if (!hello) return std::unexpected(hello.error());
-  if (!*hello) return fail("container on " + host, "its shim ended at once");
-  return **std::move(hello);
+  auto hello = TRY(receive_frame(connection.get()));
+  if (!hello) return fail("container on " + host, "its shim ended at once");
+  return *std::move(hello);
 }
 
 ShimLink::ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& hello,
@@ -31,16 +30,14 @@ ShimLink::ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& 
 }
 
 Result<void> ShimLink::enter(const std::string& folder) {
-  const auto answer = ask({{"order", "enter"}, {"folder", folder}}, "entered");
-  if (!answer) return std::unexpected(answer.error());
+  TRY(ask({{"order", "enter"}, {"folder", folder}}, "entered"));
   return {};
 }
 
 Result<std::vector<Seen>> ShimLink::look(const std::vector<std::string>& paths) {
-  const auto answer = ask({{"order", "look"}, {"paths", paths}}, "seen");
-  if (!answer) return std::unexpected(answer.error());
+  const auto answer = TRY(ask({{"order", "look"}, {"paths", paths}}, "seen"));
   std::vector<Seen> seen;
-  for (const json& bits : answer->at("seen")) {
+  for (const json& bits : answer.at("seen")) {
     seen.push_back({bits.at(0).get<bool>(), bits.at(1).get<bool>(), bits.at(2).get<bool>(),
                     bits.at(3).get<bool>(), bits.at(4).get<bool>()});
   }
@@ -60,11 +57,10 @@ Result<std::vector<pid_t>> ShimLink::start(std::vector<spawn::Program> programs)
            {"affinity", affinity}},
           descriptors);
   }
-  auto answer = ask({{"order", "start"}, {"host", inside_}}, "pids", shim_start_limit);
-  if (!answer) return std::unexpected(std::move(answer.error()));
+  auto answer = TRY(ask({{"order", "start"}, {"host", inside_}}, "pids", shim_start_limit));
   childless_ = false;  // reports until now are of processes before these
-  auto pids = answer->at("pids").get<std::vector<pid_t>>();
-  if (const auto cold = answer->value("cold", ""); !cold.empty()) say(cold);
+  auto pids = answer.at("pids").get<std::vector<pid_t>>();
+  if (const auto cold = answer.value("cold", ""); !cold.empty()) say(cold);
   running_.insert(pids.begin(), pids.end());
   return pids;
 }
@@ -83,9 +79,8 @@ Result<Warmth> ShimLink::warmth() {
 }
 
 Result<Warmth> ShimLink::ask_warmth(const json& message) {
-  const auto answer = ask(message, "warmth");
-  if (!answer) return std::unexpected(answer.error());
-  const json& warmth = answer->at("warmth");
+  const auto answer = TRY(ask(message, "warmth"));
+  const json& warmth = answer.at("warmth");
   return Warmth{warmth.at(0).get<bool>(), warmth.at(1).get<std::string>(),
                 std::chrono::milliseconds(warmth.at(2).get<std::int64_t>()),
                 warmth.at(3).get<std::vector<std::string>>()};

@@ -24,10 +24,9 @@ Result<void> send_frame(int socket, const json& message, std::span<const int> de
 }
 
 Result<std::optional<ShimFrame>> receive_frame(int socket, std::chrono::milliseconds limit) {
-  auto frame = process::receive_frame(socket, limit, peer);
-  if (!frame) return std::unexpected(std::move(frame.error()));
-  if (!*frame) return std::nullopt;
-  ShimFrame received{parsed((*frame)->bytes), std::move((*frame)->descriptors)};
+  auto frame = TRY(process::receive_frame(socket, limit, peer));
+  if (!frame) return std::nullopt;
+  ShimFrame received{parsed(frame->bytes), std::move(frame->descriptors)};
   if (!received.message.is_object()) return fail(peer, "it sent no message");
   return received;
 }

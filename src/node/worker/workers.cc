@@ -143,13 +143,12 @@ Result<std::vector<spawn::Program>> Workers::Impl::programs_with(
   programs.reserve(workers.size());
   for (const Worker& worker : workers) {
     const WorkerPlan& plan = worker.plan;
-    auto pipes = output.add(plan.out, plan.err);
-    if (!pipes) return std::unexpected(pipes.error());
+    auto pipes = TRY(output.add(plan.out, plan.err));
     programs.push_back({plan.program, plan.argv, plan.environment.entries(),
-                        plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
-                        pipes->err.get(), spawn::affinity_mask(plan.cpus), plan.kept_fds,
+                        plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes.out.get(),
+                        pipes.err.get(), spawn::affinity_mask(plan.cpus), plan.kept_fds,
                         plan.view});
-    ends.push_back(std::move(*pipes));
+    ends.push_back(std::move(pipes));
   }
   return programs;
 }
@@ -164,9 +163,8 @@ Result<Workers::Impl::Launch> Workers::Impl::prepare() {
     launch.null = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!launch.null) return fail_errno("cannot open /dev/null on " + host);
   }
-  auto programs = programs_with(launch.ends, launch.null.get());
-  if (!programs) return std::unexpected(programs.error());
-  launch.programs = *std::move(programs);
+  auto programs = TRY(programs_with(launch.ends, launch.null.get()));
+  launch.programs = std::move(programs);
   children->on_change = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_children();
   };
@@ -422,10 +420,9 @@ Workers::~Workers() {
 }
 
 Result<void> Workers::start() {
-  auto launch = impl_->prepare();
-  if (!launch) return std::unexpected(launch.error());
-  const auto pids = impl_->children->start(std::move(launch->programs));
-  return impl_->begin(pids, *std::move(launch));
+  auto launch = TRY(impl_->prepare());
+  const auto pids = impl_->children->start(std::move(launch.programs));
+  return impl_->begin(pids, std::move(launch));
 }
 
 std::vector<pid_t> Workers::pids() const {

@@ -122,7 +122,7 @@ Result<std::optional<Fd>> follow(const std::filesystem::path& path, const Questi
                                  std::chrono::milliseconds limit) {
   std::optional<Fd> socket = connected(path, limit);
   if (!socket) return std::nullopt;
-  if (const auto pid = listener(socket->get(), path); !pid) return std::unexpected(pid.error());
+  TRY(listener(socket->get(), path));
   const std::string request = request_text(question);
   const ssize_t sent = ::send(socket->get(), request.data(), request.size(), MSG_NOSIGNAL);
   const std::string head = head_from(*socket);

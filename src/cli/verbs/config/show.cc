@@ -92,18 +92,16 @@ bool is_about_config(const options::Flag& flag) {
 Result<options::Split> take(ShownConfig& shown, options::Split split,
                             const Environment& environment) {
   const options::Command command = dialect_of(shown.verb);
-  const auto reads = config::reads_config(split, environment);
-  if (!reads) return std::unexpected(reads.error());
-  shown.reads = *reads;
+  const auto reads = TRY(config::reads_config(split, environment));
+  shown.reads = reads;
   if (shown.reads) {
     auto config = config::find_config(
         options::given_of(options::flag_of(options::FlagId::config_file), split, environment),
         environment);
     if (!config) return std::unexpected(std::move(config.error()));
     shown.config = *std::move(config);
-    auto profile = config::choose_profile(shown.config, split, environment);
-    if (!profile) return std::unexpected(std::move(profile.error()));
-    shown.profile = *std::move(profile);
+    auto profile = TRY(config::choose_profile(shown.config, split, environment));
+    shown.profile = std::move(profile);
     auto options = config::options_of(shown.config, shown.profile, split, command, environment);
     std::ranges::move(options, std::back_inserter(split.options));
   }
@@ -196,13 +194,10 @@ Result<int> show(const std::string& verb, const options::Call& call) {
   // Options about files have the same meaning in the verb; --json does not.
   options::Split split = call.split;
   std::erase_if(split.options, [](const auto& option) { return !is_about_config(*option.flag); });
-  const auto whole = take(shown, std::move(split), call.environment);
-  if (!whole) return std::unexpected(whole.error());
+  const auto whole = TRY(take(shown, std::move(split), call.environment));
   const int printed =
       call.has(options::FlagId::json) ? print_bytes(json_of(shown)) : print(text_of(shown));
-  if (const auto checked = check(*whole, verb, call.environment); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check(whole, verb, call.environment));
   return printed;
 }
 
@@ -211,9 +206,7 @@ Result<int> show(const std::string& verb, const options::Call& call) {
 Result<int> run_config_show(const options::Call& call) {
   const std::string verb = call.split.arguments.empty() ? "run" : call.operand();
   const auto known = options::choices(options::line_of(call.command).operands.front().form);
-  if (const auto chosen = options::parse_choice({"VERB", verb}, known); !chosen) {
-    return std::unexpected(chosen.error());
-  }
+  TRY(options::parse_choice({"VERB", verb}, known));
   return show(verb, call);
 }
 

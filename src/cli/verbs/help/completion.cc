@@ -179,10 +179,9 @@ std::optional<int> answer_shell(const std::vector<std::string>& arguments) {
 
 Result<int> run_completion(const options::Call& call) {
   const options::Operand& operand = options::line_of(call.command).operands.front();
-  const auto shell = options::parse_choice({std::string(operand.name), call.operand()},
-                                           options::choices(operand.form));
-  if (!shell) return std::unexpected(shell.error());
-  return print(completion(*shell, false, {}));
+  const auto shell = TRY(options::parse_choice({std::string(operand.name), call.operand()},
+                                               options::choices(operand.form)));
+  return print(completion(shell, false, {}));
 }
 
 }  // namespace toprun::cli

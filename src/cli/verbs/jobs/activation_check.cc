@@ -9,8 +9,7 @@ Result<void> check_activation(const plan::Activation& wanted, const engines::Job
   if (request.find("--dependency") != nullptr) return {};
   const std::string host = hosts::host_name();
   if (!wanted.venv.empty()) {
-    const auto python = plan::find_venv(wanted.venv, host);
-    if (!python) return std::unexpected(python.error());
+    TRY(plan::find_venv(wanted.venv, host));
   }
   plan::Activation here = wanted;
   here.before = {};  // it is for the job's nodes

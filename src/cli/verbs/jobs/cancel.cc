@@ -174,16 +174,15 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
   }
   if (good.empty()) return code;
   for (const auto& [addressee, ids] : by_addressee(queue, good, signal)) {
-    const auto command = queue.cancel_command(ids, signal, addressee);
-    if (!command) return std::unexpected(command.error());
+    const auto command = TRY(queue.cancel_command(ids, signal, addressee));
     if (call.has(FlagId::dry_run)) {
-      const int printed = print_bytes(shell_quote(*command) + '\n');
+      const int printed = print_bytes(shell_quote(command) + '\n');
       if (printed != 0) return printed;
       continue;
     }
     const jobs::JobStory::Act act{jobs::own_name(call.environment),
                                   std::chrono::system_clock::now()};
-    const auto done = queue.execute(*command);
+    const auto done = queue.execute(command);
     if (!done) return refused(queue, ids, done.error());
     if (signal.empty()) keep_story(targets, ids, act);
     say(done_text(ids, remains, signal));
@@ -213,10 +212,9 @@ Result<int> cancel(const Call& call, const std::string& signal) {
   }
   int code = 0;
   for (const auto& [named, ids] : by_engine) {
-    const auto queue = named ? jobs::queue_of(ids.front(), call.environment)
-                             : engines::find_queue(call.environment);
-    if (!queue) return std::unexpected(queue.error());
-    const auto done = cancel_in(**queue, call, ids, signal);
+    const auto queue = TRY(named ? jobs::queue_of(ids.front(), call.environment)
+                                 : engines::find_queue(call.environment));
+    const auto done = cancel_in(*queue, call, ids, signal);
     if (!done) return done;
     code = std::max(code, *done);
   }

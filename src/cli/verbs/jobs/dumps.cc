@@ -75,17 +75,15 @@ bool is_later(const fs::path& file, const fs::path& than) {
 }
 
 Result<recorder::Dump> read_dump(const fs::path& file) {
-  const auto bytes = read_plain_file(file, most_dump_bytes);
-  if (!bytes) return std::unexpected(bytes.error());
-  return recorder::parse_dump(*bytes);
+  const auto bytes = TRY(read_plain_file(file, most_dump_bytes));
+  return recorder::parse_dump(bytes);
 }
 
 Result<Dumps> read_dumps(const std::string& folder) {
-  const auto files = candidates(folder);
-  if (!files) return std::unexpected(files.error());
+  const auto files = TRY(candidates(folder));
   Dumps dumps;
   std::map<int, fs::path> taken;
-  for (const fs::path& file : *files) {
+  for (const fs::path& file : files) {
     auto dump = read_dump(file);
     if (!dump) {
       dumps.passed_over.push_back({file.string(), dump.error().line()});
@@ -185,12 +183,11 @@ std::string text_of(const Dumps& dumps, const std::vector<Finding>& findings) {
 }  // namespace
 
 Result<int> show_dumps(const std::string& folder, bool as_json) {
-  const auto dumps = read_dumps(folder);
-  if (!dumps) return std::unexpected(dumps.error());
-  const std::vector<Finding> findings = recorder::judge(recorder::summary_of(dumps->by_rank));
-  tell_passed_over(dumps->passed_over);
-  if (as_json) return print_bytes(json_text(json_of(*dumps, findings), 2) + '\n');
-  return print(text_of(*dumps, findings));
+  const auto dumps = TRY(read_dumps(folder));
+  const std::vector<Finding> findings = recorder::judge(recorder::summary_of(dumps.by_rank));
+  tell_passed_over(dumps.passed_over);
+  if (as_json) return print_bytes(json_text(json_of(dumps, findings), 2) + '\n');
+  return print(text_of(dumps, findings));
 }
 
 }  // namespace toprun::cli

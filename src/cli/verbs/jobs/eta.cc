@@ -24,9 +24,8 @@ using nlohmann::json;
 
 Result<engines::JobList> asked_for(const engines::Queue& queue, const std::string& text) {
   if (text.empty()) return queue.jobs(::getuid());
-  auto jobs = jobs::jobs_of(queue, text);
-  if (!jobs) return std::unexpected(jobs.error());
-  return engines::JobList{*std::move(jobs), {}};
+  auto jobs = TRY(jobs::jobs_of(queue, text));
+  return engines::JobList{std::move(jobs), {}};
 }
 
 std::string text_of(const engines::Queue& queue, const Job& job,
@@ -68,34 +67,30 @@ Result<int> run_eta(const options::Call& call) {
   const Environment& environment = call.environment;
   const std::string id = call.operand();
   const auto queue =
-      id.empty() ? engines::find_queue(environment) : jobs::queue_of(id, environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto jobs = asked_for(**queue, id);
+      TRY(id.empty() ? engines::find_queue(environment) : jobs::queue_of(id, environment));
+  const auto jobs = asked_for(*queue, id);
   if (!jobs) {
-    const auto forgotten = jobs::forgotten_jobs(**queue, id);
+    const auto forgotten = jobs::forgotten_jobs(*queue, id);
     if (forgotten.empty() || call.has(FlagId::json)) return std::unexpected(jobs.error());
-    return tell_of_forgotten(forgotten, **queue);
+    return tell_of_forgotten(forgotten, *queue);
   }
   const auto starts =
-      (*queue)->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt);
-  if (!starts) return std::unexpected(starts.error());
+      TRY(queue->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt));
   const bool are_compared = std::ranges::any_of(jobs->jobs, jobs::needs_others);
-  const auto all = are_compared ? (*queue)->jobs(std::nullopt) : engines::JobList();
-  if (!all) return std::unexpected(all.error());
+  const auto all = TRY(are_compared ? queue->jobs(std::nullopt) : engines::JobList());
   for (const std::string& line : jobs->untold) say(line);
   const WallTime now = std::chrono::system_clock::now();
   std::string text;
   json list = json::array();
   for (const Job& job : jobs->jobs) {
     if (id.empty() && job.state != JobState::pending) continue;
-    const auto lines =
-        jobs::lines_of(jobs::waiting(**queue, job, *starts, all->jobs, now), job, now);
-    text += text_of(**queue, job, lines);
-    list.push_back(json_of(**queue, job, *starts, lines));
+    const auto lines = jobs::lines_of(jobs::waiting(*queue, job, starts, all.jobs, now), job, now);
+    text += text_of(*queue, job, lines);
+    list.push_back(json_of(*queue, job, starts, lines));
   }
   if (call.has(FlagId::json)) {
     const json document = {
-        {"schema", "toprun.eta/1"}, {"engine", (*queue)->engine()}, {"jobs", std::move(list)}};
+        {"schema", "toprun.eta/1"}, {"engine", queue->engine()}, {"jobs", std::move(list)}};
     return print_bytes(json_text(document, 2) + '\n');
   }
   if (text.empty()) say("no job of yours waits");

@@ -44,20 +44,18 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
 }
 
 Result<void> grow_by_report(const std::string& path, const Environment& environment) {
-  const auto report = jobs::read_report_to_follow(path, what_cannot(path));
-  if (!report) return std::unexpected(report.error());
-  if (auto checked = check_that_it_grows_when_asked(what_cannot(path), *report); !checked) {
+  const auto report = TRY(jobs::read_report_to_follow(path, what_cannot(path)));
+  if (auto checked = check_that_it_grows_when_asked(what_cannot(path), report); !checked) {
     return checked;
   }
-  const auto job = job_of_report(path, what_cannot(path), environment);
-  if (!job) return std::unexpected(job.error());
-  if (!*job) {
+  const auto job = TRY(job_of_report(path, what_cannot(path), environment));
+  if (!job) {
     return fail(what_cannot(path),
-                fmt::format("the job's root agent is on {}, this is {}", report->root_host,
+                fmt::format("the job's root agent is on {}, this is {}", report.root_host,
                             hosts::host_name()),
-                fmt::format("run the same on {}", report->root_host));
+                fmt::format("run the same on {}", report.root_host));
   }
-  const pid_t root = (*job)->pid;
+  const pid_t root = job->pid;
   if (root != 0 && process::signal_process(root, run::grow_signal)) return {};
   if (root == 0 || errno == ESRCH) return fail(what_cannot(path), "the job has ended");
   return fail_errno(fmt::format("cannot signal process {} of {}", root, path));
@@ -74,9 +72,8 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
     return fail(what_cannot("job " + text), "it does not run",
                 fmt::format("toprun status {} says more", text));
   }
-  const auto id = engines::parse_job_id(text);
-  if (!id) return std::unexpected(id.error());
-  const auto known = jobs::find_known(*id, queue);
+  const auto id = TRY(engines::parse_job_id(text));
+  const auto known = jobs::find_known(id, queue);
   // A job whose report cannot be read is asked all the same.
   for (const jobs::KnownJob& one : known.value_or(std::vector<jobs::KnownJob>{})) {
     if (!one.report) continue;
@@ -95,9 +92,8 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
 Result<int> run_grow(const options::Call& call) {
   const std::string job = call.operand();
   std::error_code error;
-  const auto done = std::filesystem::exists(job, error) ? grow_by_report(job, call.environment)
-                                                        : grow_by_id(job, call.environment);
-  if (!done) return std::unexpected(done.error());
+  TRY(std::filesystem::exists(job, error) ? grow_by_report(job, call.environment)
+                                          : grow_by_id(job, call.environment));
   say(fmt::format("asked {} to take in the nodes that wait", job));
   return 0;
 }

@@ -64,18 +64,17 @@ std::string jobs_json(const engines::Queue& queue, const std::vector<engines::Jo
 }
 
 Result<int> print_jobs(const Call& call) {
-  const auto queue = engines::find_queue(call.environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto jobs = (*queue)->jobs(
-      call.has(FlagId::all) ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
+  const auto queue = TRY(engines::find_queue(call.environment));
+  const auto jobs =
+      queue->jobs(call.has(FlagId::all) ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
   if (!jobs) return std::unexpected(jobs.error());
   for (const std::string& line : jobs->untold) say(line);
-  const Glances glances = jobs::glances(**queue, jobs->jobs, ::getuid());
-  if (call.has(FlagId::json)) return print_bytes(jobs_json(**queue, jobs->jobs, glances));
+  const Glances glances = jobs::glances(*queue, jobs->jobs, ::getuid());
+  if (call.has(FlagId::json)) return print_bytes(jobs_json(*queue, jobs->jobs, glances));
   std::vector<std::string> status;
-  for (const engines::Job& job : jobs->jobs) status.push_back(status_of(**queue, job, glances));
-  const int code = print(
-      jobs::jobs_table(**queue, jobs->jobs, status, look_of(STDOUT_FILENO, call.environment)));
+  for (const engines::Job& job : jobs->jobs) status.push_back(status_of(*queue, job, glances));
+  const int code =
+      print(jobs::jobs_table(*queue, jobs->jobs, status, look_of(STDOUT_FILENO, call.environment)));
   if (jobs->jobs.empty() && !call.has(FlagId::all)) {
     say("no job of yours waits or runs; --all shows all users' jobs, toprun status ID one that "
         "ended");

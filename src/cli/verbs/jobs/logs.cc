@@ -58,9 +58,8 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, const Environmen
   const auto queue = engines::find_queue_of(id, environment);
   std::vector<Job> jobs;
   if (queue) {
-    auto told = (*queue)->find(id);
-    if (!told) return std::unexpected(told.error());
-    jobs = *std::move(told);
+    auto told = TRY((*queue)->find(id));
+    jobs = std::move(told);
   }
   std::vector<Found> found;
   for (const Job& job : jobs) {
@@ -118,12 +117,11 @@ std::vector<jobs::LogFile> in_order(std::vector<jobs::LogFile> files, const Foun
 Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
   std::vector<jobs::JobFiles> jobs;
   for (const Found& found : all) jobs.push_back(found.files);
-  auto chosen = jobs::log_files(jobs, options.choice);
-  if (!chosen) return std::unexpected(chosen.error());
+  auto chosen = TRY(jobs::log_files(jobs, options.choice));
   std::size_t shown = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Found& found = all[i];
-    const auto files = in_order(std::move((*chosen)[i]), found, options.choice);
+    const auto files = in_order(std::move(chosen[i]), found, options.choice);
     const bool mixed = files.size() > 1 || all.size() > 1;
     jobs::Remainder remainder;
     for (const jobs::LogFile& file : files) {
@@ -190,16 +188,14 @@ void tell_failures(const std::string& id, const std::vector<Found>& all,
 
 Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
                       const Environment& environment) {
-  const auto all = find_files(id, environment);
-  if (!all) return std::unexpected(all.error());
-  const auto shown = show_all(*all, options);
-  if (!shown) return std::unexpected(shown.error());
-  if (*shown == 0) {
-    say_why_nothing(options, id, environment, all->front().files);
+  const auto all = TRY(find_files(id, environment));
+  const auto shown = TRY(show_all(all, options));
+  if (shown == 0) {
+    say_why_nothing(options, id, environment, all.front().files);
     return 0;
   }
   const auto queue = engines::find_queue_of(id, environment);
-  tell_failures(options.id, *all, queue ? queue->get() : nullptr, look_of_stderr(environment));
+  tell_failures(options.id, all, queue ? queue->get() : nullptr, look_of_stderr(environment));
   return 0;
 }
 
@@ -210,20 +206,18 @@ Result<bool> engine_knows(const engines::JobId& id, const Environment& environme
       return std::unexpected(queue.error());
     return false;
   }
-  const auto jobs = (*queue)->find(id);
-  if (!jobs) return std::unexpected(jobs.error());
-  return !jobs->empty();
+  const auto jobs = TRY((*queue)->find(id));
+  return !jobs.empty();
 }
 
 // Of a job that only its files still tell of, all that there is, and the code of its own report.
 Result<int> show_what_is_left(const LogsOptions& options, const engines::JobId& id,
                               const Environment& environment) {
-  const auto all = find_files(id, environment);
-  if (!all) return std::unexpected(all.error());
-  if (const auto shown = show_all(*all, options); !shown) return std::unexpected(shown.error());
+  const auto all = TRY(find_files(id, environment));
+  TRY(show_all(all, options));
   const auto queue = engines::find_queue_of(id, environment);
   int highest = 0;
-  for (const Found& found : *all) {
+  for (const Found& found : all) {
     const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
     say(jobs::forgotten_text(known, queue ? queue->get() : nullptr));
     highest = std::max(highest, jobs::told(known).exit_code.value_or(exit_failure));
@@ -233,18 +227,16 @@ Result<int> show_what_is_left(const LogsOptions& options, const engines::JobId& 
 
 Result<int> follow_or_show(const LogsOptions& options, const engines::JobId& id,
                            const Environment& environment) {
-  const auto known = engine_knows(id, environment);
-  if (!known) return std::unexpected(known.error());
-  return *known ? jobs::follow_job(options.id, options.choice, environment)
-                : show_what_is_left(options, id, environment);
+  const auto known = TRY(engine_knows(id, environment));
+  return known ? jobs::follow_job(options.id, options.choice, environment)
+               : show_what_is_left(options, id, environment);
 }
 
 Result<LogsOptions> logs_options_of(const Call& call) {
   LogsOptions options{call.operand(), call.has(FlagId::follow), {}};
   if (const auto given = call.given(FlagId::rank)) {
-    const auto rank = options::parse_number(*given, 0, std::numeric_limits<int>::max());
-    if (!rank) return std::unexpected(rank.error());
-    options.choice.rank = *rank;
+    const auto rank = TRY(options::parse_number(*given, 0, std::numeric_limits<int>::max()));
+    options.choice.rank = rank;
   }
   options.choice.node = call.text(FlagId::node).value_or("");
   return options;
@@ -265,25 +257,22 @@ Result<int> show_kept_output(const LogsOptions& options, const Environment& envi
 }  // namespace
 
 Result<int> run_logs(const options::Call& call) {
-  auto options = logs_options_of(call);
-  if (!options) return std::unexpected(options.error());
-  if (options->id.empty()) {
-    auto latest = jobs::latest_job_here(call.environment);
-    if (!latest) return std::unexpected(latest.error());
-    options->id = *std::move(latest);
+  auto options = TRY(logs_options_of(call));
+  if (options.id.empty()) {
+    auto latest = TRY(jobs::latest_job_here(call.environment));
+    options.id = std::move(latest);
   }
-  if (options->choice.rank && !options->choice.node.empty()) {
+  if (options.choice.rank && !options.choice.node.empty()) {
     return usage("--rank with --node", "a rank is on one node", "give one of them");
   }
-  if (const auto run = pods::parse_run_id(options->id)) {
-    return *run ? pods::show_run(**run, options->follow, call.environment)
+  if (const auto run = pods::parse_run_id(options.id)) {
+    return *run ? pods::show_run(**run, options.follow, call.environment)
                 : std::unexpected(run->error());
   }
-  const auto id = engines::parse_job_id(options->id);
-  if (!id) return std::unexpected(id.error());
-  if (id->number.empty()) return show_kept_output(*options, call.environment);
-  return options->follow ? follow_or_show(*options, *id, call.environment)
-                         : show_logs(*options, *id, call.environment);
+  const auto id = TRY(engines::parse_job_id(options.id));
+  if (id.number.empty()) return show_kept_output(options, call.environment);
+  return options.follow ? follow_or_show(options, id, call.environment)
+                        : show_logs(options, id, call.environment);
 }
 
 }  // namespace toprun::cli

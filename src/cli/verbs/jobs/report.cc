@@ -33,32 +33,28 @@ Result<json> by_file(const std::string& path) {
 
 // Of a run in the pods of a job.
 Result<json> by_run(const pods::RunId& id, const Environment& environment) {
-  const auto text = pods::report_of_run(id, environment);
-  if (!text) return std::unexpected(text.error());
-  auto report = jobs::parse_report(*text);
-  if (!report) return std::unexpected(report.error());
-  return std::move(report->document);
+  const auto text = TRY(pods::report_of_run(id, environment));
+  auto report = TRY(jobs::parse_report(text));
+  return std::move(report.document);
 }
 
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
-  const auto id = engines::parse_job_id(name);
-  if (!id) return std::unexpected(id.error());
-  const jobs::FoundQueue queue = engines::find_queue_of(*id, environment);
-  auto all = jobs::find_known(*id, queue);
-  if (!all) return std::unexpected(all.error());
+  const auto id = TRY(engines::parse_job_id(name));
+  const jobs::FoundQueue queue = engines::find_queue_of(id, environment);
+  auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);
-  if (all->empty()) return fail(what, "the job is unknown", "toprun jobs lists yours");
-  if (all->size() > 1) {
-    return fail(what, fmt::format("it is {} tasks of an array", all->size()),
+  if (all.empty()) return fail(what, "the job is unknown", "toprun jobs lists yours");
+  if (all.size() > 1) {
+    return fail(what, fmt::format("it is {} tasks of an array", all.size()),
                 fmt::format("name one of them, as in {}_1", name));
   }
-  if (!all->front().report) {
+  if (!all.front().report) {
     return fail(what, "its run has written none, or in another folder",
                 "give the file that its --report names");
   }
-  const jobs::JobTold end = jobs::told(all->front());
-  json document = std::move(all->front().report->document);
+  const jobs::JobTold end = jobs::told(all.front());
+  json document = std::move(all.front().report->document);
   document["told"] = end.words;
   document["state"] =
       end.state == engines::JobState::unknown ? json(nullptr) : json(jobs::name_of(end.state));
@@ -81,10 +77,9 @@ std::string dumped(const json& report, int indent) {
 }  // namespace
 
 Result<int> run_report(const options::Call& call) {
-  const auto report = find_report(call.operand(), call.environment);
-  if (!report) return std::unexpected(report.error());
+  const auto report = TRY(find_report(call.operand(), call.environment));
   const std::string text =
-      call.has(FlagId::html) ? web::report_page(dumped(*report, -1)) : dumped(*report, 2) + '\n';
+      call.has(FlagId::html) ? web::report_page(dumped(report, -1)) : dumped(report, 2) + '\n';
   return put_out(call, text);
 }
 

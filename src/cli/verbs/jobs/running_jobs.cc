@@ -133,9 +133,8 @@ struct Followed {
 };
 
 Result<Followed> follow_report(const std::string& path, const std::string& what) {
-  const auto report = jobs::read_report_to_follow(path, what);
-  if (!report) return std::unexpected(report.error());
-  return Followed{report->root_host.raw(), {report->root_pid, *report->started}};
+  const auto report = TRY(jobs::read_report_to_follow(path, what));
+  return Followed{report.root_host.raw(), {report.root_pid, *report.started}};
 }
 
 // Runs the root agent's own program with its runtime folder: neither needs to be anywhere else.
@@ -164,9 +163,7 @@ Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::
   if (jobs.size() == 1) return jobs.front();
   const std::string fix = fmt::format("toprun {} JOB", verb);
   if (jobs.empty()) {
-    if (const auto folder = live::socket_folder(environment); !folder) {
-      return std::unexpected(folder.error());
-    }
+    TRY(live::socket_folder(environment));
     return fail(
         "no job of yours runs here",
         fmt::format("toprun {} without a job asks the one whose root agent is on this host", verb),
@@ -238,10 +235,9 @@ std::string name_of(const RunningJob& job) {
 
 Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
                                                 const Environment& environment) {
-  const auto followed = follow_report(path, what);
-  if (!followed) return std::unexpected(followed.error());
-  if (followed->host != hosts::host_name()) return std::nullopt;
-  return job_of_root(followed->root, what, environment);
+  const auto followed = TRY(follow_report(path, what));
+  if (followed.host != hosts::host_name()) return std::nullopt;
+  return job_of_root(followed.root, what, environment);
 }
 
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
@@ -275,26 +271,23 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
 
 Result<Approach> approach_root(const std::string& id, const Environment& environment,
                                const Asking& asking, const std::vector<std::string>& words) {
-  const auto queue = jobs::queue_of(id, environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto found = jobs_to_ask(**queue, id, asking);
-  if (!found) return std::unexpected(found.error());
-  const auto job = first_in(JobState::running, *found);
+  const auto queue = TRY(jobs::queue_of(id, environment));
+  const auto found = TRY(jobs_to_ask(*queue, id, asking));
+  const auto job = first_in(JobState::running, found);
   if (!job) {
-    auto waits = waiting_lines(**queue, *found);
-    std::string state = jobs::told(jobs::known_job(**queue, found->back())).words;
+    auto waits = waiting_lines(*queue, found);
+    std::string state = jobs::told(jobs::known_job(*queue, found.back())).words;
     if (waits.empty()) return does_not_run(asking, state, id);
     return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};
   }
-  auto tasks = running_tasks(*found);
+  auto tasks = running_tasks(found);
   if (tasks.size() > 1) return several_tasks(asking.what, std::move(tasks));
   std::error_code error;
   auto command =
-      (*queue)->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words);
-  if (!command) return std::unexpected(command.error());
+      TRY(queue->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words));
   return Approach{.waits = {},
                   .state = {},
-                  .command = *std::move(command),
+                  .command = std::move(command),
                   .is_young = job->used && *job->used < root_listens_by};
 }
 
@@ -304,14 +297,12 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const std::vector<std::string>& words) {
   std::error_code error;
   if (fs::is_regular_file(id, error)) {
-    const auto followed = follow_report(id, cannot_ask(id));
-    if (!followed) return std::unexpected(followed.error());
-    return ssh_command(*followed, environment, words);
+    const auto followed = TRY(follow_report(id, cannot_ask(id)));
+    return ssh_command(followed, environment, words);
   }
-  auto approach = approach_root(id, environment, asking, words);
-  if (!approach) return std::unexpected(approach.error());
-  if (approach->waits.empty()) return std::move(approach->command);
-  return does_not_run(asking, approach->state, id);
+  auto approach = TRY(approach_root(id, environment, asking, words));
+  if (approach.waits.empty()) return std::move(approach.command);
+  return does_not_run(asking, approach.state, id);
 }
 
 }  // namespace toprun::cli

@@ -56,13 +56,11 @@ std::vector<std::string> step_words(const engines::Job& job) {
 
 Result<std::vector<std::string>> words_for_srun(const std::string& text,
                                                 const Environment& environment) {
-  const auto queue = engines::find_queue(environment);
-  if (!queue) return std::unexpected(queue.error());
-  const auto jobs = jobs::jobs_of(**queue, text);
-  if (!jobs) return std::unexpected(jobs.error());
+  const auto queue = TRY(engines::find_queue(environment));
+  const auto jobs = TRY(jobs::jobs_of(*queue, text));
   std::vector<const engines::Job*> running;
   std::vector<std::string> ids;
-  for (const engines::Job& job : *jobs) {
+  for (const engines::Job& job : jobs) {
     if (job.state != engines::JobState::running) continue;
     running.push_back(&job);
     ids.push_back(job.id);
@@ -72,7 +70,7 @@ Result<std::vector<std::string>> words_for_srun(const std::string& text,
     return several_tasks(what, std::move(ids));
   }
   if (!running.empty()) return step_words(*running.front());
-  return fail(what, "the job does not run: " + not_running_text(**queue, jobs->front()),
+  return fail(what, "the job does not run: " + not_running_text(*queue, jobs.front()),
               "toprun status " + text);
 }
 

@@ -42,10 +42,9 @@ std::string text_of(const json& places) {
 }
 
 Result<int> show(const RunningJob& job, bool as_json) {
-  const auto answer = live::ask(job.socket.path, {"GET", "/stacks"}, places_limit);
-  if (!answer) return std::unexpected(answer.error());
-  if (!*answer) return fail(cannot_tell(name_of(job)), "it has ended");
-  const json places = (*answer)->status == 200 ? json_in((*answer)->body) : json();
+  const auto answer = TRY(live::ask(job.socket.path, {"GET", "/stacks"}, places_limit));
+  if (!answer) return fail(cannot_tell(name_of(job)), "it has ended");
+  const json places = answer->status == 200 ? json_in(answer->body) : json();
   if (!places.is_object()) return fail(cannot_tell(name_of(job)), "it did not answer in time");
   return as_json ? print_bytes(json_text(places, 2) + '\n') : print(text_of(places));
 }
@@ -64,14 +63,12 @@ Result<int> show_through_engine(const std::string& id, const Environment& enviro
                                 const Asking& asking, bool as_json) {
   std::vector<std::string> words = {"stacks"};
   if (as_json) words.emplace_back("--json");
-  const auto command = command_beside_root(id, environment, asking, words);
-  if (!command) return std::unexpected(command.error());
-  const auto ended = process::run(*command, environment, remote_limit);
-  if (!ended) return std::unexpected(ended.error());
-  if (ended->code != 0) {
-    return fail(cannot_tell(id), remote_complaint(ended->err));
+  const auto command = TRY(command_beside_root(id, environment, asking, words));
+  const auto ended = TRY(process::run(command, environment, remote_limit));
+  if (ended.code != 0) {
+    return fail(cannot_tell(id), remote_complaint(ended.err));
   }
-  return print(ended->out);
+  return print(ended.out);
 }
 
 }  // namespace
@@ -84,9 +81,8 @@ Result<int> run_stacks(const options::Call& call) {
     return usage("--dumps and a job", "both say where ranks stand", "give only one of them");
   }
   const Asking asking{"stacks", cannot_tell(name)};
-  const auto job = find_running_job(name, call.environment, asking);
-  if (!job) return std::unexpected(job.error());
-  return *job ? show(**job, as_json) : show_through_engine(name, call.environment, asking, as_json);
+  const auto job = TRY(find_running_job(name, call.environment, asking));
+  return job ? show(*job, as_json) : show_through_engine(name, call.environment, asking, as_json);
 }
 
 }  // namespace toprun::cli

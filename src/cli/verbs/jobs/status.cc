@@ -336,12 +336,10 @@ std::string list_text(const Queue* queue, const std::vector<jobs::KnownJob>& all
 
 // Of a run in the pods of a job, what its own report tells.
 Result<int> show_run_status(const pods::RunId& id, const Call& call) {
-  const auto text = pods::report_of_run(id, call.environment);
-  if (!text) return std::unexpected(text.error());
-  if (call.has(FlagId::json)) return print_bytes(*text);
-  const auto report = jobs::parse_report(*text);
-  if (!report) return std::unexpected(report.error());
-  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false, ""));
+  const auto text = TRY(pods::report_of_run(id, call.environment));
+  if (call.has(FlagId::json)) return print_bytes(text);
+  const auto report = TRY(jobs::parse_report(text));
+  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(report, false, ""));
 }
 
 // Of a run whose root is on this host, by its live picture. Empty: it is elsewhere, does not
@@ -359,14 +357,13 @@ Outside line_in_picture(const std::string& report, const Environment& environmen
 
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
-  const auto report = jobs::read_report(path);
-  if (!report) return std::unexpected(report.error());
-  if (!*report) return fail("cannot read " + path, "it has gone");
-  if (call.has(FlagId::json)) return print_bytes(json_text((*report)->document, 2) + '\n');
+  const auto report = TRY(jobs::read_report(path));
+  if (!report) return fail("cannot read " + path, "it has gone");
+  if (call.has(FlagId::json)) return print_bytes(json_text(report->document, 2) + '\n');
   std::string text = fmt::format("run of {}", printable(path));
-  if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
-  text += '\n' + report_rows(**report, false, jobs::id_word(path));
-  if (!(*report)->exit_code) {
+  if (!report->root_host.empty()) text += fmt::format(", root on {}", report->root_host);
+  text += '\n' + report_rows(*report, false, jobs::id_word(path));
+  if (!report->exit_code) {
     text += row("last line", line_in_picture(path, call.environment).shown());
   }
   return print(text);
@@ -381,19 +378,16 @@ Result<int> run_status(const options::Call& call) {
   if (const auto run = pods::parse_run_id(given)) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
-  const auto named = given.empty() ? jobs::latest_job_here(call.environment) : given;
-  if (!named) return std::unexpected(named.error());
-  const auto id = engines::parse_job_id(*named);
-  if (!id) return std::unexpected(id.error());
-  const jobs::FoundQueue queue = engines::find_queue_of(*id, call.environment);
-  const auto all = jobs::find_known(*id, queue);
-  if (!all) return std::unexpected(all.error());
-  if (all->empty()) return std::unexpected(unknown(*id, queue));
+  const auto named = TRY(given.empty() ? jobs::latest_job_here(call.environment) : given);
+  const auto id = TRY(engines::parse_job_id(named));
+  const jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
+  const auto all = TRY(jobs::find_known(id, queue));
+  if (all.empty()) return std::unexpected(unknown(id, queue));
   const Queue* const engine = queue ? queue->get() : nullptr;
-  if (call.has(FlagId::json)) return print_bytes(list_text(engine, *all));
+  if (call.has(FlagId::json)) return print_bytes(list_text(engine, all));
   const Look look = look_of(STDOUT_FILENO, call.environment);
   std::string text;
-  for (const jobs::KnownJob& known : *all) {
+  for (const jobs::KnownJob& known : all) {
     if (!text.empty()) text += '\n';
     text += text_of(engine, known, look);
   }

@@ -191,9 +191,8 @@ void Session::suspend() {
 
 Result<int> look(Result<PictureFeed> feed, Fd signals, const Environment& environment) {
   if (!feed) return std::unexpected(feed.error());
-  auto screen = Screen::open(STDIN_FILENO, STDOUT_FILENO);
-  if (!screen) return std::unexpected(screen.error());
-  Session session(*std::move(feed), *std::move(screen), std::move(signals), environment);
+  auto screen = TRY(Screen::open(STDIN_FILENO, STDOUT_FILENO));
+  Session session(*std::move(feed), std::move(screen), std::move(signals), environment);
   return session.run();
 }
 
@@ -228,11 +227,10 @@ Result<int> print_lines(const Fd& body, std::string& line) {
 // A connection may end before the job does: this program was stopped for a while.
 Result<int> print_pictures(const RunningJob& job) {
   for (bool is_over = false; !is_over;) {
-    const auto body = pictures_of(job);
-    if (!body) return std::unexpected(body.error());
-    if (!*body) return 0;
+    const auto body = TRY(pictures_of(job));
+    if (!body) return 0;
     std::string last;
-    if (const auto code = print_lines(**body, last); !code || *code != 0) return code;
+    if (const auto code = print_lines(*body, last); !code || *code != 0) return code;
     const auto picture = picture_of(last);
     is_over = picture && picture->exit_code;
     if (!is_over) std::this_thread::sleep_for(before_another_try);
@@ -254,11 +252,10 @@ Result<int> print_one(const RunningJob& job, const Look& look) {
   Result<Picture> picture =
       fail(fmt::format("cannot look at job {}", name_of(job)), "it has ended");
   for (int taken = 1; taken <= most_pictures; ++taken) {
-    const auto text = picture_text(job);
-    if (!text) return std::unexpected(text.error());
-    if (*text) picture = picture_of(**text);
+    const auto text = TRY(picture_text(job));
+    if (text) picture = picture_of(*text);
     if (!picture) return std::unexpected(picture.error());
-    if (!*text || has_rates(*picture) || taken == most_pictures) break;
+    if (!text || has_rates(*picture) || taken == most_pictures) break;
     std::this_thread::sleep_for(
         std::chrono::duration<double>(std::clamp(1.5 * picture->interval_s, 0.5, 10.0)));
   }
@@ -269,29 +266,26 @@ Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& env
   const std::vector<std::string> words = {"top", "--json"};
   std::error_code error;
   if (std::filesystem::is_regular_file(id, error)) {
-    const auto command = command_beside_root(id, environment, asking_for(id), words);
-    if (!command) return std::unexpected(command.error());
-    return PictureFeed::from(*command, environment);
+    const auto command = TRY(command_beside_root(id, environment, asking_for(id), words));
+    return PictureFeed::from(command, environment);
   }
   const auto approach = [id, environment, words] {
     return approach_root(id, environment, asking_for(id), words);
   };
   // What cannot be looked at is told before the screen is taken.
-  if (const auto first = approach(); !first) return std::unexpected(first.error());
+  TRY(approach());
   return PictureFeed::once_begun(approach, environment);
 }
 
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
   if (on_terminal) {
-    auto watched = signals();
-    if (!watched) return std::unexpected(watched.error());
-    return look(feed_from_afar(id, call.environment), *std::move(watched), call.environment);
+    auto watched = TRY(signals());
+    return look(feed_from_afar(id, call.environment), std::move(watched), call.environment);
   }
   std::vector<std::string> words = {"top"};
   if (call.has(FlagId::json)) words.emplace_back("--json");
-  const auto command = command_beside_root(id, call.environment, asking_for(id), words);
-  if (!command) return std::unexpected(command.error());
-  return run_beside_root(*command, call.environment);
+  const auto command = TRY(command_beside_root(id, call.environment, asking_for(id), words));
+  return run_beside_root(command, call.environment);
 }
 
 }  // namespace
@@ -303,14 +297,13 @@ Result<int> run_top(const options::Call& call) {
     return fail("top needs a terminal", "TERM says that this one cannot move its cursor",
                 "set TERM, or ask for one picture: toprun top | cat");
   }
-  const auto job = find_running_job(call.operand(), call.environment, asking_for(call.operand()));
-  if (!job) return std::unexpected(job.error());
-  if (!*job) return look_from_afar(call.operand(), call, on_terminal);
-  if (as_json) return print_pictures(**job);
-  if (!on_terminal) return print_one(**job, look_of(STDOUT_FILENO, call.environment));
-  auto watched = signals();
-  if (!watched) return std::unexpected(watched.error());
-  return look(PictureFeed::of(**job), *std::move(watched), call.environment);
+  const auto job =
+      TRY(find_running_job(call.operand(), call.environment, asking_for(call.operand())));
+  if (!job) return look_from_afar(call.operand(), call, on_terminal);
+  if (as_json) return print_pictures(*job);
+  if (!on_terminal) return print_one(*job, look_of(STDOUT_FILENO, call.environment));
+  auto watched = TRY(signals());
+  return look(PictureFeed::of(*job), std::move(watched), call.environment);
 }
 
 }  // namespace toprun::cli

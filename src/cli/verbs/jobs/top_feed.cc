@@ -144,22 +144,19 @@ struct Printing {
 
 Result<Printing> start_printing(PictureFeed::State& state, const std::vector<std::string>& command,
                                 const Environment& environment) {
-  auto out = process::make_pipe();
-  if (!out) return std::unexpected(out.error());
-  auto err = process::make_pipe();
-  if (!err) return std::unexpected(err.error());
+  auto out = TRY(process::make_pipe());
+  auto err = TRY(process::make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::lock_guard lock(state.mutex);
   if (state.ending) return fail("cannot look at the job", "this program ends");
-  const auto pid = start(command, environment,
-                         {.in = nothing.get(),
-                          .out = out->write.get(),
-                          .err = err->write.get(),
-                          .signals = process::Start::Signals::all_default,
-                          .own_group = true});
-  if (!pid) return std::unexpected(pid.error());
-  state.command = *pid;
-  return Printing{*pid, std::move(out->read), std::move(err->read)};
+  const auto pid = TRY(start(command, environment,
+                             {.in = nothing.get(),
+                              .out = out.write.get(),
+                              .err = err.write.get(),
+                              .signals = process::Start::Signals::all_default,
+                              .own_group = true}));
+  state.command = pid;
+  return Printing{pid, std::move(out.read), std::move(err.read)};
 }
 
 // Until its end; then why it failed.
@@ -228,10 +225,9 @@ Result<PictureFeed> PictureFeed::of(const RunningJob& job) {
 Result<PictureFeed> PictureFeed::from(const std::vector<std::string>& command,
                                       const Environment& environment) {
   const auto state = std::make_shared<State>();
-  auto started = start_printing(*state, command, environment);
-  if (!started) return std::unexpected(started.error());
+  auto started = TRY(start_printing(*state, command, environment));
   auto thread =
-      quiet_thread([state, printing = std::make_shared<const Printing>(*std::move(started))] {
+      quiet_thread([state, printing = std::make_shared<const Printing>(std::move(started))] {
         tell_the_end(*state, read_command(*state, *printing));
       });
   PictureFeed feed(state);
@@ -273,15 +269,14 @@ Pictured PictureFeed::take() {
 }
 
 Result<std::optional<std::string>> picture_text(const RunningJob& job) {
-  auto answer = live::ask(job.socket.path, {"GET", "/picture"}, picture_limit);
-  if (!answer) return std::unexpected(answer.error());
-  if (!*answer) return std::nullopt;
-  if ((*answer)->status != 200) {
+  auto answer = TRY(live::ask(job.socket.path, {"GET", "/picture"}, picture_limit));
+  if (!answer) return std::nullopt;
+  if (answer->status != 200) {
     return fail(fmt::format("no picture of job {}", name_of(job)),
-                (*answer)->status == 404 ? "it runs under another version of toprun"
-                                         : "it did not answer in time");
+                answer->status == 404 ? "it runs under another version of toprun"
+                                      : "it did not answer in time");
   }
-  return std::move((*answer)->body);
+  return std::move(answer->body);
 }
 
 Result<std::optional<Fd>> pictures_of(const RunningJob& job) {
@@ -297,9 +292,9 @@ Result<Picture> picture_of(const std::string& text) {
 }
 
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment) {
-  const auto pid = start(command, environment, {.signals = process::Start::Signals::all_default});
-  if (!pid) return std::unexpected(pid.error());
-  return process::exit_code(process::await_end(*pid));
+  const auto pid =
+      TRY(start(command, environment, {.signals = process::Start::Signals::all_default}));
+  return process::exit_code(process::await_end(pid));
 }
 
 Result<int> run_beside_root(const std::vector<std::string>& command,

@@ -52,9 +52,8 @@ Result<std::vector<std::string>> contents_asked(const SetupOptions& options) {
     asked.push_back(setup::without_login(package));
   }
   for (const std::string& file : wanted.requirement_files) {
-    const auto text = read_file(file, longest_requirement_file_bytes);
-    if (!text) return std::unexpected(text.error());
-    for (std::string& line : requirement_lines(*text)) asked.push_back(std::move(line));
+    const auto text = TRY(read_file(file, longest_requirement_file_bytes));
+    for (std::string& line : requirement_lines(text)) asked.push_back(std::move(line));
   }
   add("--python", wanted.python);
   for (const std::string& module : options.activation.modules) add("--modules", module);

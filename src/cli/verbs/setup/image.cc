@@ -52,8 +52,7 @@ class ImageBuild {
     const fs::path folder = fs::path(options_.built).parent_path();
     fs::create_directories(folder, error);
     if (error) return fail("cannot make " + folder.string(), error.message());
-    const auto locked = jobs::lock_site(options_.built);
-    if (!locked) return std::unexpected(locked.error());
+    TRY(jobs::lock_site(options_.built));
     record_ = jobs::begun_record(environment_);
     record_.asked = options_.asked;
     record_.packages = {options_.image_from};
@@ -63,18 +62,16 @@ class ImageBuild {
 
  private:
   Result<void> build() {
-    auto activated = plan::activate(options_.activation, environment_, record_.host);
-    if (!activated) return std::unexpected(activated.error());
-    environment_ = std::move(activated->environment);
+    auto activated = TRY(plan::activate(options_.activation, environment_, record_.host));
+    environment_ = std::move(activated.environment);
     record_.modules = setup::loaded_modules(environment_.get("LOADEDMODULES").value_or(""));
     if (const auto caches = container::caches_place(environment_)) {
       if (auto ours = container::check_place(*caches, environment_); !ours) return ours;
     }
-    const auto command = image_command(options_, environment_);
-    if (!command) return std::unexpected(command.error());
+    const auto command = TRY(image_command(options_, environment_));
     const std::string part = part_of(options_);
     std::error_code error;
-    auto done = execute(*command);
+    auto done = execute(command);
     if (done) fs::rename(part, options_.built, error);
     if (error) return fail("cannot make " + options_.built, error.message());
     if (!done) fs::remove_all(part, error);
@@ -118,9 +115,8 @@ class ImageBuild {
 
 Result<container::Command> image_command(const SetupOptions& options,
                                          const Environment& environment) {
-  const auto runtime = runtime_for(options, environment);
-  if (!runtime) return std::unexpected(runtime.error());
-  return (*runtime)->build(options.image_from, part_of(options), environment);
+  const auto runtime = TRY(runtime_for(options, environment));
+  return runtime->build(options.image_from, part_of(options), environment);
 }
 
 int build_image(const SetupOptions& options, const Environment& environment) {

@@ -122,20 +122,17 @@ Result<void> take_imports(SetupOptions& options, const Call& call) {
 
 Result<SetupOptions> setup_options(const Call& call) {
   SetupOptions out;
-  auto job = jobs::setup_job_options(call.split, call.environment);
-  if (!job) return std::unexpected(job.error());
-  out.job = *std::move(job);
+  auto job = TRY(jobs::setup_job_options(call.split, call.environment));
+  out.job = std::move(job);
   if (const auto on = call.given(FlagId::on)) {
     if (on->value != "slurm" && on->value != "local") {
       return usage(on->label(), "toprun builds on slurm or local", "say one of them");
     }
     out.on = on->value;
   }
-  const auto target = take_target(out, call);
-  if (!target) return std::unexpected(target.error());
-  auto packages = packages_of(call.split);
-  if (!packages) return std::unexpected(packages.error());
-  out.wanted.packages = *std::move(packages);
+  const auto target = TRY(take_target(out, call));
+  auto packages = TRY(packages_of(call.split));
+  out.wanted.packages = std::move(packages);
   out.wanted.requirement_files = values_of(call, FlagId::requirement);
   out.wanted.python = call.text(FlagId::base_python).value_or("");
   out.wanted.nccl_home = call.text(FlagId::nccl_home).value_or("");
@@ -146,11 +143,10 @@ Result<SetupOptions> setup_options(const Call& call) {
   if (done) done = take_horovod(out, call);
   if (done) done = check_image(out);
   if (!done) return std::unexpected(done.error());
-  auto activation = options::activation_options(call.split, call.environment);
-  if (!activation) return std::unexpected(activation.error());
-  out.activation.modules = std::move(activation->modules);
-  out.activation.variables = std::move(activation->variables);
-  add_words(out, call, *target);
+  auto activation = TRY(options::activation_options(call.split, call.environment));
+  out.activation.modules = std::move(activation.modules);
+  out.activation.variables = std::move(activation.variables);
+  add_words(out, call, target);
   return out;
 }
 

@@ -73,11 +73,9 @@ int submit(SetupOptions& options, const Environment& environment) {
 Result<std::string> python_here(const SetupOptions& options, const Environment& environment) {
   if (!options.wanted.python.empty()) return options.wanted.python;
   const std::string host = jobs::begun_record(environment).host;
-  const auto activated = plan::activate(options.activation, environment, host);
-  if (!activated) return std::unexpected(activated.error());
-  auto python = plan::choose_python("", activated->environment, host);
-  if (!python) return std::unexpected(python.error());
-  return python->path;
+  const auto activated = TRY(plan::activate(options.activation, environment, host));
+  auto python = TRY(plan::choose_python("", activated.environment, host));
+  return python.path;
 }
 
 // The commands that would run here, as shell lines.

@@ -43,9 +43,8 @@ class VenvBuild {
     std::error_code error;
     fs::create_directories(wanted_.venv, error);
     if (error) return fail("cannot make " + wanted_.venv, error.message(), "check its folder");
-    auto locked = jobs::lock_site(wanted_.venv);
-    if (!locked) return std::unexpected(locked.error());
-    lock_ = *std::move(locked);
+    auto locked = TRY(jobs::lock_site(wanted_.venv));
+    lock_ = std::move(locked);
     record_ = jobs::begun_record(environment_);
     record_.asked = options_.asked;
     for (const std::string& file : wanted_.requirement_files)
@@ -69,12 +68,11 @@ class VenvBuild {
   }
 
   Result<void> build() {
-    auto activated = plan::activate(options_.activation, environment_, record_.host);
-    if (!activated) return std::unexpected(activated.error());
+    auto activated = TRY(plan::activate(options_.activation, environment_, record_.host));
     record_.modules =
-        setup::loaded_modules(activated->environment.get("LOADEDMODULES").value_or(""));
-    if (auto chosen = choose_python(activated->environment); !chosen) return chosen;
-    environment_ = setup::build_environment(activated->environment);
+        setup::loaded_modules(activated.environment.get("LOADEDMODULES").value_or(""));
+    if (auto chosen = choose_python(activated.environment); !chosen) return chosen;
+    environment_ = setup::build_environment(activated.environment);
     for (const setup::Step& step : setup::steps(wanted_, environment_)) {
       if (auto done = take(step); !done) return done;
     }
@@ -83,9 +81,8 @@ class VenvBuild {
 
   Result<void> choose_python(const Environment& environment) {
     if (wanted_.python.empty()) {
-      auto python = plan::choose_python("", environment, record_.host);
-      if (!python) return std::unexpected(python.error());
-      wanted_.python = python->path;
+      auto python = TRY(plan::choose_python("", environment, record_.host));
+      wanted_.python = python.path;
     }
     record_.base_python = wanted_.python;
     return {};

@@ -39,21 +39,17 @@ Result<const report::NetworkForm*> chosen_form(const Call& call) {
 }  // namespace
 
 Result<int> run_topo_convert(const options::Call& call) {
-  const auto form = chosen_form(call);
-  if (!form) return std::unexpected(form.error());
-  auto job = find_job(call);
-  if (!job) return std::unexpected(job.error());
-  const auto placed = placement::place(job->hosts, std::move(job->map));
-  if (!placed) return std::unexpected(placed.error());
-  const report::Converted converted = (*form)->convert(*placed);
-  const auto written = put_out(call, converted.text);
-  if (!written) return std::unexpected(written.error());
-  say_what_is_unknown(placed->source, placed->warnings);
+  const auto form = TRY(chosen_form(call));
+  auto job = TRY(find_job(call));
+  const auto placed = TRY(placement::place(job.hosts, std::move(job.map)));
+  const report::Converted converted = form->convert(placed);
+  const auto written = TRY(put_out(call, converted.text));
+  say_what_is_unknown(placed.source, placed.warnings);
   if (!converted.left_out.empty()) {
     say(fmt::format("left out, because too little is known of their places: {}",
                     hosts::compress_hostlist(converted.left_out)));
   }
-  return *written;
+  return written;
 }
 
 }  // namespace toprun::cli

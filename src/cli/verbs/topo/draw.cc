@@ -97,9 +97,8 @@ Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
                  "it is neither an order nor a file that can be read",
                  fmt::format("choose one of: {}, or a file with host names", names_in(orders)));
   }
-  auto placed = placement::place_as_listed(job.hosts, job.map, *text, file);
-  if (!placed) return std::unexpected(placed.error());
-  return Drawn{*std::move(placed), "the order of " + file};
+  auto placed = TRY(placement::place_as_listed(job.hosts, job.map, *text, file));
+  return Drawn{std::move(placed), "the order of " + file};
 }
 
 // A launch's order from a file or a variable may coexist with another one.
@@ -120,26 +119,21 @@ std::string words_of(const DrawnOrder& order, std::size_t segment) {
 
 Result<Drawn> drawn_by_topology(const Call& call, const PlacedJob& job,
                                 const std::optional<placement::Plan>& plan) {
-  auto wishes = wishes_of(call, plan);
-  if (!wishes) return std::unexpected(wishes.error());
-  const std::size_t segment = wishes->segment;
-  auto placed = placement::place(job.hosts, job.map, *std::move(wishes));
-  if (!placed) return std::unexpected(placed.error());
-  return Drawn{*std::move(placed), words_of(orders.front(), segment)};
+  auto wishes = TRY(wishes_of(call, plan));
+  const std::size_t segment = wishes.segment;
+  auto placed = TRY(placement::place(job.hosts, job.map, std::move(wishes)));
+  return Drawn{std::move(placed), words_of(orders.front(), segment)};
 }
 
 Result<Drawn> draw_order(const Call& call, const PlacedJob& job,
                          const std::optional<placement::Plan>& plan) {
   const std::string order = call.text(FlagId::drawn_order).value_or("topology");
   if (order == orders.front().name) return drawn_by_topology(call, job, plan);
-  if (const auto checked = check_wishes(call, order); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check_wishes(call, order));
   const auto row = std::ranges::find(orders, order, &DrawnOrder::name);
   if (row == orders.end()) return drawn_as_listed(order, job);
-  auto placed = placement::place(job.hosts, job.map, {.order = row->order});
-  if (!placed) return std::unexpected(placed.error());
-  return Drawn{*std::move(placed), std::string(row->words)};
+  auto placed = TRY(placement::place(job.hosts, job.map, {.order = row->order}));
+  return Drawn{std::move(placed), std::string(row->words)};
 }
 
 std::vector<int> processes_of(const placement::Placement& placement) {
@@ -166,27 +160,22 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJ
                    "choose one of: tp, cp, ep, etp, dp, edp, pp");
     }
   }
-  const auto prepared = placement::prepare(*plan, job.map, processes_of(drawn));
-  if (!prepared) return std::unexpected(prepared.error());
-  auto teams = placement::teams_of(drawn, *prepared, kind);
+  const auto prepared = TRY(placement::prepare(*plan, job.map, processes_of(drawn)));
+  auto teams = placement::teams_of(drawn, prepared, kind);
   if (!teams) say("no parallel group is on two nodes: there is nothing to tell apart by colour");
   return teams;
 }
 
 Result<Sketch> sketch_of(const Call& call, const PlacedJob& job, const Drawn& drawn,
                          const std::optional<placement::Plan>& plan) {
-  const auto tree = placement::place(job.hosts, job.map);
-  if (!tree) return std::unexpected(tree.error());
-  const auto teams = teams_of(call, job, drawn.placement, plan);
-  if (!teams) return std::unexpected(teams.error());
-  Sketch sketch = picture::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
-  const auto told = options::parse_links(options::plan_options(call));
-  if (!told) return std::unexpected(told.error());
-  const auto links = cost::links_of(job.map, *told, job.nproc_per_node);
-  if (!links) return std::unexpected(links.error());
-  if (!placement::all_links_assumed(*links)) {
+  const auto tree = TRY(placement::place(job.hosts, job.map));
+  const auto teams = TRY(teams_of(call, job, drawn.placement, plan));
+  Sketch sketch = picture::sketch(tree, drawn.placement, teams.has_value() ? &*teams : nullptr);
+  const auto told = TRY(options::parse_links(options::plan_options(call)));
+  const auto links = TRY(cost::links_of(job.map, told, job.nproc_per_node));
+  if (!placement::all_links_assumed(links)) {
     sketch.step_seconds =
-        cost::ring_step_seconds(*links, sketch.nodes, placement::usual_message_bytes);
+        cost::ring_step_seconds(links, sketch.nodes, placement::usual_message_bytes);
   }
   return sketch;
 }
@@ -194,20 +183,14 @@ Result<Sketch> sketch_of(const Call& call, const PlacedJob& job, const Drawn& dr
 }  // namespace
 
 Result<int> run_topo_draw(const options::Call& call) {
-  const auto format = format_of(call);
-  if (!format) return std::unexpected(format.error());
-  const auto plan = options::parse_plan(options::plan_options(call));
-  if (!plan) return std::unexpected(plan.error());
-  const auto job = find_job(call);
-  if (!job) return std::unexpected(job.error());
-  const auto drawn = draw_order(call, *job, *plan);
-  if (!drawn) return std::unexpected(drawn.error());
-  const auto sketch = sketch_of(call, *job, *drawn, *plan);
-  if (!sketch) return std::unexpected(sketch.error());
-  const auto picture = (*format)->text(*sketch, drawn->words, call.environment);
-  if (!picture) return std::unexpected(picture.error());
-  say_what_is_unknown(drawn->placement.source, drawn->placement.warnings);
-  return put_out(call, *picture);
+  const auto format = TRY(format_of(call));
+  const auto plan = TRY(options::parse_plan(options::plan_options(call)));
+  const auto job = TRY(find_job(call));
+  const auto drawn = TRY(draw_order(call, job, plan));
+  const auto sketch = TRY(sketch_of(call, job, drawn, plan));
+  const auto picture = TRY(format->text(sketch, drawn.words, call.environment));
+  say_what_is_unknown(drawn.placement.source, drawn.placement.warnings);
+  return put_out(call, picture);
 }
 
 }  // namespace toprun::cli

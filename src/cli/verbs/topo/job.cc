@@ -28,10 +28,9 @@ using options::FlagId;
 
 // A launch's list may contain numbers of processes and user names: "a:4,me@b".
 Result<std::vector<placement::Host>> named_hosts(const options::Given& given, int nproc) {
-  const auto named = hosts::parse_hosts(given.value, given.source);
-  if (!named) return std::unexpected(named.error());
+  const auto named = TRY(hosts::parse_hosts(given.value, given.source));
   std::vector<placement::Host> hosts;
-  for (const hosts::NamedHost& host : *named) {
+  for (const hosts::NamedHost& host : named) {
     hosts.push_back({host.name, host.slots.value_or(nproc)});
   }
   return hosts;
@@ -157,15 +156,12 @@ Result<PlacedJob> find_job(const options::Call& call) {
   take_memory_in_a_large_step();
   PlacedJob job;
   job.topology = call.text(FlagId::topology).value_or("auto");
-  const auto processes = processes_of(call);
-  if (!processes) return std::unexpected(processes.error());
-  job.nproc_per_node = *processes;
-  auto hosts = hosts_of(call, *processes);
-  if (!hosts) return std::unexpected(hosts.error());
-  job.hosts = *std::move(hosts);
-  auto map = topology::locate(request_for(job.hosts, job.topology, call.environment));
-  if (!map) return std::unexpected(map.error());
-  job.map = *std::move(map);
+  const auto processes = TRY(processes_of(call));
+  job.nproc_per_node = processes;
+  auto hosts = TRY(hosts_of(call, processes));
+  job.hosts = std::move(hosts);
+  auto map = TRY(topology::locate(request_for(job.hosts, job.topology, call.environment)));
+  job.map = std::move(map);
   if (job.hosts.empty()) job.hosts = all_hosts(job);
   add_own_rates(job, call.environment);
   if (!job.hosts.empty()) return job;

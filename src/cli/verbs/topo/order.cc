@@ -71,9 +71,8 @@ Result<void> add_explanation(const Call& call, const PlacedJob& job, std::size_t
                              placement::Placement& placement) {
   const auto host = call.text(FlagId::explain);
   if (!host) return {};
-  const auto position = position_of(*host, placement);
-  if (!position) return std::unexpected(position.error());
-  report::explain(placement, {.topology = job.topology, .segment = segment, .node = *position});
+  const auto position = TRY(position_of(*host, placement));
+  report::explain(placement, {.topology = job.topology, .segment = segment, .node = position});
   return {};
 }
 
@@ -91,9 +90,8 @@ Result<void> check_places(const Call& call, const placement::Placement& placemen
   const options::Flag& flag = *options::find_flag("--topology-required", call.command);
   const auto given = options::given_of(flag, call.split, call.environment);
   if (!given || placement.unplaced.empty()) return {};
-  const auto required = options::parse_switch(*given);
-  if (!required) return std::unexpected(required.error());
-  if (!*required) return {};
+  const auto required = TRY(options::parse_switch(*given));
+  if (!required) return {};
   return fail(given->source,
               "no evidence of where these nodes sit: " + hosts::short_list(placement.unplaced),
               "add them to a file and name it with --topology FILE");
@@ -110,30 +108,21 @@ options::PlanOptions asked_plan(const Call& call) {
 }  // namespace
 
 Result<int> run_topo_order(const options::Call& call) {
-  const auto format = chosen_format(call);
-  if (!format) return std::unexpected(format.error());
-  const auto plan = options::parse_order_plan(asked_plan(call));
-  if (!plan) return std::unexpected(plan.error());
-  auto job = find_job(call);
-  if (!job) return std::unexpected(job.error());
-  if (auto fits = check_length(**format, *job); !fits) {
-    return std::unexpected(fits.error());
-  }
-  const auto wishes = wishes_of(call, *plan);
-  if (!wishes) return std::unexpected(wishes.error());
-  auto placed = placement::place(job->hosts, std::move(job->map), *wishes);
-  if (!placed) return std::unexpected(placed.error());
-  if (auto known = check_places(call, *placed); !known) return std::unexpected(known.error());
-  if (auto added = add_explanation(call, *job, wishes->segment, *placed); !added) {
-    return std::unexpected(added.error());
-  }
-  if (const int code = print_bytes((*format)->text(*placed)); code != 0) return code;
-  if (const int code = print_explanation((*format)->name, *placed); code != 0) return code;
+  const auto format = TRY(chosen_format(call));
+  const auto plan = TRY(options::parse_order_plan(asked_plan(call)));
+  auto job = TRY(find_job(call));
+  TRY(check_length(*format, job));
+  const auto wishes = TRY(wishes_of(call, plan));
+  auto placed = TRY(placement::place(job.hosts, std::move(job.map), wishes));
+  TRY(check_places(call, placed));
+  TRY(add_explanation(call, job, wishes.segment, placed));
+  if (const int code = print_bytes(format->text(placed)); code != 0) return code;
+  if (const int code = print_explanation(format->name, placed); code != 0) return code;
   // The JSON output contains the same.
-  if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);
-  if ((*format)->name == "table") say_what_it_saves(*placed);
-  if ((*format)->name != "json" && !placed->spare.empty()) {
-    say(fmt::format("left out: {}", hosts::compress_hostlist(placed->spare)));
+  if (format->name != "json") say_what_is_unknown(placed.source, placed.warnings);
+  if (format->name == "table") say_what_it_saves(placed);
+  if (format->name != "json" && !placed.spare.empty()) {
+    say(fmt::format("left out: {}", hosts::compress_hostlist(placed.spare)));
   }
   return 0;
 }

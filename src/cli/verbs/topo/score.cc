@@ -18,15 +18,12 @@ using options::FlagId;
 
 Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
   placement::Terms terms;
-  const auto told = options::parse_links(options::plan_options(call));
-  if (!told) return std::unexpected(told.error());
-  auto links = cost::links_of(job.map, *told, job.nproc_per_node);
-  if (!links) return std::unexpected(links.error());
-  terms.links = *std::move(links);
+  const auto told = TRY(options::parse_links(options::plan_options(call)));
+  auto links = TRY(cost::links_of(job.map, told, job.nproc_per_node));
+  terms.links = std::move(links);
   if (const auto size = call.given(FlagId::message_size)) {
-    const auto bytes = options::parse_size(*size);
-    if (!bytes) return std::unexpected(bytes.error());
-    terms.message_bytes = static_cast<double>(*bytes);
+    const auto bytes = TRY(options::parse_size(*size));
+    terms.message_bytes = static_cast<double>(bytes);
   }
   if (const auto file = call.text(FlagId::scored_order)) {
     auto text = read_file(*file);
@@ -44,37 +41,31 @@ struct GroupParts {
 };
 
 Result<GroupParts> group_parts(const options::PlanOptions& options, const PlacedJob& job) {
-  const auto plan = options::parse_plan(options);
-  if (!plan) return std::unexpected(plan.error());
-  if (!plan->has_value()) return GroupParts{};
-  auto table = placement::tabulate_groups(job.hosts, job.map, **plan);
-  if (!table) return std::unexpected(table.error());
-  return GroupParts{"\n" + placement::groups_text(*table), placement::groups_json(*table),
-                    std::move(table->warnings)};
+  const auto plan = TRY(options::parse_plan(options));
+  if (!plan.has_value()) return GroupParts{};
+  auto table = TRY(placement::tabulate_groups(job.hosts, job.map, *plan));
+  return GroupParts{"\n" + placement::groups_text(table), placement::groups_json(table),
+                    std::move(table.warnings)};
 }
 
 }  // namespace
 
 Result<int> run_topo_score(const options::Call& call) {
-  const auto job = find_job(call);
-  if (!job) return std::unexpected(job.error());
-  auto terms = terms_of(call, *job);
-  if (!terms) return std::unexpected(terms.error());
-  const auto score = placement::score(job->hosts, job->map, *std::move(terms));
-  if (!score) return std::unexpected(score.error());
-  const auto groups = group_parts(options::plan_options(call), *job);
-  if (!groups) return std::unexpected(groups.error());
-  if (call.has(FlagId::json)) return print_bytes(placement::score_json(*score, groups->json));
-  const int code = print(placement::score_text(*score) + groups->text);
-  say_what_is_unknown(score->source, groups->text.empty() ? score->warnings : groups->warnings);
-  if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {
+  const auto job = TRY(find_job(call));
+  auto terms = TRY(terms_of(call, job));
+  const auto score = TRY(placement::score(job.hosts, job.map, std::move(terms)));
+  const auto groups = TRY(group_parts(options::plan_options(call), job));
+  if (call.has(FlagId::json)) return print_bytes(placement::score_json(score, groups.json));
+  const int code = print(placement::score_text(score) + groups.text);
+  say_what_is_unknown(score.source, groups.text.empty() ? score.warnings : groups.warnings);
+  if (!score.levels.empty() && placement::all_links_assumed(score.terms.links)) {
     say("no link's figure is known: the times are those of a network that is not oversubscribed; "
         "--link LEVEL=GBPS tells otherwise");
-  } else if (score->terms.links.host.assumed) {
+  } else if (score.terms.links.host.assumed) {
     say(
         fmt::format("assumed: host={:g} Gbps, all adapters of a host together; --link host=GBPS "
                     "tells otherwise",
-                    score->terms.links.host.gbps));
+                    score.terms.links.host.gbps));
   }
   return code;
 }

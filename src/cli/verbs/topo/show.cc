@@ -8,13 +8,11 @@ namespace toprun::cli {
 using options::FlagId;
 
 Result<int> run_topo_show(const options::Call& call) {
-  auto job = find_job(call);
-  if (!job) return std::unexpected(job.error());
-  const auto placed = placement::place(job->hosts, std::move(job->map));
-  if (!placed) return std::unexpected(placed.error());
-  if (call.has(FlagId::json)) return print_bytes(report::outline_json(*placed));
-  const int code = print(report::outline_text(*placed, !call.has(FlagId::all)));
-  say_what_is_unknown(placed->source, placed->warnings);
+  auto job = TRY(find_job(call));
+  const auto placed = TRY(placement::place(job.hosts, std::move(job.map)));
+  if (call.has(FlagId::json)) return print_bytes(report::outline_json(placed));
+  const int code = print(report::outline_text(placed, !call.has(FlagId::all)));
+  say_what_is_unknown(placed.source, placed.warnings);
   return code;
 }
 

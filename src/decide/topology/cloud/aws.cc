@@ -222,9 +222,7 @@ Result<Map> map_of(const AwsReader& reader, const std::string& file) {
     Path path = aligned_at_leaf(Path(one.nodes.begin(), one.nodes.end()), depth);
     if (zones) path.push_front(domain(one.zone));
     if (nvlink) path.push_back(domain(one.nvlink));
-    if (auto added = builder.add(one.id, {std::move(path), place, {}}, place); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(builder.add(one.id, {std::move(path), place, {}}, place));
   }
   if (reader.cut) {
     builder.warn(file + ": NextToken says that there are more instances than the file holds");
@@ -315,9 +313,8 @@ Result<std::optional<Map>> read_aws(const Request& request) {
   if (ids.empty() && hearing.failures.empty()) return std::nullopt;
   Map map;
   if (!ids.empty()) {
-    auto described = describe(ids, request.environment);
-    if (!described) return std::unexpected(described.error());
-    map = *std::move(described);
+    auto described = TRY(describe(ids, request.environment));
+    map = std::move(described);
     if (!map.hosts.empty()) map.source = "aws";
     add_members(map, request.members);
   }

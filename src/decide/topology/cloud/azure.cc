@@ -82,7 +82,7 @@ std::unexpected<Error> no_ports_error(const Request& request) {
 Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hosts,
                       const Request& request) {
   const Scratch scratch(request.environment);
-  if (auto made = scratch.check(); !made) return std::unexpected(made.error());
+  TRY(scratch.check());
   const std::string guids = scratch.file("guids");
   const std::string answer = scratch.file("topology");
   std::ofstream(guids) << guids_of(hosts);
@@ -147,9 +147,8 @@ Result<std::optional<Map>> read_azure(const Request& request) {
                 "load HPC-X, or run `sharp_cmd topology` where it is and name its file with "
                 "--topology");
   }
-  auto map = ask_sharp(*program, hosts, request);
-  if (!map) return std::unexpected(map.error());
-  if (!map->hosts.empty()) map->source = "azure";
+  auto map = TRY(ask_sharp(*program, hosts, request));
+  if (!map.hosts.empty()) map.source = "azure";
   std::set<std::string_view> told;
   for (const HostPorts& host : hosts) told.insert(host.host);
   std::vector<std::string> without;
@@ -157,10 +156,10 @@ Result<std::optional<Map>> read_azure(const Request& request) {
     if (!told.contains(member.name)) without.push_back(member.name);
   }
   if (!without.empty()) {
-    map->warnings.push_back(hosts::compress_hostlist(without) +
-                            ": no InfiniBand port was found there");
+    map.warnings.push_back(hosts::compress_hostlist(without) +
+                           ": no InfiniBand port was found there");
   }
-  return *std::move(map);
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

@@ -102,8 +102,7 @@ Result<std::optional<Map>> read_gcp(const Request& request) {
       continue;
     }
     Location location{std::move(place.path), std::string(gcp_attribute), std::move(place.written)};
-    auto added = builder.add(place.member->name, std::move(location), place.member->name);
-    if (!added) return std::unexpected(added.error());
+    TRY(builder.add(place.member->name, std::move(location), place.member->name));
   }
   if (!shorter.empty()) {
     hearing.failures.push_back(

@@ -62,9 +62,7 @@ Result<std::optional<Map>> read_oci(const Request& request) {
   for (auto& [name, place] : places) {
     Location location{Path(place.begin(), place.end()), std::string(oci_attribute), {}};
     if (!nvlink) location.path.pop_back();
-    if (auto added = builder.add(name, std::move(location), name); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(builder.add(name, std::move(location), name));
   }
   if (places.empty()) return builder.finish({});
   std::vector<std::string> levels = {"hpc-island", "network-block", "local-block"};

@@ -59,7 +59,7 @@ class AzslurmReader {
     for (const std::string_view line : split(text, '\n')) {
       ++number;
       if (trim(line).empty()) continue;
-      if (auto taken = take(line, number); !taken) return std::unexpected(taken.error());
+      TRY(take(line, number));
     }
     if (!blocks_.empty()) return map_of_blocks(file_, blocks_, {}, 0);
     return map_of_switches(file_, switches_);

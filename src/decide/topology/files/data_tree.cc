@@ -298,11 +298,10 @@ Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const 
 }
 
 Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
-  auto documents = parse_yaml_documents(text, file);
-  if (!documents) return std::unexpected(documents.error());
-  if (documents->empty()) return DataNode{};
-  if (documents->size() == 1) return std::move(documents->front());
-  return usage(at(file, (*documents)[1].where), "a second document in one file",
+  auto documents = TRY(parse_yaml_documents(text, file));
+  if (documents.empty()) return DataNode{};
+  if (documents.size() == 1) return std::move(documents.front());
+  return usage(at(file, documents[1].where), "a second document in one file",
                "give each its own file");
 }
 

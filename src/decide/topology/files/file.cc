@@ -80,10 +80,9 @@ void skip_preamble(Content& content, std::size_t start) {
 
 Result<Content> read_content(const TopologyFile& file) {
   const std::string& path = file.path;
-  auto text = read_text(path);
-  if (!text) return std::unexpected(text.error());
+  auto text = TRY(read_text(path));
   Content content{
-      path == standard_input ? "standard input" : path, {file.name}, *std::move(text), {}, {}};
+      path == standard_input ? "standard input" : path, {file.name}, std::move(text), {}, {}};
   if (is_utf16(content.text)) {
     return usage("cannot read " + content.name, "it is UTF-16", "save it as UTF-8");
   }
@@ -108,9 +107,8 @@ Result<Content> read_content(const TopologyFile& file) {
 }
 
 Result<Map> parse_dump(const Content& content, const Request& request) {
-  auto fabric = parse_ibnetdiscover(content.text, content.name, request.members);
-  if (!fabric) return std::unexpected(fabric.error());
-  return std::move(fabric->map);
+  auto fabric = TRY(parse_ibnetdiscover(content.text, content.name, request.members));
+  return std::move(fabric.map);
 }
 
 Result<Map> parse_aws(const Content& content, const Request& request) {
@@ -202,19 +200,17 @@ TopologyFile topology_file(const std::string& topology) {
 }
 
 Result<std::optional<Map>> read_file_source(const Request& request) {
-  auto content = read_content(topology_file(request.topology));
-  if (!content) return std::unexpected(content.error());
-  auto map = parse(*content, request);
-  if (!map) return std::unexpected(map.error());
-  if (map->hosts.empty()) {
-    return usage(content->name + ": no host stands in it",
-                 map->warnings.empty() ? std::string() : map->warnings.front(),
-                 std::string(advice_for(content->format)));
+  auto content = TRY(read_content(topology_file(request.topology)));
+  auto map = TRY(parse(content, request));
+  if (map.hosts.empty()) {
+    return usage(content.name + ": no host stands in it",
+                 map.warnings.empty() ? std::string() : map.warnings.front(),
+                 std::string(advice_for(content.format)));
   }
-  map->source = "file " + content->name;
-  std::ranges::move(content->warnings, std::back_inserter(map->warnings));
-  warn_of_similar_names(*map);
-  return *std::move(map);
+  map.source = "file " + content.name;
+  std::ranges::move(content.warnings, std::back_inserter(map.warnings));
+  warn_of_similar_names(map);
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

@@ -103,13 +103,13 @@ class InstanceListReader {
 
   Result<Map> run(const DataNode& instances) {
     for (const DataNode& instance : instances.items) {
-      if (auto taken = take(instance); !taken) return std::unexpected(taken.error());
+      TRY(take(instance));
     }
     if (depth_ + (any_nvlink_ ? 1 : 0) > max_levels) {
       return usage(file_, fmt::format("a path of more than {} levels", max_levels));
     }
     for (Place& place : places_) {
-      if (auto added = add(place); !added) return std::unexpected(added.error());
+      TRY(add(place));
     }
     if (spanning_ > 1) first_spanning_ += fmt::format(" ({} such hosts)", spanning_);
     if (spanning_ > 0) builder_.warn(std::move(first_spanning_));
@@ -210,20 +210,18 @@ std::unexpected<Error> unknown_form(const DataNode& root, const std::string& fil
 
 Result<Map> parse_json_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members) {
-  const auto root = parse_json(text, file);
-  if (!root) return std::unexpected(root.error());
-  if (is_kubernetes(*root)) return map_of_kubernetes(std::span(&*root, 1), file, members);
-  if (is_own_json(*root)) return map_of_own_json(*root, file);
-  if (has_key(*root, "hosts") || has_key(*root, "domains")) return map_of_plain(*root, file);
-  const DataNode* instances = instances_of(*root);
+  const auto root = TRY(parse_json(text, file));
+  if (is_kubernetes(root)) return map_of_kubernetes(std::span(&root, 1), file, members);
+  if (is_own_json(root)) return map_of_own_json(root, file);
+  if (has_key(root, "hosts") || has_key(root, "domains")) return map_of_plain(root, file);
+  const DataNode* instances = instances_of(root);
   const Form* form = instances ? form_of(*instances) : nullptr;
-  if (!form && is_group_table(*root)) return map_of_group_table(*root, file);
-  if (!form) return unknown_form(*root, file);
+  if (!form && is_group_table(root)) return map_of_group_table(root, file);
+  if (!form) return unknown_form(root, file);
   auto map = InstanceListReader(file, *form).run(*instances);
-  const bool more =
-      !text_or_empty(first_of({root->find("page_token"), root->find("next_page_token"),
-                               root->find("nextPageToken")}))
-           .empty();
+  const bool more = !text_or_empty(first_of({root.find("page_token"), root.find("next_page_token"),
+                                             root.find("nextPageToken")}))
+                         .empty();
   if (map && more) {
     map->warnings.push_back(fmt::format("{}: the answer has more pages than this one", file));
   }

@@ -75,9 +75,8 @@ Result<void> add_contents(const DataNode& root, const std::string& file, Content
   for (const DataNode* object : objects_in(root)) {
     const std::string kind = kind_of(*object, root);
     if (kind == "Node") {
-      auto node = read_node(*object, file);
-      if (!node) return std::unexpected(node.error());
-      contents.nodes.push_back(*std::move(node));
+      auto node = TRY(read_node(*object, file));
+      contents.nodes.push_back(std::move(node));
     } else if (kind == "HyperNode") {
       contents.hypernodes.push_back(object);
     } else if (kind == "Topology" && contents.site.empty()) {
@@ -90,9 +89,7 @@ Result<void> add_contents(const DataNode& root, const std::string& file, Content
 Result<Contents> read_contents(std::span<const DataNode> documents, const std::string& file) {
   Contents contents;
   for (const DataNode& root : documents) {
-    if (auto added = add_contents(root, file, contents); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(add_contents(root, file, contents));
   }
   if (!contents.nodes.empty() || !contents.hypernodes.empty()) return contents;
   return usage(at(file, documents.front().where), "neither a Node nor a HyperNode is in it",
@@ -126,18 +123,15 @@ Result<std::vector<LabelledNode>> read_pages(const AskPage& ask, const std::stri
   std::vector<LabelledNode> nodes;
   std::string token;
   for (int page = 0; page < most_pages; ++page) {
-    const auto text = ask(token.empty() ? nodes_path : nodes_path + ("&continue=" + token));
-    if (!text) return std::unexpected(text.error());
-    const auto root = parse_json(*text, source);
-    if (!root) return std::unexpected(root.error());
-    for (const DataNode* object : objects_in(*root)) {
-      auto node = read_node(*object, source);
-      if (!node) return std::unexpected(node.error());
-      nodes.push_back(*std::move(node));
+    const auto text = TRY(ask(token.empty() ? nodes_path : nodes_path + ("&continue=" + token)));
+    const auto root = TRY(parse_json(text, source));
+    for (const DataNode* object : objects_in(root)) {
+      auto node = TRY(read_node(*object, source));
+      nodes.push_back(std::move(node));
     }
     const bool are_all_found =
         !members.empty() && nodes_of(nodes, members).size() == members.size();
-    token = text_or_empty(value_at(&*root, {"metadata", "continue"}));
+    token = text_or_empty(value_at(&root, {"metadata", "continue"}));
     if (token.empty() || are_all_found) return nodes;
     if (!is_token(token)) return fail(source, "it has an invalid token for the next page");
   }
@@ -179,13 +173,12 @@ bool is_kubernetes(const DataNode& root) {
 
 Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members) {
-  auto contents = read_contents(documents, file);
-  if (!contents) return std::unexpected(contents.error());
-  auto hypernodes = contents->hypernodes.empty()
+  auto contents = TRY(read_contents(documents, file));
+  auto hypernodes = contents.hypernodes.empty()
                         ? Result<Map>()
-                        : map_of_hypernodes(contents->hypernodes, contents->nodes, file, members);
+                        : map_of_hypernodes(contents.hypernodes, contents.nodes, file, members);
   if (!hypernodes) return hypernodes;
-  auto labels = map_of_labels(nodes_of(std::move(contents->nodes), members), file, contents->site);
+  auto labels = map_of_labels(nodes_of(std::move(contents.nodes), members), file, contents.site);
   if (!labels) return labels;
   if (labels->hosts.empty()) return merge(*std::move(labels), *std::move(hypernodes));
   return nest(*std::move(hypernodes), *std::move(labels));
@@ -204,10 +197,9 @@ Result<std::optional<Map>> read_cluster(const Request& request) {
     return nothing;
   }
   if (!nodes) return std::unexpected(nodes.error());
-  auto map = map_of_labels(nodes_of(*std::move(nodes), request.members), "k8s");
-  if (!map) return std::unexpected(map.error());
-  if (map->hosts.empty()) return std::nullopt;
-  return *std::move(map);
+  auto map = TRY(map_of_labels(nodes_of(*std::move(nodes), request.members), "k8s"));
+  if (map.hosts.empty()) return std::nullopt;
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

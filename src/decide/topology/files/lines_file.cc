@@ -30,7 +30,7 @@ class LinesReader {
     builder_.expect(std::min(lines, hosts::max_hosts));
     for (; !text.empty(); ++line_) {
       const std::size_t end = std::min(text.find('\n'), text.size());
-      if (auto taken = take(text.substr(0, end)); !taken) return std::unexpected(taken.error());
+      TRY(take(text.substr(0, end)));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     return builder_.finish(physical_level_names(levels_.value_or(0)));

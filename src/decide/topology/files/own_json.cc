@@ -25,9 +25,7 @@ class OwnJsonReader {
       return refuse(root.where, fmt::format("an object of {} has no places", schema),
                     "give what `toprun topo show --json` prints");
     }
-    if (auto taken = take_levels(root.find("levels")); !taken) {
-      return std::unexpected(taken.error());
-    }
+    TRY(take_levels(root.find("levels")));
     auto taken = schema == order_schema
                      ? take_nodes(root)
                      : take_domains(root, std::vector<Domain>(levels_.size(), Domain::none()), 0);
@@ -91,9 +89,8 @@ class OwnJsonReader {
 
   Result<void> mark_missing(const DataNode* names, Path& path) const {
     for (std::size_t i = 0; names && i < names->items.size(); ++i) {
-      const auto level = level_named(names->items[i]);
-      if (!level) return std::unexpected(level.error());
-      path.set(*level, Domain::none());
+      const auto level = TRY(level_named(names->items[i]));
+      path.set(level, Domain::none());
     }
     return {};
   }
@@ -108,17 +105,16 @@ class OwnJsonReader {
     for (const DataNode& domain : domains->items) {
       const DataNode* level_name = domain.find("level");
       if (!level_name) return refuse(domain.where, "a domain without its level");
-      const auto level = level_named(*level_name);
-      if (!level) return std::unexpected(level.error());
-      if (*level < depth) return refuse(level_name->where, "a level inside of itself");
+      const auto level = TRY(level_named(*level_name));
+      if (level < depth) return refuse(level_name->where, "a level inside of itself");
       std::vector<Domain> own = path;
       const DataNode* name = domain.find("name");
-      own[*level] = name ? Domain(name->text) : Domain();
+      own[level] = name ? Domain(name->text) : Domain();
       // Inside a domain with only hosts, all levels are unknown.
       if (domain.find("hosts")) {
-        std::fill(own.begin() + static_cast<std::ptrdiff_t>(*level) + 1, own.end(), Domain());
+        std::fill(own.begin() + static_cast<std::ptrdiff_t>(level) + 1, own.end(), Domain());
       }
-      if (auto taken = take_domains(domain, own, *level + 1); !taken) return taken;
+      if (auto taken = take_domains(domain, own, level + 1); !taken) return taken;
     }
     return {};
   }
@@ -165,9 +161,8 @@ Result<Map> map_of_group_table(const DataNode& root, const std::string& file) {
     auto path = parse_domains("/" + root.items[i].text);
     if (!path) return usage(at(file, root.items[i].where), path.error(), "write \"outer/inner\"");
     depth = std::max(depth, path->size());
-    auto added = builder.add(key.name, {*std::move(path), at_line(file, key.where.line), {}}, file,
-                             key.where);
-    if (!added) return std::unexpected(added.error());
+    TRY(builder.add(key.name, {*std::move(path), at_line(file, key.where.line), {}}, file,
+                    key.where));
   }
   return builder.finish(physical_level_names(depth));
 }

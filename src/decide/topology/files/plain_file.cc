@@ -35,19 +35,18 @@ class PlainReader {
       return refuse(root.where, "a table with levels, hosts or domains is expected");
     }
     for (std::size_t i = 0; i < root.keys.size(); ++i) {
-      auto taken = take_root(root.keys[i], root.items[i]);
-      if (!taken) return std::unexpected(taken.error());
+      TRY(take_root(root.keys[i], root.items[i]));
     }
     const auto where = [](const Mention& m) { return std::pair(m.where.line, m.where.column); };
     if (!std::ranges::is_sorted(mentions_, {}, where)) std::ranges::sort(mentions_, {}, where);
     builder_.expect(hosts::max_hosts - hosts_left_);
     for (Mention& mention : mentions_) {
-      if (auto added = add(mention); !added) return std::unexpected(added.error());
+      TRY(add(mention));
     }
     if (unknown_ > 1) first_unknown_ += fmt::format(" ({} such keys)", unknown_);
     if (unknown_ > 0) builder_.warn(std::move(first_unknown_));
     if (levels_.empty()) levels_ = physical_level_names(depth_);
-    if (auto fitting = check_links(); !fitting) return std::unexpected(fitting.error());
+    TRY(check_links());
     Map map = builder_.finish(std::move(levels_));
     for (auto& [level, link] : links_) map.links[level] = link.link;
     return map;

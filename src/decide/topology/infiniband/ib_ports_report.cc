@@ -68,9 +68,7 @@ class PortsReportReader {
   Result<IbRecords> run(std::string_view text) {
     for (; !text.empty(); ++line_) {
       const std::size_t end = std::min(text.find('\n'), text.size());
-      if (auto taken = take(trim(text.substr(0, end))); !taken) {
-        return std::unexpected(taken.error());
-      }
+      TRY(take(trim(text.substr(0, end))));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     return std::move(records_);

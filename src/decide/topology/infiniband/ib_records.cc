@@ -59,7 +59,7 @@ class Dump {
   }
 
   Result<Fabric> run() {
-    if (auto any = check_switches(); !any) return std::unexpected(any.error());
+    TRY(check_switches());
     name_switches();
     for (const Cable& cable : cables_) add(cable);
     if (ports_.empty() && !members_.empty()) return unknown_members();

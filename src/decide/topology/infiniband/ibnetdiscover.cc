@@ -191,9 +191,8 @@ class DumpReader {
                     fmt::format("the number of ports is missing, or above {}", max_ib_port));
     }
     const std::size_t column = cursor.column();
-    const auto index = take_node(cursor);
-    if (!index) return std::unexpected(index.error());
-    Node& node = records_.nodes[*index];
+    const auto index = TRY(take_node(cursor));
+    Node& node = records_.nodes[index];
     if (node.is_switch() != (type == "Switch")) {
       return refuse(column, fmt::format("{} is not a name of a {}", node.id, type));
     }
@@ -208,7 +207,7 @@ class DumpReader {
     if (!cursor.at_end()) return refuse(cursor.column(), "'#' and a description are expected here");
     if (node.line == 0) node.line = line_;
     node.description = description;
-    current_ = *index;
+    current_ = index;
     ++lines_;
     return {};
   }
@@ -260,26 +259,21 @@ class DumpReader {
 
   Result<void> take_port(Cursor cursor) {
     if (!current_) return refuse(1, "a port, but no Switch, Ca or Rt line before it");
-    const auto from = take_end(cursor, *current_);
-    if (!from) return std::unexpected(from.error());
-    const auto peer = take_node(cursor);
-    if (!peer) return std::unexpected(peer.error());
-    const auto to = take_end(cursor, *peer);
-    if (!to) return std::unexpected(to.error());
+    const auto from = TRY(take_end(cursor, *current_));
+    const auto peer = TRY(take_node(cursor));
+    const auto to = TRY(take_end(cursor, peer));
     if (!cursor.at_end()) return refuse(cursor.column(), "'#' and a description are expected here");
     const Comment comment = parse_comment(cursor.rest());
-    Node& node = records_.nodes[*peer];
+    Node& node = records_.nodes[peer];
     if (node.line == 0 && node.description.empty()) node.description = comment.description;
     ++lines_;
-    return connect(*from, *to, comment.speed);
+    return connect(from, to, comment.speed);
   }
 
   Result<End> take_end(Cursor& cursor, Index node) {
-    const auto port = take_port_number(cursor);
-    if (!port) return std::unexpected(port.error());
-    const auto guid = take_guid(cursor);
-    if (!guid) return std::unexpected(guid.error());
-    return End{node, *port, *guid};
+    const auto port = TRY(take_port_number(cursor));
+    const auto guid = TRY(take_guid(cursor));
+    return End{node, port, guid};
   }
 
   Result<void> connect(End from, End to, std::string_view speed) {
@@ -336,12 +330,11 @@ bool begins_as_ports_report(std::string_view text) {
 Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file,
                                    std::span<const Member> members) {
   if (begins_as_ports_report(text)) {
-    const auto records = parse_ports_report(text, file);
-    if (!records) return std::unexpected(records.error());
-    return fabric_of_records(*records, file, members);
+    const auto records = TRY(parse_ports_report(text, file));
+    return fabric_of_records(records, file, members);
   }
   DumpReader reader(file);
-  if (auto read = reader.run(text); !read) return std::unexpected(read.error());
+  TRY(reader.run(text));
   auto fabric = fabric_of_records(reader.records(), file, members);
   if (fabric) reader.warn(fabric->map);
   return fabric;

@@ -136,7 +136,7 @@ class Addresses {
 Result<Map> map_of_addresses(std::span<const Member> members) {
   Addresses addresses;
   for (const Member& member : members) {
-    if (auto added = addresses.add(member); !added) return std::unexpected(added.error());
+    TRY(addresses.add(member));
   }
   return addresses.finish();
 }
@@ -146,9 +146,8 @@ Result<std::optional<Map>> read_slurm_addresses(const Request& request) {
     return !member.address.empty() && !member.pattern.empty();
   });
   if (!any) return std::nullopt;
-  auto map = map_of_addresses(request.members);
-  if (!map) return std::unexpected(map.error());
-  return *std::move(map);
+  auto map = TRY(map_of_addresses(request.members));
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

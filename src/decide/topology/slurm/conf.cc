@@ -31,9 +31,8 @@ class ConfReader {
       : include_(include), known_hosts_(known_hosts) {}
 
   Result<void> read(std::string_view text, const std::string& file, int depth) {
-    const auto lines = parse_slurm_lines(text, file);
-    if (!lines) return std::unexpected(lines.error());
-    for (const SlurmLine& line : *lines) {
+    const auto lines = TRY(parse_slurm_lines(text, file));
+    for (const SlurmLine& line : lines) {
       auto taken = line.include().empty() ? take(line, file) : take_include(line, file, depth);
       if (!taken) return taken;
     }
@@ -41,7 +40,7 @@ class ConfReader {
   }
 
   Result<Map> finish(const std::string& source) {
-    if (auto filled = name_all_hosts(); !filled) return std::unexpected(filled.error());
+    TRY(name_all_hosts());
     if (!rings_.empty()) return with_warnings(map_of_rings(source, rings_));
     if (blocks_.empty() && switches_.empty()) return Map{};
     if (blocks_.empty()) return with_warnings(map_of_switches(source, switches_));
@@ -190,16 +189,14 @@ class ConfReader {
     }
     const bool all = is_all(nodes_value);
     if (all) everywhere_.push_back({true, switches_.size(), at(file, line.where(name.key_offset))});
-    auto nodes = names(line, file, all ? nullptr : nodes_value, nodes_left_);
-    if (!nodes) return std::unexpected(nodes.error());
-    auto children = names(line, file, children_value, links_left_);
-    if (!children) return std::unexpected(children.error());
-    if (!all && nodes->empty() && children->empty()) {
+    auto nodes = TRY(names(line, file, all ? nullptr : nodes_value, nodes_left_));
+    auto children = TRY(names(line, file, children_value, links_left_));
+    if (!all && nodes.empty() && children.empty()) {
       neither_.add(fmt::format("{} (switch {}): it has neither nodes nor switches",
                                at_line(file, line.where(0).line), name.value));
     }
     const Pair* level = line.find("level");
-    switches_.push_back({name.value, *std::move(nodes), *std::move(children),
+    switches_.push_back({name.value, std::move(nodes), std::move(children),
                          at(file, line.where(name.key_offset)),
                          at_line(file, line.where(name.key_offset).line),
                          level ? parse_level(level->value) : std::nullopt});
@@ -211,18 +208,16 @@ class ConfReader {
     const Pair* value = line.find("nodes");
     const bool all = is_all(value);
     if (all) everywhere_.push_back({false, blocks_.size(), at(file, line.where(name.key_offset))});
-    auto nodes = names(line, file, all ? nullptr : value, nodes_left_);
-    if (!nodes) return std::unexpected(nodes.error());
-    blocks_.push_back({name.value, *std::move(nodes), at(file, line.where(name.key_offset)),
+    auto nodes = TRY(names(line, file, all ? nullptr : value, nodes_left_));
+    blocks_.push_back({name.value, std::move(nodes), at(file, line.where(name.key_offset)),
                        at_line(file, line.where(name.key_offset).line)});
     return {};
   }
 
   Result<void> take_ring(const SlurmLine& line, const std::string& file, const Pair& name) {
     if (auto checked = check_name(line, file, name); !checked) return checked;
-    auto nodes = names(line, file, line.find("nodes"), nodes_left_);
-    if (!nodes) return std::unexpected(nodes.error());
-    rings_.push_back({name.value, *std::move(nodes), at(file, line.where(name.key_offset)),
+    auto nodes = TRY(names(line, file, line.find("nodes"), nodes_left_));
+    rings_.push_back({name.value, std::move(nodes), at(file, line.where(name.key_offset)),
                       at_line(file, line.where(name.key_offset).line)});
     return {};
   }
@@ -235,15 +230,14 @@ class ConfReader {
   }
 
   Result<void> take_group(const SlurmLine& line, const std::string& file, const Pair& list) {
-    auto blocks = names(line, file, &list, links_left_);
-    if (!blocks) return std::unexpected(blocks.error());
+    auto blocks = TRY(names(line, file, &list, links_left_));
     const Pair* size = line.find("blocksize");
     const auto nodes = size ? parse_int(size->value) : std::nullopt;
     if (!nodes || *nodes < 1) {
       return refuse(file, line, size ? size->value_offset : list.key_offset,
                     "AggregatedBlock needs BlockSize=, a number of at least 1");
     }
-    groups_.push_back({static_cast<std::size_t>(*nodes), *std::move(blocks),
+    groups_.push_back({static_cast<std::size_t>(*nodes), std::move(blocks),
                        at(file, line.where(list.key_offset))});
     return {};
   }
@@ -300,9 +294,8 @@ class ConfReader {
 
 Result<Map> read_slurm_conf_file(const fs::path& path,
                                  const std::vector<std::string>& known_hosts) {
-  const auto text = read_file(path);
-  if (!text) return std::unexpected(text.error());
-  return parse_slurm_conf(*text, path.string(), includes_below(path.parent_path()), known_hosts);
+  const auto text = TRY(read_file(path));
+  return parse_slurm_conf(text, path.string(), includes_below(path.parent_path()), known_hosts);
 }
 
 }  // namespace
@@ -311,7 +304,7 @@ Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
                              const IncludeReader& include,
                              const std::vector<std::string>& known_hosts) {
   ConfReader reader(include, known_hosts);
-  if (auto read = reader.read(text, file, 0); !read) return std::unexpected(read.error());
+  TRY(reader.read(text, file, 0));
   return reader.finish(file);
 }
 
@@ -348,12 +341,11 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request) {
       request.members, [](const Member& member) { return !member.address.empty(); });
   const std::vector<std::string> known_hosts = names_of(request.members);
   auto map =
-      yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told}, known_hosts)
-           : read_slurm_conf_file(folder / "topology.conf", known_hosts);
-  if (!map) return std::unexpected(map.error());
-  if (map->hosts.empty()) return std::nullopt;
-  map->source = "slurm";
-  return *std::move(map);
+      TRY(yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told}, known_hosts)
+               : read_slurm_conf_file(folder / "topology.conf", known_hosts));
+  if (map.hosts.empty()) return std::nullopt;
+  map.source = "slurm";
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

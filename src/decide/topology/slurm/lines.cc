@@ -69,7 +69,7 @@ class SlurmLineReader {
     std::vector<SlurmLine> lines;
     while (!text_.empty()) {
       SlurmLine line = join_physical_lines();
-      if (auto parsed = parse(line); !parsed) return std::unexpected(parsed.error());
+      TRY(parse(line));
       if (!line.pairs_.empty() || !line.include_.empty()) lines.push_back(std::move(line));
     }
     return lines;

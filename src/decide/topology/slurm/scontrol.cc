@@ -31,12 +31,10 @@ Result<std::optional<Map>> read_scontrol_topology(const Request& request) {
   Environment environment = request.environment;
   environment.unset("SLURM_TOPO_LEN");  // it limits the length of every line
   const auto text =
-      process::output_of({"scontrol", "show", "topology"}, environment, request.budget);
-  if (!text) return std::unexpected(text.error());
-  auto map = parse_scontrol_topology(*text);
-  if (!map) return std::unexpected(map.error());
-  if (map->hosts.empty()) return std::nullopt;
-  return *std::move(map);
+      TRY(process::output_of({"scontrol", "show", "topology"}, environment, request.budget));
+  auto map = TRY(parse_scontrol_topology(text));
+  if (map.hosts.empty()) return std::nullopt;
+  return std::move(map);
 }
 
 }  // namespace toprun::topology

@@ -19,10 +19,10 @@ class SwitchTree {
       : builder_(std::move(source)), switches_(switches) {}
 
   Result<Map> run() {
-    if (auto linked = link(); !linked) return std::unexpected(linked.error());
+    TRY(link());
     if (auto levelled = find_levels(); !levelled) return std::unexpected(levelled.error());
-    if (auto climbed = climb_from_leaves(); !climbed) return std::unexpected(climbed.error());
-    if (auto placed = place_nodes(); !placed) return std::unexpected(placed.error());
+    TRY(climb_from_leaves());
+    TRY(place_nodes());
     return builder_.finish(switch_level_names(depth_));
   }
 
@@ -168,10 +168,9 @@ class SwitchTree {
       const Node& node = nodes_[i];
       const auto others = more_leaves_.find(i);
       auto path =
-          others == more_leaves_.end() ? path_below({node.leaf}) : path_below(others->second);
-      if (!path) return std::unexpected(path.error());
+          TRY(others == more_leaves_.end() ? path_below({node.leaf}) : path_below(others->second));
       const Switch& leaf = switches_[node.leaf];
-      auto added = builder_.add(std::string(node.name), {**path, leaf.evidence, {}}, leaf.where);
+      auto added = builder_.add(std::string(node.name), {*path, leaf.evidence, {}}, leaf.where);
       if (!added) return added;
     }
     warn_of_several_leaves();
@@ -306,9 +305,8 @@ std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
 
 Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
                           const std::vector<BlockGroup>& groups, std::size_t size) {
-  const auto levels = group_levels(blocks, groups);
-  if (!levels) return std::unexpected(levels.error());
-  if (levels->size() >= max_levels) {
+  const auto levels = TRY(group_levels(blocks, groups));
+  if (levels.size() >= max_levels) {
     return usage(groups.back().where, fmt::format("more than {} sizes of blocks", max_levels - 1));
   }
   MapBuilder builder(std::move(source));
@@ -320,20 +318,19 @@ Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
                                     block.evidence, block.name, block.nodes.size(), size);
     }
     Path path;
-    for (const auto& [nodes, group_of] : *levels) {
+    for (const auto& [nodes, group_of] : levels) {
       const auto found = group_of.find(block.name);
       path.push_back(found == group_of.end() ? Domain::none() : Domain(found->second));
     }
     path.push_back(block.name);
     for (const std::string& node : block.nodes) {
-      auto added = builder.add(node, {path, block.evidence, {}}, block.where);
-      if (!added) return std::unexpected(added.error());
+      TRY(builder.add(node, {path, block.evidence, {}}, block.where));
     }
   }
   if (too_large > 1) first_too_large += fmt::format(" ({} such blocks)", too_large);
   if (too_large > 0) builder.warn(std::move(first_too_large));
   std::vector<std::string> names;
-  for (const auto& [nodes, group_of] : *levels) names.push_back(fmt::format("block{}", nodes));
+  for (const auto& [nodes, group_of] : levels) names.push_back(fmt::format("block{}", nodes));
   names.emplace_back("block");
   return builder.finish(std::move(names));
 }

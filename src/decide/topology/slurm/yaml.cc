@@ -48,10 +48,9 @@ class TopologyYamlReader {
       return refuse(root.where, "a list of topologies is expected: - topology: NAME",
                     std::string(see));
     }
-    const auto topologies = choose(root, choice);
-    if (!topologies) return std::unexpected(topologies.error());
+    const auto topologies = TRY(choose(root, choice));
     Map all;
-    for (const DataNode* topology : *topologies) {
+    for (const DataNode* topology : topologies) {
       auto map = read(*topology);
       if (!map) return map;
       map->source = topology->find("topology")->text;
@@ -256,63 +255,55 @@ class TopologyYamlReader {
   }
 
   Result<Map> read_tree(const DataNode& tree) {
-    const auto list = list_of(tree, "switches", "switch");
-    if (!list) return std::unexpected(list.error());
+    const auto list = TRY(list_of(tree, "switches", "switch"));
     check_keys(tree, {"switches"});
     std::vector<Switch> switches;
-    for (const DataNode& item : (*list)->items) {
+    for (const DataNode& item : list->items) {
       check_keys(item, {"switch", "children", "nodes"});
-      auto nodes = names(item, "nodes", nodes_left_);
-      if (!nodes) return std::unexpected(nodes.error());
-      auto children = names(item, "children", links_left_);
-      if (!children) return std::unexpected(children.error());
+      auto nodes = TRY(names(item, "nodes", nodes_left_));
+      auto children = TRY(names(item, "children", links_left_));
       const std::string& name = item.find("switch")->text;
-      if (!nodes->empty() && !children->empty()) {
-        children->clear();
+      if (!nodes.empty() && !children.empty()) {
+        children.clear();
         warnings_.push_back(
             fmt::format("{} (switch {}): it has nodes, so its children are ignored, as Slurm does",
                         at_line(file_, item.where.line), name));
       }
-      switches.push_back({name, *std::move(nodes), *std::move(children), at(file_, item.where),
+      switches.push_back({name, std::move(nodes), std::move(children), at(file_, item.where),
                           at_line(file_, item.where.line)});
     }
     return map_of_switches(file_, switches);
   }
 
   Result<Map> read_blocks(const DataNode& block) {
-    const auto list = list_of(block, "blocks", "block");
-    if (!list) return std::unexpected(list.error());
+    const auto list = TRY(list_of(block, "blocks", "block"));
     check_keys(block, {"block_sizes", "blockSizes", "blocks"});
     std::vector<Block> blocks;
-    for (const DataNode& item : (*list)->items) {
+    for (const DataNode& item : list->items) {
       check_keys(item, {"block", "nodes"});
-      auto nodes = names(item, "nodes", nodes_left_);
-      if (!nodes) return std::unexpected(nodes.error());
-      blocks.push_back({item.find("block")->text, *std::move(nodes), at(file_, item.where),
+      auto nodes = TRY(names(item, "nodes", nodes_left_));
+      blocks.push_back({item.find("block")->text, std::move(nodes), at(file_, item.where),
                         at_line(file_, item.where.line)});
     }
     std::vector<std::size_t> sizes;
     Position where = block.where;
     if (const DataNode* value = find_either(block, "block_sizes", "blockSizes")) {
       where = value->where;
-      auto read = read_sizes(*value);
-      if (!read) return std::unexpected(read.error());
-      sizes = *std::move(read);
+      auto read = TRY(read_sizes(*value));
+      sizes = std::move(read);
     }
     return map_of_blocks(file_, blocks, groups_of_sizes(blocks, sizes, at(file_, where)),
                          sizes.empty() ? 0 : std::ranges::min(sizes));
   }
 
   Result<Map> read_rings(const DataNode& ring) {
-    const auto list = list_of(ring, "rings", "ring");
-    if (!list) return std::unexpected(list.error());
+    const auto list = TRY(list_of(ring, "rings", "ring"));
     check_keys(ring, {"rings"});
     std::vector<Ring> rings;
-    for (const DataNode& item : (*list)->items) {
+    for (const DataNode& item : list->items) {
       check_keys(item, {"ring", "nodes"});
-      auto nodes = names(item, "nodes", nodes_left_);
-      if (!nodes) return std::unexpected(nodes.error());
-      rings.push_back({item.find("ring")->text, *std::move(nodes), at(file_, item.where),
+      auto nodes = TRY(names(item, "nodes", nodes_left_));
+      rings.push_back({item.find("ring")->text, std::move(nodes), at(file_, item.where),
                        at_line(file_, item.where.line)});
     }
     return map_of_rings(file_, rings);
@@ -322,48 +313,40 @@ class TopologyYamlReader {
     const DataNode* first = torus3d.find("toruses");
     const bool by_kind = first && !first->items.empty() && first->items[0].find("torus");
     const std::string_view name_key = by_kind ? "torus" : "name";
-    const auto list = list_of(torus3d, "toruses", name_key);
-    if (!list) return std::unexpected(list.error());
+    const auto list = TRY(list_of(torus3d, "toruses", name_key));
     check_keys(torus3d, {"toruses"});
     std::vector<Torus> toruses;
-    for (const DataNode& item : (*list)->items) {
+    for (const DataNode& item : list->items) {
       check_keys(item, {name_key, "dims", "nodes", "regions", "placements"});
-      auto torus = read_torus(item, name_key);
-      if (!torus) return std::unexpected(torus.error());
-      toruses.push_back(*std::move(torus));
+      auto torus = TRY(read_torus(item, name_key));
+      toruses.push_back(std::move(torus));
     }
     return map_of_toruses(file_, toruses);
   }
 
   Result<Torus> read_torus(const DataNode& item, std::string_view name_key) {
-    const auto dims = coordinates(item, "dims", 1);
-    if (!dims) return std::unexpected(dims.error());
-    Torus torus{item.find(name_key)->text, *dims, {}};
+    const auto dims = TRY(coordinates(item, "dims", 1));
+    Torus torus{item.find(name_key)->text, dims, {}};
     const DataNode* regions = item.find("regions");
     if (!regions) {
-      auto region = read_region(item, {}, *dims);
-      if (!region) return std::unexpected(region.error());
-      torus.regions.push_back(*std::move(region));
+      auto region = TRY(read_region(item, {}, dims));
+      torus.regions.push_back(std::move(region));
     }
     for (std::size_t i = 0; regions && i < regions->items.size(); ++i) {
       const DataNode& one = regions->items[i];
       check_keys(one, {"anchor", "dims", "nodes"});
-      const auto anchor = coordinates(one, "anchor", 0);
-      if (!anchor) return std::unexpected(anchor.error());
-      const auto size = coordinates(one, "dims", 1);
-      if (!size) return std::unexpected(size.error());
-      auto region = read_region(one, *anchor, *size);
-      if (!region) return std::unexpected(region.error());
-      torus.regions.push_back(*std::move(region));
+      const auto anchor = TRY(coordinates(one, "anchor", 0));
+      const auto size = TRY(coordinates(one, "dims", 1));
+      auto region = TRY(read_region(one, anchor, size));
+      torus.regions.push_back(std::move(region));
     }
     return torus;
   }
 
   Result<TorusRegion> read_region(const DataNode& item, const Coordinates& anchor,
                                   const Coordinates& dims) {
-    auto nodes = names(item, "nodes", nodes_left_);
-    if (!nodes) return std::unexpected(nodes.error());
-    return TorusRegion{anchor, dims, *std::move(nodes), at(file_, item.where),
+    auto nodes = TRY(names(item, "nodes", nodes_left_));
+    return TorusRegion{anchor, dims, std::move(nodes), at(file_, item.where),
                        at_line(file_, item.where.line)};
   }
 
@@ -416,31 +399,28 @@ class TopologyYamlReader {
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice,
                              const std::vector<std::string>& known_hosts) {
-  const auto root = parse_yaml(text, file);
-  if (!root) return std::unexpected(root.error());
-  return TopologyYamlReader(file, known_hosts).run(*root, choice);
+  const auto root = TRY(parse_yaml(text, file));
+  return TopologyYamlReader(file, known_hosts).run(root, choice);
 }
 
 Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members, const TopologyChoice& choice) {
-  const auto documents = parse_yaml_documents(text, file);
-  if (!documents) return std::unexpected(documents.error());
-  if (documents->empty()) return Map{};
-  if (is_kubernetes(documents->front())) return map_of_kubernetes(*documents, file, members);
-  if (documents->size() > 1) {
-    return usage(at(file, (*documents)[1].where), "a second document in one file",
+  const auto documents = TRY(parse_yaml_documents(text, file));
+  if (documents.empty()) return Map{};
+  if (is_kubernetes(documents.front())) return map_of_kubernetes(documents, file, members);
+  if (documents.size() > 1) {
+    return usage(at(file, documents[1].where), "a second document in one file",
                  "give each its own file");
   }
-  const DataNode& root = documents->front();
+  const DataNode& root = documents.front();
   if (root.kind == Kind::table) return map_of_plain(root, file);
   return TopologyYamlReader(file, names_of(members)).run(root, choice);
 }
 
 Result<Map> read_slurm_yaml_file(const std::filesystem::path& path, const TopologyChoice& choice,
                                  const std::vector<std::string>& known_hosts) {
-  const auto text = read_file(path, max_yaml_bytes);
-  if (!text) return std::unexpected(text.error());
-  return parse_slurm_yaml(*text, path.string(), choice, known_hosts);
+  const auto text = TRY(read_file(path, max_yaml_bytes));
+  return parse_slurm_yaml(text, path.string(), choice, known_hosts);
 }
 
 bool looks_like_yaml(std::string_view line) {

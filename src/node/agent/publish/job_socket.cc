@@ -53,12 +53,10 @@ void JobSocket::open() {
 }
 
 Result<void> JobSocket::listen() {
-  const auto folder = live::socket_folder(job_.environment);
-  if (!folder) return std::unexpected(folder.error());
-  auto server = live::Server::listen(
-      pool_.io(), *folder, [this](live::Question question) { return answer(std::move(question)); });
-  if (!server) return std::unexpected(std::move(server.error()));
-  server_ = *std::move(server);
+  const auto folder = TRY(live::socket_folder(job_.environment));
+  auto server = TRY(live::Server::listen(
+      pool_.io(), folder, [this](live::Question question) { return answer(std::move(question)); }));
+  server_ = std::move(server);
   return {};
 }
 

@@ -62,10 +62,9 @@ std::string curl_options(std::string_view url, const Fd& notice) {
 
 Result<process::Finished> post(std::string_view url, const Environment& environment,
                                std::string_view notice) {
-  const auto file = process::memory_file(notice);
-  if (!file) return std::unexpected(file.error());
+  const auto file = TRY(process::memory_file(notice));
   return process::tell({"curl", "--config", "-"}, environment, notify_limit,
-                       curl_options(url, *file));
+                       curl_options(url, file));
 }
 
 // A URL without what may be secret: user, password, path and query.

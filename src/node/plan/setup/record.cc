@@ -85,9 +85,8 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
     return broken(label, fmt::format("is not a record of toprun's ({})", schema));
   }
   Record record;
-  const auto state = state_in(object, label);
-  if (!state) return std::unexpected(state.error());
-  record.state = *state;
+  const auto state = TRY(state_in(object, label));
+  record.state = state;
   for (const TextField& field : text_fields) {
     const auto found = object.find(field.name);
     if (found == object.end()) continue;
@@ -95,15 +94,12 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
       return broken(label, fmt::format("\"{}\" is not a string", field.name));
     record.*field.member = found->get<std::string>();
   }
-  auto modules = texts_in(object, "modules", label);
-  if (!modules) return std::unexpected(modules.error());
-  record.modules = *std::move(modules);
-  auto packages = texts_in(object, "packages", label);
-  if (!packages) return std::unexpected(packages.error());
-  record.packages = *std::move(packages);
-  auto asked = texts_in(object, "asked", label);
-  if (!asked) return std::unexpected(asked.error());
-  record.asked = *std::move(asked);
+  auto modules = TRY(texts_in(object, "modules", label));
+  record.modules = std::move(modules);
+  auto packages = TRY(texts_in(object, "packages", label));
+  record.packages = std::move(packages);
+  auto asked = TRY(texts_in(object, "asked", label));
+  record.asked = std::move(asked);
   const auto imports = object.find("imports");
   if (imports == object.end()) return record;
   if (!imports->is_object()) return broken(label, "\"imports\" is not an object");
@@ -127,11 +123,9 @@ Result<std::optional<Record>> read_record(const fs::path& built) {
   const fs::path path = record_path(built);
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
-  const auto text = read_plain_file(path, longest_record_bytes);
-  if (!text) return std::unexpected(text.error());
-  auto record = parse_record(*text, path.string());
-  if (!record) return std::unexpected(record.error());
-  return *std::move(record);
+  const auto text = TRY(read_plain_file(path, longest_record_bytes));
+  auto record = TRY(parse_record(text, path.string()));
+  return std::move(record);
 }
 
 Result<void> write_record(const fs::path& built, const Record& record) {

@@ -77,7 +77,7 @@ std::optional<fs::path> folder_of(const Environment& environment) {
 
 Result<std::optional<Record>> find_kept(const fs::path& folder, const std::string& key) {
   for (const fs::path& part : {folder.parent_path(), folder}) {
-    if (auto ours = check_own_folder(part); !ours) return std::unexpected(ours.error());
+    TRY(check_own_folder(part));
   }
   const fs::path path = folder / (key + ending);
   struct stat status {};

@@ -56,7 +56,7 @@ Result<topology::Map> locate(const std::vector<model::Join>& members, const plan
   const topology::Request request = locate_request(members, job);
   auto map = topology::locate(request);
   if (!map || !job.options.topology_required) return map;
-  if (auto all = all_located(*map, request); !all) return std::unexpected(all.error());
+  TRY(all_located(*map, request));
   return map;
 }
 

@@ -188,12 +188,10 @@ Result<void> Copy::begin_part() {
     }
     shelf_.remove_unused(name_);
   }
-  auto folder = shelf_.make_own(part);
-  if (!folder) return std::unexpected(std::move(folder.error()));
-  folder_ = *std::move(folder);
-  auto place = place_in(folder_, shelf_.path() + "/" + part);
-  if (!place) return std::unexpected(std::move(place.error()));
-  place_ = *std::move(place);
+  auto folder = TRY(shelf_.make_own(part));
+  folder_ = std::move(folder);
+  auto place = TRY(place_in(folder_, shelf_.path() + "/" + part));
+  place_ = std::move(place);
   if (auto made = make_folders(); !made) return made;
   take_from_part();
   for (const std::string& version : other_versions()) take_from(version);

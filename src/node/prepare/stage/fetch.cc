@@ -70,9 +70,8 @@ class Fetch {
 };
 
 Result<Fetched> Fetch::run() {
-  auto shelf = Shelf::open(order_.base);
-  if (!shelf) return std::unexpected(std::move(shelf.error()));
-  shelf_ = std::make_shared<const Shelf>(*std::move(shelf));
+  auto shelf = TRY(Shelf::open(order_.base));
+  shelf_ = std::make_shared<const Shelf>(std::move(shelf));
   Error last;
   for (int idle = 0; idle < most_idle_rounds && !share_.stopped(); ++idle) {
     if (idle > 0) std::this_thread::sleep_for(order_.pause);
@@ -187,20 +186,19 @@ Step Fetch::take_manifest() {
   if (auto sent = wire_->send(has, known); !sent) return as_step(sent);
   std::string bytes;
   while (true) {
-    const auto head = next_head();
-    if (!head) return std::unexpected(head.error());
-    if (head->kind == Record::seal) {
-      std::string seal(head->length, '\0');
+    const auto head = TRY(next_head());
+    if (head.kind == Record::seal) {
+      std::string seal(head.length, '\0');
       if (auto got = wire_->read(seal.data(), seal.size()); !got) return as_step(got);
       return keep_manifest(std::move(bytes), seal);
     }
     const std::size_t before = bytes.size();
-    if (head->kind != Record::manifest || head->number > most_manifest_bytes ||
-        before + head->length > head->number) {
+    if (head.kind != Record::manifest || head.number > most_manifest_bytes ||
+        before + head.length > head.number) {
       return of_upstream({"it sends no manifest", {}, {}, exit_failure});
     }
-    bytes.resize(before + head->length);
-    if (auto got = wire_->read(bytes.data() + before, head->length); !got) return as_step(got);
+    bytes.resize(before + head.length);
+    if (auto got = wire_->read(bytes.data() + before, head.length); !got) return as_step(got);
   }
 }
 
@@ -263,10 +261,9 @@ Step Fetch::take_chunks() {
   const Head lacks{Record::lacks, static_cast<std::uint32_t>(bits.size()), is_there.size()};
   if (auto sent = wire_->send(lacks, bits); !sent) return as_step(sent);
   while (true) {
-    const auto head = next_head();
-    if (!head) return std::unexpected(head.error());
-    if (head->kind == Record::end) break;
-    if (Step taken = take_chunk(*head); !taken) return taken;
+    const auto head = TRY(next_head());
+    if (head.kind == Record::end) break;
+    if (Step taken = take_chunk(head); !taken) return taken;
   }
   if (copy_->missing_bytes() == 0) return {};
   return of_upstream({"it has not sent all", {}, {}, exit_failure});

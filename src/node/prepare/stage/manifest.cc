@@ -149,12 +149,9 @@ Result<Manifest> Manifest::decode(std::string_view bytes) {
   std::vector<std::uint16_t> depths;
   std::vector<std::string_view> last_names;
   for (std::uint32_t i = 0; i < count; ++i) {
-    auto entry = read_entry(reader, manifest);
-    if (!entry) return std::unexpected(std::move(entry.error()));
-    manifest.entries.push_back(*std::move(entry));
-    if (auto good = check(manifest, depths, last_names); !good) {
-      return std::unexpected(std::move(good.error()));
-    }
+    auto entry = TRY(read_entry(reader, manifest));
+    manifest.entries.push_back(std::move(entry));
+    TRY(check(manifest, depths, last_names));
   }
   if (reader.left() > 0) return fail("a manifest", "bytes follow its end");
   return manifest;

@@ -196,11 +196,10 @@ Result<Stamped> walk(const Place& place) {
     return out;
   }
   if (!S_ISDIR(status.st_mode)) return fail(place.text(""), "it is neither a folder nor a file");
-  const auto folders = list_all(place);
-  if (!folders) return std::unexpected(folders.error());
+  const auto folders = TRY(list_all(place));
   out.manifest.entries.push_back(std::move(first));
   out.stamps.emplace_back();
-  flatten(*folders, 0, 0, out);
+  flatten(folders, 0, 0, out);
   return out;
 }
 
@@ -309,13 +308,11 @@ bool is_as_scanned(int fd, const Entry& entry) {
 
 Result<Source> scan(const std::string& path, const Stamped* known) {
   const WallTime began = std::chrono::system_clock::now();
-  auto place = place_of(path);
-  if (!place) return std::unexpected(std::move(place.error()));
-  auto scanned = walk(*place);
-  if (!scanned) return std::unexpected(std::move(scanned.error()));
-  Source source{*std::move(scanned), *std::move(place)};
+  auto place = TRY(place_of(path));
+  auto scanned = TRY(walk(place));
+  Source source{std::move(scanned), std::move(place)};
   Manifest& manifest = source.stamped.manifest;
-  if (auto good = number_chunks(manifest, path); !good) return std::unexpected(good.error());
+  TRY(number_chunks(manifest, path));
   const std::vector<std::size_t> unknown = take_known(source.stamped, known);
   for (const std::size_t file : unknown) source.hashed_bytes += manifest.entries[file].size;
   const std::vector<Task> tasks = tasks_of(manifest, unknown);

@@ -95,15 +95,12 @@ Result<void> Server::send_manifest() {
 
 Result<std::vector<bool>> Server::read_lacks() {
   const std::size_t chunks = list_->manifest->hashes.size();
-  const auto head = wire_.read_head();
-  if (!head) return std::unexpected(head.error());
-  if (head->kind != Record::lacks || head->number != chunks || head->length != (chunks + 7) / 8) {
+  const auto head = TRY(wire_.read_head());
+  if (head.kind != Record::lacks || head.number != chunks || head.length != (chunks + 7) / 8) {
     return stop_serving();
   }
-  std::string bits(head->length, '\0');
-  if (auto got = wire_.read(bits.data(), bits.size()); !got) {
-    return std::unexpected(std::move(got.error()));
-  }
+  std::string bits(head.length, '\0');
+  TRY(wire_.read(bits.data(), bits.size()));
   std::vector<bool> lacks(chunks);
   for (std::size_t i = 0; i < chunks; ++i) {
     lacks[i] = (static_cast<unsigned char>(bits[i / 8]) >> (i % 8) & 1) != 0;
@@ -151,14 +148,13 @@ Result<void> Server::send_chunk(std::uint32_t chunk) {
 }
 
 Result<void> Server::send_chunks() {
-  const auto lacks = read_lacks();
-  if (!lacks) return std::unexpected(lacks.error());
+  const auto lacks = TRY(read_lacks());
   while (!share_.is_open_within(waits_.wait_record)) {
     if (auto refused = refuse(); !refused) return refused;
     if (auto said = say_wait(); !said) return said;
   }
-  for (std::uint32_t chunk = 0; chunk < lacks->size(); ++chunk) {
-    if (!(*lacks)[chunk]) continue;
+  for (std::uint32_t chunk = 0; chunk < lacks.size(); ++chunk) {
+    if (!lacks[chunk]) continue;
     if (auto there = await_chunk(chunk); !there) return there;
     if (auto sent = send_chunk(chunk); !sent) return sent;
   }

@@ -74,9 +74,8 @@ Result<Shelf> Shelf::open(const std::string& base) {
   }
   const std::string name = fmt::format("toprun-stage-{}", ::geteuid());
   const std::string path = whole + (whole == "/" ? "" : "/") + name;
-  auto folder = make_folder(parent.get(), name, path);
-  if (!folder) return std::unexpected(std::move(folder.error()));
-  return Shelf(*std::move(folder), path);
+  auto folder = TRY(make_folder(parent.get(), name, path));
+  return Shelf(std::move(folder), path);
 }
 
 Fd Shelf::open_own(const std::string& name) const {

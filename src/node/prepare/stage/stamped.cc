@@ -34,9 +34,8 @@ Result<Stamped> Stamped::decode(std::string_view bytes) {
   const Hash hash = hash_of(content);
   if (bytes.substr(content.size()) != bytes_of(hash)) return fail("stamps", "they are cut");
   Reader reader(content);
-  auto manifest = Manifest::decode(reader.text(reader.number<std::uint64_t>()));
-  if (!manifest) return std::unexpected(std::move(manifest.error()));
-  Stamped stamped{*std::move(manifest), {}};
+  auto manifest = TRY(Manifest::decode(reader.text(reader.number<std::uint64_t>())));
+  Stamped stamped{std::move(manifest), {}};
   stamped.stamps.reserve(stamped.manifest.entries.size());
   for (std::size_t i = 0; i < stamped.manifest.entries.size(); ++i) {
     Stamp stamp;

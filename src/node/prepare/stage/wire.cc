@@ -68,9 +68,7 @@ Result<Wire> Wire::connect(const hosts::Address& address, int port, Waits waits,
   const int fd = wire.socket_.get();
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&target), address.length()) == 0) return wire;
   if (errno != EINPROGRESS) return fail_errno("cannot connect to " + address.text());
-  if (auto there = wire.await(POLLOUT, waits.connect); !there) {
-    return std::unexpected(std::move(there.error()));
-  }
+  TRY(wire.await(POLLOUT, waits.connect));
   int code = 0;
   socklen_t size = sizeof code;
   ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
@@ -117,7 +115,7 @@ Result<std::string> Wire::read_line(std::size_t most_bytes) {
       return line;
     }
     if (input_.size() - used_ > most_bytes) return broken("it does not speak toprun's protocol");
-    if (auto filled = fill(); !filled) return std::unexpected(std::move(filled.error()));
+    TRY(fill());
   }
 }
 
@@ -148,7 +146,7 @@ Result<void> Wire::read(char* bytes, std::size_t size) {
 
 Result<Head> Wire::read_head() {
   char bytes[head_bytes];
-  if (auto got = read(bytes, sizeof bytes); !got) return std::unexpected(std::move(got.error()));
+  TRY(read(bytes, sizeof bytes));
   const auto head = decode_head({bytes, sizeof bytes});
   if (!head) return broken("it does not speak toprun's protocol");
   return *head;

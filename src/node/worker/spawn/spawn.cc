@@ -190,9 +190,8 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
         program.environment, [&](const std::string& text) { return text.starts_with(variable); });
     const std::string path =
         entry == program.environment.end() ? "" : entry->substr(variable.size());
-    auto found = search.find(program.argv.at(0), path);
-    if (!found) return std::unexpected(std::move(found.error()));
-    program.path = *std::move(found);
+    auto found = TRY(search.find(program.argv.at(0), path));
+    program.path = std::move(found);
   }
   return {};
 }

@@ -125,30 +125,28 @@ bool is_our_own(const Fd& space, const char* kind) {
 }  // namespace
 
 Result<std::shared_ptr<const View>> View::make(const std::string& shown, const std::string& path) {
-  auto outcome_pipe = process::make_pipe();
-  if (!outcome_pipe) return std::unexpected(std::move(outcome_pipe.error()));
-  auto release_pipe = process::make_pipe();
-  if (!release_pipe) return std::unexpected(std::move(release_pipe.error()));
+  auto outcome_pipe = TRY(process::make_pipe());
+  auto release_pipe = TRY(process::make_pipe());
   std::error_code failed;
   const Plan plan{shown, path, fmt::format("{0} {0} 1", ::geteuid()),
                   fmt::format("{0} {0} 1", ::getegid()), mount_flags(shown)};
   const pid_t pid = process::fork_quietly();
   if (pid < 0) return fail_errno("cannot start a process");
   if (pid == 0) {
-    ::close(release_pipe->write.get());
-    ::close(outcome_pipe->read.get());
-    hold(plan, outcome_pipe->write.get(), release_pipe->read.get());
+    ::close(release_pipe.write.get());
+    ::close(outcome_pipe.read.get());
+    hold(plan, outcome_pipe.write.get(), release_pipe.read.get());
   }
-  outcome_pipe->write.reset();
+  outcome_pipe.write.reset();
   Outcome outcome{Step::namespaces, EIO};
-  while (::read(outcome_pipe->read.get(), &outcome, sizeof outcome) < 0 && errno == EINTR) {
+  while (::read(outcome_pipe.read.get(), &outcome, sizeof outcome) < 0 && errno == EINTR) {
   }
   std::shared_ptr<View> view(new View);
   view->user_ = open_namespace(pid, "user");
   view->mounts_ = open_namespace(pid, "mnt");
   view->current_ = std::filesystem::current_path(failed).string();
   if (is_our_own(view->user_, "user")) view->user_.reset();
-  release_pipe->write.reset();
+  release_pipe.write.reset();
   process::await_end(pid);
   if (outcome.step != Step::none) return explain(outcome, path);
   if (!view->mounts_) return fail_errno("cannot open a mount namespace");

@@ -125,9 +125,7 @@ Result<std::unique_ptr<Parent>> Parent::start(spawn::Program command,
                                               milliseconds limit) {
   std::unique_ptr<Parent> parent(
       new Parent(std::move(command), std::move(modules), inherited, std::move(host), limit));
-  if (auto started = parent->start_process(true); !started) {
-    return std::unexpected(std::move(started.error()));
-  }
+  TRY(parent->start_process(true));
   return parent;
 }
 
@@ -139,8 +137,7 @@ Result<void> Parent::start_process(bool check) {
     return fail_errno("cannot make a socket");
   }
   Fd ours(ends[0]), theirs(ends[1]);
-  auto archive = archive_in_memory();
-  if (!archive) return std::unexpected(archive.error());
+  auto archive = TRY(archive_in_memory());
   auto output = file_in_memory("toprun-warm-stdout");
   auto errors = file_in_memory("toprun-warm-stderr");
   if (!output || !errors) return std::unexpected(output ? errors.error() : output.error());
@@ -148,16 +145,15 @@ Result<void> Parent::start_process(bool check) {
   if (!null) return fail_errno("cannot open /dev/null");
   spawn::Program program = command_;
   if (check) program.argv = {command_.argv.front(), "-c", ""};
-  program.environment = environment_for(command_.environment, archive->get(), theirs.get(), check);
+  program.environment = environment_for(command_.environment, archive.get(), theirs.get(), check);
   program.stdin_fd = null.get();
   program.stdout_fd = output->get();
   program.stderr_fd = errors->get();
-  program.kept_fds = {theirs.get(), archive->get()};
+  program.kept_fds = {theirs.get(), archive.get()};
   const std::span<spawn::Program> one(&program, 1);
   if (auto found = spawn::find_programs(one, host_); !found) return found;
-  const auto pids = spawn::spawn(one, inherited_, host_);
-  if (!pids) return std::unexpected(pids.error());
-  pid_ = pids->front();
+  const auto pids = TRY(spawn::spawn(one, inherited_, host_));
+  pid_ = pids.front();
   channel_ = std::move(ours);
   output_ = *std::move(output);
   errors_ = *std::move(errors);
