@@ -337,6 +337,10 @@ class Logs(Queue):
         written = json.loads(self.toprun("status", "--json", job).out)
         self.assertEqual(written["schema"], "toprun.status/1")
         self.assertEqual(written["jobs"][0]["report"]["schema"], "toprun.report/1")
+        for choice, words in ("--node n7", "did you mean n0"), ("--rank 4", "ranks 0 to 3"):
+            followed = self.start("ctl", TOPRUN, "logs", "-f", job, *choice.split()).wait(20)
+            self.assertEqual(followed.code, 2, followed)
+            self.assertIn(words, followed.err)
         run = self.start("ctl", TOPRUN, "logs", "-f", job)
         (folder / "go").touch()
         finished = run.wait(40)

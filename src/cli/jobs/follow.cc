@@ -181,6 +181,7 @@ int Follower::run() {
     announcer.tell(jobs_);
     const auto news = show();
     if (!news) return exit_failure;
+    if (output_ && output_->refusal()) return give_up(*output_->refusal());
     if (jobs_.ended()) {
       if (const auto code = finish()) return *code;
     }

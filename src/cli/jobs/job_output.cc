@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/net/hostlist.h"
 #include "base/os/files.h"
 #include "base/os/mounts.h"
 #include "base/os/print.h"
@@ -22,6 +23,14 @@ constexpr std::chrono::seconds twin_limit{3};
 bool is_ours(const JobFiles& files, const Job& job) {
   const fs::path folder = files.folder;
   return is_there(folder) || (!job.array.empty() && is_there(folder.parent_path() / job.array));
+}
+
+// A node of the allocation may print later, and so may one that the engine does not tell us of.
+bool may_come(const Job& job, const LogChoice& choice, const Error& missing) {
+  if (missing.exit_code != exit_usage || job.state != engines::JobState::running) return true;
+  if (choice.node.empty()) return false;
+  const auto nodes = hosts::expand_hostlist(job.node_list);
+  return !nodes || nodes->empty() || std::ranges::find(*nodes, choice.node) != nodes->end();
 }
 
 }  // namespace
@@ -49,6 +58,7 @@ void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool sever
 
 void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
   trouble_.reset();
+  std::size_t refused = 0;
   for (const auto& [id, job] : jobs) {
     if (job.state == engines::JobState::pending && job.restarts == 0) continue;
     const auto files = files_of(queue_, job);
@@ -57,6 +67,7 @@ void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
     watch.add(files->folder);
     auto found = log_files(*files, choice_);
     if (!found) {
+      if (!may_come(job, choice_, found.error())) ++refused;
       trouble_ = std::move(found.error());
       continue;
     }
@@ -64,6 +75,7 @@ void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
     if (choice_.takes_all() && is_ours(*files, job)) lines = Lines::each_once;
     for (const LogFile& file : *found) add(job, file, lines, jobs.size() > 1);
   }
+  if (refused > 0 && refused == jobs.size()) refusal_ = trouble_;
 }
 
 Result<bool> JobOutput::show(const JobsById& jobs, FolderWatch& watch) {

@@ -28,6 +28,8 @@ class JobOutput {
   bool is_local() const;
   // The reason why there is no output yet.
   const std::optional<Error>& trouble() const { return trouble_; }
+  // Of running jobs that all lack the chosen node or rank: there will be no output of it.
+  const std::optional<Error>& refusal() const { return refusal_; }
 
  private:
   enum class Lines { bytes, whole, each_once };
@@ -43,6 +45,7 @@ class JobOutput {
   std::vector<std::string> order_;               // as the files were found
   std::map<std::string, Remainder> remainders_;  // by job
   std::optional<Error> trouble_;
+  std::optional<Error> refusal_;
 };
 
 }  // namespace toprun::jobs
