@@ -10,7 +10,7 @@ import support
 from api_objects import Refusal
 from api_server import ApiServer
 
-IMAGE = ("--container", "docker://registry.example/train:1")
+IMAGE = ("--gpus-per-node", "0", "--container", "docker://registry.example/train:1")
 
 
 class ReleasesCase(support.TestCase):

@@ -14,7 +14,7 @@ import support
 from crd_check import objections
 from kubelet import expanded
 
-IMAGE = ("--container", "docker://registry.example/python:3.12")
+IMAGE = ("--gpus-per-node", "0", "--container", "docker://registry.example/python:3.12")
 CRDS = pathlib.Path(__file__).resolve().parents[2] / "shared/data/crds"
 OPERATORS = ("pytorchjob", "trainjob", "jobset")
 # Lines whose objects together have every field that we write.

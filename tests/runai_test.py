@@ -15,6 +15,7 @@ from pods_test import SUMS
 from runai_cluster import UUID, RunaiCase
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
+WITHOUT_GPUS = ("--gpus-per-node", "0")
 VERSIONS = ("v1", "v2")
 RELEASES = (*VERSIONS, "v3")  # the newest has v2's commands and more flags
 ARGUMENTS = "import json, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(json.dumps(sys.argv[2:]))"
@@ -224,7 +225,7 @@ class Commands(RunaiCase):
                 ("v3", ("-e", "HF_TOKEN"), "-e HF_TOKEN: everyone .*--secret-env HF_TOKEN=SECRET:KEY")]:
             with self.subTest(version, more=more):
                 self.use(version)
-                finished = self.runai("submit", "--container", "docker://registry/absent:1", *more, "train.py", HF_TOKEN="hush")
+                finished = self.runai("submit", *WITHOUT_GPUS, "--container", "docker://registry/absent:1", *more, "train.py", HF_TOKEN="hush")
                 self.assertEqual(finished.code, 2, finished)
                 self.assert_one_line(finished, said)
 
@@ -247,12 +248,12 @@ class Commands(RunaiCase):
     def test_a_dry_run_prints_the_command(self):
         for version, words in [("v1", "runai submit-dist pytorch --name a "), ("v2", "runai training pytorch submit a ")]:
             self.use(version)
-            finished = self.submit("--dry-run", "--job-name", "a", "train.py", "a b")
+            finished = self.submit("--dry-run", *WITHOUT_GPUS, "--job-name", "a", "train.py", "a b")
             self.assert_ok(finished)
             self.assertTrue(finished.out.startswith(words), finished)
             self.assertEqual(finished.err, "toprun: in the pods: toprun --nproc-per-node=1 --no-config train.py 'a b'\n")
         self.assertEqual(list(self.jobs_folder.iterdir()), [])
-        without = self.toprun("submit", "--on", "runai", "--dry-run", "--container", "docker://r.example/a", "train.py",
+        without = self.toprun("submit", "--on", "runai", "--dry-run", *WITHOUT_GPUS, "--container", "docker://r.example/a", "train.py",
                               env={"PATH": "/usr/bin:/bin"})
         self.assert_one_line(without, "there is no runai in PATH: this is the command of v2; --runai-cli v1 .*")
 
@@ -288,12 +289,12 @@ class Refusals(RunaiCase):
             self.use(version)
             self.assert_ok(self.submit("--job-name", f"twice-{version}", "--no-python", "true"))
             for words, said in [
-                    (("submit", "--container", "docker://registry/image:1", "--job-name", f"twice-{version}", "a.py"),
+                    (("submit", *WITHOUT_GPUS, "--container", "docker://registry/image:1", "--job-name", f"twice-{version}", "a.py"),
                      r"runai submit: job twice-v. already exists, .*; choose another --job-name.*"),
-                    (("submit", "--container", "docker://registry/image:1", "--project", "forbidden", "a.py"),
+                    (("submit", *WITHOUT_GPUS, "--container", "docker://registry/image:1", "--project", "forbidden", "a.py"),
                      "runai submit: project forbidden does not exist, .*; runai list projects tells yours.*"),
-                    (("submit", "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI has no limit .*"),
-                    (("submit", "--container", "docker://r.example/i", "--queue", "q", "a.py"), "--queue: runai has no option .*"),
+                    (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI has no limit .*"),
+                    (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--queue", "q", "a.py"), "--queue: runai has no option .*"),
                     (("logs", "nobody"), "job nobody is unknown: Run:AI has no PyTorch job nobody .*")]:
                 with self.subTest(version, words=words):
                     finished = self.runai(*words)
@@ -314,7 +315,7 @@ class Refusals(RunaiCase):
                         self.assert_one_line(finished, said)
 
     def test_without_runai(self):
-        finished = self.toprun("submit", "--on", "runai", "--container", "docker://r.example/i", "a.py", env={"PATH": "/nowhere"})
+        finished = self.toprun("submit", "--on", "runai", *WITHOUT_GPUS, "--container", "docker://r.example/i", "a.py", env={"PATH": "/nowhere"})
         self.assertEqual(finished.code, 1)
         self.assert_one_line(finished, "--on runai: there is no runai in PATH; install it, or print the command .*")
 

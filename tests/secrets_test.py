@@ -15,7 +15,7 @@ import support
 
 COUNT = 200
 BATCH = 20
-IMAGE = ("--container", "docker://registry.example/image:1")
+IMAGE = ("--gpus-per-node", "0", "--container", "docker://registry.example/image:1")
 OPERATORS = ("pytorchjob", "trainjob", "jobset")
 NAMES = ["HF_TOKEN", "{}_TOKEN", "{}_PASSWORD", "{}_SECRET", "{}_SECRET_KEY", "{}_API_KEY", "AWS_{}", "{}_KEY", "{}_PASS",
          "{}_PASSPHRASE", "SECRET_{}_VALUE", "{}_ACCESS_KEY_ID", "{}_PWD", "{}_PAT", "{}_CREDENTIALS", "lower_{}_token",

@@ -28,7 +28,7 @@ class JobOutput {
   bool is_local() const;
   // The reason why there is no output yet.
   const std::optional<Error>& trouble() const { return trouble_; }
-  // Of running jobs that all lack the chosen node or rank: there will be no output of it.
+  // Set once jobs run and all lack the chosen node or rank, so that its output cannot come.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:

@@ -421,6 +421,16 @@ bool is_published(std::string_view image) {
   return is_dockers || std::ranges::any_of(known, [&](auto one) { return image.starts_with(one); });
 }
 
+// A patch may ask for GPUs.
+void note_gpus(PodOptions& out, const OptionReader& reader) {
+  const bool has_others = std::ranges::any_of(
+      out.job.resources, [](const auto& resource) { return is_accelerator(resource.first); });
+  if (reader.has("--gpus-per-node") || has_others || !out.patch.empty()) return;
+  out.notes.push_back(
+      "no GPU is asked for: --gpus-per-node N asks for N in each pod, --gpus-per-node 0 is for "
+      "jobs without");
+}
+
 void note_image(PodOptions& out, const OptionReader& reader) {
   if (reader.has("--toprun") || reader.has("--toprun-image") || out.interactive) return;
   const std::string& image = out.job.image;
@@ -622,6 +632,7 @@ Result<PodOptions> pod_options(const options::Split& given,
   set_surroundings(job, run.options, environment);
   if (done) done = check_names(job);
   if (!done) return std::unexpected(done.error());
+  note_gpus(out, reader);
   note_image(out, reader);
   note_script(out, run.options);
   note_outputs(out, split);

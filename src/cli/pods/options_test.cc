@@ -202,8 +202,8 @@ TEST(PodOptions, TheNumberOfRanksIsKnown) {
 }
 
 TEST(PodOptions, WhereTheBinaryIs) {
-  const auto options = pods({"--container=nvcr.io/nvidia/pytorch:1", "--pvc", "s:/scratch",
-                             "--toprun", "/scratch/bin/toprun", "/scratch/x.py"});
+  const auto options = pods({"--gpus-per-node=8", "--container=nvcr.io/nvidia/pytorch:1", "--pvc",
+                             "s:/scratch", "--toprun", "/scratch/bin/toprun", "/scratch/x.py"});
   ASSERT_TRUE(options) << options.error().line();
   EXPECT_EQ(options->job.command.front(), "/scratch/bin/toprun");
   EXPECT_TRUE(options->notes.empty());
@@ -213,7 +213,26 @@ TEST(PodOptions, WhereTheBinaryIs) {
            {{"--container=registry.example/mine:1", "-m", "x"}, 0},
            {{"--container=python:3", "--toprun-image", "registry.example/toprun", "-m", "x"}, 0},
            {{"--container=python:3", "--toprun", "/opt/toprun", "-m", "x"}, 1}}) {
-    const auto asked = pods(words);
+    Strings all = {"--gpus-per-node=0"};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto asked = pods(all);
+    ASSERT_TRUE(asked) << asked.error().line();
+    EXPECT_EQ(asked->notes.size(), notes) << join(words, " ");
+  }
+}
+
+TEST(PodOptions, SaysThatNoGpuIsAskedFor) {
+  for (const auto& [words, notes] : std::vector<std::pair<Strings, std::size_t>>{
+           {{}, 1},
+           {{"--nproc-per-node=8"}, 1},
+           {{"--extended-resource=rdma/hca=1"}, 1},
+           {{"--gpus-per-node=8"}, 0},
+           {{"--gpus-per-node=0"}, 0},
+           {{"--extended-resource=nvidia.com/mig-1g.10gb=1"}, 0}}) {
+    Strings all = {"--container=r.io/a"};
+    all.insert(all.end(), words.begin(), words.end());
+    all.emplace_back("x.py");
+    const auto asked = pods(all);
     ASSERT_TRUE(asked) << asked.error().line();
     EXPECT_EQ(asked->notes.size(), notes) << join(words, " ");
   }
@@ -234,7 +253,7 @@ TEST(PodOptions, WhereTheScriptIs) {
            {{"--container=registry.example/mine:1", "x.py"}, ""},
            {{"--container=python:3", "--no-python", "hostname"}, ""},
            {{"--container=python:3", "-m", "x"}, ""}}) {
-    Strings all = {brings};
+    Strings all = {"--gpus-per-node=0", brings};
     all.insert(all.end(), words.begin(), words.end());
     const auto asked = pods(all);
     ASSERT_TRUE(asked) << asked.error().line();
@@ -247,7 +266,8 @@ TEST(PodOptions, MemoryIsSlurms) {
   for (const auto& [word, memory, notes] :
        std::vector<std::tuple<const char*, const char*, std::size_t>>{
            {"900G", "900Gi", 1}, {"900Gi", "900Gi", 0}, {"512", "512Mi", 1}}) {
-    const auto options = pods({"--container=r.io/a", "--dry-run", "--mem", word, "x.py"});
+    const auto options =
+        pods({"--gpus-per-node=0", "--container=r.io/a", "--dry-run", "--mem", word, "x.py"});
     ASSERT_TRUE(options) << options.error().line();
     EXPECT_EQ(options->job.memory, memory);
     EXPECT_EQ(options->notes.size(), notes) << word;
@@ -401,7 +421,7 @@ TEST(PodOptions, OutputOnNoClaimIsNoted) {
             "--log-dir /s/../logs is on no claim of the job (--pvc): what is written there is lost "
             "with the pods"},
            {"--pvc s:/s --log-dir logs --chdir /s/me --report /s/r.json x.py", ""}}) {
-    Strings argv{"--container=r.io/a"};
+    Strings argv{"--container=r.io/a", "--gpus-per-node=0"};
     for (const std::string_view word : words(line)) argv.emplace_back(word);
     const auto options = pods(argv);
     ASSERT_TRUE(options) << options.error().line();
@@ -410,8 +430,8 @@ TEST(PodOptions, OutputOnNoClaimIsNoted) {
 }
 
 TEST(PodOptions, AFilesWordsForSlurmAreNoted) {
-  options::Split split =
-      *options::split_verb({"--container=r.io/a", "x.py"}, options::Command::submit);
+  options::Split split = *options::split_verb({"--container=r.io/a", "--gpus-per-node=0", "x.py"},
+                                              options::Command::submit);
   split.options.push_back(
       {options::find_flag("--partition", options::Command::submit), "gpu", "toprun.toml:3"});
   const auto options = pod_options(split, {}, {});
