@@ -6,26 +6,26 @@
 
 namespace toprun::hang {
 
-// A rank's own word that it has given up waiting: its watchdog writes a key into the store before
-// it, and all others, end (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
+// A signal that a rank has given up waiting. Its watchdog writes a key into the store before the
+// rank and all others abort (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
 struct Alarm {
   enum class Kind {
     exception_dump,  // a collective has timed out: all ranks dump and abort
-    remote_error,    // a group's rank tells the others of its error
+    remote_error,    // a rank reports an error to the others in its group
   };
   Kind kind = Kind::exception_dump;
-  std::optional<int> rank = {};  // of all ranks; unset: the value names a rank of some group
+  std::optional<int> rank = {};  // global rank; unset: the value is a rank within another group
 
   bool operator==(const Alarm&) const = default;
 };
 
-// What writing this key to the store means; nullopt: nothing. "exception_dump" has no prefix but
-// the client's own "/"; "remote_error:GROUP" stands under its group's, as in
-// "/default_pg/0//cuda//remote_error:0". The value is the rank, a number of 4 bytes.
+// The alarm that this key and value signal; nullopt: the key is not an alarm. "exception_dump" has
+// no prefix except the client's own "/". "remote_error:GROUP" has the prefix of its group, as in
+// "/default_pg/0//cuda//remote_error:0". The value is the rank as a 4-byte number.
 std::optional<Alarm> alarm_in(std::string_view key, std::string_view value);
 
 std::string_view name_of(Alarm::Kind kind);  // the key's name
-// False if no name fits.
+// False if no kind has this name.
 bool read_alarm_kind(std::string_view name, Alarm::Kind& kind);
 // "rank 3 wrote exception_dump".
 std::string text_of(const Alarm& alarm);

@@ -10,38 +10,39 @@
 
 namespace toprun::hang {
 
-// What one look at a rank shows of its progress.
+// What one sample of a rank's state shows about its progress.
 struct Glance {
   bool lives = true;
   bool communicates = false;  // its main thread is in a call that waits for other ranks
   std::uint64_t path = 0;     // a hash of the functions on its main thread's stack; 0: unknown
-  std::uint64_t done = 0;     // grows with what it prints, reads and writes
-  bool computes = false;      // it, or a process below it, was computing since the last look
+  std::uint64_t done = 0;     // a counter that increases when it prints, reads or writes
+  bool computes = false;      // it, or a child process, was computing since the last sample
 };
 
-// A rank that still works shows more than these functions within the time limit; one that waits,
-// also in a loop that asks again and again, shows fewer.
+// Within the time limit, a rank that works shows more different stacks than this. A rank that waits
+// shows fewer, even if it polls in a loop.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
 struct Still {
-  SteadyTime since{};             // no rank that lives has made progress since then
+  SteadyTime since{};             // no live rank has made progress since then
   bool some_communicate = false;  // at least one of them waits for other ranks
 };
 
-// Judges when a node's ranks last made progress; pure.
+// Determines when a node's ranks last made progress. No system calls.
 //
-// A rank makes progress if it prints, reads or writes, if it or a process below it computes, or if
-// its main thread was in more than a few functions. So a rank that calculates for an hour in one
-// call does; one that asks for a file again and again, or runs in a circle in Python, does not.
+// A rank makes progress if it prints, reads or writes, if it or a child process computes, or if its
+// main thread was in more than a few functions. So a rank that calculates for an hour in one call
+// makes progress. A rank that polls for a file, or loops between a few functions in Python, does
+// not.
 class Stillness {
  public:
-  // `remembered`: how far back it looks.
+  // `remembered`: how far back the samples are kept.
   explicit Stillness(std::chrono::milliseconds remembered) : remembered_(remembered) {}
 
-  // Ranks in the same order each time.
+  // Ranks have to be in the same order in each call.
   void look(std::span<const Glance> ranks, SteadyTime now);
 
-  // nullopt before the first look, and if no rank lives.
+  // nullopt before the first call of look(), and if all ranks have ended.
   std::optional<Still> still() const;
 
  private:
@@ -49,7 +50,7 @@ class Stillness {
     Glance last;
     SteadyTime moved{};
     std::deque<std::pair<SteadyTime, std::uint64_t>>
-        paths;  // each with its first look; newest last
+        paths;  // each with the time of its first sample; newest last
   };
   SteadyTime since(const Rank& rank) const;
 

@@ -10,50 +10,50 @@
 
 namespace toprun::hang {
 
-// What something else than the stacks says of the hang.
+// Evidence about the hang from a source other than the stacks.
 struct Evidence {
   enum class Source { flight_recorder, nccl };
   Source source = Source::flight_recorder;
   std::string kind;   // the finding's name, in JSON
   std::string group;  // the process group or the communicator
-  std::string text;   // one line
+  std::string text;   // one line of text
   std::vector<int> ranks;
 };
 inline constexpr std::size_t most_evidence = 6;
 std::string_view name_of(Evidence::Source source);  // in JSON
 
-// Who keeps the others waiting, as far as the places of all ranks tell.
+// Which ranks keep the others waiting, as far as the places of all ranks show.
 struct Verdict {
-  std::vector<Group> groups;            // of all ranks that were seen, the largest first
-  std::vector<int> suspects;            // ascending; empty: no rank stands out
-  std::string what;                     // one line: who does what, and who waits
+  std::vector<Group> groups;            // of all ranks that were sampled, the largest first
+  std::vector<int> suspects;            // ascending; empty: no rank differs from the others
+  std::string what;                     // one line: which rank does what, and which ranks wait
   std::vector<int> unseen;              // ranks of nodes that did not answer
   std::vector<Evidence> evidence = {};  // at most most_evidence
 };
 
-// The node of a rank.
+// Returns the node of a rank.
 using NodeOf = std::function<std::string(int rank)>;
 
-// `unseen`: of nodes that did not answer in time.
+// `unseen`: ranks on nodes that did not answer in time.
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
 
-// Adds what PyTorch's flight recorders have told. Where no rank stands out by its place, as in
-// NCCL's calls, which return at once, the recorders name the suspects.
+// Adds the findings of PyTorch's flight recorders. If no rank stands out by its place, the
+// recorders name the suspects. This happens with NCCL, whose calls return at once.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
-// … and what NCCL says of its communicators.
+// Adds what NCCL reports about its communicators.
 void add_told_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);
 
 // The nodes of the suspects, each once, in natural order.
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);
 
-// Of a verdict only the suspects' stacks are shown, …
+// The maximum number of lines in a verdict, which shows only the suspects' stacks.
 inline constexpr std::size_t most_lines = 25;
 enum class Shown {
   verdict,
-  all_stacks,  // or those of all groups, and no suspects
+  all_stacks,  // the stacks of all groups, without the suspected nodes
 };
-// The groups with their places, a line or a few each, and the suspects' nodes. At any number of
-// ranks a verdict is most_lines at most, with its first line and an advice.
+// The groups with their places, at least one line each, and the suspects' nodes. A verdict has at
+// most most_lines lines for any number of ranks, including its first line and one line of advice.
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
                                   Shown shown = Shown::verdict);
 

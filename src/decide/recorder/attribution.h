@@ -4,8 +4,8 @@
 
 namespace toprun::recorder {
 
-// Gives ranks whose dump does not tell the members of a group to the group of that name that the
-// others' dumps tell, if it is one only that has the rank.
+// Some dumps do not list the members of a group. Assigns the ranks of these dumps to the group of
+// the same name in other dumps, if exactly one such group contains the rank.
 Summary attributed(Summary summary);
 
 }  // namespace toprun::recorder

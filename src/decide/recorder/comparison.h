@@ -8,16 +8,17 @@
 
 namespace toprun::recorder {
 
-// A finding about a group, to be filled.
+// A new finding about a group; the caller fills it in.
 Finding finding_of(const GroupSummary& group, Finding::Kind kind);
 
-// The first call at which ranks differ: those after it follow from it.
+// The first call at which ranks differ; later differences follow from it.
 std::optional<Finding> mismatch(const GroupSummary& group);
 
-// What most ranks called; empty: the recorders have forgotten it.
+// The operation that most ranks called; empty: the recorders no longer have it.
 std::string operation_at(const GroupSummary& group, std::int64_t sequence);
 
-// Of an exchange to which all have come: what all give, if it is not what all take.
+// For an exchange that all ranks have called: a text if the total sent differs from the total
+// received, else "".
 std::string imbalance(const GroupSummary& group, std::int64_t sequence);
 
 }  // namespace toprun::recorder

@@ -7,7 +7,8 @@
 
 namespace toprun::recorder {
 
-// The ranks of a process group, as they travel: the groups of a mesh are a few runs at any size.
+// The ranks of a process group in compact form, for messages. A group in a mesh needs only a few
+// runs, whatever its size.
 struct Run {
   int first = 0;
   int count = 1;
@@ -16,11 +17,11 @@ struct Run {
   auto operator<=>(const Run&) const = default;
 };
 
-// Of ascending ranks.
+// `ranks` has to be ascending.
 std::vector<Run> runs_of(std::span<const int> ranks);
 std::vector<int> ranks_of(std::span<const Run> runs);
 
-// The ranks as ranges: "0-4,6"; at most `most` of them, then the number of the others.
+// The ranks as ranges: "0-4,6"; at most `most` ranks, then the number of the others.
 std::string ranks_text(const std::vector<int>& ranks, std::size_t most = 8);
 
 }  // namespace toprun::recorder

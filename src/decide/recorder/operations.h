@@ -4,25 +4,27 @@
 
 namespace toprun::recorder {
 
-// What the ranks of a group have to give alike to a call: by the semantics of torch.distributed's
-// collectives, and by what ProcessGroupNCCL and ProcessGroupGloo hand to the recorder of them.
+// Which arguments of a call have to be the same on all ranks of a group. This follows from the
+// semantics of torch.distributed's collectives, and from what ProcessGroupNCCL and ProcessGroupGloo
+// pass to the recorder.
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
-  std::string_view name;  // without its backend; of forms that can be mixed, the plainest
+  std::string_view name;  // without its backend; variants that may be mixed share the plainest name
   // Elements are compared, not shapes: [3,4] fits [12].
   Alike sizes = Alike::nothing;
   Alike types = Alike::nothing;
-  bool waits_for_all = false;  // it ends on a rank only after all have come
-  bool by_total = false;       // a list of tensors, or one that is as large as all of them
-  bool is_exchange = false;    // what all give is what all take, whatever each does
+  bool waits_for_all = false;  // it ends on a rank only after all ranks have called it
+  bool by_total = false;       // a list of tensors and one tensor of their total size are equal
+  bool is_exchange = false;    // the total sent by all ranks is the total received, whatever the
+                               // sizes per rank
 };
 
-// Of a name as it was recorded: "nccl:all_reduce". Nothing is compared of an unknown one but its
-// name.
+// Looks up a recorded name: "nccl:all_reduce". For an unknown operation, only the name is compared.
 Operation operation_of(std::string_view recorded);
 
-// Ends a group of calls that NCCL starts at once; these have no state of their own.
+// Whether this call ends a group of calls that NCCL starts together. Those calls have no state of
+// their own.
 bool ends_coalescing(std::string_view recorded);
 
 }  // namespace toprun::recorder

@@ -12,10 +12,10 @@ namespace toprun::recorder {
 inline constexpr std::size_t most_pickle_values = 4'000'000;
 inline constexpr std::size_t most_pickle_depth = 64;
 
-// Data in Python's pickle format, protocol 2 (Lib/pickletools.py of CPython), of the few kinds that
-// a flight-recorder dump consists of: None, booleans, numbers, texts, lists, tuples (as lists), and
-// dicts (whose numeric keys become texts). Every other opcode is refused: those that name, call or
-// build objects let a pickle run any code.
+// Reads data in Python's pickle format, protocol 2 (Lib/pickletools.py of CPython). Accepts only
+// the types in a flight-recorder dump: None, booleans, numbers, texts, lists, tuples (as lists),
+// and dicts (numeric keys become texts). All other opcodes are refused, because those that name,
+// call or build objects let a pickle run any code.
 Result<nlohmann::json> parse_pickle(std::string_view bytes);
 
 }  // namespace toprun::recorder

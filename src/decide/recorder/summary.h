@@ -13,44 +13,47 @@
 
 namespace toprun::recorder {
 
-// What the dumps of several ranks say, without what is the same on many of them: a node's summary
-// travels to the root, whose cost depends on the groups and calls, not on the ranks.
+// A summary of several ranks' dumps, which stores once what many ranks share. Each node sends its
+// summary to the root. The cost on the root depends on the number of groups and calls, not of
+// ranks.
 
-// Ranks of a group that have come equally far in its collectives.
+// Ranks of a group that have reached the same collective.
 struct Reach {
-  std::int64_t last = 0;     // the last that they called; 0: none
-  std::int64_t ended = 0;    // up to this all have ended
-  bool is_first = false;     // no other group's call of theirs has waited for longer
-  bool is_doubtful = false;  // they may have come further
+  std::int64_t last = 0;     // the last call that they made; 0: no call
+  std::int64_t ended = 0;    // all calls up to this one have ended
+  bool is_first = false;     // none of their calls in other groups has waited for longer
+  bool is_doubtful = false;  // they may have made later calls
   std::vector<int> ranks;    // ascending
 
   bool operator==(const Reach&) const = default;
 };
 
-// Ranks of a group that gave the same to the same call, as far as it has to be the same.
+// Ranks of a group that made the same call with the same arguments, as far as these have to be the
+// same.
 struct Call {
   std::int64_t sequence = 0;
   int part = 0;
   std::string operation;  // as recorded
-  std::string sizes;      // to be shown
-  std::string elements;   // to be compared
+  std::string sizes;      // for people
+  std::string elements;   // for comparisons
   std::string types;
-  std::int64_t given = 0, taken = 0;  // of an exchange: elements, of all these ranks
+  std::int64_t given = 0, taken = 0;  // for an exchange: total elements of all these ranks
   std::vector<int> ranks;             // ascending
 
   auto place() const { return std::pair(sequence, part); }
   bool operator==(const Call&) const = default;
 };
 
-// What a rank has sent to another one, or received from it.
+// The transfers from one rank to another, or those that it receives from it.
 struct Transfer {
   int rank = 0;
-  int peer = -1;  // -1: the dump does not tell the group's members
+  int peer = -1;  // -1: the group's members are not in the dump
   bool sends = false;
-  bool waits = false;     // one has not ended, to which the following belongs
-  bool is_first = false;  // as of Reach
-  int batch = 1;          // so many ranks it was started with at once
-  std::int64_t made = 0;  // so many until it, as far as the recorder has kept them
+  bool waits = false;     // one has not ended; the members below describe it
+  bool is_first = false;  // as in Reach
+  int batch = 1;          // number of peers in the batch in which it was started
+  std::int64_t made = 0;  // number of transfers up to this one, as far as the recorder has kept
+                          // them
   std::string operation;  // "nccl:recv 1<-0"
   std::string elements, types;
 
@@ -59,8 +62,8 @@ struct Transfer {
 
 struct GroupSummary {
   std::string name, description;
-  int generation = 1;        // dump.h
-  std::vector<Run> members;  // empty: not told
+  int generation = 1;        // as in dump.h
+  std::vector<Run> members;  // empty: not in the dumps
   std::vector<Reach> reached;
   std::vector<Call> calls;          // by sequence and part
   std::vector<Transfer> transfers;  // by rank
@@ -70,31 +73,32 @@ struct GroupSummary {
 };
 
 struct Summary {
-  std::vector<int> ranks;            // whose dumps were read, ascending
-  std::vector<int> forgetful;        // … and do not have all calls: a group may be missing
-  std::vector<int> without_calls;    // … and have counters, but no call
+  std::vector<int> ranks;            // ranks whose dumps were read, ascending
+  std::vector<int> forgetful;        // those whose dump lacks some calls: a group may be missing
+  std::vector<int> without_calls;    // those whose dump has counters, but no calls
   std::vector<GroupSummary> groups;  // by key()
 
   bool operator==(const Summary&) const = default;
 };
 
-// Bounds of a summary that travels. Of a group's calls those from shortly before the oldest on that
-// has not ended are kept: all that is older has been the same everywhere.
+// Limits for a summary that is sent. For each group, calls are kept from shortly before the oldest
+// call that has not ended. All earlier calls were the same on all ranks.
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group
 inline constexpr std::size_t most_transfers = 64;  // of a group
-inline constexpr std::size_t most_runs = 256;      // of a group's members; more are left out
+inline constexpr std::size_t most_runs = 256;      // of a group's members; above it, no members are
+                                                   // sent
 inline constexpr std::int64_t most_members = 1'000'000;
 inline constexpr int most_generations = 1'000'000;
 inline constexpr int most_parts = 1'000'000;
 inline constexpr std::size_t longest_text = 128;
 
-// Of the dumps by rank.
+// `dumps`: by rank.
 Summary summary_of(const std::map<int, Dump>& dumps);
-// Of the same within the bounds, in ASCII.
+// The same within these limits, in ASCII.
 Summary bounded_summary_of(const std::map<int, Dump>& dumps);
 
-// Adds another node's; a rank counts once.
+// Adds another node's summary; ranks that `all` already contains are ignored.
 void add(Summary& all, Summary more);
 
 }  // namespace toprun::recorder

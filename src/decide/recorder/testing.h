@@ -8,7 +8,7 @@
 
 namespace toprun::recorder {
 
-// Writes data as PyTorch's own pickler does: protocol 2, each text remembered when it first comes.
+// Writes data like PyTorch's own pickler: protocol 2, each text is memoized at its first use.
 class Pickler {
  public:
   static std::string write(const nlohmann::json& value) {

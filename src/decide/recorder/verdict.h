@@ -11,38 +11,39 @@
 
 namespace toprun::recorder {
 
-// What the dumps of a hung job's ranks say of one process group.
+// A conclusion about one process group from the dumps of a hung job's ranks.
 struct Finding {
   enum class Kind {
-    mismatch,      // `ranks` called something else than `others` at the same sequence number
-    behind,        // `ranks` never came to the call in which `others` wait
-    silent,        // `ranks` belong to the group and have given no dump; `others` may wait for them
-    not_finished,  // all have called it, and it has not ended on `ranks`: network or GPU
-    held,          // `ranks` have not come to it, because they wait in another call themselves
-    left,          // `ranks` have not come to a call that ended on `others`, which cannot be
-    unclear,       // `ranks` wait, or may not have come: what is missing is in `note`
+    mismatch,      // `ranks` called another operation than `others` at the same sequence number
+    behind,        // `ranks` never made the call in which `others` wait
+    silent,        // `ranks` belong to the group, but have no dump; `others` may wait for them
+    not_finished,  // all have made the call, but it has not ended on `ranks`: network or GPU
+    held,          // `ranks` have not made the call, because they wait in another call themselves
+    left,          // `ranks` have not made a call that ended on `others`, which is impossible
+    unclear,       // `ranks` wait, or may not have made the call: `note` says what is missing
   };
   enum class Difference { none, operation, sizes, types };
 
   Kind kind = Kind::behind;
   std::string group = {}, description = {};
-  std::vector<Run> members = {};  // empty: not told
-  std::int64_t sequence = 0;      // 0: of a send or receive, or of no call
-  std::string operation = {};     // of the most; empty: the recorders have forgotten it
+  std::vector<Run> members = {};  // empty: not in the dumps
+  std::int64_t sequence = 0;      // 0: a send or receive, or not about a call
+  std::string operation = {};     // of most ranks; empty: the recorders no longer have it
   std::vector<int> ranks = {};
   std::vector<int> others = {};
   Difference difference = Difference::none;
-  std::string expected = {}, got = {};  // of a mismatch: what most gave, and `ranks`
-  std::string note = {};                // for people: why, or what else is known
-  bool blames = false;                  // the hang comes from `ranks`, as far as dumps can tell
+  std::string expected = {}, got = {};  // for a mismatch: the arguments of most ranks, and those of
+                                        // `ranks`
+  std::string note = {};                // for people: the reason, or other facts
+  bool blames = false;                  // `ranks` cause the hang, as far as dumps can show
 
   bool operator==(const Finding&) const = default;
 };
 
-// The findings of all groups: those that explain the hang before what follows from them.
+// The findings of all groups. Findings that explain the hang come before their consequences.
 std::vector<Finding> judge(const Summary& summary);
 
-// In one line, without the group.
+// One line, without the group.
 std::string text_of(const Finding& finding);
 // "dp (group 4)", "default_pg".
 std::string label_of(const std::string& group, const std::string& description);
