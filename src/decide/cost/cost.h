@@ -11,21 +11,23 @@
 
 namespace toprun::cost {
 
-// The cost of a collective over nodes in a given order: steps · α + the bytes of the worst link /
-// its rate. α is the latency between the two nodes that are furthest apart. All flows of the
+// The cost of a collective over nodes in a given order: steps · α + (bytes on the worst link) /
+// (its rate). α is the latency between the two nodes that are furthest apart. All flows of the
 // collective run at the same time, so the link with the longest transfer time determines the
 // duration. docs/concepts/placement.md contains the formulas and compares the results with
 // measurements.
 //
-// Assumptions: there is one flow between two nodes, independent of the number of processes on each,
-// because the processes of a node first combine their parts (NCCL; several rings over several
-// adapters together carry the same bytes as this flow); time inside a node is zero; uplinks are
-// shared fairly; no other traffic is on the network; bytes are the program's own payload, without
-// frames and headers.
+// Assumptions:
+//   - There is one flow between two nodes, whatever the number of processes on each. The reason is
+//     that a node's processes first combine their parts (NCCL). If NCCL uses several rings over
+//     several adapters, these together carry the same bytes as this flow.
+//   - Time inside a node is zero.
+//   - Uplinks are shared fairly, and the network has no other traffic.
+//   - Bytes are the program's own payload, without frames and headers.
 enum class Collective {
   ring,        // all-reduce: 2(N−1) steps, each sends S/N over every edge of the ring
-  tree,        // all-reduce along NCCL's double binary tree: S/2 up and down each tree
-  all_to_all,  // S/N from each node to each other node
+  tree,        // all-reduce along NCCL's double binary tree: S/2 up and S/2 down each tree
+  all_to_all,  // each node sends S/N to each other node
 };
 
 struct CollectiveName {
@@ -44,13 +46,14 @@ struct Cost {
   std::optional<Load> worst;  // total of all steps; unset: only one node
 };
 
-// `order`: distinct nodes of the network that run processes. `bytes`: S, on each node.
+// `order`: distinct nodes of the network, each with processes. `bytes`: S, on each node.
 Cost cost_of(Collective collective, const Network& network, std::span<const std::size_t> order,
              double bytes);
 
 // A lower bound for the time of all orders of these nodes. For the ring it is the minimum: an order
-// with the nodes of every domain in a row reaches it, unless NVLink is slower than the adapters.
-// All-to-all has the same cost in every order. For the tree, the bound may be out of reach.
+// with consecutive nodes in every domain reaches it, unless NVLink is slower than the adapters.
+// All-to-all has the same cost in every order. For the tree, it may be that no order reaches the
+// bound.
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 

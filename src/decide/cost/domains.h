@@ -10,24 +10,24 @@
 
 namespace toprun::cost {
 
-// The domains of a set of nodes as numbers, so that a comparison of places compares integers.
+// The domains of a set of nodes as numbers. Comparing places then means comparing integers.
 class Domains {
  public:
   // `paths[i]` is node i's path; all have length `levels`. Only the constructor reads the paths.
   Domains(std::span<const topology::Path* const> paths, std::size_t levels);
 
-  // Node i's domain at a level: equal for two nodes if and only if they share it. A node with an
-  // unknown domain has its own number. Nodes without a domain at this level share the domain around
-  // them, which counts as theirs at this level too: a step between them leaves no domain.
+  // Node i's domain at a level; two nodes have the same number if and only if they share the
+  // domain. A node with an unknown domain has a number of its own. Nodes without a domain at this
+  // level use the number of the domain around them, so a step between them leaves no domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }
-  // The place of node i's domain among all domains of its level in natural order, parents first.
-  // Nodes with an unknown domain and the same parent share a place behind their known neighbours.
+  // The rank of node i's domain among all domains of its level in natural order, parents first.
+  // Nodes with an unknown domain and the same parent share a place after their known neighbours.
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }
-  // Whether it is a domain of its own with an uplink; if not, it represents the domain around it.
+  // Whether this is a domain of its own with an uplink. If not, it represents the domain around it.
   bool is_own(std::uint32_t domain, std::size_t level) const { return own_[level][domain]; }
   // The number of domains of a level.
   std::size_t count(std::size_t level) const { return count_[level]; }
@@ -35,7 +35,7 @@ class Domains {
 
   // The number of pairs in the ring of nodes in this order that leave a domain of the level.
   std::size_t crossings(std::span<const std::size_t> order, std::size_t level) const;
-  // The minimum for any order: each of d ≥ 2 domains must be left at least once.
+  // The minimum of crossings() for any order: each of d ≥ 2 domains must be left at least once.
   std::size_t least_crossings(std::size_t level) const {
     return count_[level] < 2 ? 0 : count_[level];
   }

@@ -14,18 +14,19 @@ namespace toprun::cost {
 struct DoubleTree {
   explicit DoubleTree(std::size_t count);
 
-  // The parent of each position in the first and in the second tree; a root is its own parent.
+  // The parent of each position in the first and second tree; a root is its own parent.
   std::array<std::vector<std::size_t>, 2> parent;
   std::size_t depth = 0;  // edges from a root to its furthest leaf
-  // The highest number of neighbours of a position, in both trees together.
+  // The highest number of neighbours that a position has in both trees together.
   std::size_t most_neighbours = 0;
 
-  // The minimum number of tree edges that leave a group of `group` positions: one if a single edge
-  // can cut off this number, else two. 0: the group is empty or contains all positions.
+  // The minimum number of tree edges that leave a group of `group` positions. It is one if a single
+  // edge can cut off this number of positions, else two. 0: the group is empty or contains all
+  // positions.
   std::size_t fewest_leaving(std::size_t group) const;
 
  private:
-  std::vector<bool> cut_off_;  // by group size: whether one edge cuts off this number
+  std::vector<bool> cut_off_;  // by group size: whether one edge cuts off this number of positions
 };
 
 }  // namespace toprun::cost

@@ -13,15 +13,15 @@ namespace toprun::cost {
 
 // The groups of ranks of a job, numbered as in Megatron-Core (initialize_model_parallel and
 // RankGenerator of megatron/core/parallel_state.py): the ranks form a grid with one dimension per
-// kind of parallelism, and a group is a row of that grid. For expert layers, the same ranks form
+// kind of parallelism, and a group is a row in that grid. For expert layers, the same ranks form
 // another grid, with ep and etp instead of cp and tp.
 enum class Kind {
   tp,   // tensor: the parts of one layer
   cp,   // context: the parts of one sequence
   ep,   // the experts of one layer
-  etp,  // tensor, of expert layers
+  etp,  // tensor, for expert layers
   dp,   // data; gradients are reduced over dp and cp together, so groups contain both
-  edp,  // data, of expert layers
+  edp,  // data, for expert layers
   pp,   // pipeline: the stages
 };
 inline constexpr std::array all_kinds = {Kind::tp, Kind::cp,  Kind::ep, Kind::etp,
@@ -33,7 +33,8 @@ std::optional<Kind> find_kind(std::string_view name);
 // The --parallel option as the user wrote it.
 struct Parallel {
   std::map<Kind, int> sizes;  // ≥ 1; only the given kinds
-  std::vector<Kind> order;  // innermost first, of tp, cp, ep, dp and pp; empty: Megatron's default
+  std::vector<Kind> order;    // innermost first; from tp, cp, ep, dp and pp; empty: Megatron's
+                              // default
 };
 
 inline constexpr std::size_t max_parallel_text = 256;  // bytes
@@ -53,8 +54,8 @@ struct Layout {
 
 // Missing sizes are 1, except that dp takes the remaining ranks and etp equals tp. Kinds that are
 // missing in the order come last. Errors (usage), as in Megatron: the product of the sizes differs
-// from the number of ranks; the order lacks a kind with a size above 1; expert layers would have
-// other stages than the other layers.
+// from the number of ranks; the order lacks a kind with a size above 1; the pipeline stages of
+// expert layers would differ from those of the other layers.
 Result<Layout> layout_of(const Parallel& parallel, int world);
 
 // Group g has the ranks bases[g] + offsets[i], ascending.

@@ -13,40 +13,41 @@ namespace toprun::cost {
 
 using LinksByLevel = std::map<std::string, topology::Link, std::less<>>;
 
-// Defaults if no values are known: one adapter of 400 Gbit/s per process, NVLink of the fifth
-// generation (900 GB/s in each direction) per process, and switches without oversubscription: a
-// domain's uplinks carry the sum of its hosts' adapters.
+// Defaults for unknown values. Each process has one adapter of 400 Gbit/s and NVLink of the fifth
+// generation (900 GB/s in each direction). Switches have no oversubscription: a domain's uplinks
+// carry the sum of its hosts' adapters.
 inline constexpr double adapter_gbps_per_process = 400;
 inline constexpr double nvlink_gbps_per_process = 7'200;
 inline constexpr double host_latency_us = 5;    // from memory to memory through one switch
 inline constexpr double switch_latency_us = 1;  // added by each level of switches
 inline constexpr double nvlink_latency_us = 2;
 
-// The links of a tree of domains, with values for each. A domain has one uplink in each direction,
-// which represents all its cables together; a host has one into its innermost domain. Traffic out
-// of an NVLink domain uses the hosts' own adapters: an NVLink domain has no uplink of its own.
+// The links in a tree of domains and their properties. A domain has one uplink in each direction,
+// which represents all its cables together. A host has one link into its innermost domain. Traffic
+// out of an NVLink domain uses the hosts' own adapters, because an NVLink domain has no uplink.
 struct Links {
   struct Level {
     std::string name;
     bool nvlink = false;
-    double gbps = 0;        // of one domain's uplink, of several the least; nvlink: of one host
-                            // inside; 0: unknown, then it is not a bottleneck (never for nvlink)
-    double latency_us = 0;  // nvlink: per message inside; else added when leaving a domain
-    bool assumed = true;    // gbps is a default
-    // The rates of the domains by their names, 0 for an unknown one; empty: all have `gbps`.
+    double gbps = 0;        // a domain's uplink; the lowest if they differ. nvlink: one host
+                            // inside, never 0. 0: unknown, so not a bottleneck
+    double latency_us = 0;  // nvlink: per message inside; else added for leaving a domain
+    bool assumed = true;    // gbps is a default value
+    // The rates of single domains by name, 0 if unknown; empty: all have `gbps`.
     std::map<std::string, double> gbps_of_domain = {};
   };
   std::vector<Level> levels;  // outermost first
   Level host;                 // all adapters of one host together
 };
 
-// `user_links` (from --link) has priority over the map's values, and these over the defaults.
-// `processes`: the highest number of processes on a host, ≥ 1. Error (usage): `user_links` has a
-// level that is not in the map; the message lists the levels.
+// `user_links` (from --link) has priority over the map's values, which have priority over the
+// defaults. `processes`: the highest number of processes on a host, ≥ 1. Error (usage):
+// `user_links` contains a level that is not in the map; the message lists the levels.
 Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links, int processes);
 
-// Parses "rack=0.4", "host=400" or, with a latency in microseconds, "rack=0.4:12": gigabits per
-// second of a level's links. Errors (usage): another form, values that are not above 0.
+// Parses "rack=0.4", "host=400" or "rack=0.4:12". The first number is the rate of a level's links
+// in Gbit/s, the second the latency in microseconds. Errors (usage): another form, values that are
+// not above 0.
 Result<std::pair<std::string, topology::Link>> parse_link(std::string_view text);
 
 }  // namespace toprun::cost

@@ -20,11 +20,11 @@ namespace toprun::cost {
 // uses only the sender's and the receiver's NVLink.
 //
 // Domains are nested: nodes that share a domain share all domains around it, even if these are
-// unknown. A node with an unknown domain is alone in it; nodes without a domain at a level have no
-// uplink at that level.
+// unknown. A node with an unknown domain counts as a domain of its own. Nodes without a domain at a
+// level have no uplink at that level.
 class Network {
  public:
-  // `domains` are those of the paths, with one level for each of `links.levels`.
+  // `domains`: made from `paths`, with one level for each of `links.levels`.
   Network(const Domains& domains, std::span<const topology::Path* const> paths, Links links);
 
   const Links& links() const { return links_; }
@@ -34,17 +34,17 @@ class Network {
   const Links::Level& link(std::size_t level) const {
     return level == levels() ? links_.host : links_.levels[level];
   }
-  // Equal for two nodes if and only if they share the domain; less than count(level).
+  // The same number for two nodes if and only if they share the domain; less than count(level).
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels() + level];
   }
   std::size_t count(std::size_t level) const { return first_[level].size(); }
-  // A node of the domain.
+  // One node in the domain.
   std::size_t first(std::uint32_t domain, std::size_t level) const { return first_[level][domain]; }
 
   // Whether the domain has an uplink; if not, it represents nodes without a domain at this level.
   bool has_uplink(std::uint32_t domain, std::size_t level) const { return uplink_[level][domain]; }
-  // The rate of the domain's uplink; 0: unknown, then it is not a bottleneck.
+  // The rate of the domain's uplink; 0: unknown, so not a bottleneck.
   double uplink_gbps(std::uint32_t domain, std::size_t level) const { return gbps_[level][domain]; }
 
   std::optional<std::size_t> nvlink_level() const { return nvlink_; }
@@ -53,7 +53,7 @@ class Network {
            has_uplink(domain(a, *nvlink_), *nvlink_);
   }
 
-  // The number of the nodes in each domain of the level; 0 for a domain without uplink.
+  // The number of these nodes in each domain of the level; 0 for a domain without uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
   // Whether a domain of the level with an uplink contains some of the nodes, but not all.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
@@ -63,7 +63,7 @@ class Network {
  private:
   std::size_t nodes_;
   Links links_;
-  std::optional<std::size_t> nvlink_;  // the outermost if there are several
+  std::optional<std::size_t> nvlink_;  // if there are several such levels, the outermost
   std::vector<std::uint32_t> domain_;
   std::vector<std::vector<std::size_t>> first_;
   std::vector<std::vector<bool>> uplink_;
@@ -72,21 +72,21 @@ class Network {
 
 // The traffic over one link in one direction, and its duration.
 struct Load {
-  std::size_t level = 0;  // of the network; levels(): a host's adapters
-  std::size_t node = 0;   // the host, or a node of the domain
+  std::size_t level = 0;  // in the network; levels(): a host's adapters
+  std::size_t node = 0;   // the host, or one node in the domain
   std::size_t flows = 0;
   double bytes = 0;
   double seconds = 0;
 };
 
-// The total traffic on every link from flows that run at the same time.
+// The total traffic on every link, from flows that run at the same time.
 class Loads {
  public:
   explicit Loads(const Network& network);  // must outlive this object
 
   // One flow between two different nodes.
   void add(std::size_t from, std::size_t to, double bytes);
-  // Adds a flow from each node to each other node; counts by domain, not one by one.
+  // Adds a flow from each node to each other node. Counts per domain, not per flow.
   void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
 
   // The link with the longest time, among equals the outermost; nullopt if no link has traffic.

@@ -14,14 +14,14 @@ namespace toprun::cost {
 
 using Indexes = std::vector<std::size_t>;
 
-// One word per node, with a letter per level for the domain, outermost first, as in "ap aq bp";
-// "-": unknown, ".": none.
+// One word per node. Each letter is the domain at one level, outermost first, as in "ap aq bp".
+// "-": unknown, ".": no domain.
 struct Sample {
   std::vector<std::string> levels;
   std::string nodes;
   LinksByLevel links;
   int processes = 1;
-  std::map<std::string, std::map<std::string, double>> domain_gbps = {};  // as topology::Map has it
+  std::map<std::string, std::map<std::string, double>> domain_gbps = {};  // as in topology::Map
 };
 
 inline topology::Map map_of(const Sample& sample) {
@@ -62,7 +62,7 @@ inline Sample random_sample(std::mt19937& random) {
     if (random() % 4 == 0 || level == "nvlink") continue;
     sample.links[level] = {static_cast<double>(100 * (1 + random() % 8)), {}};
   }
-  // Not with NVLink, where the bound for a ring may be out of reach with different rates.
+  // Not with NVLink: different rates there can make a ring's bound unreachable.
   const bool has_rates = random() % 3 == 0 && std::ranges::count(sample.levels, "nvlink") == 0;
   for (const std::string& level : sample.levels) {
     if (!has_rates || random() % 3 == 0) continue;

@@ -15,9 +15,10 @@ namespace toprun::cost {
 
 // The traffic pattern between the members of a group.
 enum class Pattern {
-  ring,        // each to the next, the last to the first: all-reduce, reduce-scatter, all-gather
+  ring,        // each sends to the next, the last to the first: all-reduce, reduce-scatter,
+               // all-gather
   all_to_all,  // each sends an equal share to every other member
-  chain,       // each to the next and back, without the last to the first: stages of a pipeline
+  chain,       // like ring, but in both directions and without last to first: pipeline stages
 };
 Pattern pattern_of(Kind kind);
 
@@ -33,34 +34,36 @@ inline constexpr double default_parameters = 70e9;
 // Parses "70B", "1.5T", "350M": the number of a model's parameters. Error (usage): another form.
 Result<double> parse_model(std::string_view text);
 
-// Values in `given` have priority over those derived from the model's size. The rules of thumb: N
-// parameters in L layers of width h with N = 12·L·h² (attention 4h², MLP 8h²) and h = 128·L, as in
-// GPT-3's 96 layers of 12,288; 2²² tokens per step over all replicas, but at least one sequence of
-// 4,096 for each; activations of 2 bytes; gradients reduced in 4 bytes and parameters gathered in
-// 2, as in Megatron's distributed optimizer. With T tokens per replica and step, and a ring of n
-// that sends (n−1)/n of the reduced or gathered bytes:
-//   tp   two all-reduces forward and two backward per layer of T/cp · h, a half each of them
-//        attention's and the MLP's (the same bytes with sequence parallelism)
-//   cp   per layer keys and values of a rank's tokens to all others, forward once and, with their
-//        gradients, backward twice; one head of them per eight of the queries
-//   pp   T/(cp·tp) · h forward and as much backward
+// Values in `given` have priority over those derived from the model's size. Rules of thumb:
+//   - The model has N = 12·L·h² parameters in L layers of width h (attention 4h², MLP 8h²), with
+//     h = 128·L, as in GPT-3's 96 layers of 12,288.
+//   - A step has 2²² tokens over all replicas, but at least one sequence of 4,096 per replica.
+//   - Activations have 2 bytes. Gradients are reduced in 4 bytes and parameters gathered in 2,
+//     as in Megatron's distributed optimizer.
+// With T tokens per replica and step, and a ring of n ranks that sends (n−1)/n of the reduced or
+// gathered bytes:
+//   tp   two all-reduces forward and two backward per layer, each of T/cp · h; one of the two
+//        is the attention's, the other the MLP's (the same bytes with sequence parallelism)
+//   cp   per layer, the keys and values of a rank's tokens go to all other ranks: once forward and,
+//        with their gradients, twice backward; one key-value head per eight query heads
+//   pp   T/(cp·tp) · h forward and the same backward
 //   dp   6 bytes for each of the rank's N/(tp·pp) parameters
 // With experts: eight per layer, two per token (Mixtral's values). So N is 17/3 of the dense model
 // that determines L and h, and 16/17 of N belong to the experts:
-//   ep   per layer two copies of T/(cp·tp) · h out and back, forward and backward
+//   ep   per layer, two copies of T/(cp·tp) · h out and back, forward and backward
 //   etp  the MLP's half of tp, for two copies of each token
-//   edp  as dp, of the rank's N·16/17/(etp·ep·pp)
+//   edp  like dp, for the rank's N·16/17/(etp·ep·pp) parameters
 Traffic traffic_of(const Layout& layout, double parameters, const std::map<Kind, double>& given);
 
-// The traffic between slots. A slot is a row of consecutive ranks that one node will run. The two
+// The traffic between slots. A slot is a group of consecutive ranks that run on one node. The two
 // directions are summed, because every link has both.
 struct Graph {
   struct Edge {
     std::uint32_t to;
     double bytes;
   };
-  std::vector<std::size_t> first;  // of slot s: edges[first[s]] … edges[first[s + 1] − 1]
-  std::vector<Edge> edges;         // each pair of slots twice, once per side
+  std::vector<std::size_t> first;  // the edges of slot s: edges[first[s]] … edges[first[s + 1] − 1]
+  std::vector<Edge> edges;         // each pair of slots twice, once per slot
 
   std::size_t slots() const { return first.size() - 1; }
   std::span<const Edge> of(std::size_t slot) const {
@@ -68,12 +71,12 @@ struct Graph {
   }
 };
 
-// The slot of each rank if the nodes in this order run these numbers of processes.
+// The slot of each rank, if the i-th node in the order runs processes[i] processes.
 std::vector<std::uint32_t> slots_of_ranks(std::span<const int> processes);
 
 inline constexpr std::size_t max_pairs = 4'000'000;  // pairs of slots with traffic
 
-// `slot_of[r]` is the slot of rank r, ascending. nullopt: more than max_pairs.
+// `slot_of[r]` is the slot of rank r, ascending. nullopt: more pairs than max_pairs.
 std::optional<Graph> graph_of(const Layout& layout, const Traffic& traffic,
                               std::span<const Kind> kinds, std::span<const std::uint32_t> slot_of,
                               std::size_t slots);

@@ -16,9 +16,9 @@ namespace toprun::cost {
 // towards outer domains.
 class Ways {
  public:
-  // Each byte uses both hosts' adapters and, on either side, the uplinks of the domains that the
-  // nodes do not share; inside an NVLink domain it uses only both hosts' NVLinks. An uplink with an
-  // unknown rate has the total rate of the hosts in an average domain of its level.
+  // Each byte uses both hosts' adapters and, on both sides, the uplinks of the domains that the
+  // nodes do not share. Inside an NVLink domain it uses only both hosts' NVLinks. An uplink with an
+  // unknown rate is assumed to have the total rate of the hosts in an average domain of its level.
   Ways(const Domains& domains, std::size_t nodes, const Links& links);
 
   std::size_t nodes() const { return nodes_; }
@@ -26,7 +26,7 @@ class Ways {
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }
-  // The number of levels that the two nodes share, from the outside.
+  // The number of levels that the two nodes share, counted from the outermost.
   std::size_t shared(std::size_t a, std::size_t b) const {
     std::size_t level = 0;
     while (level < levels_ && domain(a, level) == domain(b, level)) ++level;

@@ -15,8 +15,8 @@ struct CompactSet {
 };
 
 // For each level of the map, innermost first, the domain with most of these hosts; among equals,
-// the first. There is no row for a level that is unknown for all these hosts, or that has no more
-// hosts than the level inside it.
+// the first. There is no row for a level that is unknown for all these hosts, or whose largest set
+// is not larger than that of the next inner level.
 std::vector<CompactSet> compact_sets(const topology::Map& map,
                                      const std::vector<std::string>& hosts);
 

@@ -8,15 +8,15 @@
 
 namespace toprun::placement {
 
-// The best assignment of those that follow from a grid of slots, improved by exchanges of nodes:
-// see map_slots(). By slot. It may be worse than the plain order.
+// The best node for each slot, from the assignments that a grid of slots suggests, improved by
+// exchanges of nodes (see map_slots()). It may be worse than the plain order.
 std::vector<std::size_t> along_grid(const Slots& slots, const cost::Domains& domains,
                                     const cost::Ways& ways);
 
-// Exchanges pairs of nodes as long as that lowers the cost, up to max_swap_visits.
+// Exchanges pairs of nodes while that lowers the cost, at most max_swap_visits edge visits.
 void improve_by_swaps(const Slots& slots, const cost::Ways& ways, std::vector<std::size_t>& nodes);
 
-// Limits of the work, as the number of visited edges.
+// Limits for the work, as the number of visited edges.
 inline constexpr std::size_t max_grid_visits = 1 << 26;
 inline constexpr std::size_t max_swap_visits = 1 << 25;
 

@@ -15,17 +15,16 @@ struct GroupScore {
   cost::Kind kind = cost::Kind::tp;
   std::size_t size = 0;  // ranks per group
   std::size_t groups = 0;
-  std::size_t nodes = 0;              // of the group on the most nodes
-  std::vector<std::size_t> spanning;  // by level: number of groups in more than one domain; a
-                                      // node in an unknown domain is alone in one
+  std::size_t nodes = 0;              // number of nodes of the group on the most nodes
+  std::vector<std::size_t> spanning;  // by level: number of groups in several domains; a node in an
+                                      // unknown domain counts as a domain of its own
   double cost = 0;                    // link time per step in seconds (mapping.h)
 };
 
-// One entry for each kind with traffic. `cost` is NaN if too many pairs of nodes send to each
-// other.
+// One entry for each kind with traffic. `cost` is NaN if too many pairs of nodes exchange data.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// One line, with the reason, for each kind whose groups cannot all stay inside innermost domains.
+// For each kind whose groups cannot all stay inside innermost domains: one line with the reason.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
@@ -38,7 +37,7 @@ struct GroupTable {
   };
   std::vector<std::string> levels;
   std::vector<Row> rows;
-  std::optional<Mapping> mapping;  // of the order `parallel`, without its nodes
+  std::optional<Mapping> mapping;  // for the order `parallel`, without its nodes
   std::vector<std::string> warnings;
 };
 
@@ -46,12 +45,12 @@ struct GroupTable {
 Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
                                    const Plan& plan);
 
-// A row per order and kind, a column per level; then the total of each order, and the minimum of
-// all orders or, if it is unknown, the bound.
+// A row for each order and kind, with a column for each level. Then the total of each order, and
+// the minimum of all orders or, if that is unknown, the lower bound.
 std::string groups_text(const GroupTable& table);
 
 // `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],
-// bound, exact}`, a member of an object; costs in seconds, null if unknown.
+// bound, exact}`, a member for an object. Costs are in seconds, null if unknown.
 std::string groups_json(const GroupTable& table);
 
 // "links are busy …": the quality of the mapping in one line.

@@ -9,10 +9,10 @@
 
 namespace toprun::placement {
 
-inline constexpr double rounding = 1e-9;  // relative cost differences below this count as equal
+inline constexpr double rounding = 1e-9;  // relative cost differences below this are ignored
 
-// Assigns slots to nodes so that the traffic between the slots occupies the links for the shortest
-// time: a quadratic assignment onto a tree.
+// An assignment of slots to nodes for which the slots' traffic occupies the links for the shortest
+// time. This is a quadratic assignment problem on a tree.
 struct Mapping {
   std::vector<std::size_t> nodes;  // by slot
   double cost = 0;                 // total time of all links per step, in seconds
@@ -25,29 +25,32 @@ struct Mapping {
 double cost_of(const cost::Graph& graph, const cost::Ways& ways,
                std::span<const std::size_t> nodes);
 
-// A lower bound for the cost of all orders: in a domain of m nodes, a slot shares the domain with
-// at most m − 1 others. So at most the bytes to those m − 1 slots to which it sends most stay
+// A lower bound for the cost of all orders. In a domain of m nodes, a slot shares the domain with
+// at most m − 1 others. So at most its traffic to the m − 1 slots with the most traffic stays
 // inside.
 double bound_of(const cost::Graph& graph, const cost::Ways& ways);
 
-// The input of the mapping. Slot s has processes[n] ranks, where n is its node in the plain order,
-// so only nodes with equal numbers of processes may be exchanged.
+// The input for map_slots(). Slot s has processes[n] ranks, where n is its node in the plain order.
+// So only nodes with equal numbers of processes may be exchanged.
 struct Slots {
   const cost::Graph& graph;
-  // of the grid of slots, innermost first; their product is the number of slots
+  // the grid's dimensions, innermost first; their product is the number of slots
   std::span<const int> dimensions;
   std::span<const std::size_t> plain;  // the nodes in topology order
-  std::size_t placed;                  // the number of nodes with a known place; they come first
+  std::size_t placed;                  // number of nodes with a known place, which come first
   std::span<const int> processes;      // by node
 };
 
-// Returns the best of these candidates: the plain order; orders of the grid's dimensions, each
-// split into prime factors that may be nested in any way, along the plain order and along an order
-// whose domains contain whole segments of the first factors' product; improvements of these by
-// exchanges of pairs of nodes. If at most max_assignments assignments differ (see exact_mapping.h),
-// all are compared and the result is exact; it is also exact if its cost equals the bound. The cost
-// is never above that of the plain order, and the plain order stays if nothing is cheaper. Counts
-// limit the work, not time: the same input gives the same order everywhere.
+// Returns the best of these candidates:
+//   - the plain order;
+//   - orders from the grid: each dimension is split into prime factors, which are nested in any
+//     sequence. The slots then follow the plain order, or an order whose domains contain whole
+//     segments, as long as the product of the first factors;
+//   - improvements of these orders by exchanges of pairs of nodes.
+// If at most max_assignments assignments differ (see exact_mapping.h), all are compared and the
+// result is exact. It is also exact if its cost equals the bound. The plain order is returned if no
+// candidate is cheaper. The limits are counts, not times, so the same input gives the same order on
+// every machine.
 Mapping map_slots(const Slots& slots, const cost::Domains& domains, const cost::Ways& ways);
 
 }  // namespace toprun::placement

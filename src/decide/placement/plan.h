@@ -15,8 +15,7 @@
 
 namespace toprun::placement {
 
-// The user's description of how the ranks of a job work together; the node order is optimised for
-// it.
+// The user's description of a job's parallelism, for which the node order is optimised.
 struct Plan {
   cost::Parallel parallel;
   std::optional<double> parameters;      // of the model; unset: default_parameters
@@ -24,7 +23,7 @@ struct Plan {
   cost::LinksByLevel links;              // --link
 };
 
-// The plan for a job with a number of ranks in a network.
+// A plan, applied to a network and a job with a known number of ranks.
 struct Prepared {
   cost::Layout layout;
   std::vector<cost::Kind> kinds;  // the kinds with traffic
@@ -38,9 +37,9 @@ inline constexpr int max_planned_ranks = 10'000'000;
 Result<Prepared> prepare(const Plan& plan, const topology::Map& map,
                          std::span<const int> processes);
 
-// The nodes in the order with the best traffic for the plan (see map_slots()). `plain`: their
-// topology order; its first `placed` nodes have a known place. `processes` by node. nullopt: too
-// many pairs of nodes send to each other (max_pairs).
+// The best order of the nodes for the plan's traffic (see map_slots()). `plain`: their topology
+// order; its first `placed` nodes have a known place. `processes` by node. nullopt: too many pairs
+// of nodes exchange data (max_pairs).
 std::optional<Mapping> map_nodes(const Prepared& prepared, std::span<const std::size_t> plain,
                                  std::size_t placed, const cost::Domains& domains,
                                  std::span<const int> processes);

@@ -13,7 +13,7 @@ namespace toprun::placement {
 
 inline constexpr double usual_message_bytes = 64 << 20;
 
-// The parameters of a score besides the hosts and their places.
+// The inputs of a score besides the hosts and their places.
 struct Terms {
   cost::Links links;  // of the map
   double message_bytes = usual_message_bytes;
@@ -30,7 +30,8 @@ struct Priced {
   double seconds = 0;
   struct Link {
     std::string level;
-    std::string name;  // of the domain or host; "of n3" if the domain is unknown
+    std::string name;  // of the domain or host; "of n3" (the unknown domain of node n3) if the
+                       // domain is unknown
     std::size_t flows = 0;
     double bytes = 0;  // in one direction
     double seconds = 0;
@@ -38,8 +39,7 @@ struct Priced {
   std::optional<Link> worst;  // unset: only one node
 };
 
-// An order of a job's nodes: the number of ring neighbours in different domains, and the costs of
-// the collectives.
+// An order of a job's nodes with its number of ring neighbours in different domains and its costs.
 struct Scored {
   std::string_view name;               // given, name, torchrun, topology, file
   std::vector<std::size_t> crossings;  // one per level

@@ -15,12 +15,13 @@ struct Teams {
   };
   cost::Kind kind = cost::Kind::dp;
   std::size_t count = 0;
-  std::vector<std::size_t> of_node;  // by position in the order; numbered by their first node
+  std::vector<std::size_t> of_node;  // team by position in the order; teams are numbered by their
+                                     // first node
 };
 
-// `kind`: nullopt selects the kind with the most traffic among those with several teams of several
-// nodes each; if there is none, among those with teams of several nodes. nullopt: no group of the
-// kind, or of any kind, is on two nodes.
+// `kind`: nullopt selects a kind. It is the kind with the most traffic among those with several
+// teams of several nodes each, or, if there is no such kind, among those with teams of several
+// nodes. Returns nullopt if no group of the kind, or of any kind, is on two nodes.
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
                               std::optional<cost::Kind> kind);
 
