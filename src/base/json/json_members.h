@@ -5,12 +5,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// JSON from files and programs, read so that what is missing or of another type is nothing.
+// Reads JSON from files and programs. A value that is missing or has another type counts as empty.
 namespace toprun {
 
-// Null if it is not there, or `object` is none.
+// Null if `object` has no such member or is not an object.
 const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
-// "" if it is not a string.
+// "" if the member is not a string.
 std::string text_at(const nlohmann::json& object, std::string_view key);
 
 }  // namespace toprun

@@ -9,7 +9,7 @@
 #include "base/text/clock.h"
 #include "base/text/outside.h"
 
-// What is unset or empty, as JSON's null.
+// A JSON null for a value that is unset or empty.
 namespace toprun {
 
 template <class T>
@@ -17,12 +17,12 @@ nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-// In RFC 3339.
+// As a text in RFC 3339.
 inline nlohmann::json or_null(const std::optional<WallTime>& time) {
   return time ? nlohmann::json(rfc3339(*time)) : nlohmann::json(nullptr);
 }
 
-// As a number, in its own unit.
+// As a number in the unit of its type.
 template <class Number, class Unit>
 nlohmann::json or_null(const std::optional<std::chrono::duration<Number, Unit>>& time) {
   return time ? nlohmann::json(time->count()) : nlohmann::json(nullptr);

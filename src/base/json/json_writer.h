@@ -9,11 +9,12 @@
 
 namespace toprun {
 
-// Writes JSON as text: building a document tree of 10,000 nodes takes longer than ordering them.
-// The caller is responsible for brackets and commas.
+// Writes JSON as text. For 10,000 nodes, building a document tree takes longer than ordering the
+// nodes. The caller is responsible for brackets and commas.
 class JsonWriter {
  public:
-  // A string. Bytes that are not UTF-8 become U+FFFD, because names in files may be anything.
+  // Writes a string. Bytes that are not UTF-8 become U+FFFD, because names in files may contain any
+  // bytes.
   JsonWriter& text(std::string_view text);
   JsonWriter& optional(const std::optional<std::string>& value) {
     return value ? text(*value) : raw("null");

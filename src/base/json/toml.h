@@ -1,9 +1,10 @@
 #pragma once
 
-// toml++ 3.3 without two assumptions that malformed files violate: assertions (`[.a]` fails one,
-// and without it the parser reports the error), and branches of its Unicode tables that are marked
-// as unreachable although a letter such as ü outside of quotes reaches them. All files include this
-// instead of the library's own header. Its functions are compiled once, in toml.cc.
+// toml++ 3.3 without two assumptions that malformed files violate. The first are assertions: `[.a]`
+// fails one, and without it the parser reports the error. The second are branches in its Unicode
+// tables that are marked as unreachable, although a letter such as ü outside of quotes reaches
+// them. All files include this header instead of the library's own. The library's functions are
+// compiled once, in toml.cc.
 #define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 
@@ -24,10 +25,10 @@
 
 namespace toprun {
 
-// a.b.c has three. The library follows each by a call of its own.
+// a.b.c has three parts. The library makes a nested call for each part.
 inline constexpr int most_key_parts = 256;
 
-// Instead of the library's own. Throws its parse_error.
+// Use this instead of the library's own function. Throws the library's parse_error.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
 }  // namespace toprun

@@ -19,9 +19,10 @@ namespace toprun::hosts {
 // An IPv4 or IPv6 address without a port.
 class Address {
  public:
-  // "10.0.0.1", "::1", "fe80::1%eth0" or "fe80::1%2", without brackets; v4-mapped becomes IPv4.
+  // Accepts "10.0.0.1", "::1", "fe80::1%eth0" or "fe80::1%2", without brackets. A v4-mapped address
+  // becomes IPv4.
   static std::optional<Address> parse(std::string_view literal);
-  // Of an AF_INET or AF_INET6 socket address; v4-mapped becomes IPv4.
+  // From an AF_INET or AF_INET6 socket address. A v4-mapped address becomes IPv4.
   static Address from(const sockaddr_storage& socket_address);
 
   std::string text() const;
@@ -29,7 +30,7 @@ class Address {
   bool is_loopback() const;
   bool is_link_local() const;
   sockaddr_storage with_port(int port) const;
-  socklen_t length() const;  // of with_port()'s result
+  socklen_t length() const;  // of the result of with_port()
   auto operator<=>(const Address&) const = default;
 
  private:
@@ -38,46 +39,47 @@ class Address {
   std::uint32_t scope_ = 0;
 };
 
-// An address of this host and the interface that carries it.
+// An address of this host and its network interface.
 struct LocalAddress {
   Address address;
   std::string interface;
 };
-// All addresses of interfaces that are up, including loopback addresses.
+// All addresses of interfaces that are up, loopback addresses included.
 Result<std::vector<LocalAddress>> local_addresses();
-// The address from which the kernel would send to `remote`; nothing is sent. nullopt: it knows no
-// way.
+// The address from which the kernel would send to `remote`; nothing is sent. nullopt: the kernel
+// has no route.
 std::optional<Address> own_address_towards(const Address& remote);
-// Those at which other hosts may reach this one, at most `most`: addresses of the loopback
-// interface last, for a load balancer has its services' there, by the thousand.
+// The addresses at which other hosts may reach this one, at most `most`. Those of the loopback
+// interface come last: a load balancer may have thousands of service addresses there.
 std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
 
-// gethostname(2).
+// The result of gethostname(2).
 std::string host_name();
 
 inline constexpr int max_port = 65535;
 
-// 127.0.0.1, or ::1 where the host has no IPv4.
+// 127.0.0.1, or ::1 if the host has no IPv4.
 Address loopback();
 
-// Who can connect to a listening socket.
+// Which hosts can connect to a listening socket.
 enum class Reach : std::uint8_t {
-  everybody,  // every address: [::], dual stack; 0.0.0.0 only where the host has no IPv6
-  this_host,  // loopback()
+  everybody,  // every address: [::], dual stack; 0.0.0.0 only if the host has no IPv6
+  this_host,  // only the address loopback()
 };
 
-// A program that listens on a port of this network namespace.
+// A process that listens on a port in this network namespace.
 struct Holder {
-  std::string name;  // its command's, as the kernel has it; empty: unknown
+  std::string name;  // the command name that the kernel reports; empty: unknown
   std::int64_t pid = 0;
   std::string text() const;  // "python3 (pid 4711)"
 };
-// Unset if /proc does not show it: the descriptors of other users' processes are hidden.
+// Unset if /proc does not show the process: other users' descriptors are hidden.
 std::optional<Holder> holder_of_port(int port);
 
 struct CannotListen {
   Error error;
-  std::optional<Holder> holder;  // of the port, if that is the reason and it is known
+  std::optional<Holder> holder;  // the process that holds the port, if that is the reason and it is
+                                 // known
 };
 // A listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the kernel
 // allows. Port 0: the kernel chooses. Error: another socket listens on the port on one of the same

@@ -11,31 +11,36 @@ namespace toprun::hosts {
 
 inline constexpr std::size_t max_host_file_bytes = 4u << 20;
 inline constexpr std::size_t max_host_line_bytes = 4096;
-inline constexpr std::size_t max_named_hosts = 4096;  // each costs the launcher three descriptors
+inline constexpr std::size_t max_named_hosts = 4096;  // each needs three descriptors in the
+                                                      // launcher
 inline constexpr int max_host_slots = 100'000;
 
-// A host that the user named, and its login.
+// A host that the user named, and the login for it.
 struct NamedHost {
   std::string name;
-  std::string login;  // "user@name", or as the name
+  std::string login;  // "user@name", or the same as `name`
   std::optional<int> slots;
 };
 
 struct NamedHosts {
-  std::vector<NamedHost> hosts;    // each once, in the order given
+  std::vector<NamedHost> hosts;    // each once, in the given order
   std::vector<std::string> notes;  // one line for each ignored word
 };
 
-// --hosts: Slurm's host lists, each optionally followed by `:N` if its hosts run N processes, as in
-// "a,b[3-9]:4,user@c". An IPv6 address takes a number only behind brackets: "[fd00::1]:4". Or what
-// LSF's variables have between blanks: "a 4 b 4" (LSB_MCPU_HOSTS), "a a b b" (LSB_HOSTS).
+// Parses --hosts. The text has one of two forms:
+//   - Slurm's host lists. Each may have `:N` at its end if its hosts run N processes, as in
+//     "a,b[3-9]:4,user@c". For an IPv6 address, `:N` is allowed only after brackets:
+//     "[fd00::1]:4".
+//   - The values of LSF's variables, separated by blanks: "a 4 b 4" (LSB_MCPU_HOSTS) or "a a b b"
+//     (LSB_HOSTS).
 Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_view source);
 
-// --hostfile, by line: Open MPI's "host slots=N max_slots=M" (mpirun(1)), DeepSpeed's "host
-// slots=N", "host:N", "host N", or only a host; host lists and user@ in each, "#" begins a comment.
-// Words that are none of these are noted. A file of hosts alone in which one is repeated has a line
-// for each process (PBS_NODEFILE, LSB_DJOB_HOSTFILE). A rankfile is an error that says so. Errors
-// name file:line.
+// Parses --hostfile, line by line. A line has one of these forms: Open MPI's "host slots=N
+// max_slots=M" (mpirun(1)), DeepSpeed's "host slots=N", "host:N", "host N", or only a host. Each
+// form may contain host lists and user@; "#" begins a comment. Other words are ignored, with a
+// note. If a file consists only of hosts and one is repeated, it has a line for each process
+// (PBS_NODEFILE, LSB_DJOB_HOSTFILE). A rankfile is an error with its own message. Errors name
+// file:line.
 Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path);
 
 }  // namespace toprun::hosts

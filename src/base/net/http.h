@@ -6,11 +6,11 @@
 
 namespace toprun {
 
-// A Unix socket or one of TCP: both are read by the same code.
+// A Unix or TCP socket: the same code reads both.
 using HttpStream = boost::asio::generic::stream_protocol::socket;
 
-// Reads until the parser has a whole message of HTTP/1.1, or the other end has no more. Beast's own
-// way to do this is 30 KB of templates for requests and as much for answers.
+// Reads until the parser has a complete HTTP/1.1 message, or the peer closes the connection.
+// Beast's own function for this is 30 KB of templates for requests and again for responses.
 template <bool is_request>
 boost::asio::awaitable<boost::system::error_code> read_http(
     HttpStream& socket, boost::beast::http::basic_parser<is_request>& parser);

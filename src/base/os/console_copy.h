@@ -2,9 +2,9 @@
 
 namespace toprun {
 
-// Copies everything that say() and say_block() write from now on to this descriptor, which must be
-// open for appending because several processes write there. -1 ends the copying. Call it before
-// other threads say anything.
+// From now on, copies all output of say() and say_block() to this descriptor. It must be open for
+// appending, because several processes write to the file. -1 ends the copying. Call this before
+// other threads call say().
 void say_also_to(int fd);
 
 }  // namespace toprun

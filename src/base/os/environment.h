@@ -8,14 +8,14 @@
 
 namespace toprun {
 
-// A process environment as a value, so that what reads it can be a pure function.
+// A process environment as a value: functions that read it can then be pure.
 class Environment {
  public:
   Environment() = default;
   Environment(std::initializer_list<std::pair<const std::string, std::string>> variables)
       : variables_(variables) {}
 
-  // Skips entries without "="; if a name occurs twice, the first counts, as for getenv.
+  // Skips entries without "="; if a name occurs twice, the first counts, like in getenv(3).
   static Environment from(const char* const* envp);
 
   bool has(std::string_view name) const { return variables_.contains(name); }
@@ -26,7 +26,7 @@ class Environment {
   void unset(std::string_view name);
 
   const std::map<std::string, std::string, std::less<>>& variables() const { return variables_; }
-  // "NAME=VALUE" for each, as execve takes them.
+  // "NAME=VALUE" for each variable, in the form for execve(2).
   std::vector<std::string> entries() const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace toprun {
 
-// The last line of a program's output that is not blank, as the reason of its failure, or the last
-// `count` such lines joined by " | ", without colours and harmless to a terminal. A line that
+// The last line of a program's output that is not blank, to explain its failure. With `count`: the
+// last `count` such lines, joined by " | ". Colours and terminal sequences are removed. A line that
 // begins with a colon belongs to the line before it. Empty if the program wrote nothing.
 std::string last_words(std::string_view written, std::size_t count = 1);
 

@@ -4,14 +4,14 @@
 
 namespace toprun {
 
-// Whether the last line on stderr, or in its copy (base/os/console_copy.h), has no end yet, as a
-// progress bar of a rank: what toprun says then begins a line of its own. Whatever else writes
-// there says so here; any thread may.
+// Whether the last line on stderr, or in its copy (base/os/console_copy.h), has no line end yet,
+// like a rank's progress bar. toprun then begins its next message on a new line. All other code
+// that writes there has to set this flag; any thread may do so.
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
-// From now on that of stderr stands in memory that another process shares, which goes on speaking
-// there when this one has died. It stays for good.
+// From now on, the flag for stderr is in memory that another process shares. That process continues
+// to write to stderr after this one has died. `shared` is used until this process ends.
 void keep_unfinished_on_stderr(std::atomic<bool>& shared);
 
 }  // namespace toprun

@@ -8,11 +8,11 @@
 
 namespace toprun {
 
-// How to show text on a descriptor. Only terminals get colours and shortened lines; files and pipes
-// get the whole text.
+// How to print text on a descriptor. Only terminals get colours and shortened lines; files and
+// pipes get the whole text.
 struct Look {
   bool colour = false;
-  std::size_t columns = 0;  // longer lines are shortened; 0: none is
+  std::size_t columns = 0;  // longer lines are shortened; 0: no line is shortened
 };
 
 // Whether the user allows colours on a terminal: NO_COLOR is unset or empty (no-color.org) and TERM
@@ -26,22 +26,22 @@ Look look_of(int fd, const Environment& environment);
 // The look of stderr, also if another toprun forwards it.
 Look look_of_stderr(const Environment& environment);
 
-// Colours stand for meanings; the text says the same in words.
+// Colours have meanings, which the text always repeats in words.
 enum class Colour { good, waiting, bad, faint };
 std::string coloured(std::string_view text, Colour colour, const Look& look);
 
-// The terminal's size; 0: it is none, or does not tell.
+// The terminal's size; 0: not a terminal, or the size is unknown.
 struct TerminalSize {
   std::size_t columns = 0;
   std::size_t rows = 0;
 };
 TerminalSize terminal_size(int fd);
 
-// The width of UTF-8 text in columns, counted in code points: good enough for program output.
+// The width of UTF-8 text in columns. Counts code points, which is good enough for program output.
 std::size_t columns_of(std::string_view text);
 
-// The text in at most `columns` columns (0: unchanged). A longer text keeps its beginning and its
-// end, which in an error message say what happened and why, with "…" in between.
+// Shortens a text to `columns` columns (0: unchanged). A longer text keeps its beginning and end,
+// with "…" in between: in an error message these say what happened and why.
 std::string both_ends(std::string_view text, std::size_t columns);
 
 }  // namespace toprun

@@ -15,13 +15,14 @@ struct Mount {
   std::string source;  // "server:/export", "/dev/sda1"
 };
 
-// /proc/self/mountinfo (proc_pid_mountinfo(5)); lines that are not of its form are left out.
+// Parses /proc/self/mountinfo (proc_pid_mountinfo(5)); malformed lines are ignored.
 std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
-// The mount that holds an absolute path without links; the last one of several on one point.
+// The mount that contains an absolute path without links. If several have the same mount point, the
+// last one.
 const Mount* mount_of(const std::vector<Mount>& mounts, std::string_view path);
 
-// Whether other hosts see the same files. Unset if the type does not show it.
+// Whether other hosts see the same files in a file system of this type; unset: unknown.
 std::optional<bool> is_shared(std::string_view type);
 
 }  // namespace toprun

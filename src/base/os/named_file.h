@@ -8,14 +8,14 @@
 
 namespace toprun {
 
-// A pipe or a device, which can only be written once.
+// Whether this is a pipe, a device or a socket, which can only be written once.
 bool is_special(const std::filesystem::path& path);
 
-// Writes to a file that the user named. A plain one is replaced in one step; a pipe, a device and a
-// file in a folder that takes no new one are written to.
+// Writes to a file that the user named. A regular file is replaced atomically. A pipe, a device, or
+// a file in a folder that is not writable is written to directly.
 Result<void> write_named_file(const std::filesystem::path& path, std::string_view content);
 
-// The same, and a line on stderr says that it was written.
+// Like write_named_file(); then prints a line on stderr that the file was written.
 Result<void> write_and_say(const std::string& path, std::string_view content);
 
 }  // namespace toprun

@@ -4,10 +4,10 @@
 
 namespace toprun {
 
-// Advice for EMFILE, the error of a process at its limit of open files.
+// The advice for EMFILE: the process has reached its limit of open files.
 inline constexpr const char* more_open_files = "raise the limit on open files (ulimit -n)";
 
-// Raises this process's soft limit of open files to the hard limit and returns it.
+// Raises this process's soft limit on open files to the hard limit and returns it.
 std::size_t raise_open_files();
 
 }  // namespace toprun

@@ -22,23 +22,23 @@ namespace toprun {
 
 // A few threads for blocking work (files, DNS, programs), so that the event loop never blocks.
 //
-// `work` runs on one of them and must own everything it uses: it may still be stuck in the kernel
-// after the pool and the run are gone. The pool delivers its answer on the io_context's thread, the
-// only thread that may call the pool. An exception in `work` ends the process. If the system gives
-// no thread, `work` runs on the io_context's thread.
+// `work` runs on one of them. It must own everything it uses, because it may still hang in the
+// kernel after the pool and the run are gone. The pool delivers the answer on the io_context's
+// thread, the only thread that may call the pool. An exception in `work` ends the process. If the
+// system cannot start a thread, `work` runs on the io_context's thread.
 //
-//   queued --a thread is free--> working --its end--> answered
-//   queued, working --the limit--> given up: it goes on, and its answer is dropped
+//   queued --a thread is free--> working --it returns--> answered
+//   queued, working --the limit--> given up: `work` continues, its answer is dropped
 class Pool {
  public:
   // Why there is no answer.
   enum class NoAnswer : std::uint8_t {
-    late,       // its work takes longer than the limit
-    not_begun,  // other work has held all threads until the limit, or has filled the queue
+    late,       // the work takes longer than the limit
+    not_begun,  // other work occupied all threads until the limit, or filled the queue
   };
   template <class T>
   using Answer = std::expected<T, NoAnswer>;
-  // "not there after 20 s", or that other work is what hangs.
+  // "not there after 20 s", or a text that other work hangs.
   static std::string words_for(NoAnswer why, std::chrono::milliseconds limit);
 
   struct Limits {
@@ -49,15 +49,16 @@ class Pool {
   // The io_context must outlive the pool.
   explicit Pool(boost::asio::io_context& io);
   Pool(boost::asio::io_context& io, Limits limits);
-  // Delivers no more answers. Queued work is dropped; running work is abandoned and delays nothing.
+  // No more answers are delivered. Queued work is dropped; running work is abandoned and not waited
+  // for.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   boost::asio::io_context& io() const { return io_; }
 
-  // Calls `work` on a thread, then `done` with its answer, or with the reason why there is none
-  // within `limit`. `done` is called once, and not before run() returns.
+  // Calls `work` on a thread, then `done` with its answer. If there is no answer within `limit`,
+  // `done` gets the reason. `done` is called exactly once, and not before run() returns.
   template <class T>
   void run(std::chrono::milliseconds limit, std::function<T()> work,
            std::function<void(Answer<T>)> done) {
@@ -70,7 +71,7 @@ class Pool {
         });
   }
 
-  // The same for a coroutine. `work` must be a named object: g++ 12 destroys temporaries in a
+  // Like run(), for a coroutine. `work` must be a named object: g++ 12 destroys temporaries in a
   // co_await twice.
   template <class T>
   boost::asio::awaitable<Answer<T>> answer(std::function<T()> work,
@@ -103,7 +104,7 @@ class Pool {
 
   boost::asio::io_context& io_;
   const Limits limits_;
-  std::shared_ptr<Shared> shared_;  // with the threads
+  std::shared_ptr<Shared> shared_;  // shared with the threads
   std::map<std::uint64_t, Awaited> awaited_;
   std::uint64_t last_number_ = 0;
   // Keeps the io_context running while only a thread is working.

@@ -8,16 +8,17 @@
 
 namespace toprun {
 
-// Creates a folder `parent`/`name`_<8 random> that only this user may enter, as torchrun does. The
-// error is an errno.
+// Creates a folder `parent`/`name`_<8 random> that only this user can enter, like torchrun. The
+// error is an errno value.
 std::expected<std::string, int> new_private_folder(const std::string& parent,
                                                    const std::string& name);
 
-// Creates such a folder in TMPDIR, else in /tmp or /dev/shm; its absolute path, empty on failure.
+// Creates a private folder in TMPDIR, else in /tmp or /dev/shm. Returns its absolute path, empty on
+// failure.
 std::string new_temporary_folder(const Environment& environment, const std::string& name);
 
-// Creates or empties this file for reading and writing; neither it nor its folder may be a link. If
-// the result is not open, errno says why.
+// Creates or empties this file for reading and writing. Fails if the file or its folder is a link.
+// If the result is not open, errno contains the reason.
 Fd open_without_links(const std::string& path);
 
 }  // namespace toprun

@@ -6,8 +6,8 @@
 
 namespace toprun {
 
-// Starts a thread with all signals blocked: the event loop handles them. Nothing if the system
-// gives no thread (ulimit -u, -v).
+// Starts a thread with all signals blocked, because the event loop handles signals. nullopt if the
+// system cannot start a thread (ulimit -u, -v).
 std::optional<std::thread> quiet_thread(std::function<void()> body);
 
 }  // namespace toprun

@@ -5,8 +5,7 @@
 
 namespace toprun {
 
-// An operation that is awaited with it returns its error, before its results, and does not throw
-// it.
+// A completion token: an awaited operation returns its error before its results and does not throw.
 inline constexpr auto quietly = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 }  // namespace toprun

@@ -13,13 +13,13 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// Of `runs` random cases, those that a test tries: a sanitizer makes each ten times as slow. Rooms
-// of which that is too few have their tests in the release build, too (cmake/Rooms.cmake).
+// The number of random cases to try, at most `runs`. A sanitizer makes each case ten times as slow.
+// Rooms that need more cases also run their tests in the release build (cmake/Rooms.cmake).
 constexpr int tried(int runs) {
   return sanitized ? (runs + 19) / 20 : runs;
 }
 
-// An empty folder that the test removes at its end.
+// An empty folder that exists as long as this object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

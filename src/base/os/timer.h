@@ -17,29 +17,29 @@
 
 namespace toprun {
 
-// Stands in for the time and the threads that a process gets from its machine, so that a simulation
-// waits for nothing and comes out the same for the same seed.
+// Replaces the machine's clock and threads in a simulation. So a simulation never waits, and the
+// same seed always gives the same result.
 class StandIn {
  public:
   virtual ~StandIn() = default;
   virtual SteadyTime now() const = 0;
   virtual void call_at(SteadyTime time, std::function<void()> action) = 0;
-  // Instead of a pool's thread: calls `task` later on this thread, or never. False: the pool's
-  // queue is full.
+  // Replaces a pool's thread: calls `task` later on this thread, or never. False: the pool's queue
+  // is full.
   virtual bool take(std::function<void()> task) = 0;
 
-  // Of the calling thread; null outside of a simulation.
+  // The calling thread's object; null outside of a simulation.
   static StandIn* of_this_thread();
-  // From now on; null: none.
+  // Sets the calling thread's object; null: no simulation.
   static void put(StandIn* stand_in);
 };
 
-// The machine's steady clock, or its stand-in's. Whatever the drivers of a run wait for goes by it.
+// The machine's steady clock, or that of the StandIn. All drivers of a run use it for timeouts.
 struct SteadyClock {
   static SteadyTime now();
 };
 
-// A timer that goes by SteadyClock, used like Asio's steady_timer.
+// A timer based on SteadyClock, used like Asio's steady_timer.
 class Timer {
  public:
   explicit Timer(boost::asio::io_context& io) : Timer(io, SteadyTime()) {}
@@ -51,7 +51,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
 
   SteadyTime expiry() const { return played_ ? played_->expiry : timer_.expiry(); }
-  // Both end the waits that go on, with operation_aborted.
+  // Both functions end pending waits with operation_aborted.
   void expires_at(SteadyTime expiry);
   void expires_after(SteadyTime::duration after) { expires_at(SteadyClock::now() + after); }
   void cancel();
@@ -63,13 +63,13 @@ class Timer {
   }
 
  private:
-  // With a stand-in the machine's timer never expires: it only keeps who waits, until the stand-in
-  // calls.
+  // In a simulation, the machine's timer never expires. It only stores the pending waits until the
+  // StandIn ends them.
   struct Played {
     boost::asio::steady_timer* timer;  // null: the timer is gone
     SteadyTime expiry{};
-    std::uint64_t round = 0;    // one for each expiry that was set
-    std::uint64_t expired = 0;  // the last round that has
+    std::uint64_t round = 0;    // increases with each expiry that is set
+    std::uint64_t expired = 0;  // the last round that has expired
   };
 
   template <class Handler>
@@ -88,7 +88,7 @@ class Timer {
   }
 
   boost::asio::steady_timer timer_;
-  std::shared_ptr<Played> played_;  // null: without a stand-in
+  std::shared_ptr<Played> played_;  // null outside of a simulation
 };
 
 }  // namespace toprun

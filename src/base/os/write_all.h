@@ -4,8 +4,8 @@
 
 namespace toprun {
 
-// Writes all of it, however long that takes, also to a descriptor that another process has made
-// non-blocking. False: that failed, and errno says why.
+// Writes all of `text`, however long that takes, even if another process has made the descriptor
+// non-blocking. False on failure, with the reason in errno.
 bool write_all(int fd, std::string_view text);
 
 }  // namespace toprun

@@ -5,8 +5,8 @@
 
 namespace toprun::process {
 
-// What a blocking call calls while it waits, at least every beat_interval: a watcher that gives
-// this process up after a silence sees that it lives. Null: nothing.
+// The heartbeat: a blocking call calls this at least every beat_interval while it waits. It shows
+// that this process is alive to a watcher that would give up after a silence. Null: no heartbeat.
 using Beat = std::function<void()>;
 inline constexpr std::chrono::milliseconds beat_interval{200};
 

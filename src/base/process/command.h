@@ -12,21 +12,21 @@ namespace toprun::process {
 
 inline constexpr std::size_t max_output_bytes = 64u << 20;
 
-// How a command ended and what it wrote.
+// A command's exit code and output.
 struct Finished {
-  int code = 0;  // 128+n: signal n ended it
+  int code = 0;  // 128+n if signal n ended it
   std::string out;
   std::string err;
 };
 
-// Runs a command to its end, in a process group of its own that is killed after `timeout`. The
-// environment's PATH finds the program; `input` is its whole stdin. Blocks; any thread may call it.
-// Error: not found, time-out, too much output.
+// Runs a command to its end, in its own process group, which is killed after `timeout`. The program
+// is looked up in the environment's PATH; `input` is its whole stdin. Blocks; any thread may call
+// it. Errors: program not found, time-out, too much output.
 Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
                      std::chrono::milliseconds timeout, std::string_view input = {});
 
-// A command's stdout. Error: as above, or an exit code other than 0, with the first line of its
-// complaint (complaint.h) as the reason.
+// A command's stdout. Errors: those of run(), or an exit code other than 0. The reason is then the
+// first line of its error message (complaint.h).
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout);
 

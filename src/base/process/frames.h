@@ -14,22 +14,22 @@ namespace toprun::process {
 
 inline constexpr std::size_t largest_frame_bytes = 16u << 20;
 inline constexpr std::size_t most_frame_descriptors = 3;
-// The time limit for the rest of a frame: its writer does nothing else meanwhile.
+// The time limit for the rest of a frame, because its sender writes it in one go.
 inline constexpr std::chrono::milliseconds frame_limit{5'000};
 
-// A message between two processes of a node, with the descriptors that it passes.
+// A message between two processes on a node, with the descriptors that are passed along.
 struct Frame {
   std::vector<std::uint8_t> bytes;
   std::vector<Fd> descriptors;
 };
 
-// Frames on a connected stream socket: u32 length in network order, then the bytes; descriptors
-// accompany the length (SCM_RIGHTS, unix(7)). Both calls block, for frame_limit at most between two
-// bytes, and call `beat` meanwhile. Errors name `peer`.
+// Sends a frame on a connected stream socket: a u32 length in network order, then the bytes. The
+// descriptors accompany the length (SCM_RIGHTS, unix(7)). Both functions block, at most frame_limit
+// between two bytes, and call `beat` meanwhile. Errors name `peer`.
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         std::span<const int> descriptors, const std::string& peer,
                         const Beat& beat = {});
-// nullopt: the other side has closed the connection. `limit` applies to the first byte.
+// nullopt: the peer has closed the connection. `limit` applies to the first byte.
 Result<std::optional<Frame>> receive_frame(int socket, std::chrono::milliseconds limit,
                                            const std::string& peer, const Beat& beat = {});
 

@@ -8,32 +8,33 @@
 
 namespace toprun::process {
 
-// One wish to end a job often arrives twice at an agent, within milliseconds: `timeout`, pkill and
-// systemd signal its keeper and itself, a closed terminal sends SIGHUP beside the shell's. A user
-// who sees that a job goes on and asks again takes longer than this.
+// Signals within this time count as one request to end the job. One request often arrives twice at
+// an agent, within milliseconds: `timeout`, pkill and systemd signal both the keeper and the agent,
+// and closing a terminal sends SIGHUP in addition to the shell's. A user who sees that the job
+// continues and asks again needs longer.
 inline constexpr std::chrono::milliseconds impatient_after{1'000};
 
-// Tells one agent's signals to end apart: the first, its further deliveries, and impatience. Pure.
-// The one rule of all agents: whatever receives signals feeds one of these, whichever way a signal
-// came (directly, from the keeper, from a launcher) and whatever its number, so that it is judged
-// by the time at which it arrived.
+// Classifies the signals that tell an agent to end the job: the first, further deliveries of it,
+// and impatient repeats. Pure. All code in an agent that receives such signals passes them to one
+// object, whatever their source (directly, from the keeper, from a launcher) and number. So signals
+// are classified only by their time of arrival.
 class Impatience {
  public:
   enum class Signal {
-    first,     // end in order, with the whole grace
-    delivery,  // another delivery of a signal that counted: it changes nothing
-    repeat,    // its user has waited: end at once
+    first,     // end in order, with the full grace period
+    delivery,  // another delivery of an earlier signal: no effect
+    repeat,    // the user has waited and asks again: end at once
   };
 
   Signal arrived(SteadyTime now) {
     if (counted_ && now - *counted_ < impatient_after) return Signal::delivery;
     return std::exchange(counted_, now) ? Signal::repeat : Signal::first;
   }
-  // The first, or a repeat.
+  // True for a first signal or a repeat.
   bool is_wish(SteadyTime now) { return arrived(now) != Signal::delivery; }
 
  private:
-  std::optional<SteadyTime> counted_;  // the latest that was not merely another delivery
+  std::optional<SteadyTime> counted_;  // the latest signal that was not another delivery
 };
 
 }  // namespace toprun::process

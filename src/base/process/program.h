@@ -14,11 +14,11 @@ inline constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 std::string search_path(const Environment& environment);
 
 using IsExecutable = std::function<bool(const std::string& path)>;
-bool is_executable_file(const std::string& path);  // a folder is none
+bool is_executable_file(const std::string& path);  // false for a folder
 
-// The file that runs as `name`: `name` itself if it contains a slash, else the first executable
-// file of that name in the environment's PATH, where an empty entry means the current folder. All
-// code searches by this function, so that the program that is checked is the one that runs.
+// The file that would run as `name`: `name` itself if it contains a slash, else the first
+// executable file with that name in the environment's PATH. An empty entry in PATH is the current
+// folder. All code uses this function, so the program that is checked is the one that runs.
 std::optional<std::string> find_program(const std::string& name, const Environment& environment,
                                         const IsExecutable& is_executable = is_executable_file);
 

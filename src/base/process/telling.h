@@ -13,15 +13,15 @@
 
 namespace toprun::process {
 
-inline constexpr std::size_t max_told_bytes = 64u << 10;  // that are kept of each stream
+inline constexpr std::size_t max_told_bytes = 64u << 10;  // the kept part of each stream
 
-// Tells a command something: as run() of base/process/command.h, but its output matters only if it
-// fails. So what it leaves running with its output open does not delay the end, and only the
-// beginnings are kept.
+// Passes input to a command. Like run() in base/process/command.h, but the output matters only if
+// the command fails. So processes that it leaves running with its output open do not delay the
+// return, and only the beginning of each stream is kept.
 Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
                       std::chrono::milliseconds timeout, std::string_view input);
 
-// A file in memory, closed on exec, with this text. Unlike a pipe, it never blocks the writer.
+// An in-memory file with this text, closed on exec. Unlike a pipe, it never blocks the writer.
 Result<Fd> memory_file(std::string_view text);
 
 }  // namespace toprun::process

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-// Who is whose child, by /proc.
+// Parents and children of processes, from /proc.
 namespace toprun::process {
 
-inline constexpr std::size_t most_listed = 1u << 22;  // Linux has no more process ids
+inline constexpr std::size_t most_listed = 1u << 22;  // the maximum number of process ids in Linux
 
-// The numeric entries of a folder in /proc, process or thread ids, ascending.
+// The numeric entries of a folder in /proc, ascending: process or thread ids.
 std::vector<pid_t> numbered_entries(const std::string& folder, std::size_t most = most_listed);
 
 std::optional<pid_t> parent_of(pid_t pid);
@@ -25,9 +25,9 @@ bool is_copy(pid_t pid, pid_t parent);
 std::vector<pid_t> children_of(pid_t pid, std::size_t most = most_listed);
 
 // Every process below `root`, nearest first, zombies included, without `root` itself. A process
-// that forks meanwhile may be missed: to kill all, repeat until the kernel reports no child.
+// that forks meanwhile may be missed: to kill all, repeat until the kernel reports no children.
 std::vector<pid_t> descendants(pid_t root, std::size_t most = most_listed);
-// The same without some of them and what is below those.
+// Like descendants(), without the processes `left_out` and their descendants.
 std::vector<pid_t> descendants_without(pid_t root, std::span<const pid_t> left_out,
                                        std::size_t most = most_listed);
 

@@ -10,10 +10,10 @@
 
 namespace toprun::process {
 
-// Runs a command to its end without a time limit, in this process group, with an empty stdin.
-// Passes each line of its stdout and stderr, which are one pipe, to `on_line` at once and without
-// its line end; a line longer than 64 KiB comes in parts. Returns its exit code, 128+n if signal n
-// ended it. Error: there is no such program.
+// Runs a command to its end without a time limit, in this process group, with an empty stdin. Its
+// stdout and stderr are one pipe; each line is passed to `on_line` at once, without its line end. A
+// line longer than 64 KiB is passed in parts. Returns the exit code, 128+n if signal n ended it.
+// Error: the program does not exist.
 Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
                   const std::function<void(std::string_view line)>& on_line);
 

@@ -10,21 +10,22 @@
 
 namespace toprun {
 
-// Exit codes that are toprun's own; any other code is a worker's (docs/guides/running.md).
+// toprun's own exit codes; any other code is a worker's (docs/guides/running.md).
 inline constexpr int exit_failure = 1;  // toprun's own failure: join time-out, node lost, refused …
-inline constexpr int exit_usage = 2;    // the command line or a file it names is wrong
+inline constexpr int exit_usage = 2;    // the command line, or a file named in it, is wrong
 inline constexpr int exit_preempted =
-    75;  // the engine took the nodes away; the job may be started again
+    75;  // the engine took the nodes away; the job may be restarted
 
-// What a user reads when something fails. All parts are whole phrases in the user's words, without
-// a trailing full stop; `why` and `fix` may be empty.
+// An error message for users. All parts are whole phrases in the user's terms, without a trailing
+// full stop; `why` and `fix` may be empty.
 struct Error {
   std::string what;  // what failed and where: host, rank, file:line:column
   std::string why;
   std::string fix;  // what to do next
   int exit_code = exit_failure;
 
-  // "what: why; fix" on one line: control characters in names that users gave are escaped.
+  // "what: why; fix" on one line. Control characters are escaped, because names from users may
+  // contain them.
   std::string line() const;
 };
 
@@ -39,10 +40,11 @@ inline std::unexpected<Error> usage(std::string what, std::string why = {}, std:
   return std::unexpected(Error{std::move(what), std::move(why), std::move(fix), exit_usage});
 }
 
-// The value of a Result, or the end of the function around it with the Result's error:
+// The value of a Result. If the Result has an error, returns that error from the calling function:
 //   const auto file = TRY(open_file(path));
 //   TRY(write_to(file));
-// It is a whole initializer or a statement. Coroutines, where `return` is not allowed, do without.
+// Use it as a whole initializer or statement. It does not work in coroutines, where `return` is not
+// allowed.
 #define TRY(...)                                                            \
   __extension__({                                                           \
     auto&& try_result = (__VA_ARGS__);                                      \
@@ -57,7 +59,7 @@ auto taken_value(T&& result) {
   }
 }
 
-// For a failed system call: `what` and the text of errno (or of `code`) as the reason.
+// An error for a failed system call: `what`, with the text for errno (or for `code`) as the reason.
 std::unexpected<Error> fail_errno(std::string what, std::string fix = {});
 std::unexpected<Error> fail_errno(int code, std::string what, std::string fix = {});
 

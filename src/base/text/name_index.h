@@ -10,9 +10,9 @@
 
 namespace toprun {
 
-// Finds names in a list that the caller owns: an open hash table of positions, at most half full.
-// Made for lists of 100,000 names, for which the nodes of a std::unordered_map would cost more time
-// than the rest of the work. `name_at(i)` gives the list's name at position i, < 2³²−1.
+// An index of the names in a list that the caller owns: an open hash table of positions, at most
+// half full. Made for lists of 100,000 names: there, the nodes of a std::unordered_map would take
+// more time than the rest of the work. `name_at(i)` returns the list's name at position i, < 2³²−1.
 class NameIndex {
  public:
   void expect(std::size_t names) {
@@ -27,7 +27,8 @@ class NameIndex {
     return slot.position == 0 ? std::nullopt : std::optional<std::size_t>(slot.position - 1);
   }
 
-  // Records the name's `position`. If the name is known already: its known position and false.
+  // Records the name's `position`. If the name is already known, returns its known position and
+  // false.
   template <class NameAt>
   std::pair<std::size_t, bool> add(std::string_view name, std::size_t position,
                                    const NameAt& name_at) {
@@ -43,7 +44,7 @@ class NameIndex {
  private:
   struct Slot {
     std::uint32_t hash = 0;
-    std::uint32_t position = 0;  // from 1; 0: no name is here
+    std::uint32_t position = 0;  // counted from 1; 0: the slot is free
   };
 
   static std::uint32_t hash_of(std::string_view name) {

@@ -12,8 +12,8 @@
 
 namespace toprun {
 
-// A text that another host, user or program wrote. It does not become text of ours but by
-// formatting, which makes it printable(): on one line, harmless to a terminal.
+// A text from another host, user or program. Only formatting turns it into toprun's own text.
+// Formatting makes it printable(): one line without terminal sequences.
 class Outside {
  public:
   Outside() = default;
@@ -24,7 +24,7 @@ class Outside {
   bool empty() const { return text_.empty(); }
   void clear() { text_.clear(); }
   std::string shown() const { return printable(text_); }
-  // As it came: for programs (JSON), to compare, and as a path. Never for a terminal.
+  // The original text: for programs (JSON), comparisons and paths. Never print it on a terminal.
   const std::string& raw() const { return text_; }
 
   friend bool operator==(const Outside& a, const Outside& b) = default;

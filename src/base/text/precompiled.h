@@ -1,4 +1,4 @@
-// What nearly every file of ours includes anyway, parsed once.
+// Headers that nearly every source file includes, parsed once.
 #pragma once
 
 #include <fmt/format.h>

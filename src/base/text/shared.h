@@ -7,7 +7,7 @@
 namespace toprun {
 
 // A large value that is passed on more often than it is read. It takes two pointers, whatever the
-// size of the value; copies share the value, which is immutable. Must not be read after a move.
+// size of the value. Copies share the value, which is immutable. It must not be read after a move.
 template <class T>
 class Shared {
  public:
@@ -27,7 +27,7 @@ class Shared {
   std::shared_ptr<const T> value_;
 };
 
-// An optional value that most objects lack, shared like a Shared.
+// An optional value that most objects lack; copies share it, like those of Shared.
 template <class T>
 class Rare {
  public:

@@ -10,11 +10,11 @@
 namespace toprun {
 
 std::string_view trim(std::string_view text);
-// The first line that is not blank, trimmed: of an error in many lines where there is room for one.
+// The first line that is not blank, trimmed. For errors of several lines where only one fits.
 std::string_view first_line(std::string_view text);
-// Pieces between separators, empty ones included; an empty text gives one empty piece.
+// The pieces between separators, empty ones included; an empty text is one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
-// Pieces between runs of blanks (space, tab, CR, LF); never an empty one.
+// The pieces between runs of blanks (space, tab, CR, LF), without empty ones.
 std::vector<std::string_view> words(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string lower(std::string_view text);
@@ -23,20 +23,21 @@ std::string lower(std::string_view text);
 std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
-// The order that people expect of names with numbers: n2 before n10, n01 before n1 only to break a
-// tie. A strict weak order; equal only for equal texts.
+// The order that people expect for names with numbers: n2 before n10. n01 comes before n1, only to
+// break a tie. A strict weak order; equal only for equal texts.
 bool natural_less(std::string_view a, std::string_view b);
 
-// The candidate nearest to `word` by edit distance, if it is near enough for a typing error.
+// The candidate with the smallest edit distance to `word`, if it is small enough for a typing
+// error.
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates);
 
-// The text on one line, harmless to a terminal (base/text/utf8.h): \n, \t, and \xNN for other
+// The text on one line without terminal sequences (base/text/utf8.h): \n, \t, and \xNN for other
 // bytes.
 std::string printable(std::string_view text);
-bool is_printable(std::string_view text);  // no control character of ASCII
+bool is_printable(std::string_view text);  // without ASCII control characters
 
-// Words quoted so that a POSIX shell reads them back as the same words.
+// Quotes words so that a POSIX shell reads them as the same words.
 std::string shell_quote(std::span<const std::string> argv);
 
 }  // namespace toprun

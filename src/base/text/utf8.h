@@ -7,7 +7,7 @@ namespace toprun {
 
 // One character of a text with arbitrary bytes.
 struct Character {
-  std::string_view bytes;  // one byte where they are not UTF-8
+  std::string_view bytes;  // a single byte if it is not valid UTF-8
   char32_t code = 0;
   bool valid = false;
 };
@@ -15,12 +15,13 @@ struct Character {
 // The first character of a text that is not empty (RFC 3629).
 Character first_character(std::string_view text);
 
-// Whether the character is harmless inside a line: it controls no terminal (C0, C1), ends no line,
-// is seen, and does not change the direction of what follows. (Unicode Standard, 23.1 and annex 9.)
+// Whether the character is harmless inside a line. It must be visible, must not control a terminal
+// (C0, C1) or end the line, and must not change the direction of the following text. (Unicode
+// Standard, 23.1 and annex 9.)
 bool is_harmless(const Character& character);
 
-// As printable() of base/text/text.h, for whole lines: line ends, tabs and colours (ECMA-48's SGR)
-// stay.
+// Like printable() in base/text/text.h, for whole lines: line ends, tabs and colours (ECMA-48's
+// SGR) are kept.
 std::string printable_lines(std::string_view text);
 
 }  // namespace toprun

@@ -4,7 +4,7 @@
 
 namespace toprun {
 
-// The version that the build file names, as in "0.1.0".
+// The version in the build file, as in "0.1.0".
 inline constexpr std::string_view version = TOPRUN_VERSION;
 
 }  // namespace toprun
