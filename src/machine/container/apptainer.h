@@ -4,13 +4,13 @@
 
 namespace toprun::container {
 
-// Apptainer 1.0 and newer, and SingularityCE, whose command line and variables are the same but for
-// the names' beginning (apptainer exec --help of 1.4; internal/pkg/util/env). With or without
-// setuid installation.
+// Apptainer 1.0 and newer, and SingularityCE. Their command lines and variables differ only in the
+// first part of the names (apptainer exec --help in 1.4; internal/pkg/util/env). Works with and
+// without a setuid installation.
 //
-// --cleanenv: the program gets the image's environment plus our variables as APPTAINERENV_NAME,
-// which allows any value; --env would break values with commas. As for all runtimes, inside()
-// decides which variables of the host the ranks get.
+// With --cleanenv, the program gets the image's environment and toprun's variables. These are
+// passed as APPTAINERENV_NAME, which allows any value; --env would break values with commas. As for
+// all runtimes, inside() decides which of the host's variables the ranks get.
 const Runtime& apptainer();
 const Runtime& singularity();
 

@@ -9,7 +9,7 @@
 
 namespace toprun::container {
 
-// An argument vector as it grows, flags and their values as words of their own.
+// An argument vector that is built step by step; flags and their values are separate words.
 class Arguments {
  public:
   explicit Arguments(std::vector<std::string> words) : words_(std::move(words)) {}
@@ -28,18 +28,18 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// What sets a variable inside by --env: "NAME" where the program's own environment has it with this
-// value, so that it does not stand in the process list, else "NAME=VALUE". A secret is put into
-// that environment.
+// The word for --env that sets a variable inside. It is "NAME" if the program's own environment
+// already contains this value, which then stays out of the process list. Otherwise it is
+// "NAME=VALUE". A secret is first added to that environment.
 std::string variable_word(const std::string& name, const std::string& value,
                           Environment& environment);
 
-// "SRC:DST[:ro]", as Podman, Docker and Apptainer take it.
+// "SRC:DST[:ro]", the form for Podman, Docker and Apptainer.
 std::string colon_form(const Bind& bind);
-// Whether colon_form() would be read as something else: of a path with ':', ',' or '"' in it.
+// Whether colon_form() would be misread, because a path contains ':', ',' or '"'.
 bool needs_mount_form(const Bind& bind);
-// "type=bind,source=SRC,destination=DST[,ro]" for their --mount, a line of comma-separated values
-// in which a value may stand in quotes (RFC 4180).
+// "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of these programs. Values are
+// separated by commas and may be in quotes (RFC 4180).
 std::string mount_form(const Bind& bind);
 
 }  // namespace toprun::container

@@ -10,16 +10,18 @@
 
 namespace toprun::container {
 
-// SRC[:DST[:ro|rw]] as --bind takes it; without DST it stands at its own path. SRC may be relative,
-// see settle(). Errors (exit_usage): empty, DST relative or "/", an unknown word after it.
+// Parses SRC[:DST[:ro|rw]], the value of --bind; without DST, SRC is mounted at its own path. SRC
+// may be relative, see settle(). Errors (exit_usage): empty text, DST relative or "/", an unknown
+// word after DST.
 Result<Bind> parse_bind(std::string_view text);
 
-// What is bound without a word of the user: the project's folder at its own path. None for "/" and
-// folders that every image has of its own (/usr, /etc …), which would hide the image's.
+// The binds without any option from the user: the project's folder at its own path. Empty for "/"
+// and for folders that every image contains (/usr, /etc …), because the bind would hide the
+// image's.
 std::vector<Bind> default_binds(std::string_view folder);
 
-// The binds as every runtime gets them: outer targets before inner ones, so that none hides
-// another, and of several at one target the last.
+// The binds in the order for every runtime. Outer targets come before inner ones, so that no bind
+// hides another. Of several binds with one target, only the last is kept.
 std::vector<Bind> in_order(std::span<const Bind> binds);
 
 }  // namespace toprun::container

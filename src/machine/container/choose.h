@@ -11,14 +11,14 @@
 
 namespace toprun::container {
 
-// The runtime that --container-runtime names, or for "auto" the first of runtimes() that takes this
-// image and that this node has: pyxis where the engine has it, the others in a folder of PATH.
-// Errors: an unknown name; a runtime that does not take the image (exit_usage); none here, with
-// every place that was looked at and what to install or load.
+// The runtime named by --container-runtime. For "auto", it is the first in runtimes() that accepts
+// this image and exists on this node: pyxis if the engine has it, the others in a folder of PATH.
+// Errors: an unknown name; a runtime that does not accept the image (exit_usage); no runtime here.
+// The last error lists every place that was searched and what to install or load.
 Result<const Runtime*> choose(const Wanted& wanted, const Environment& environment,
                               const process::IsExecutable& is_executable, bool engine_has_pyxis);
 
-// The runtime of exactly this name; nullptr: there is none.
+// The runtime with exactly this name; nullptr: there is no such runtime.
 const Runtime* find_runtime(std::string_view name);
 
 std::vector<std::string> runtime_names();

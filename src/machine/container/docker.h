@@ -4,8 +4,8 @@
 
 namespace toprun::container {
 
-// docker-run(1) of 20.10 and newer, which asks a daemon that runs as root: --container-root is real
-// root there, and the limits are those that the daemon may give, not this user's.
+// docker-run(1) of version 20.10 and newer. It uses a daemon that runs as root, so --container-root
+// is real root on the host. The limits are those of the daemon, not the user's.
 const Runtime& docker();
 
 }  // namespace toprun::container

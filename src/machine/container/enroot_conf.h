@@ -15,25 +15,25 @@ inline constexpr std::size_t max_enroot_conf_bytes = 1u << 20;
 inline constexpr std::size_t max_enroot_conf_files = 1000;
 inline constexpr int max_enroot_nesting = 16;  // ${A:-${B:-…}}
 
-// A setting and where it stands: "/etc/enroot/enroot.conf:12".
+// A setting and its position: "/etc/enroot/enroot.conf:12".
 struct EnrootSetting {
   std::string value;
   std::string origin;
 };
 using EnrootConf = std::map<std::string, EnrootSetting, std::less<>>;
 
-// enroot.conf (doc/configuration.md and config::init of enroot): lines of a name, blanks or "=" and
-// a value, which bash evaluates. The first of a name that has a value counts, also over several
-// calls. Lines of another form say nothing, as for enroot.
+// Parses enroot.conf (doc/configuration.md and config::init in enroot). A line consists of a name,
+// blanks or "=", and a value, which bash evaluates. The first line with a value for a name counts,
+// also over several calls. Lines of another form are ignored, as by enroot.
 void parse_enroot_conf(std::string_view text, std::string_view label, EnrootConf& conf);
 
-// A value with $NAME, ${NAME}, ${NAME-WORD}, ${NAME:-WORD} and $(id -u) replaced and quotes taken
-// away, as bash does. Error: a form that we do not know, such as another command.
+// Replaces $NAME, ${NAME}, ${NAME-WORD}, ${NAME:-WORD} and $(id -u) in a value and removes quotes,
+// like bash. Error: an unsupported form, such as another command.
 Result<std::string> expand_enroot(std::string_view value, const Environment& environment);
 
-// Where its containers lie: ENROOT_DATA_PATH of the environment, of enroot.conf.d/*.conf by name,
-// of enroot.conf; else $XDG_DATA_HOME/enroot, else ~/.local/share/enroot. What cannot be expanded
-// counts as not said. Files are read below `root`.
+// The folder with enroot's containers. It is ENROOT_DATA_PATH from the environment, from
+// enroot.conf.d/*.conf by name, or from enroot.conf; else $XDG_DATA_HOME/enroot, else
+// ~/.local/share/enroot. A value that cannot be expanded is ignored. Files are read below `root`.
 Place enroot_data_path(const Environment& environment, const std::filesystem::path& root = "/");
 
 }  // namespace toprun::container

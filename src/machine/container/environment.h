@@ -7,16 +7,18 @@
 
 namespace toprun::container {
 
-// What a program inside gets: the image's variables, those of the host that mean something inside
-// too and that the image does not set, and an EDF's, in which ${NAME} is the image's value, else
-// the host's. A variable that --container-env names has the host's value whatever the image says
-// (of PATH and LD_LIBRARY_PATH: the host's folders, then the image's); a name ending in "*" stands
-// for all that begin with it.
+// The environment of a program in the container. It consists of:
+//   - the image's variables;
+//   - the host's variables that are useful in the container, if the image does not set them;
+//   - an EDF's variables, in which ${NAME} is the image's value, else the host's.
+// A variable named by --container-env has the host's value even if the image sets it. PATH and
+// LD_LIBRARY_PATH then have the host's folders, followed by the image's. A name that ends in "*"
+// matches all variables with that beginning.
 Environment inside(const Environment& image, const Environment& host, const Wanted& wanted);
 
-// Whether this variable of the host means something inside: false for what describes the host's
-// software (PATH, modules, compilers), its session (display, shell, agent sockets), its locales, or
-// is a setting of a container runtime.
+// Whether this host variable is useful in a container. It is not if it describes the host's
+// software (PATH, modules, compilers), session (display, shell, agent sockets) or locales, or
+// configures a container runtime.
 bool passes(std::string_view name);
 
 }  // namespace toprun::container

@@ -8,10 +8,10 @@
 
 namespace toprun::container {
 
-// What the words mean that a runtime wrote on standard error before it gave up: the image is not
-// there, not readable or for another machine, no space, user namespaces off, a mount's target that
-// cannot be made, limits, a runtime that is too old or that the site forbids. nullopt: none of
-// these.
+// Explains what a runtime wrote on stderr before it failed. Known causes: the image does not exist,
+// is not readable or is for another machine; no space; user namespaces are off; a mount target
+// cannot be created; limits; the runtime is too old or forbidden by the site. nullopt: another
+// cause.
 std::optional<Error> explain_words(const Runtime& runtime, std::string_view its_words,
                                    const Run& run, const Node& node);
 

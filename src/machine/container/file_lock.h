@@ -14,11 +14,11 @@
 
 namespace toprun::container {
 
-// A lock among processes and nodes that share a file, held as long as the object lives: flock(2),
-// or, where the file system has none (Lustre without -o flock, NFS without a lock server), a second
-// file that only one of them can create. Its holder touches that file again and again; one that
-// its holder has not touched for `abandoned_after` was left by a holder that was killed, and is
-// removed.
+// A lock between processes and nodes that share a file, held as long as this object exists. It uses
+// flock(2). If the file system does not support that (Lustre without -o flock, NFS without a lock
+// server), it uses a second file, which only one process can create. The holder touches that file
+// regularly. If it has not been touched for `abandoned_after`, its holder was killed, and the file
+// is removed.
 class FileLock {
  public:
   using Flock = int (*)(int fd, int operation);
@@ -29,7 +29,7 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
-  // Whether it is held; never waits.
+  // Tries to get the lock and returns whether this object holds it; never waits.
   Result<bool> try_lock();
 
  private:
@@ -42,10 +42,11 @@ class FileLock {
   const Flock flock_;
   const std::chrono::milliseconds abandoned_after_;
   Fd locked_;
-  // Another's file as it was seen since then: the nodes' clocks are not compared.
+  // The status of another holder's file, and when it was first seen: clocks of nodes are not
+  // compared.
   struct stat others_ {};
   std::optional<SteadyTime> seen_since_;
-  std::optional<std::jthread> toucher_;  // while `created_` is ours
+  std::optional<std::jthread> toucher_;  // runs while this object owns `created_`
 };
 
 }  // namespace toprun::container

@@ -7,44 +7,47 @@
 
 namespace toprun::container {
 
-inline constexpr std::size_t max_image_name = 255;  // bytes, tag and digest apart, as registries do
+inline constexpr std::size_t max_image_name = 255;  // bytes, without tag and digest; the same limit
+                                                    // as in registries
 inline constexpr std::size_t max_image_tag = 128;
 
 enum class ImageKind {
-  reference,  // of a registry or of what a program has stored
-  sif,        // one file of Apptainer's, .sif
-  squashfs,   // one file of enroot's, .sqsh
-  archive,    // a tar file of docker save, or an OCI layout
+  reference,  // in a registry or in a program's store
+  sif,        // one file for Apptainer, .sif
+  squashfs,   // one file for enroot, .sqsh
+  archive,    // a tar file from docker save, or an OCI layout
   folder,     // a root file system
 };
 
-// What --container names. A path is what starts with "/", "./" or "../", or ends in .sif, .sqsh,
-// .sqfs, .squashfs, .simg or .tar; all else is a reference. So a relative folder is "./folder".
+// The value of --container. It is a path if it starts with "/", "./" or "../", or ends in .sif,
+// .sqsh, .sqfs, .squashfs, .simg or .tar. Everything else is a reference, so a relative folder has
+// to be "./folder".
 //
-// Reference: [TRANSPORT://][USER@][REGISTRY/]NAME[:TAG][@DIGEST], by the grammar of the
-// distribution project (reference/reference.go); enroot's REGISTRY#NAME means the same.
+// Reference: [TRANSPORT://][USER@][REGISTRY/]NAME[:TAG][@DIGEST], in the grammar of the
+// distribution project (reference/reference.go). enroot's REGISTRY#NAME has the same meaning.
 struct Image {
   ImageKind kind = ImageKind::reference;
-  std::string transport = {};  // "docker", "oras" … as typed; empty: none was typed
-  std::string user = {};       // who logs in, enroot only
-  std::string registry = {};   // "nvcr.io", "localhost:5000"; empty: none was typed
+  std::string transport = {};  // "docker", "oras" … as typed; empty: not typed
+  std::string user = {};       // the user for the login, only for enroot
+  std::string registry = {};   // "nvcr.io", "localhost:5000"; empty: not typed
   std::string name = {};       // "nvidia/pytorch"
-  std::string tag = {};        // empty: none was typed
+  std::string tag = {};        // empty: not typed
   std::string digest = {};     // "sha256:…"
-  std::string path = {};       // of a file or folder, as typed; a stored image's with its tag
+  std::string path = {};       // for a file or folder, as typed; for a stored image, with its tag
   bool operator==(const Image&) const = default;
 
   bool is_path() const { return kind != ImageKind::reference; }
 };
 
-// Errors (exit_usage) name the image and the character or part that is wrong.
+// Errors (exit_usage) name the image and the invalid character or part.
 Result<Image> parse_image(std::string_view text);
 
-// Whether this is a path and nothing before it: what a file of options takes from its own folder.
+// Whether this is a path without a transport. In a file of options, such a path is relative to the
+// file's folder.
 bool names_path(std::string_view text);
 
-// "docker.io/library/python:3.12": complete, as a reference that says docker:// means it; a name
-// without a transport stays as it was typed, because the program's own store is looked in first.
+// "docker.io/library/python:3.12": the complete reference, if it has the transport docker://. A
+// name without a transport stays as typed, because the program searches its own store first.
 std::string registry_reference(const Image& image);
 
 // "sif file", "folder" … for messages.

@@ -7,10 +7,10 @@
 
 namespace toprun::container {
 
-// The node's numbers of a Slurm job's GPUs, where the job knows them by others. Slurm hides the
-// rest of a node's GPUs by a cgroup (ConstrainDevices of cgroup.conf) and counts those that are
-// left from 0 in CUDA_VISIBLE_DEVICES. A container that gets a cgroup of its own would see all of
-// them, and 0 would be another's. Empty: all GPUs may be shown.
+// The node's own numbers of a Slurm job's GPUs, if the job uses different numbers. Slurm hides the
+// other GPUs of a node with a cgroup (ConstrainDevices in cgroup.conf) and counts the remaining
+// ones from 0 in CUDA_VISIBLE_DEVICES. A container with a cgroup of its own would see all GPUs, so
+// 0 could be another job's GPU. Empty: all GPUs may be visible.
 std::vector<std::string> renumbered_gpus(const Environment& environment);
 
 }  // namespace toprun::container

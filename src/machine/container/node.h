@@ -7,8 +7,8 @@
 
 namespace toprun::container {
 
-// This node: devices and CDI files (cdi.md of the Container Device Interface) are looked for below
-// `root`; user, group and limits are this process's.
+// Detects the properties of this node. Devices and CDI files (cdi.md in the Container Device
+// Interface) are searched below `root`; user, group and limits are this process's.
 Node find_node(std::string host, const std::filesystem::path& root = "/");
 
 }  // namespace toprun::container

@@ -11,27 +11,27 @@
 
 namespace toprun::container {
 
-// Where images that were pulled and containers that are kept lie: $TOPRUN_CONTAINERS; below
-// $SCRATCH, because homes have quotas; else below $XDG_DATA_HOME or ~/.local/share. Without any of
-// them below /var/tmp.
+// The folder for pulled images and kept containers. It is $TOPRUN_CONTAINERS, else below $SCRATCH,
+// because homes have quotas, else below $XDG_DATA_HOME or ~/.local/share. If no such variable is
+// set, it is below /var/tmp.
 Place containers_place(const Environment& environment);
 
-// Where a pull or a build keeps what it may need again: below $SCRATCH, where that is set.
+// The folder for caches of pulls and builds: below $SCRATCH, if that is set.
 std::optional<Place> caches_place(const Environment& environment);
 
-// Whether no other user can have put there what lies at this place: a shared $SCRATCH and /var/tmp
-// are open to all users. Error: what belongs to whom.
+// Checks that no other user can have put files at this place: a shared $SCRATCH and /var/tmp are
+// open to all users. The error names the path and its owner.
 Result<void> check_place(const Place& place, const Environment& environment);
 
-// With APPTAINER_CACHEDIR and APPTAINER_TMPDIR (or SINGULARITY_…) for a pull or build, where the
-// user has not set them: below $SCRATCH and in $TMPDIR. Without these the program's own choice
-// stays: ~/.apptainer/cache and /tmp.
+// Adds APPTAINER_CACHEDIR and APPTAINER_TMPDIR (or SINGULARITY_…) for a pull or build, unless the
+// user has set them. The folders are below $SCRATCH and in $TMPDIR. If these are not set, the
+// program uses its defaults: ~/.apptainer/cache and /tmp.
 Environment with_build_folders(Environment environment, std::string_view prefix);
 
 // The same for enroot: ENROOT_CACHE_PATH and ENROOT_TEMP_PATH.
 Environment with_enroot_folders(Environment environment);
 
-// A file's or folder's name for an image of a registry: "nvcr.io+nvidia+pytorch+24.06-py3".
+// A file or folder name for an image from a registry: "nvcr.io+nvidia+pytorch+24.06-py3".
 std::string file_name(const Image& image);
 
 }  // namespace toprun::container

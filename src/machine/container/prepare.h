@@ -15,16 +15,16 @@
 namespace toprun::container {
 
 inline constexpr std::chrono::minutes creation_limit{60};  // an image of 20 GB over a slow line
-inline constexpr std::chrono::milliseconds lock_interval{100};  // between two tries
+inline constexpr std::chrono::milliseconds lock_interval{100};  // between two attempts
 
-// What the runtime needs before its container starts (Runtime::product), made if it is not there
-// yet. Of several processes and nodes that share its folder one makes it and the others wait, by a
-// lock beside it, which is held as long as the object lives. Beside what is made a file says from
-// which image; without one it is the user's own, made by other means.
+// Makes the image file or container that a runtime needs before the start (Runtime::product),
+// unless it already exists. If several processes and nodes share its folder, one makes it and the
+// others wait. They use a lock beside it, which is held as long as this object exists. A file
+// beside the product records its image. If there is no such file, the product is the user's own.
 //
-//   try_begin() --another makes it--> wait, try again
-//               --not there--> make: run all of commands(), then completed()
-//               --there, or nothing to be made--> ready
+//   try_begin() --another process makes it--> wait, try again
+//               --it does not exist--> make: run all of commands(), then completed()
+//               --it exists, or nothing has to be made--> ready
 class Preparation {
  public:
   enum class State { ready, wait, make };
@@ -32,18 +32,18 @@ class Preparation {
   Preparation(const Runtime& runtime, const Run& run, const Node& node,
               const Environment& environment);
 
-  // Never waits. Errors: it was made from another image, or from a file that has changed since; its
-  // folder cannot be made; another user could have put it there.
+  // Never waits. Errors: the product was made from another image, or from a file that has changed
+  // since; its folder cannot be created; another user could have created it.
   Result<State> try_begin();
   std::vector<Command> commands() const;
-  // What one of them said before it failed; in the user's words where they are known.
+  // Explains a command's failure from its output, in the user's terms if the cause is known.
   Error failure(const Command& command, int code, std::string_view its_words) const;
   Result<void> completed();
 
   // "n1: container NAME" or "n1: container image IMAGE", for messages.
   std::string what() const;
   const std::filesystem::path& path() const { return path_; }
-  // "/scratch/ada/toprun/containers/NAME (SCRATCH)": with what said so.
+  // "/scratch/ada/toprun/containers/NAME (SCRATCH)": the path and what determined it.
   std::string where() const;
 
  private:
@@ -57,18 +57,18 @@ class Preparation {
   const Run& run_;
   const Node& node_;
   const Environment& environment_;
-  std::optional<Place> place_;  // unset: nothing to be made
-  std::filesystem::path path_;  // its
+  std::optional<Place> place_;  // unset: nothing has to be made
+  std::filesystem::path path_;  // the path in `place_`
   std::unique_ptr<FileLock> lock_;
 };
 
-// All of that at once, for who may block: at most creation_limit for the lock and for each command.
-// `say` gets a line when it begins to make or to wait.
+// Does all of this in one call, for callers that may block: at most creation_limit for the lock and
+// for each command. `say` gets a line when it begins to make the product or to wait.
 Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
                      const Environment& environment,
                      const std::function<void(const std::string&)>& say);
 
-// What tells that an image's file is still the same one: size and time; empty for a reference.
+// Identifies the version of an image file: its size and time; empty for a reference.
 std::string fingerprint(std::string_view image);
 
 }  // namespace toprun::container

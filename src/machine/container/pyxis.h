@@ -4,8 +4,8 @@
 
 namespace toprun::container {
 
-// NVIDIA's plugin of Slurm (pyxis' args.c of 0.20 and newer): srun itself starts what it starts
-// inside, by enroot. So there is no command(); the agents' step takes step_options().
+// NVIDIA's plugin for Slurm (args.c in pyxis 0.20 and newer): srun itself starts the program in the
+// container, through enroot. So there is no command(); the srun for the agents gets step_options().
 const Runtime& pyxis();
 
 }  // namespace toprun::container

@@ -7,8 +7,8 @@
 
 namespace toprun::doctor {
 
-// The findings of every check, in the order of the table. A check may have several findings; one
-// without any has a finding "ok".
+// The findings of all checks, in the order of the table. A check may return several findings; a
+// check that finds nothing returns one with "ok".
 std::vector<Finding> examine(const Facts& facts);
 
 Severity worst_of(const std::vector<Finding>& findings);

@@ -23,70 +23,73 @@ struct Space {
   bool is_writable = true;
 };
 
-// A GPU as nvidia-smi describes it.
+// A GPU as described by nvidia-smi.
 struct Gpu {
   std::string index;
-  bool is_persistent = false;                        // also where the driver does not tell
-  std::optional<std::int64_t> uncorrected_errors{};  // since the driver was loaded; none: no ECC
-  // Of its registration with the NVLink fabric ("Completed" and "Success"); empty: it has none, or
-  // the driver does not tell.
+  bool is_persistent = false;                        // also true if the driver does not report it
+  std::optional<std::int64_t> uncorrected_errors{};  // since the driver was loaded; unset: no ECC
+  // The state of its registration with the NVLink fabric ("Completed" and "Success"). Empty: no
+  // fabric, or the driver does not report it.
   std::string fabric_state{}, fabric_status{};
-  bool needs_reset = false;  // the driver says so instead of values
+  bool needs_reset = false;  // the driver reports this instead of values
 };
 
-// Another host of the job and the addresses that its name has here, in a fixed order; empty: none
-// was found in time.
+// Another host of the job and the addresses that its name resolves to on this host, in a fixed
+// order. Empty: no address was found in time.
 struct Peer {
   std::string name;
   std::vector<std::string> addresses;
 };
 inline constexpr std::size_t max_peers = 16;
 
-// The kernel's table of connections that a firewall follows.
+// The size and limit of the kernel's table of connections that a firewall tracks.
 struct TrackedConnections {
   std::int64_t count = 0, limit = 0;
 };
 
-// What the checks look at. nullopt: it cannot be known here, and is then held against no host.
+// The input of the checks. nullopt: unknown on this machine; this never causes a finding.
 struct Facts {
   fabric::NodeFabric network;
-  std::string own_name;            // the host's, and …
-  std::string own_name_leads_to;   // … the addresses that it leads to, if to none of its own
-  int gpu_functions = 0;           // by PCI
+  std::string own_name;            // the host's own name
+  std::string own_name_leads_to;   // the addresses that own_name resolves to, if none belongs to
+                                   // this host; else empty
+  int gpu_functions = 0;           // number of GPUs on the PCI bus
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
-  bool has_peer_memory = false;    // the kernel module by which adapters reach GPU memory
-  Resources resources;             // of this process
+  bool has_peer_memory = false;    // the kernel module with which adapters access GPU memory
+  Resources resources;             // for this process
   std::optional<Space> temporary;
   std::optional<std::int64_t> listen_backlog;  // net.core.somaxconn
   std::optional<TrackedConnections> tracked_connections;
-  std::optional<std::int64_t> memory_limit_bytes, memory_used_bytes;  // of the cgroup
+  std::optional<std::int64_t> memory_limit_bytes, memory_used_bytes;  // in the cgroup
   std::optional<bool> clock_is_synchronised;
   std::vector<Gpu> gpus;
-  std::string gpu_trouble;            // why nvidia-smi did not answer
+  std::string gpu_trouble;            // why nvidia-smi failed
   std::string nvidia_driver, kernel;  // versions
   std::vector<std::string> firmware;  // versions of the RDMA adapters, each once
-  int processors = 0;                 // that this process may use; 0: unknown
+  int processors = 0;                 // available to this process; 0: unknown
   std::vector<Peer> peers;
   bool has_verbs_library = true;
   std::vector<NarrowLink> narrow_links;
   std::vector<std::string> redirecting_bridges;          // above GPUs and RDMA adapters
-  std::vector<std::vector<std::string>> shared_subnets;  // interfaces
-  std::set<std::string> gpu_faults;                      // since the start of the machine
-  Installed installed;                                   // of the Python that a launch would take
+  std::vector<std::vector<std::string>> shared_subnets;  // interfaces that share a subnet
+  std::set<std::string> gpu_faults;                      // since the machine's boot
+  Installed installed;                                   // in the Python that a launch would use
 };
 
-// Of this machine, or of the copy below `root`, which has no limits, clock or GPUs of its own.
-// Blocks for a few milliseconds; where NVIDIA's driver is loaded up to gpu_limit more.
+// The facts about this machine, or about a copy of its files below sysfs's root. A copy has no
+// limits, clock or GPUs. Blocks for a few milliseconds, and up to gpu_limit longer if NVIDIA's
+// driver is loaded.
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment);
 
-// Looks up max_peers of these names, spread evenly, the first among them, but not the host's own,
-// which often has a loopback address. Blocks, for peers_limit at most.
+// Looks up at most max_peers of these names, evenly spread and including the first. The host's own
+// name is left out, because it often has a loopback address. Blocks for at most peers_limit.
 std::vector<Peer> look_up(const std::vector<std::string>& names, const std::string& own);
 inline constexpr std::chrono::milliseconds peers_limit{2'000};
 
-// "0, Enabled, 0" lines of nvidia-smi --query-gpu=index,persistence_mode,
-// ecc.errors.uncorrected.volatile.total --format=csv,noheader, or "0, Enabled, 0, Completed,
-// Success" with fabric.state,fabric.status, which older drivers do not know.
+// Parses "0, Enabled, 0" lines from nvidia-smi
+// --query-gpu=index,persistence_mode,ecc.errors.uncorrected.volatile.total --format=csv,noheader.
+// With fabric.state,fabric.status, which older drivers do not support, the lines are "0, Enabled,
+// 0, Completed, Success".
 std::vector<Gpu> parse_gpus(std::string_view text);
 
 }  // namespace toprun::doctor

@@ -9,16 +9,16 @@ namespace toprun::doctor {
 
 enum class Severity : std::uint8_t { ok, note, warning, error };
 std::string_view name_of(Severity severity);  // "warning"
-Severity severity_of(std::string_view name);  // a later version's other name: note
+Severity severity_of(std::string_view name);  // a name from a later version: note
 
-// What one check says of this machine.
+// The result of one check on this machine.
 struct Finding {
-  std::string id;  // "open-files": of the check
+  std::string id;  // the check's id: "open-files"
   Severity severity = Severity::ok;
-  std::string evidence;                    // what was seen
-  std::string fix = {};                    // what to do; empty: nothing has to be done
-  std::vector<std::string> commands = {};  // that do it, as root, for --fix
-  bool is_idle = false;                    // ok, because there is nothing here to look at
+  std::string evidence;                    // what the check found
+  std::string fix = {};                    // how to correct it; empty: nothing has to be done
+  std::vector<std::string> commands = {};  // for --fix: commands that correct it, to be run as root
+  bool is_idle = false;                    // ok, because this machine has nothing to check
 };
 
 }  // namespace toprun::doctor

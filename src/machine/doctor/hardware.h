@@ -13,38 +13,38 @@
 
 namespace toprun::doctor {
 
-// A PCIe link that runs with fewer lanes than both of its ends have.
+// A PCIe link that uses fewer lanes than both of its ends support.
 struct NarrowLink {
-  std::string name;  // of the adapter, or "GPU 0000:1a:00.0"
+  std::string name;  // the adapter's name, or "GPU 0000:1a:00.0"
   int lanes = 0;
   int possible_lanes = 0;
 };
-// Only lanes are compared: an idle device lowers its link's speed on purpose.
+// Only lanes are compared, because an idle device lowers its link's speed on purpose.
 std::vector<NarrowLink> narrow_links(const fabric::Sysfs& sysfs,
                                      std::span<const fabric::Device> devices,
                                      std::span<const fabric::PciPlace> gpus);
 
-// The addresses of the PCI bridges above these functions that redirect traffic between devices
-// through the CPU: Access Control Services with P2P Request Redirect (PCI Express Base
-// Specification, "ACS Extended Capability"). Only root can read the registers; for others the list
-// is empty.
+// The addresses of PCI bridges above these functions that redirect traffic between devices through
+// the CPU: Access Control Services with P2P Request Redirect (PCI Express Base Specification, "ACS
+// Extended Capability"). Only root can read the registers; for other users the list is empty.
 std::vector<std::string> redirecting_bridges(const fabric::Sysfs& sysfs,
                                              std::span<const fabric::PciPlace> functions);
-// Whether the configuration space of a bridge has that bit set.
+// Whether that bit is set in the configuration space of a bridge.
 bool redirects_requests(std::string_view config);
 
-// Sets of interfaces with addresses in one IPv4 subnet (/proc/net/route), where the kernel answers
-// ARP requests for the address of one by another (arp_ignore 0).
+// Sets of interfaces with addresses in one IPv4 subnet (/proc/net/route). Only if the kernel
+// answers ARP requests for one interface's address on another (arp_ignore 0).
 std::vector<std::vector<std::string>> shared_subnets(const fabric::Sysfs& sysfs);
 
 // Whether libibverbs, which NCCL loads for RDMA, is in the usual folders or in LD_LIBRARY_PATH.
 bool has_verbs_library(const fabric::Sysfs& sysfs, const Environment& environment);
 
-// NVIDIA's codes for faults of a GPU since the start of the machine, from the kernel's log: "Xid 79
-// of 0000:1a:00". Without those that a program's own errors cause. Empty for users who may not read
-// the log.
+// NVIDIA's codes for GPU faults since the machine's boot, from the kernel's log: "Xid 79 of
+// 0000:1a:00". Codes for a program's own errors are left out. Empty for users who may not read the
+// log.
 std::set<std::string> logged_gpu_faults();
-// The fault in a record of the log ("6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79, …"); empty: none.
+// The fault in a record of the log ("6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79, …"); empty if there
+// is no fault.
 std::string gpu_fault_in(std::string_view record);
 
 }  // namespace toprun::doctor

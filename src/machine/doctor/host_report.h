@@ -19,28 +19,28 @@ struct HostReport {
   std::string host;
   std::vector<Finding> findings;
   std::vector<Trait> traits;
-  std::chrono::milliseconds clock_behind{0};  // the reader's clock minus the host's
+  std::chrono::milliseconds clock_behind{0};  // the clock of the host that collects the reports
+                                              // minus this host's
 };
 
 nlohmann::json json_of(const Finding& finding);
 
-// {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings": [{id, severity,
-// evidence, fix, commands}], "traits": [{id, subject, value, place where there is one}]} in one
-// line.
+// One line: {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings": [{id,
+// severity, evidence, fix, commands}], "traits": [{id, subject, value, place if there is one}]}.
 std::string json_of(const HostReport& report, WallTime now);
 
-// Which checks a report has.
+// Which checks are in a report.
 enum class Checks { with_findings, all };
 
-// The same as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and at the
-// end {"host", "time", "lines": the number of lines before}. srun cuts lines above 1,024 bytes and
-// mixes the pieces of several tasks, so no line is longer than max_line_bytes; long texts are
-// shortened for that.
+// The same report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and
+// at the end {"host", "time", "lines": the number of lines before}. srun cuts lines above 1,024
+// bytes and mixes the pieces of several tasks. So long texts are shortened until no line is longer
+// than max_line_bytes.
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
 inline constexpr std::size_t max_line_bytes = 1'000;
 
-// Collects the reports of many hosts from such lines, which may come in any order.
+// Collects the reports of many hosts from such lines, in any order.
 class HostReports {
  public:
   static constexpr std::size_t max_hosts = 100'000;
@@ -49,7 +49,7 @@ class HostReports {
   // False: the line has another form or exceeds a limit.
   bool take(std::string_view line, WallTime arrived);
 
-  // Those whose every line has come, in the order of the hosts' names.
+  // The reports whose lines have all arrived, in the order of the hosts' names.
   std::vector<HostReport> complete() const;
 
  private:

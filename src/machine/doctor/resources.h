@@ -14,50 +14,50 @@
 
 namespace toprun::doctor {
 
-// What a machine and its limits leave for a job's processes. nullopt: unlimited or unknown, which
-// causes no finding.
+// The resources that a machine and its limits leave for a job's processes. nullopt: unlimited or
+// unknown, which causes no finding.
 struct Resources {
   std::optional<std::int64_t> shm_free_bytes;  // in /dev/shm
   std::optional<std::int64_t> open_files;      // soft limit of each process
   std::optional<std::int64_t> processes;       // soft limit of the user
   std::optional<std::int64_t> locked_bytes;    // only on machines with RDMA devices
-  std::optional<std::int64_t> free_ports;      // in the kernel's range for connections
+  std::optional<std::int64_t> free_ports;      // in the kernel's range for outgoing connections
 };
 
-// What a job needs of one of its nodes.
+// What a job needs on one of its nodes.
 struct Demand {
   std::int64_t ranks = 1;       // on this node
   std::int64_t world_size = 1;  // of the job
 };
-// A node's part of a large job, for a machine that is examined before any job is known.
+// A node's part of a large job, for a check without a known job.
 inline constexpr Demand large_job{64, 3'840};
 
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
 Limits own_limits();
 
-// The resources of this machine for processes with these limits. It takes well below 1 ms.
+// This machine's resources for processes with these limits. It takes well below 1 ms.
 Resources read_resources(const fabric::Sysfs& sysfs, const Limits& limits);
 
-// The number of ports in the kernel's range (/proc/sys/net/ipv4/ip_local_port_range) without the
-// TCP sockets in use (/proc/net/sockstat): a lower bound, because one port serves connections to
-// several hosts.
+// The number of ports in the kernel's range (/proc/sys/net/ipv4/ip_local_port_range), minus the TCP
+// sockets in use (/proc/net/sockstat). This is a lower bound, because one port can serve
+// connections to several hosts.
 std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs);
 
 inline constexpr std::string_view bytes_unit = "bytes";
 
-// One resource that a job may have too little of. The doctor reports it for one machine, a launch
-// for all nodes of the job in one line.
+// A resource that may be too small for a job. The doctor reports it for one machine. A launch
+// reports it in one line for all nodes of the job.
 struct Need {
-  std::string_view id;  // of the check: "open-files"
+  std::string_view id;  // the check's id: "open-files"
   std::string_view fine;
   Severity severity;
   std::optional<std::int64_t> Resources::*amount;
   bool (*is_short)(std::int64_t amount, const Demand& demand);
   std::string_view what;     // "the limit on open files is low"
-  std::string_view unit;     // of the amount: bytes_unit, "files"
-  std::string_view because;  // what the job needs more for
+  std::string_view unit;     // the unit of the amount: bytes_unit, "files"
+  std::string_view because;  // what the job needs it for
   std::string_view fix;
-  std::string_view command;  // for --fix; empty: none
+  std::string_view command;  // for --fix; empty: no command
 };
 std::span<const Need> needs();
 bool is_short(const Need& need, const Resources& resources, const Demand& demand);

@@ -12,29 +12,32 @@ namespace toprun::doctor {
 
 // A property of a host that is expected to be the same on all hosts of a job.
 struct Trait {
-  std::string id;          // "mtu": of the row below
-  std::string subject;     // which of several, as the name that was looked up; mostly empty
+  std::string id;          // "mtu": the id of its TraitRow
+  std::string subject;     // distinguishes several values, such as the name that was looked up;
+                           // often empty
   std::string value;       // "1500"
-  std::string place = {};  // where it was seen, which may differ: "eth0"; mostly empty
+  std::string place = {};  // the place of the value, which may differ between hosts: "eth0"; often
+                           // empty
 };
 
-// What a difference in one trait means, to the doctor and to a launch.
+// What a difference in one trait means for the doctor and for a launch.
 struct TraitRow {
   std::string_view id;
-  std::string_view what;  // "the MTU"; {}: the subject
-  Severity severity;      // of a host that differs
+  std::string_view what;  // "the MTU"; {} is replaced by the subject
+  Severity severity;      // for a host that differs
   std::string_view fix;
-  std::string (*value)(const Facts&);  // empty: unknown here
-  // What a launch says of nodes that differ, whose values take the place of {}; empty: a launch
-  // does not compare it.
+  std::string (*value)(const Facts&);  // returns an empty text if unknown on this machine
+  // A launch's message about nodes that differ; {} is replaced by their values. Empty: a launch
+  // does not compare this trait.
   std::string_view in_launch = {};
   std::string (*place)(const Facts&) = nullptr;  // Trait::place; null: empty
-  // For --fix: a command with the place and the value of most hosts for its two {}; empty: none.
+  // For --fix: a command whose two {} are replaced by the place and by most hosts' value. Empty: no
+  // command.
   std::string_view command = {};
 };
 std::span<const TraitRow> trait_rows();
 
-// The known traits of a host: of each row, and the addresses that it finds for its peers' names.
+// The known traits of a host: one for each row, and one for the addresses of each peer's name.
 std::vector<Trait> traits_of(const Facts& facts);
 
 }  // namespace toprun::doctor

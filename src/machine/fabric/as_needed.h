@@ -9,16 +9,17 @@
 
 namespace toprun::fabric {
 
-// A launch waits for what it reads of the network, which is some thousand files on a large machine.
-// These read what choose_ports(), decide(), mistakes(), why_no_rdma() and summary_of() need, and
-// the result of these is the same as with all. What only people read is left out.
+// Faster variants of the functions that read the network. A launch waits for them, and a large
+// machine has some thousand files. They read only the input of choose_ports(), decide(),
+// mistakes(), why_no_rdma() and summary_of(), and these return the same results as with all data.
+// Data that is only shown to people is left out.
 
-// `named_gid`: an entry of each table that is looked at in any case.
+// `named_gid`: an entry that is always read from each GID table.
 std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,
                                            std::span<const Interface> interfaces,
                                            std::optional<int> named_gid);
 
-// As read_node().
+// Like read_node().
 NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environment,
                                std::string_view profile_name);
 

@@ -11,12 +11,12 @@
 
 namespace toprun::fabric {
 
-// RDMA devices as the kernel describes them below /sys/class/infiniband (Linux:
+// RDMA devices as described by the kernel below /sys/class/infiniband (Linux:
 // Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/sysfs.c).
 
 enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet };
 
-// The number before the colon in ports/P/state.
+// The number before the colon in the file ports/P/state.
 enum class PortState : std::uint8_t { unknown, down, init, armed, active, active_defer };
 std::string_view name_of(PortState state);  // "active"
 
@@ -27,33 +27,34 @@ struct Port {
   double rate_gbps = 0;               // 0: unknown
   std::string speed;                  // "4X NDR", as the kernel writes it
   std::optional<std::int64_t> lid{};  // 0 on an active InfiniBand port: no subnet manager
-  std::vector<Gid> gids;              // that are not empty, in order of their indices
-  // An entry has an address and no readable type. NCCL 2.21 to 2.25 refuse such a table.
+  std::vector<Gid> gids;              // all entries that are not empty, in order of their indices
+  // An entry has an address, but its type is not readable. NCCL 2.21 to 2.25 refuse such a table.
   bool has_hidden_types = false;
 };
 
 struct Device {
   std::string name;                     // "mlx5_0"
   std::string pci;                      // "0000:17:00.0"; empty: no PCI function
-  std::string vendor;                   // PCI's, "0x15b3"; empty: unknown
+  std::string vendor;                   // the PCI vendor id, "0x15b3"; empty: unknown
   std::string type;                     // hca_type: "MT4129"
   std::string firmware;                 // fw_ver
-  std::optional<int> numa;              // node
-  std::vector<std::string> interfaces;  // network devices of the same function
+  std::optional<int> numa;              // NUMA node
+  std::vector<std::string> interfaces;  // network devices of the same PCI function
   std::vector<Port> ports;
 };
 
 inline constexpr std::size_t max_devices = 128;
-inline constexpr int max_ports = 8;            // of a device
-inline constexpr std::size_t max_gids = 1024;  // of a port
+inline constexpr int max_ports = 8;            // per device
+inline constexpr std::size_t max_gids = 1024;  // per port
 
-// In natural order of their names. Entries that vanish while they are read are left out.
+// The devices in natural order of their names. Entries that disappear while they are read are left
+// out.
 std::vector<Device> read_devices(const Sysfs& sysfs);
 
-// The same without GIDs other than each port's first: a tenth of the time.
+// The same, but only with the first GID of each port. It takes a tenth of the time.
 std::vector<Device> read_devices_briefly(const Sysfs& sysfs);
 
-// "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)": the number, and the words in brackets.
+// Parses "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)": the number and the words in brackets.
 struct Rate {
   double gbps = 0;
   std::string speed;

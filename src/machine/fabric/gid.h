@@ -13,16 +13,16 @@ namespace toprun::fabric {
 using GidBytes = std::array<std::uint8_t, 16>;
 
 enum class GidType : std::uint8_t {
-  unknown,  // the kernel does not tell: older than 4.4, or the entry's interface is out of sight
-  v1,       // "IB/RoCE v1": InfiniBand's own, or RoCE without IP
-  v2,       // "RoCE v2": over UDP, can be routed
+  unknown,  // not reported: a kernel before 4.4, or the entry's interface is not visible
+  v1,       // "IB/RoCE v1": InfiniBand, or RoCE without IP
+  v2,       // "RoCE v2": over UDP, routable
 };
 
 enum class GidScope : std::uint8_t {
   link_local,       // fe80::/10
   ipv4,             // ::ffff:a.b.c.d
   ipv4_link_local,  // ::ffff:169.254.c.d
-  ipv6,             // all others
+  ipv6,             // all other addresses
 };
 
 // An entry of a port's GID table (Linux: Documentation/ABI/stable/sysfs-class-infiniband).
@@ -30,23 +30,23 @@ struct Gid {
   int index = 0;
   GidBytes bytes{};
   GidType type = GidType::unknown;
-  std::string interface;  // that carries its address; empty: the kernel does not tell
+  std::string interface;  // the interface with its address; empty: not reported by the kernel
 };
 
-// "fe80:0000:0000:0000:ee0d:9aff:fe2e:c1b6", as sysfs writes it. nullopt: another form.
+// Parses sysfs's form "fe80:0000:0000:0000:ee0d:9aff:fe2e:c1b6". nullopt: another form.
 std::optional<GidBytes> parse_gid(std::string_view text);
 bool is_zero(const GidBytes& bytes);  // an empty entry
 GidScope scope_of(const GidBytes& bytes);
 bool is_ipv4(const GidBytes& bytes);  // 169.254.0.0/16 included
-// The lower half: an InfiniBand port's GUID, where it is entry 0.
+// The lower half of a GID. For entry 0 of an InfiniBand port, this is the port's GUID.
 std::uint64_t interface_id(const GidBytes& bytes);
 // "10.0.4.7" or "fe80::ee0d:9aff:fe2e:c1b6".
 std::string address_of(const GidBytes& bytes);
 
-// A range of addresses, as NCCL_IB_ADDR_RANGE takes it.
+// A range of addresses in the form of NCCL_IB_ADDR_RANGE.
 struct GidRange {
   GidBytes prefix{};
-  int bits = 0;  // of the 128
+  int bits = 0;  // length of the prefix, of 128 bits
 
   bool contains(const GidBytes& bytes) const;
   std::string text() const;  // "10.0.4.0/24", "fd00::/64"
@@ -58,9 +58,9 @@ struct GidSearch {
   std::optional<GidRange> range{};
 };
 
-// The index that NCCL from 2.21 on takes of a table whose entries, in order of their indices, are
-// `gids`; those that are left out are empty. From ncclIbGetGidIndex() in NCCL's net_ib: it begins
-// with entry 0 and ends there where no entry suits.
+// The GID index that NCCL from 2.21 on chooses. `gids` are the entries of the table in order of
+// their indices; missing entries are empty. Follows ncclIbGetGidIndex() in NCCL's net_ib: it begins
+// with entry 0 and returns that if no entry is suitable.
 int nccl_gid_index(std::span<const Gid> gids, const GidSearch& search = {});
 
 }  // namespace toprun::fabric

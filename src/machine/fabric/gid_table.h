@@ -9,22 +9,22 @@
 
 namespace toprun::fabric {
 
-// Which entries of the tables of GIDs are read. A table has 256 entries with three files each, most
-// of them empty, so a launch reads only what its decisions need.
+// Which entries of the GID tables are read. A table has 256 entries with three files each, most of
+// them empty. So a launch reads only the entries that its decisions need.
 struct GidExtent {
   enum class Entries : std::uint8_t { all, needed, first };
   Entries entries = Entries::all;
-  std::span<const Interface> interfaces{};  // for `needed`
-  std::optional<int> named{};               // an entry that is looked at in any case
+  std::span<const Interface> interfaces{};  // used for Entries::needed
+  std::optional<int> named{};               // an entry that is always read
 };
 
-// Fills in the port's entries and whether types are hidden, from its folder. `needed` ends at an
-// entry after which none can be a better one, nor one that NCCL's search prefers: an IPv4 address
-// over RoCE v2 on the device's own interface, which is up. That is so for each version of NCCL, and
-// for each range of addresses (NCCL_IB_ADDR_RANGE). Nor can types be hidden after it: the kernel
-// looks up the whole entry to show its address or its type (drivers/infiniband/core/sysfs.c), so a
-// table with one readable type has no address whose type is not. Only for IPv4 addresses are types
-// read then, as by NCCL.
+// Reads the port's entries and whether types are hidden, from its folder. Entries::needed stops at
+// an entry after which no better one can follow, and none that NCCL's search prefers. That entry is
+// an IPv4 address over RoCE v2 on the device's own interface, if that is up. This holds for each
+// version of NCCL and each range of addresses (NCCL_IB_ADDR_RANGE). Types cannot be hidden after
+// that entry: the kernel looks up the whole entry to show its address or its type
+// (drivers/infiniband/core/sysfs.c). So a table with one readable type has no address without a
+// readable type. Types are then read only for IPv4 addresses, as in NCCL.
 void read_gids(const Folder& folder, const Device& device, const GidExtent& extent, Port& port);
 
 }  // namespace toprun::fabric

@@ -7,10 +7,10 @@
 
 namespace toprun::fabric {
 
-// Whether a job of several machines uses a network interface of this one.
+// Whether a job on several machines uses one of this machine's network interfaces.
 struct InterfaceUse {
-  std::optional<bool> is_used;  // nullopt: cannot be known without another machine of the job
-  std::string why;              // a phrase
+  std::optional<bool> is_used;  // nullopt: this depends on the job's other machines
+  std::string why;              // the reason, as a phrase
 };
 
 InterfaceUse use_of(const NodeFabric& node, const Interface& interface);

@@ -11,15 +11,15 @@
 
 namespace toprun::fabric {
 
-// Network devices as the kernel describes them below /sys/class/net (Linux:
+// Network devices as described by the kernel below /sys/class/net (Linux:
 // Documentation/ABI/testing/sysfs-class-net) and in /proc/net.
 
 enum class InterfaceKind : std::uint8_t {
-  physical,  // hardware, or what a virtual machine sees as such
+  physical,  // hardware, or a virtual machine's equivalent
   bond,
   vlan,
-  child,   // macvlan or ipvlan: an address of its own on another interface
-  veth,    // one end of a pair; in a container the way out
+  child,   // macvlan or ipvlan: its own address on another interface
+  veth,    // one end of a pair; in a container, its connection to the outside
   bridge,  // docker0, cni0, virbr0
   tunnel,  // tun, tap, vxlan, ipip …
   loopback,
@@ -37,11 +37,11 @@ struct Interface {
   InterfaceKind kind = InterfaceKind::other;
   bool is_up = false;
   int mtu = 0;                     // 0: unknown
-  std::int64_t speed_mbps = 0;     // 0: unknown, as of most virtual ones
+  std::int64_t speed_mbps = 0;     // 0: unknown, as for most virtual interfaces
   std::string master;              // the bond or bridge that it belongs to
-  std::vector<std::string> below;  // of a VLAN, bond or child: what it stands on
-  int vlan = 0;                    // its tag; 0: none
-  std::vector<Leg> legs;           // of a bond
+  std::vector<std::string> below;  // for a VLAN, bond or child: the interfaces that it uses
+  int vlan = 0;                    // its tag; 0: not a VLAN
+  std::vector<Leg> legs;           // the interfaces in a bond
   bool has_default_route = false;
 };
 
@@ -50,9 +50,9 @@ inline constexpr std::size_t max_interfaces = 1024;
 // In natural order of their names.
 std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 
-// The same without MTU and speed, legs and exact kind, at half of the time: only VLANs, physical
-// interfaces and loopback are known as such. The kernel asks the adapter for a speed, under the
-// lock that all of the network shares.
+// The same without MTU, speed, legs and exact kind, in half the time. Only VLANs, physical
+// interfaces and loopback have the right kind. Speeds are slow, because the kernel requests them
+// from the adapter while it holds the lock of the whole network stack.
 std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs);
 
 // 0: unknown.
@@ -60,8 +60,8 @@ std::int64_t read_speed_mbps(const Sysfs& sysfs, const std::string& interface);
 
 const Interface* find(std::span<const Interface> interfaces, std::string_view name);
 
-// The interface of the default route with the lowest metric: IPv4's (/proc/net/route), else IPv6's
-// (/proc/net/ipv6_route). nullopt: there is none.
+// The interface of the default route with the lowest metric, for IPv4 (/proc/net/route) and IPv6
+// (/proc/net/ipv6_route). nullopt: there is no default route.
 std::optional<std::string> default_interface_v4(std::string_view route);
 std::optional<std::string> default_interface_v6(std::string_view ipv6_route);
 

@@ -10,13 +10,13 @@
 
 namespace toprun::fabric {
 
-// The variables that NCCL itself reads from files where the environment does not have them: the
-// file that NCCL_CONF_FILE names, else ~/.nccl.conf, then /etc/nccl.conf; of a name given twice the
-// first file's counts (NCCL: src/misc/param.cc).
+// The variables that NCCL itself reads from files if the environment does not contain them. The
+// files are the one in NCCL_CONF_FILE, else ~/.nccl.conf, then /etc/nccl.conf. If a name is in
+// both, the first file has priority (NCCL: src/misc/param.cc).
 std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment);
 
-// Lines "NAME=VALUE"; what follows '#' at a line's beginning is a comment, other lines are passed
-// over as NCCL does.
+// Parses lines "NAME=VALUE". A line that begins with '#' is a comment; other lines are ignored, as
+// in NCCL.
 std::vector<FileSetting> parse_nccl_conf(std::string_view text, const std::string& file);
 
 }  // namespace toprun::fabric

@@ -10,26 +10,26 @@
 
 namespace toprun::fabric {
 
-// How far two PCI functions are from each other, in the words of `nvidia-smi topo -m`.
+// The distance between two PCI functions, in the terms of `nvidia-smi topo -m`.
 enum class PciDistance : std::uint8_t {
-  pix,   // one switch between them at most
+  pix,   // at most one switch between them
   pxb,   // several switches, no host bridge
   phb,   // a host bridge
-  node,  // host bridges of one NUMA node
+  node,  // host bridges on the same NUMA node
   sys,   // the link between NUMA nodes
 };
 std::string_view name_of(PciDistance distance);  // "PIX"
 
-// A function's place below the host bridges: "pci0000:16", "0000:16:01.0", …, itself.
+// A function's position below the host bridges: "pci0000:16", "0000:16:01.0", …, itself.
 struct PciPlace {
   std::string address;  // "0000:17:00.0"
   std::vector<std::string> path;
   std::optional<int> numa;
 };
-// nullopt: there is no such function, or its place does not show, as in most virtual machines.
+// nullopt: there is no such function, or its position is not visible, as in most virtual machines.
 std::optional<PciPlace> place_of(const Sysfs& sysfs, const std::string& address);
 
-// NVIDIA's and AMD's GPUs by their PCI class and vendor, in order of their addresses.
+// NVIDIA's and AMD's GPUs, found by their PCI class and vendor, in order of their addresses.
 std::vector<PciPlace> read_gpus(const Sysfs& sysfs);
 
 PciDistance distance(const PciPlace& a, const PciPlace& b);

@@ -11,13 +11,14 @@ namespace toprun::fabric {
 
 inline constexpr std::chrono::seconds script_limit{10};
 
-// What the node's profile sets by its script, where it has one: bash sources it with the user's
-// environment and the profile's own variables, and every variable that differs afterwards is in
-// node.script_changes and, if it is set, in node.profile_settings. Blocks up to script_limit.
-// Error: bash or the script failed; nothing is added.
+// Runs the script of the node's profile, if it has one. bash sources it with the user's environment
+// and the profile's own variables. Every variable that differs afterwards is added to
+// node.script_changes and, if it is set, to node.profile_settings. Blocks up to script_limit. On
+// error (bash or the script failed), nothing is added.
 Result<void> source_profile_script(NodeFabric& node);
 
-// The variables that differ between `before` and `env -0`'s output, by name, without bash's own.
+// The variables that differ between `before` and the output of `env -0`, by name, without bash's
+// own.
 std::vector<ScriptChange> changes_between(const Environment& before, std::string_view env);
 
 }  // namespace toprun::fabric

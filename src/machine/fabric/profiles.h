@@ -12,11 +12,11 @@
 
 namespace toprun::fabric {
 
-// What the vendor or operator of a network says that NCCL needs on it.
+// The settings that NCCL needs on a network, according to its vendor or operator.
 
 enum class ClueKind : std::uint8_t {
-  path,    // a file or folder of this name is there
-  dmi,     // a text of /sys/class/dmi/id contains it: "FIELD=TEXT"
+  path,    // a file or folder with this path exists
+  dmi,     // a text in /sys/class/dmi/id contains it: "FIELD=TEXT"
   vendor,  // an RDMA device has this PCI vendor
 };
 
@@ -25,42 +25,42 @@ struct Clue {
   std::string_view text;
 };
 
-// "NAME=VALUE"; a value that begins with '+' stands before what the variable holds already, with a
-// colon between: for search paths.
+// "NAME=VALUE". A value that begins with '+' is put before the variable's existing value, separated
+// by a colon: for search paths.
 struct ProfileVariable {
   std::string_view name, value;
-  std::string_view only_with = {};  // a path without which it is not set
+  std::string_view only_with = {};  // set only if this path exists
 };
 
 struct Profile {
-  std::string_view name;        // as --fabric takes it
+  std::string_view name;        // the value for --fabric
   std::string_view title;       // "Google A3 Mega, GPUDirect-TCPXO"
-  std::span<const Clue> clues;  // all must hold
-  // A file for bash to source, which sets variables for the machine that it runs on; copies of what
-  // it sets go stale. Before it the variables are set.
+  std::span<const Clue> clues;  // all clues have to be present
+  // A file that bash sources after setting `variables`. It sets variables for the machine that it
+  // runs on, so a copy of its values would become outdated.
   std::string_view script = {};
   std::span<const ProfileVariable> variables;
-  std::string_view note = {};    // what else matters there
-  std::string_view source = {};  // of the values
-  std::string_view date = {};    // on which they were read there
+  std::string_view note = {};    // other important facts about this network
+  std::string_view source = {};  // the source of the values
+  std::string_view date = {};    // when the values were read there
   // NCCL has a plugin for this network that is as fast as RDMA and needs no verbs devices.
   bool has_own_transport = false;
-  // What a user can do where NCCL goes without GPUDirect; empty: what `toprun doctor` says.
+  // What a user can do if NCCL does not use GPUDirect; empty: the advice of `toprun doctor`.
   std::string_view without_gpu_direct = {};
 };
 
-// All, in the order in which they are looked for.
+// All profiles, in the order of detection.
 std::span<const Profile> profiles();
 const Profile* find_profile(std::string_view name);
 
-// The first whose clues are all there; null: none, the network is a generic one.
+// The first profile whose clues are all present; null: none, a generic network.
 const Profile* detect_profile(const Sysfs& sysfs, std::span<const Device> devices);
 
-// The first of the clues that is not there: "/sys/class/cxi is not there"; empty: all are.
+// The first clue that is missing: "/sys/class/cxi is not there"; empty: all are present.
 std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
                         std::span<const Device> devices);
 
-// Why it is that one: "/var/lib/tcpxo/lib64/nccl-env-profile.sh is there".
+// Why this profile was detected: "/var/lib/tcpxo/lib64/nccl-env-profile.sh is there".
 std::string evidence_of(const Profile& profile);
 
 }  // namespace toprun::fabric

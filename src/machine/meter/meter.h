@@ -14,22 +14,22 @@
 
 namespace toprun::meter {
 
-// Reads what ranks and this host use. A look reads a few files of /proc and /sys for each process
-// and may block: use it on the pool, from one thread at a time.
+// Measures the resource usage of ranks and of this host. Each measurement reads a few files in
+// /proc and /sys for each process and may block. So call it on the pool, from one thread at a time.
 class Meter {
  public:
-  // `root`: the folder that holds proc and sys.
+  // `root`: the folder that contains proc and sys.
   explicit Meter(std::filesystem::path root = "/");
 
-  // `ranks`: their processes on this host, by local rank; 0: unknown. Rates count from the look
-  // before.
+  // `ranks`: process ids on this host by local rank; 0: unknown. Rates are averages since the
+  // previous call.
   Node look(std::span<const pid_t> ranks);
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  // Counters that only grow, from which rates are made.
+  // Counters that only increase; rates are computed from them.
   struct Totals {
-    std::uint64_t busy_ticks = 0;  // of the host's CPUs
+    std::uint64_t busy_ticks = 0;  // for the host's CPUs
     std::uint64_t received_bytes = 0, sent_bytes = 0;
   };
   Rank rank(pid_t pid, double seconds);
@@ -38,8 +38,8 @@ class Meter {
 
   std::filesystem::path root_;
   Time last_{};
-  std::map<pid_t, std::uint64_t> ticks_;  // of the ranks at the last look
-  std::map<pid_t, std::uint64_t> now_;    // … and at this one
+  std::map<pid_t, std::uint64_t> ticks_;  // of the ranks at the previous measurement
+  std::map<pid_t, std::uint64_t> now_;    // of the ranks at this measurement
   std::optional<Totals> totals_;
 };
 

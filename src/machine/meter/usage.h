@@ -7,11 +7,12 @@
 
 #include "base/text/outside.h"
 
-// What ranks and their hosts use.
+// Resource usage of ranks and their hosts.
 namespace toprun::meter {
 
 struct Gpu {
-  // Of the time in which a kernel ran, 0 to 100; unset: the driver does not tell, as with MIG.
+  // Share of the time in which a kernel ran, 0 to 100. Unset: the driver does not report it, as
+  // with MIG.
   std::optional<int> percent;
   std::uint64_t memory_bytes = 0;
   std::uint64_t memory_total_bytes = 0;
@@ -22,17 +23,20 @@ struct Gpu {
 inline constexpr std::size_t longest_last_line = 200;  // bytes
 inline constexpr std::size_t most_last_lines = 5;
 
-// A rank, with the processes below it.
+// A rank, including its descendant processes.
 struct Rank {
-  std::optional<double> cpus;  // busy on average since the look before; unset at the first
-  std::optional<std::uint64_t> memory_bytes;              // resident; what they share counts twice
-  std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: none yet
+  std::optional<double> cpus;  // average number of busy CPUs since the previous measurement; unset
+                               // at the first
+  std::optional<std::uint64_t> memory_bytes;              // resident; shared memory counts twice
+  std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: no output
+                                                          // yet
   std::optional<Gpu> gpu = {};
-  // What its output shows last, without secrets; longest_last_line at most. Empty: none, or not
-  // told.
+  // The last line that its output shows, without secrets, at most longest_last_line. Empty: no
+  // output, or not requested.
   Outside last_line = {};
-  int pid = 0;  // on its host; 0: it has ended, or it is not known
-  // Its last lines, as last_line each; most_last_lines at most. Empty: none, or not told.
+  int pid = 0;  // on its host; 0: it has ended or is unknown
+  // Its last lines, each like last_line, at most most_last_lines. Empty: no output, or not
+  // requested.
   std::vector<Outside> last_lines = {};
 
   bool operator==(const Rank&) const = default;
@@ -40,10 +44,10 @@ struct Rank {
 
 struct Host {
   int cpus = 0;
-  std::optional<double> busy_cpus;  // on average since the look before
+  std::optional<double> busy_cpus;  // average since the previous measurement
   std::uint64_t memory_bytes = 0;
   std::uint64_t memory_total_bytes = 0;
-  // By its network and RDMA adapters, on average since the look before.
+  // Through network and RDMA adapters, average since the previous measurement.
   std::optional<double> received_bytes_per_s;
   std::optional<double> sent_bytes_per_s;
 

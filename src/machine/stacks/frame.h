@@ -4,11 +4,11 @@
 
 namespace toprun::stacks {
 
-// A function of Python that has been called and has not returned.
+// A Python function that has been called and has not returned.
 struct Frame {
-  std::string function;  // co_name, as a traceback has it
+  std::string function;  // co_name, as in a traceback
   std::string file;      // co_filename
-  int line = 0;          // 0: the instruction has none
+  int line = 0;          // 0: the instruction has no line
 
   bool operator==(const Frame&) const = default;
 };

@@ -7,15 +7,15 @@
 
 namespace toprun::stacks {
 
-// Where in CPython's own structures stands what leads from its runtime to a thread's functions:
-// byte offsets within them. A field that a version does not have is `absent`.
+// The layout of CPython's own structures: the byte offsets of the fields that lead from its runtime
+// to a thread's functions. A field that a version does not have is `absent`.
 struct Layout {
   static constexpr std::uint32_t absent = 0xffffffff;
 
-  // How an instruction's place becomes a line (lines.h).
+  // How to convert an instruction's offset to a line (lines.h).
   enum class Lines { lnotab, ranges, locations };
 
-  int minor = 0;  // of the version 3.minor
+  int minor = 0;  // in the version 3.minor
   Lines lines = Lines::locations;
 
   // _PyRuntimeState
@@ -27,28 +27,28 @@ struct Layout {
   std::uint32_t gil = absent;          // ceval.gil, a pointer, from 3.12 on
   std::uint32_t threads = 0;           // tstate_head, threads.head
   // PyThreadState
-  std::uint32_t next_thread = 0;  // next
-  std::uint32_t frame = 0;        // frame, cframe, current_frame
-  std::uint32_t frame_in_cframe =
-      absent;                        // _PyCFrame.current_frame, between the two in 3.11 and 3.12
-  std::uint32_t pthread = absent;    // thread_id, where there is no native one
-  std::uint32_t native_id = absent;  // native_thread_id, the kernel's, in the process's namespace
+  std::uint32_t next_thread = 0;           // next
+  std::uint32_t frame = 0;                 // frame, cframe, current_frame
+  std::uint32_t frame_in_cframe = absent;  // _PyCFrame.current_frame; only in 3.11 and 3.12
+  std::uint32_t pthread = absent;          // thread_id, in versions without native_id
+  std::uint32_t native_id = absent;        // native_thread_id: the kernel's id, in the process's
+                                           // namespace
   // PyFrameObject up to 3.10, then _PyInterpreterFrame
   std::uint32_t previous = 0;            // f_back, previous
   std::uint32_t code = 0;                // f_code, f_executable; may have tags in its low bits
   std::uint32_t place = 0;               // f_lasti (int), prev_instr, instr_ptr
   std::uint32_t state = absent;          // f_executing, f_state up to 3.10: one byte
-  std::uint8_t executing = 0;            //   which is this while the function runs
-  std::uint32_t owner = absent;          // from 3.11, one byte: `first_shim` and above is where C
-  std::uint8_t first_shim = 0xff;        //   has called Python, no function's frame
-  std::uint32_t bytecode_copy = absent;  // tlbc_index of a build without the GIL
+  std::uint8_t executing = 0;            // the value of that byte while the function runs
+  std::uint32_t owner = absent;          // from 3.11, one byte: from `first_shim` on, C has
+  std::uint8_t first_shim = 0xff;        // called Python and the frame is not a function's
+  std::uint32_t bytecode_copy = absent;  // tlbc_index in a build without the GIL
   // PyCodeObject
   std::uint32_t file = 0;                  // co_filename
   std::uint32_t name = 0;                  // co_name
   std::uint32_t first_line = 0;            // co_firstlineno
   std::uint32_t line_table = 0;            // co_lnotab, co_linetable
-  std::uint32_t instructions = absent;     // co_code_adaptive, where `place` is a pointer into it
-  std::uint32_t bytecode_copies = absent;  // co_tlbc of a build without the GIL
+  std::uint32_t instructions = absent;     // co_code_adaptive, if `place` is a pointer into it
+  std::uint32_t bytecode_copies = absent;  // co_tlbc in a build without the GIL
   // PyObject, PyTypeObject, PyBytesObject
   std::uint32_t type = 0;        // ob_type
   std::uint32_t type_name = 0;   // tp_name
@@ -56,7 +56,7 @@ struct Layout {
   std::uint32_t bytes_data = 0;  // ob_sval
   // PyASCIIObject
   std::uint32_t text_length = 0;    // length
-  std::uint32_t text_state = 0;     // state, from whose bit `text_kind_bit` on: kind:3,
+  std::uint32_t text_state = 0;     // state; from its bit `text_kind_bit` on: kind:3,
   std::uint32_t text_kind_bit = 0;  //   compact:1, ascii:1
   std::uint32_t ascii_data = 0;     // sizeof(PyASCIIObject)
   std::uint32_t other_data = 0;     // sizeof(PyCompactUnicodeObject)
@@ -64,19 +64,20 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// Numbers of the versions 3.minor whose runtime does not describe itself: 3.8 to 3.12.
+// The offsets for versions 3.minor whose runtime does not describe itself: 3.8 to 3.12.
 inline constexpr int oldest_minor = 8;
 std::optional<Layout> fixed_layout(int minor);
 
-// From 3.13 on the runtime begins with its own description (_Py_DebugOffsets in
-// pycore_debug_offsets.h; the same file's order of fields is one table here per version).
+// From 3.13 on, the runtime begins with its own description (_Py_DebugOffsets in
+// pycore_debug_offsets.h). The order of its fields differs between versions, so there is one table
+// here per version.
 inline constexpr std::size_t description_bytes = 960;
 inline constexpr char description_cookie[] = "xdebugpy";
 bool describes_itself(std::span<const std::byte> runtime);
-// Nothing for a version that is newer than this table, and where the numbers are implausible.
+// nullopt if the version is newer than these tables, or if the numbers are implausible.
 std::optional<Layout> described_layout(std::span<const std::byte> runtime);
 
-// "3.minor" of a description, 0 of what is none.
+// The minor of "3.minor" in a description; 0 if `runtime` has no description.
 int described_minor(std::span<const std::byte> runtime);
 
 }  // namespace toprun::stacks

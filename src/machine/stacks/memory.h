@@ -18,12 +18,13 @@ namespace toprun::stacks {
 
 using Address = std::uint64_t;
 
-// The memory of a process, or bytes that stand for it in tests. It may change between two reads and
-// hold anything: who reads it checks each value.
+// The memory of a process, or bytes that represent it in tests. It may change between two reads and
+// contain anything, so callers have to check each value.
 class Memory {
  public:
   virtual ~Memory() = default;
-  // Fills `into` or nothing that counts. False: some of it is not mapped or may not be read.
+  // Fills `into`. False: some of the range is not mapped or may not be read; the content of `into`
+  // is then undefined.
   virtual bool read(Address from, std::span<std::byte> into) = 0;
 
   template <class T>
@@ -33,11 +34,12 @@ class Memory {
     return value;
   }
 
-  // The text at an address up to its 0, of at most `most_bytes`; shorter where memory ends.
+  // The text at an address up to its 0 byte, at most `most_bytes`. It is shorter if the mapped
+  // memory ends.
   std::string text(Address from, std::size_t most_bytes);
 };
 
-// A value within bytes that were read before; 0 beyond their end.
+// A value within bytes that were read earlier; 0 beyond their end.
 template <class T>
 T value_at(std::span<const std::byte> bytes, std::size_t offset) {
   T value{};
@@ -47,26 +49,26 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
   return value;
 }
 
-// Another process's memory, by process_vm_readv(2), or by /proc/PID/mem where a seccomp profile
-// forbids that call. Both ask the kernel for the right to trace the process (ptrace(2), "access
-// mode checking"), and neither stops it. A page of a file on a server that does not answer blocks.
+// Another process's memory, through process_vm_readv(2), or through /proc/PID/mem if a seccomp
+// profile forbids that call. Both need the permission to trace the process (ptrace(2), "access mode
+// checking"), and neither stops it. A page of a file on a server that does not answer blocks.
 class ForeignMemory : public Memory {
  public:
   explicit ForeignMemory(pid_t pid) : pid_(pid) {}
   bool read(Address from, std::span<std::byte> into) override;
-  // The errno of the last read that failed; 0: none has.
+  // The errno value of the last read that failed; 0: no read has failed.
   int error() const { return error_; }
 
  private:
   bool read_file(Address from, std::span<std::byte> into);
 
   pid_t pid_;
-  Fd file_;  // /proc/PID/mem, once the call was refused
+  Fd file_;  // /proc/PID/mem, opened once the system call was refused
   int error_ = 0;
 };
 
-// Pages of another memory as they were when they were first asked for: one call for all that stands
-// near, so that less changes while it is read.
+// A cache of another memory's pages as they were at the first read. One system call reads all
+// fields of a page, so less can change between reads.
 class Pages : public Memory {
  public:
   static constexpr std::size_t page_bytes = 4'096;

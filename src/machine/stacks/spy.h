@@ -16,11 +16,11 @@ namespace toprun::stacks {
 // Python frames by the kernel's thread id, innermost first.
 using StacksByThread = std::map<int, std::vector<Frame>>;
 
-// What `py-spy dump --json` prints (py-spy 0.3 and 0.4): a list of threads with os_thread_id and
-// frames of name, filename, line.
+// Parses the output of `py-spy dump --json` (py-spy 0.3 and 0.4): a list of threads with
+// os_thread_id and frames with name, filename, line.
 Result<StacksByThread> parse_spy(std::string_view json);
 
-// Asks py-spy where PATH has it; --nonblocking: the process is not stopped.
+// Runs py-spy if it is in PATH. With --nonblocking, py-spy does not stop the process.
 Result<StacksByThread> ask_spy(pid_t pid, const Environment& environment,
                                std::chrono::milliseconds limit);
 

@@ -9,7 +9,7 @@
 
 namespace toprun::stacks {
 
-// Bytes that stand for a process's memory, mapped in whole pages from `start` on.
+// Bytes that represent a process's memory, mapped in whole pages from `start` on.
 class FakeMemory : public Memory {
  public:
   explicit FakeMemory(std::vector<std::byte> bytes, Address start = 0x10000)
@@ -38,8 +38,8 @@ class FakeMemory : public Memory {
   Address start_;
 };
 
-// A machine that stands still for a second lets an answer come after its limit: then it is asked
-// again.
+// Repeats `ask` while its answer is too late. A machine that is busy for a second can delay an
+// answer beyond its limit.
 template <class Ask, class TooLate>
 auto in_time(const Ask& ask, const TooLate& too_late) {
   auto answer = ask();

@@ -8,14 +8,14 @@
 
 namespace toprun::stacks {
 
-inline constexpr int most_stuck = 32;  // threads that are abandoned; then nothing is tried any more
+inline constexpr int most_stuck = 32;  // abandoned threads; at this number, no more work is started
 
-// Runs `work` on a thread of its own and waits for it at most `limit`. False: it has not ended; its
-// thread goes on, stuck in the kernel, so `work` must own all that it uses. Also false, at once,
-// when no thread can be had or `most_stuck` are stuck. Any thread may call it.
+// Runs `work` on its own thread and waits for it at most `limit`. False: `work` has not ended. Its
+// thread continues, stuck in the kernel, so `work` must own everything it uses. Also false, at
+// once, if no thread can be started or `most_stuck` threads are stuck. Any thread may call it.
 bool ends_within(std::chrono::milliseconds limit, std::function<void()> work);
 
-// The answer of `work`, or nothing if it takes longer.
+// The result of `work`; nullopt if it takes longer than `limit`.
 template <class T>
 std::optional<T> within(std::chrono::milliseconds limit, std::function<T()> work) {
   const auto answer = std::make_shared<std::optional<T>>();
