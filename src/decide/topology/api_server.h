@@ -11,9 +11,9 @@
 
 namespace toprun::topology {
 
-// What a pod has to ask its cluster's API server with (Kubernetes' document "Accessing the
-// Kubernetes API from a Pod"): the address in KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT,
-// and what the kubelet mounts for its service account.
+// What a pod needs for requests to its cluster's API server (Kubernetes' document "Accessing the
+// Kubernetes API from a Pod"). The address is in KUBERNETES_SERVICE_HOST and
+// KUBERNETES_SERVICE_PORT. The kubelet mounts the rest for the pod's service account.
 struct PodAccess {
   std::string host;
   int port = 443;
@@ -22,17 +22,17 @@ struct PodAccess {
 };
 inline constexpr const char* service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// nullopt: this is not a pod, or one without a token.
+// nullopt: this is not a pod, or the pod has no token.
 std::optional<PodAccess> pod_access(const Environment& environment,
                                     const std::filesystem::path& folder = service_account);
 
-// Asks the server, on one connection. Blocks, until the deadline at most.
+// A client for the API server with one connection. Blocks, at most until the deadline.
 class ApiServer {
  public:
   ApiServer(PodAccess access, SteadyTime deadline);
   ~ApiServer();
-  // The body of an answer 200 in the form that `accept` names. Error: no answer by the deadline, no
-  // trust, or what the server says.
+  // The body of an answer with status 200, in the format `accept`. Errors: no answer by the
+  // deadline, an untrusted certificate, or the server's own error.
   Result<std::string> get(const std::string& path, std::string_view accept);
   // "GET https://10.96.0.1:443/api/v1/nodes".
   std::string what(const std::string& path) const;

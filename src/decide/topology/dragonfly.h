@@ -8,13 +8,13 @@
 namespace toprun::topology {
 
 // A dragonfly network (Slingshot, Cascade) has no spine switches. Its switches have hosts and form
-// groups. Inside a group, each switch has a cable to each other one; single cables connect the
-// groups. Returns the group of each switch, by the switch's index; `no_group`: it is in no group.
+// groups. Inside a group, a cable connects each pair of switches; single cables connect the groups.
+// Returns the group of each switch, by the switch's index; `no_group`: the switch is in no group.
 // Empty: the fabric is not a dragonfly.
 //
-// A cable is inside a group if its two ends have more than half as many common neighbours as the
-// ends of any other cable of either switch. A fabric is a dragonfly if it has at least two groups,
-// most switch pairs in a group have a cable, and most switches are in a group.
+// A cable is inside a group if its two switches have enough common neighbours: more than half as
+// many as the ends of any other cable of these switches. A fabric is a dragonfly if it has at least
+// two groups, most switch pairs in a group have a cable, and most switches are in a group.
 inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
 std::vector<std::size_t> dragonfly_groups(const std::vector<FabricSwitch>& switches);
 

@@ -9,7 +9,8 @@
 namespace toprun::topology {
 
 // The place where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All
-// lines of one file share its name in memory: a file may describe 100,000 hosts, one per line.
+// lines of a file share its name in memory, because a file may describe 100,000 hosts, one per
+// line.
 class Evidence {
  public:
   Evidence() = default;

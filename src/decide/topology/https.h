@@ -14,27 +14,28 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_https_body_bytes = 16u << 20;
 
-// Whom a connection trusts: a server with a certificate that one of these authorities has signed,
-// for one of the names. An address in `names` is compared with the certificate's addresses.
+// Which servers a connection trusts: those with a certificate that one of these authorities has
+// signed for one of the names. An address in `names` is compared with the addresses in the
+// certificate.
 struct Trust {
   std::string authorities;  // PEM
   std::vector<std::string>
-      names;  // the first one that is not an address is what the server is asked as
+      names;  // the first name that is not an address is sent to the server as its name
 };
 
 struct HttpsAnswer {
   unsigned status = 0;
   std::string body;
-  bool is_last = false;  // the server closes the connection behind it
+  bool is_last = false;  // the server closes the connection after it
 };
 
-// One connection by TLS 1.2 (mbed TLS 2.28) or newer, for requests one after the other:
+// One connection with TLS 1.2 (mbed TLS 2.28) or newer, for consecutive requests:
 //
-//   open → get … get;  after an error it is of no use any more
+//   open → get … get;  after an error the object is unusable
 //
-// Everything blocks, until the deadline at most. Errors: no answer by then, refused, a certificate
-// that is not to be trusted, no TLS, no HTTP, a body that is too long; they are reasons alone, to
-// stand behind what was asked.
+// All functions block, at most until the deadline. Errors: no answer by the deadline, connection
+// refused, an untrusted certificate, no TLS, no HTTP, a body that is too long. An error is only the
+// reason, to be printed after the request.
 class HttpsConnection {
  public:
   static std::expected<HttpsConnection, std::string> open(const hosts::Address& address, int port,

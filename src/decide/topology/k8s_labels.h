@@ -30,23 +30,23 @@ struct LabelledNode {
 bool is_place_label(std::string_view label);
 
 // Builds the levels from the nodes' labels: one chain per kind of label, nested (nest.h). A chain
-// that contradicts an earlier one is left out with a warning. `site`: the site's own labels to use
-// as levels, outermost first; if given, only these are levels. Error: a node is listed twice.
+// that contradicts an earlier one is left out with a warning. `site`: the site's own labels,
+// outermost first; if there are any, only these become levels. Error: a node is listed twice.
 Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
                           const std::vector<std::string>& site = {});
 
-// The nodes on which the members run, under the members' names; without members, all nodes. A pod
-// has its own name: Member::node is the name of its node, if known.
+// The nodes on which the members run, under the members' names; without members, all nodes. A pod's
+// name differs from its node's; Member::node is the node's name, if known.
 std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
                                    const std::vector<Member>& members);
 
 // The topology labels of this process's node: from $TOPRUN_NODE_LABELS ("KEY=VALUE,…"), else from
-// the file that $TOPRUN_NODE_LABELS_FILE names, else from /etc/podinfo/labels. The kubelet writes
-// such a file for a downward API volume (lines KEY="VALUE"). nullopt: no labels.
+// the file in $TOPRUN_NODE_LABELS_FILE, else from /etc/podinfo/labels. The kubelet writes such a
+// file for a downward API volume (lines KEY="VALUE"). nullopt: no labels.
 std::optional<std::string> injected_labels(const Environment& environment,
                                            const std::filesystem::path& root = "/");
 
-// Parses either form. Error: the text has neither form.
+// Parses both forms. Error: the text has neither form.
 Result<Labels> parse_injected_labels(std::string_view text);
 
 // A map of the members whose pods have injected node labels.

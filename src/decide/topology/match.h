@@ -9,10 +9,10 @@
 
 namespace toprun::topology {
 
-// Finds for each wanted host name the known name of the same host. An equal name has priority.
-// Otherwise the names match if they are equal except for the case of letters, or if one is the
-// first label of the other ("n0" and "N0.cluster.internal"), and if the match is unique on both
-// sides. A wanted name with several such matches is `ambiguous`.
+// Finds the known name of the same host for each wanted host name. An equal name has priority.
+// Otherwise two names match if they differ only in the case of letters, or if one is the first
+// label of the other ("n0" and "N0.cluster.internal"). The match has to be unique for both names. A
+// wanted name with several such matches is `ambiguous`.
 struct Match {
   std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known name
   std::vector<std::string> ambiguous;             // wanted names that have several possible matches
@@ -20,8 +20,9 @@ struct Match {
 Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
 
 // Reduces the map to these hosts, under these names and in this order. Hosts that are not in the
-// map are left out; ambiguous names also, with a warning that lists them. A name that occurs
-// several times in `hosts` is added once. `links` become those of the domains of these hosts.
+// map are left out. Ambiguous names are also left out, with a warning that lists them. A name that
+// occurs several times in `hosts` is added once. `links` are recomputed from the domains of these
+// hosts.
 Map restrict_to(Map map, const std::vector<std::string>& hosts);
 
 // Adds a warning for hosts with separate entries that are probably one host: their names are equal

@@ -12,8 +12,8 @@
 
 namespace toprun::topology {
 
-// GPUs that reach each other over NVLink, also across nodes: one clique (partition) of one cluster
-// (an NVL72 rack).
+// GPUs that reach each other over NVLink, also across nodes. A domain is one clique (partition) in
+// one cluster (an NVL72 rack).
 struct NvlinkDomain {
   std::string cluster;  // a UUID
   std::uint32_t clique = 0;
@@ -23,9 +23,9 @@ struct NvlinkDomain {
   std::string name() const;
 };
 
-// Whether the node's GPUs may share an NVLink domain with GPUs of other nodes, so that starting
-// nvidia-smi makes sense: the driver has channels for memory exchange between nodes (IMEX). `root`:
-// the folder that contains proc and dev.
+// Whether the node's GPUs may share an NVLink domain with GPUs on other nodes. Only then is it
+// useful to start nvidia-smi. The condition: the driver has channels for memory exchange between
+// nodes (IMEX). `root`: the folder that contains proc and dev.
 bool may_have_nvlink_domain(const std::filesystem::path& root = "/");
 
 // The nvidia-smi command for such a node.
@@ -37,8 +37,8 @@ std::vector<std::string> nvlink_command();
 // GPU has a domain. Errors: GPUs with different domains (the message names both); any other line.
 Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text);
 
-// The level "nvlink" of the members that ran nvidia-smi. A node with GPUs in different domains or
-// with unreadable output is in no domain, and a warning names it.
+// The level "nvlink" for the members that ran nvidia-smi. If a node's GPUs are in different
+// domains, or its output is unreadable, the node is in no domain and a warning names it.
 Result<std::optional<Map>> read_nvlink(const Request& request);
 
 }  // namespace toprun::topology

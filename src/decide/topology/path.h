@@ -11,10 +11,10 @@
 
 namespace toprun::topology {
 
-inline constexpr std::size_t max_levels = 16;  // per network; real ones have up to five
+inline constexpr std::size_t max_levels = 16;  // per network; real networks have up to five
 
 // A host's domain at one level: named, unknown or none. `none`: the host has no domain at this
-// level, because its branch of the network lacks a level that other branches have.
+// level, which only other branches of the network have.
 class Domain {
  public:
   Domain() = default;  // unknown
@@ -53,12 +53,12 @@ class Domain {
   std::string name_;  // for Kind::named
 };
 
-// The text of a level that the place does not have; the text of an unknown level is empty.
+// The text of a level with domain `none`; the text of an unknown level is empty.
 inline constexpr std::string_view written_none = "-";
 
 // Domains from the outermost to the innermost. Two hosts share a domain if their paths are equal
 // down to it. Copies share their memory until one changes, because in a network of 100,000 hosts
-// most hosts have the same path as their neighbours. Not safe for use by two threads at the same
+// most hosts have the same path as their neighbours. Two threads must not use copies at the same
 // time.
 class Path {
  public:
@@ -88,9 +88,9 @@ class Path {
 
   // The address of the domains in memory. It is equal for two paths only if the paths are equal.
   const void* identity() const { return shared_.get(); }
-  // For networks that are not trees: the host's position among the hosts of its innermost domain,
-  // and so also the position of that domain among its neighbours. 0 for all hosts: the order of
-  // their names counts.
+  // For networks that are not trees: the host's position among the hosts in its innermost domain.
+  // So it is also the position of that domain among its neighbours. If it is 0 for all hosts, the
+  // order of their names counts.
   std::size_t seat() const { return shared_ ? shared_->seat : 0; }
   void set_seat(std::size_t seat) {
     own();

@@ -11,17 +11,17 @@ namespace toprun::topology {
 inline constexpr std::size_t max_pattern_bytes = 4u << 10;
 inline constexpr std::uint32_t max_pattern_steps = 100'000;  // per name
 
-const unsigned char* pcre2_units(std::string_view text);  // the text as PCRE2 takes it
-std::string pcre2_message(int code);                      // PCRE2's words for its error
+const unsigned char* pcre2_units(std::string_view text);  // the text in PCRE2's type
+std::string pcre2_message(int code);                      // PCRE2's message for its error code
 
 // A regular expression (PCRE2 syntax) for searches in names.
 class Pattern {
  public:
-  // Error: what is wrong with the expression, without the position.
+  // Error: what is wrong with the expression, without its position.
   static std::expected<Pattern, std::string> compile(std::string_view text);
 
-  // Whether the name contains a match. An expression that takes more than max_pattern_steps does
-  // not match.
+  // Whether the name contains a match. If the search needs more than max_pattern_steps, there is no
+  // match.
   bool finds(std::string_view name) const;
 
  private:

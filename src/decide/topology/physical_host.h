@@ -15,15 +15,15 @@ namespace toprun::topology {
 // "-" is a level that the host does not have. Error: what is wrong with the text.
 std::expected<Path, std::string> parse_domains(std::string_view text);
 
-// Parses Google Cloud's physical_host, "/cluster/rack/host": the same form with the host's own id
-// at the end, which is dropped.
+// Parses Google Cloud's physical_host, "/cluster/rack/host": the form of parse_domains() with the
+// host's own id at the end, which is dropped.
 std::expected<Path, std::string> parse_physical_host(std::string_view text);
 
 // The host's own id, the last part of a physical_host.
 std::string_view own_id(std::string_view text);
 
-// Parses the places in one text; the text must outlive this object. Hosts of one rack share one
-// path in memory, and only the first of them costs the parsing.
+// Parses the places in one text; the text must outlive this object. Hosts in the same rack share
+// one path in memory, which is parsed only once.
 class PlaceTexts {
  public:
   std::expected<Path, std::string> domains(std::string_view text);        // as parse_domains

@@ -6,13 +6,13 @@ namespace toprun::topology {
 
 // Whether a domain's name means that there is no domain or that it is unknown. All sources share
 // one list, because tools convert between their formats: labels to JSON, JSON to a topology.conf.
-// The case of letters and a pair of brackets around the word do not count.
+// Case, and a pair of brackets around the word, are ignored.
 //   "", "-": empty fields
 //   none, null, nil, no value, nothing: from JSON, Python, Go templates and kubectl
-//   unknown, undefined, unset: from scripts of sites
+//   unknown, undefined, unset: from sites' scripts
 //   n/a, not supported, not available, unavailable: from nvidia-smi and the clouds' CLIs
 //   no-imds-data: from OKE's labeller, if the metadata service had no data
-//   no-topology: from NVIDIA's topograph, for nodes that its provider did not place
+//   no-topology: from NVIDIA's topograph, for nodes without a place from its provider
 //   00000000-0000-0000-0000-000000000000, also with ".CLIQUE" at the end: from NVML, for GPUs
 //     without a fabric; also 0x0 and other zeros of at least 16 digits
 bool is_placeholder(std::string_view name);

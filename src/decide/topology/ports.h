@@ -47,14 +47,14 @@ std::vector<HostPorts> ports_of(std::span<const Member> members);
 // documentation exists; Azure's own tools read this form): a topology.conf with ports as nodes.
 //   SwitchName=ibsw2 Nodes=0x155dfffd341acb,0x155dfffd341b0b
 //   SwitchName=ibsw7 Switches=ibsw1,ibsw2
-// The ports identify the hosts. A host may have ports on several leaves; fabric.h describes which
-// domains result. A warning names hosts with no port in the file. Errors (file:line:column): a line
-// of another form, a port or a switch that is listed twice, a switch that no line defines.
+// The ports identify the hosts. A host may have ports on several leaves; fabric.h describes the
+// resulting domains. A warning names hosts with no port in the file. Errors (file:line:column): a
+// line of another form, a port or a switch that is listed twice, a switch that no line defines.
 Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts);
 
-// A map with unknown places for all members: `file` lists only ports, and none of them is a
-// member's port. `warning` is the reason.
+// A map with unknown places for all members: used if `file` lists only ports and none is a
+// member's. `warning` is the reason.
 Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning);
 
 // Whether the nodes in a topology.conf are ports.

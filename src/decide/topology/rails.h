@@ -8,17 +8,17 @@
 
 namespace toprun::topology {
 
-// Gigabits per second of "4xNDR", the form of a link in ibnetdiscover's output: the number of lanes
-// and the name of their rate (SDR 2.5, DDR 5, QDR 10, FDR10 10, FDR 14, EDR 25, HDR 50, NDR 100,
-// XDR 200 each).
+// Converts "4xNDR", the form of a link in ibnetdiscover's output, to gigabits per second. The parts
+// are the number of lanes and the name of their rate (per lane: SDR 2.5, DDR 5, QDR 10, FDR10 10,
+// FDR 14, EDR 25, HDR 50, NDR 100, XDR 200).
 std::optional<double> gbps_of(std::string_view speed);
 
 // Adds facts about the rails to a fabric's map:
-//   a warning for hosts with an adapter on a leaf where the other hosts of their group have a
-//   different adapter, so that equal local ranks use different rails;
-//   a note for hosts with fewer active rails than most hosts of their group;
-//   links["host"], the total bandwidth of the rails of one host, as most hosts of the job have it.
-// `in_job`: which hosts of the map are the job's; only these occur in warnings and notes.
+//   - a warning for hosts with an adapter on a leaf where the other hosts of their group have a
+//     different adapter, so that equal local ranks use different rails;
+//   - a note for hosts with fewer active rails than most hosts of their group;
+//   - links["host"]: the total bandwidth of one host's rails, the value of most hosts of the job.
+// `in_job`: which hosts of the map belong to the job; warnings and notes name only these.
 void add_rail_facts(Fabric& fabric, const std::vector<bool>& in_job);
 
 }  // namespace toprun::topology

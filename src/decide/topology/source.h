@@ -26,7 +26,7 @@ struct Told {
   std::string trouble;  // why there is no text
 };
 
-// A node of the job and the description of its place in its own environment; empty: none.
+// A node of the job with its own data about its place; empty: no data.
 struct Member {
   std::string name;
   std::string address;          // SLURM_TOPOLOGY_ADDR
@@ -34,14 +34,14 @@ struct Member {
   Rare<CloudEvidence> cloud{};  // unset: no query to a cloud on this node
   Rare<Told> nvlink{};          // from nvidia-smi (nvlink.h); unset: it did not run on this node
   std::string node{};           // the name of its node in Kubernetes; empty: same as `name`
-  Rare<std::string> labels{};   // of that node (k8s_labels.h)
+  Rare<std::string> labels{};   // that node's labels (k8s_labels.h)
   Rare<std::string> ports{};    // its InfiniBand ports (ports.h); unset: not read
 };
 
-// The total time limit of `auto`: collecting every node's own evidence during the join, then
-// running other programs on the root's node, all at the same time.
+// The total time limit for `auto`. First, every node's own evidence is collected during the join.
+// Then other programs run on the root's node, all at the same time.
 inline constexpr std::chrono::milliseconds auto_budget{1'000};
-// The time limit of a program that --topology names.
+// The time limit for a program that --topology names.
 inline constexpr std::chrono::milliseconds named_budget{5'000};
 
 struct Request {
@@ -83,14 +83,14 @@ std::vector<std::string> source_names();
 // Whether `topology` is one of these words; else it is a file's path.
 bool names_source(std::string_view topology);
 
-// Finds the members' places, under the members' names. The rows of one option run in turn until
-// every member's place is known; the slow rows of all options start together, if they are still
-// needed. The results of all options become one tree (nest.h). `auto` uses all plausible options;
-// the NVLink domains that the nodes reported are added to every option. If two options contradict
-// each other, the one that comes first in the table wins, with a warning. Map::notes names the
-// source of each fact. Empty Map::source: nothing is known (with `auto` only). Errors: a requested
-// file or source cannot be read or parsed (file:line:column); evidence contradicts itself (the
-// message names both pieces). With `auto`, unreadable evidence is a warning.
+// Finds the members' places, under the members' names. The sources of one option run one after the
+// other until every member's place is known. If slow sources are still needed, those of all options
+// start together. The results of all options become one tree (nest.h). `auto` uses all plausible
+// options. The NVLink domains that the nodes reported are added to every option. If two options
+// contradict each other, the one that comes first in the table wins, with a warning. Map::notes
+// names the source of each fact. Empty Map::source: nothing is known (with `auto` only). Errors: a
+// requested file or source cannot be read or parsed (file:line:column); two pieces of evidence
+// contradict each other (the message names both). With `auto`, unreadable evidence is a warning.
 Result<Map> locate(Request request);
 
 }  // namespace toprun::topology

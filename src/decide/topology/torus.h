@@ -14,7 +14,7 @@ namespace toprun::topology {
 // x, y, z.
 using Coordinates = std::array<std::uint16_t, 3>;
 
-// A box in a torus and its hosts, in Slurm's order: x changes fastest, then y, then z.
+// A box in a torus with its hosts in Slurm's order: x changes fastest, then y, then z.
 struct TorusRegion {
   Coordinates anchor{};  // its first corner
   Coordinates dims{};
@@ -29,7 +29,7 @@ struct Torus {
   std::vector<TorusRegion> regions;
 };
 
-// Hosts in the order in which a ring connects them.
+// Hosts in the order in which the ring connects them.
 struct Ring {
   std::string name;
   std::vector<std::string> nodes;
@@ -37,10 +37,11 @@ struct Ring {
   std::string evidence;
 };
 
-// A torus has no domains. Its tree has planes (equal z) and rows (equal y), and each host has a
-// position (seat) in a serpentine order: the planes from z = 0; the rows, and the hosts in a row,
-// in alternating directions. In that order neighbours are one link apart. The last host is one link
-// from the first if the extent along z is even. The levels are torus, plane, row.
+// The path of a host in a torus, which has no domains. Its tree has planes (equal z) and rows
+// (equal y), and each host has a position (seat) in a serpentine order. The planes begin at z = 0;
+// the rows, and the hosts in a row, alternate in direction. In that order, neighbours are one link
+// apart. The last host is one link from the first if the extent along z is even. The levels are
+// torus, plane, row.
 Path torus_path(std::string_view torus, const Coordinates& at);
 std::vector<std::string> torus_level_names();
 

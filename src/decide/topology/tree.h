@@ -22,16 +22,16 @@ struct Location {
   Path path;
   Evidence evidence;  // where it was read
   std::string
-      written;  // the place as the source wrote it ("/c/b/0"); empty: same as location_text()
+      written;  // the place in the source's own form ("/c/b/0"); empty: same as location_text()
 };
 
-// The connection of a domain to the outside: one direction, all its cables together.
+// The connection of a domain to the outside: all its cables together, in one direction.
 struct Link {
   std::optional<double> gbps;        // gigabits per second, > 0
   std::optional<double> latency_us;  // per message, ≥ 0
 };
 
-// The name of the level below all others: the hosts' own links into the network.
+// The name of the innermost level: the hosts' own links into the network.
 inline constexpr std::string_view host_level = "host";
 // A level whose hosts are connected by memory links (MNNVL) instead of their adapters.
 inline constexpr std::string_view nvlink_level = "nvlink";
@@ -48,23 +48,24 @@ struct Map {
   std::vector<std::string> warnings;
   // The known link properties, by level; "host": all adapters of one host together.
   std::map<std::string, Link, std::less<>> links = {};
-  // The origin of the map, for users who want it: "slurm tells where all 8 nodes are". Not a
-  // problem.
+  // The origin of the map, for users who want to know it: "slurm tells where all 8 nodes are".
+  // These are not problems.
   std::vector<std::string> notes = {};
-  // The bandwidth of single domains to the outside in gigabits per second, by level and domain; 0:
-  // unknown, because a cable's speed is. A domain without cables to the outside has no entry.
+  // The bandwidth of single domains to the outside in gigabits per second, by level and domain. 0:
+  // unknown, because a cable's speed is unknown. A domain without cables to the outside has no
+  // entry.
   std::map<std::string, std::map<std::string, double>> domain_gbps = {};
 };
 
-// Sets the bandwidth of the hosts' own links, unless the map has one. Nothing happens with 0.
+// Sets the bandwidth of the hosts' own links, unless the map has one. With 0, does nothing.
 void add_host_link(Map& map, double gbps);
 
-// Sets the bandwidth in `links` of each level in `domain_gbps`: that of the domain with the least
-// among those that contain hosts of the map; none if one of these is unknown.
+// Sets the bandwidth in `links` for each level in `domain_gbps`: the minimum of the domains that
+// contain hosts of the map. If one of these is unknown, the level gets no bandwidth.
 void set_links_of_domains(Map& map);
 
-// A host's place for the root's tables: the source's own text if there is one, else
-// "/outer/inner/host" with empty text for an unknown level and "-" for a missing level; "unknown"
+// A host's place for the root's tables. It is the source's own text if there is one, else
+// "/outer/inner/host". There, an unknown level is empty text and a missing level is "-". "unknown"
 // if no level is known.
 std::string location_text(const Location& location, std::string_view host);
 void append_location(std::string& out, const Location& location, std::string_view host);
@@ -73,7 +74,7 @@ void append_location(std::string& out, const Location& location, std::string_vie
 std::vector<std::string> switch_level_names(std::size_t count);
 
 // Adds unknown levels at the front of the path until it has this length. Paths of different depth
-// are aligned at the leaf, because only the leaf level has a certain meaning.
+// are aligned at the leaf, because only the leaf level means the same in all of them.
 Path aligned_at_leaf(Path path, std::size_t length);
 
 // Collects hosts. A second mention of a host is an error that names both places. Placeholder names
@@ -106,9 +107,10 @@ class MapBuilder {
   Tally placeholders_;
 };
 
-// Combines two maps: the hosts of both and, for each host, the levels known in either map. Errors:
-// the maps disagree about the place of a host, or about the names of their levels; the message
-// names both pieces of evidence. A host must have the same name in both maps (see match.h).
+// Combines two maps. The result has the hosts of both and, for each host, the levels known in at
+// least one map. Errors: the maps disagree about the place of a host, or about the names of their
+// levels; the message names both pieces of evidence. A host must have the same name in both maps
+// (see match.h).
 Result<Map> merge(Map first, Map second);
 
 }  // namespace toprun::topology

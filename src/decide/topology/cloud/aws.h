@@ -14,7 +14,7 @@ namespace toprun::topology {
 inline constexpr std::size_t max_json_depth = 32;
 // The maximum number of instance ids in one call of DescribeInstanceTopology.
 inline constexpr std::size_t max_instances_per_call = 100;
-// The timeout for `aws`; during this time the root agent, which holds the job together, waits.
+// The timeout for `aws`. Meanwhile the root agent, which all other nodes need, waits.
 inline constexpr std::chrono::seconds aws_timeout{5};
 
 // Parses the output of `aws ec2 describe-instance-topology`; the InstanceId is the host's name:
@@ -24,8 +24,8 @@ inline constexpr std::chrono::seconds aws_timeout{5};
 // NetworkNodes lists the outermost first. Their number depends on the instance type (3 or 4, fewer
 // in reservations), so instances of different depth are aligned at the leaf. The levels are "zone",
 // the network nodes as switches, and "nvlink" for CapacityBlockId, which identifies the UltraServer
-// (null or "null" without one). The levels zone and nvlink exist only if the file has values for
-// them.
+// (null or "null" if there is none). The levels zone and nvlink exist only if the file has values
+// for them.
 //
 // Warnings: unknown keys; a NextToken, because then instances are missing. Errors: invalid JSON
 // (file:line:column), a value of a wrong type (file: Instances[3].NetworkNodes), a duplicate
@@ -42,7 +42,7 @@ Question ec2_token_question();
 Question ec2_instance_question(const std::string& token);
 
 // Runs `aws ec2 describe-instance-topology` for the members' instances. The instance ids are those
-// that the members reported, else the members' names; nullopt: there are none. Blocks for
+// that the members reported, else the members' names; nullopt: there are no ids. Blocks for
 // aws_timeout at most.
 Result<std::optional<Map>> read_aws(const Request& request);
 

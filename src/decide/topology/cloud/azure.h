@@ -10,10 +10,11 @@
 
 namespace toprun::topology {
 
-// Azure gives a machine no information about its network. The aggregation manager of its InfiniBand
-// network (SHARP) does; NVIDIA's program sharp_cmd can query it from any of the machines.
+// Azure gives a machine no information about its network. But the aggregation manager of the
+// InfiniBand network (SHARP) has this information, and NVIDIA's program sharp_cmd can query it from
+// any machine.
 
-// Finds that program: in PATH, in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt, where
+// Finds sharp_cmd: in PATH, in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt, where
 // the drivers and HPC-X install it (the newest HPC-X). `root`: the folder that contains opt.
 std::optional<std::string> find_sharp_cmd(const Environment& environment,
                                           const std::filesystem::path& root = "/");

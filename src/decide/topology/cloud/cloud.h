@@ -33,14 +33,14 @@ struct Dmi {
 inline constexpr std::string_view dmi_folder = "/sys/class/dmi/id";
 Dmi read_dmi(const std::filesystem::path& folder);
 
-// The cloud that these texts identify, as the clouds' documentation describes it: the product
-// "Google Compute Engine", the asset tag "OracleCloud.com", the vendor "Amazon EC2" (on older Xen
+// The cloud that these texts identify, according to the clouds' documentation: the product "Google
+// Compute Engine", the asset tag "OracleCloud.com", the vendor "Amazon EC2" (on older Xen
 // instances, a BIOS version that ends in "amazon").
 Cloud cloud_of(const Dmi& dmi);
 
-// Whether a node in this cloud must query it for this --topology. EC2 reports only the instance's
-// id, which is useful only with a file or with the output of AWS's own command; `auto` does not use
-// it.
+// Whether a node in this cloud must query the cloud for this --topology. EC2 reports only the
+// instance's id. That is useful only with a file or with the output of AWS's own command, so `auto`
+// does not query EC2.
 bool worth_asking(Cloud cloud, std::string_view topology);
 
 // Queries the metadata server about this node; errors are part of the returned evidence.
@@ -53,14 +53,14 @@ bool is_plain(std::string_view text);
 // Whether it can be a domain's name: 1 to 256 printable characters without a blank.
 bool is_domain_name(std::string_view text);
 
-// The results of the members that queried this cloud, in natural order of their names.
+// The answers of the members that queried this cloud, in natural order of the members' names.
 struct CloudAnswers {
   std::vector<const Member*> answered;
-  // failures of the others, one line per reason, with their names
+  // failures of the other members, one line per reason, with the members' names
   std::vector<std::string> failures;
 };
-// `attribute` is the name of the queried attribute. If a cloud has the attribute for no member,
-// `auto` adds no warning: most machine types do not have it.
+// `attribute` is the name of the queried attribute. If no member has the attribute, `auto` adds no
+// warning, because most machine types do not have it.
 CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_view attribute);
 
 }  // namespace toprun::topology

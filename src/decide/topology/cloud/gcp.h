@@ -17,8 +17,8 @@ std::expected<Path, std::string> parse_gcp_physical_host(std::string_view text);
 
 Question gcp_question();
 
-// The members' places according to their own answers. An empty answer comes from a machine without
-// a compact placement policy; one warning lists all such machines, with the command that shows the
+// The members' places according to their own answers. An empty answer means that the machine has no
+// compact placement policy. One warning lists all such machines, with the command that shows the
 // policy. Malformed answers, and answers with fewer levels than others, are ignored with a warning.
 // A map without hosts: no member's place is known.
 Result<std::optional<Map>> read_gcp(const Request& request);

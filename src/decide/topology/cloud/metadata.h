@@ -25,13 +25,13 @@ boost::asio::ip::tcp::endpoint metadata_server();
 struct Question {
   std::string path;  // "/latest/meta-data/instance-id"
   std::vector<std::pair<std::string, std::string>> headers;
-  bool put = false;  // else GET
+  bool put = false;  // true: PUT; false: GET
 };
 
 // Sends one HTTP request on its own connection; redirects are not followed. Returns the answer's
 // body, or nullopt if there is no such attribute (404). Errors: no complete answer by the deadline,
-// connection refused, any other status, too long, no HTTP; `what` contains server and path, `why`
-// the reason.
+// connection refused, any other status, an answer that is too long or not HTTP. `what` contains the
+// server and the path, `why` the reason.
 boost::asio::awaitable<Result<std::optional<std::string>>> ask(
     boost::asio::ip::tcp::endpoint server, Question question, SteadyTime deadline);
 

@@ -7,8 +7,8 @@
 
 namespace toprun::topology {
 
-// What Azure CycleCloud's azslurm draws of a topology that it has found (azure-slurm,
-// slurmcc/topology.py): a tree of switches
+// Parses the topology that Azure CycleCloud's azslurm prints (azure-slurm, slurmcc/topology.py): a
+// tree of switches
 //   Switch 5 (root)
 //   ├── Switch 0 (2 nodes)
 //   │   ├── n1
@@ -19,11 +19,11 @@ namespace toprun::topology {
 //   |----|----|
 //   | n1 | n2 |
 //   |----|----|
-// The domains are named "switch5" and "block1", as in the topology.conf that it writes. Errors
+// The domains are named "switch5" and "block1", as in the topology.conf that azslurm writes. Errors
 // (file:line:column): a line of another form; those of map_of_switches() and map_of_blocks().
 Result<Map> parse_azslurm_file(std::string_view text, const std::string& file);
 
-// Whether the line can be the first of such a text.
+// Whether the line can be the first line of such a text.
 bool looks_like_azslurm(std::string_view line);
 
 }  // namespace toprun::topology

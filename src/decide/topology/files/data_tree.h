@@ -36,9 +36,9 @@ struct DataNode {
   const DataNode* find(std::string_view key) const;
 };
 
-// The node's text; empty: no node, or one of another kind.
+// The node's text; empty: `node` is null or of another kind.
 std::string text_or_empty(const DataNode* node);
-// The value at a path of keys; null: there is none.
+// The value at a path of keys; null: no such value.
 const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> path);
 
 // All documents of a text that are not empty. A file may contain several Kubernetes objects.

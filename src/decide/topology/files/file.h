@@ -10,7 +10,7 @@ namespace toprun::topology {
 inline constexpr std::size_t max_topology_file_bytes = 128u << 20;  // a fabric of 25,000 nodes
 
 // The argument of --topology for a file: its path and, after a colon, the name of one topology in a
-// topology.yaml. If a file exists whose name is the whole text, it has priority.
+// topology.yaml. A file whose name is the whole text has priority.
 struct TopologyFile {
   std::string path;
   std::optional<std::string> name;
@@ -18,9 +18,9 @@ struct TopologyFile {
 TopologyFile topology_file(const std::string& topology);
 
 // Reads a file that the user names with --topology, "-" for standard input. The file is read once,
-// so it may be a pipe. A byte-order mark is skipped; lines before the first line of the file's
-// format (file_format.h) also, with a warning. The map's source is "file PATH". Errors contain
-// file:line:column; a binary file is an error.
+// so it may be a pipe. A byte-order mark is skipped. Lines before the first line of the file's
+// format (file_format.h) are also skipped, with a warning. The map's source is "file PATH". Errors
+// contain file:line:column; a binary file is an error.
 Result<std::optional<Map>> read_file_source(const Request& request);
 
 }  // namespace toprun::topology

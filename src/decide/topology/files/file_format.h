@@ -31,9 +31,9 @@ struct Recognised {
   std::size_t start = 0;  // offset of the first line of that format; comments may precede it
 };
 
-// The end of the name decides if it is known (.toml, .json, .yaml, .yml). Otherwise the first line
-// with the form of a known format decides: in a terminal log, a prompt and error messages may come
-// first. A text without such a line has the format `lines`.
+// Recognises the format by the end of the name, if that is known (.toml, .json, .yaml, .yml).
+// Otherwise the first line with the form of a known format decides: in a terminal log, a prompt and
+// error messages may come first. A text without such a line has the format `lines`.
 Recognised recognise(std::string_view path, std::string_view text);
 
 // Recognises the output of another program that does not determine an order: a list of nodes

@@ -22,12 +22,13 @@ bool is_kubernetes(const DataNode& root);
 Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members);
 
-// Asks the cluster for its nodes' labels within the request's budget: by kubectl, as the user or
-// the pod's service account; in a pod without kubectl by a request of our own with that account's
-// token (api_server.h). nullopt: the cluster has none of the members.
+// Requests the nodes' labels from the cluster within the request's budget. It uses kubectl, as the
+// user or the pod's service account. In a pod without kubectl, it sends its own request with that
+// account's token (api_server.h). nullopt: no member is a node of the cluster.
 Result<std::optional<Map>> read_cluster(const Request& request);
 
-// Whether this process is in a pod that can ask, so that `auto` does.
+// Whether this process can query the cluster, because it is in a pod with access; then `auto` does
+// so.
 bool can_ask_cluster(const Request& request);
 
 }  // namespace toprun::topology

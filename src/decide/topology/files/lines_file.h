@@ -7,7 +7,8 @@
 
 namespace toprun::topology {
 
-// "3:", what `srun -l` writes before each line: the number of the task.
+// Whether the word is a label such as "3:", which `srun -l` writes before each line: the task's
+// number.
 bool is_task_label(std::string_view word);
 
 // One host per line: its name and its place, in the form of Google Cloud's metadata attribute
@@ -16,8 +17,8 @@ bool is_task_label(std::string_view word);
 //   n0      /c/b/0
 //   n[1-3]  /c/a/x          a hostlist: several hosts in one rack
 //   3: n4   /c/a/y          with the label of `srun -l`; a host may then stand there several times
-// Or a table in the form of the output of `toprun topo order` and examples/topology.py: a rank at
-// the start of each line, a heading "rank hostname physical_host" and a title of words without "/":
+// Or a table as printed by `toprun topo order` and examples/topology.py. Each line starts with a
+// rank; there may be a heading "rank hostname physical_host" and a title of words without "/":
 //   0       n2              /c/a/2
 // An empty component ("/c//0") is an unknown level. If the place is "-", "unknown" or missing, the
 // whole place is unknown. All paths have the same number of levels: two levels are "cluster",

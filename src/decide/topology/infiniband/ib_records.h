@@ -20,21 +20,21 @@ struct IbNode {
   std::string_view id;     // "S-2c5eab0300b87b40"
   std::uint64_t guid = 0;  // 0: the dump has only the GUIDs of its ports
   std::string_view description{};
-  std::size_t line = 0;          // of its record; 0: no record, only other records name it
-  std::size_t mention_line = 0;  // of its first mention
+  std::size_t line = 0;          // line of its record; 0: only other records mention it
+  std::size_t mention_line = 0;  // line of its first mention
 
   bool is_switch() const { return kind == Kind::device; }
   bool is_adapter() const { return kind == Kind::adapter; }
 };
 
-inline constexpr int max_ib_port = 255;  // of a switch or adapter: one byte in InfiniBand
+inline constexpr int max_ib_port = 255;  // per switch or adapter: one byte in InfiniBand
 
 struct IbEnd {
   std::size_t node = 0;  // index
   int port = 0;
-  std::uint64_t guid = 0;  // of an adapter's port; 0: unknown
+  std::uint64_t guid = 0;  // for an adapter: the port's GUID; 0: unknown
 
-  // Different for any two ports of the same records.
+  // A number that differs for any two ports in the same records.
   std::uint64_t key() const {
     return static_cast<std::uint64_t>(node) * (max_ib_port + 1) + static_cast<std::uint64_t>(port);
   }
@@ -54,9 +54,10 @@ struct IbRecords {
 
 // Builds the hosts, their rails and the switches above them. If a member reported the GUID of an
 // adapter's port, the port belongs to that member. Otherwise the description names the host: "HOST
-// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (hosts that
-// never set one) names no host; a warning counts these adapters. Warnings and notes about rails are
-// limited to the members; without members they cover all hosts. Error: no host on any switch.
+// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (from hosts
+// that never set one) names no host; a warning contains the number of these adapters. Warnings and
+// notes about rails are limited to the members; if there are none, they cover all hosts. Error: no
+// host on any switch.
 Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
                                  std::span<const Member> members);
 

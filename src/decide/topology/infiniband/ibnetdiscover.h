@@ -17,11 +17,11 @@ namespace toprun::topology {
 //   [1]  "H-e09d7303007a4bd8"[1](e09d7303007a4bd8)   # "n0 mlx5_5" lid 647 4xNDR
 //   Ca  1 "H-e09d7303007a4bd8"   # "n0 mlx5_5"
 //   [1](e09d7303007a4bd8)  "S-2c5eab0300b87b40"[1]   # lid 647 lmc 0 "MF0;leaf-04:…" lid 73 4xNDR
-// Each cable is listed at both ends; one of them is enough. An adapter's node description is "HOST
-// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (hosts that
-// never set one) names no host; a warning counts these adapters. `file` is the text's name in
-// evidence and errors (file:line:column). Lines of another kind, as in a terminal log, are skipped
-// with a warning if most lines belong to the dump. The ports report of -p is also accepted
+// Each cable is listed at both ends; one entry is enough. An adapter's node description is "HOST
+// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (from hosts
+// that never set one) names no host; a warning contains the number of these adapters. `file` is the
+// text's name in evidence and errors (file:line:column). Other lines, as in a terminal log, are
+// skipped with a warning if most lines belong to the dump. The ports report of -p is also accepted
 // (ib_ports_report.h). `members`: see fabric_of_records(). Errors: a malformed port line, two
 // records with different descriptions for one node, two ends that contradict each other, no host on
 // any switch.
@@ -30,7 +30,7 @@ Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& fil
 
 // Whether `line`, which is neither empty nor a comment, belongs to such a dump.
 bool looks_like_ibnetdiscover(std::string_view line);
-// Whether it belongs to a node list without cables: ibnetdiscover -l, ibswitches, ibhosts.
+// Whether the line belongs to a node list without cables: ibnetdiscover -l, ibswitches, ibhosts.
 bool is_node_list(std::string_view line);
 
 }  // namespace toprun::topology

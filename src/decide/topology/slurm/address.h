@@ -16,10 +16,10 @@ namespace toprun::topology {
 // hostlist names one domain. The node's own name may contain dots; the pattern shows where it
 // begins. Members with patterns of different depth are aligned at the leaf.
 //
-// Members without an address are left out; members with a malformed address also, with a warning. A
-// name that occurs twice with the same address (two agents on one host) counts once. Errors: one
-// member in two places, a switch below two different switches, switches and blocks in one job; the
-// message names both hosts.
+// Members without an address are left out. Members with a malformed address are also left out, with
+// a warning. A name that occurs twice with the same address (two agents on one host) counts once.
+// Errors: one member in two places, a switch below two different switches, switches and blocks in
+// one job; the message names both hosts.
 Result<Map> map_of_addresses(std::span<const Member> members);
 
 // A map from the addresses of the request's members; nullopt if no member has one.

@@ -14,7 +14,7 @@ inline constexpr int max_include_depth = 10;
 inline constexpr int max_includes = 1000;            // in total
 inline constexpr std::size_t max_links = 1'000'000;  // names in all Switches= together
 
-// Returns the text of the file that "Include PATH" names.
+// Returns the text of the file named in "Include PATH".
 using IncludeReader = std::function<Result<std::string>(const std::string& path)>;
 
 // Slurm's topology.conf (man topology.conf; topology/tree and topology/block):
@@ -28,11 +28,11 @@ using IncludeReader = std::function<Result<std::string>(const std::string& path)
 //   BlockName=b0 BlockIndex=0 Nodes=n[0-3] BlockSize=4                        (23.11, 24.11)
 //   AggregatedBlock=b[3,2] BlockIndex=4 Nodes=… BlockSize=8                   (24.11)
 // `file` is the text's name in evidence and in errors (file:line:column). A text without any such
-// line gives a map without hosts. Switches and blocks in one text are two topologies of the same
-// hosts, which become one tree (nest.h); if they contradict each other, the switches count, with a
-// warning. Nodes=ALL stands for the hosts of the other lines and `known_hosts`, those of the job;
-// an error if there are none. TorusName= (26.05) is an error, because Slurm's output for it has
-// too little information.
+// line results in a map without hosts. Switches and blocks in one text are two topologies of the
+// same hosts, which become one tree (nest.h); if they contradict each other, the switches count,
+// with a warning. Nodes=ALL means the hosts of the other lines and `known_hosts` (the job's hosts);
+// it is an error if there are no such hosts. TorusName= (26.05) is an error, because Slurm's output
+// for it has too little information.
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
                              const IncludeReader& include,
                              const std::vector<std::string>& known_hosts = {});
@@ -45,8 +45,8 @@ bool looks_like_slurm_conf(std::string_view text);
 // Reads included files. Relative paths start at the including file's folder, as in Slurm.
 IncludeReader includes_below(const std::filesystem::path& folder);
 
-// Reads topology.yaml (yaml.h) from the folder of the file that $SLURM_CONF names, else from
-// /etc/slurm; if it does not exist, topology.conf from the same folder (Slurm ignores it beside a
+// Reads topology.yaml (yaml.h) from the folder of the file in $SLURM_CONF, else from /etc/slurm. If
+// it does not exist, reads topology.conf from the same folder (Slurm ignores that file beside a
 // topology.yaml). nullopt: neither exists.
 Result<std::optional<Map>> read_slurm_conf(const Request& request);
 

@@ -12,9 +12,9 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_pairs_per_line = 32;  // Slurm's own lines have up to six
 
-// The lines "Key=value Key=value" in Slurm's configuration files (man slurm.conf) and in the output
-// of `scontrol show`. Keys are case-insensitive; blanks around "=" are allowed; values with blanks
-// are in double quotes; "#" starts a comment, "\#" does not; a line that ends with "\" continues on
+// Lines "Key=value Key=value", as in Slurm's configuration files (man slurm.conf) and in the output
+// of `scontrol show`. Keys are case-insensitive. Blanks around "=" are allowed; values with blanks
+// are in double quotes. "#" starts a comment, "\#" does not. A line that ends with "\" continues on
 // the next line.
 class SlurmLine {
  public:
@@ -26,9 +26,9 @@ class SlurmLine {
   };
 
   const std::vector<Pair>& pairs() const { return pairs_; }
-  // The pair with this key (in lower case); null: none.
+  // The pair with this key (in lower case); null: no such pair.
   const Pair* find(std::string_view key) const;
-  // The position in the file of a character in the joined line.
+  // The position in the file of a character in the line after continuation lines are joined.
   Position where(std::size_t offset) const;
   // The path of an "Include PATH" line, which has no pairs.
   const std::string& include() const { return include_; }

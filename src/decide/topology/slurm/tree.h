@@ -19,7 +19,7 @@ struct Switch {
   std::vector<std::string> children;
   std::string where;                      // "topology.conf:3:1", for errors
   std::string evidence;                   // "topology.conf:3"
-  std::optional<std::size_t> level = {};  // Slurm's number, leaf = 0; unset: unknown
+  std::optional<std::size_t> level = {};  // Slurm's level number, leaf = 0; unset: unknown
 };
 
 // A block, or a group of blocks.
@@ -35,23 +35,23 @@ struct BlockGroup {
   std::string where;
 };
 
-// Converts the tree of switches to paths. Levels count from the leaf. A switch's level is the one
-// that Slurm gives, else one above its highest child. If several switches of a level are above a
-// node (fat trees, nodes on two leaves), they form one domain with a hostlist as its name:
+// Converts the tree of switches to paths. Levels count from the leaf. A switch's level is Slurm's
+// level number, else one more than that of its highest child. If several switches of a level are
+// above a node (fat trees, nodes on two leaves), they form one domain with a hostlist as its name:
 // "sp[0-1]". A host has no domain at a level that its branch skips or that is above its topmost
 // switch. Errors: a duplicate switch, a child that does not exist, a cycle (the message shows all
 // of it), more levels than max_levels.
 Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
 
 // The groups that BlockSizes= (block_sizes:) defines. For each size above the smallest, Slurm joins
-// consecutive blocks in the order of the file. `where` is the place of that key.
+// consecutive blocks in the order of the file. `where` is the position of that key.
 std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
                                         std::vector<std::size_t> sizes, const std::string& where);
 
-// Converts blocks to paths, with the groups of blocks above them: groups of equal size form a
-// level, larger sizes are further out. `size`: the planned number of nodes per block, 0 if unknown;
-// larger blocks cause a warning. Errors: a duplicate block, a node in two blocks, a group with a
-// block that does not exist.
+// Converts blocks to paths, with the groups of blocks above them. Groups of equal size form a
+// level; levels with larger sizes are further out. `size`: the planned number of nodes per block, 0
+// if unknown; larger blocks cause a warning. Errors: a duplicate block, a node in two blocks, a
+// group with a block that does not exist.
 Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
                           const std::vector<BlockGroup>& groups, std::size_t size);
 

@@ -31,13 +31,13 @@ struct TopologyChoice {
 //   - topology: plain
 //     flat: true
 // Several topologies are combined into one tree (nest.h): the block of an NVLink domain goes inside
-// a leaf. The names of blocks and switches are those of their topology: what two of them call
-// block1 is one domain only if a host is in both, else the later one is named TOPOLOGY:block1.
-// nodes: ALL stands for `known_hosts`, those of the job. If two contradict each other, the first
-// cluster_default wins; without one, the first. `file` is the text's name in evidence and errors
-// (file:line:column). A flat topology gives a map without hosts. Unknown keys are ignored with a
-// warning. Errors: those of parse_yaml(), map_of_switches(), map_of_blocks(), map_of_rings() and
-// map_of_toruses(); a value of a wrong type.
+// a leaf. Names of blocks and switches belong to their topology. If two topologies have a block1,
+// it is one domain only if a host is in both; otherwise the later one is named TOPOLOGY:block1.
+// nodes: ALL means `known_hosts`, the job's hosts. If two topologies contradict each other, the
+// first one with cluster_default wins; if there is none, the first one. `file` is the text's name
+// in evidence and errors (file:line:column). A flat topology results in a map without hosts.
+// Unknown keys are ignored with a warning. Errors: those of parse_yaml(), map_of_switches(),
+// map_of_blocks(), map_of_rings() and map_of_toruses(); a value of a wrong type.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice = {},
                              const std::vector<std::string>& known_hosts = {});
