@@ -17,12 +17,12 @@ nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-// As a text in RFC 3339.
+// Returns the time as a text in RFC 3339.
 inline nlohmann::json or_null(const std::optional<WallTime>& time) {
   return time ? nlohmann::json(rfc3339(*time)) : nlohmann::json(nullptr);
 }
 
-// As a number in the unit of its type.
+// Returns the duration as a number in the unit of its type.
 template <class Number, class Unit>
 nlohmann::json or_null(const std::optional<std::chrono::duration<Number, Unit>>& time) {
   return time ? nlohmann::json(time->count()) : nlohmann::json(nullptr);

@@ -1,10 +1,10 @@
 #pragma once
 
-// toml++ 3.3 without two assumptions that malformed files violate. The first are assertions: `[.a]`
-// fails one, and without it the parser reports the error. The second are branches in its Unicode
-// tables that are marked as unreachable, although a letter such as ü outside of quotes reaches
-// them. All files include this header instead of the library's own. The library's functions are
-// compiled once, in toml.cc.
+// toml++ 3.3 without two assumptions that malformed files violate. First, its assertions: `[.a]`
+// fails one, but without the assertion the parser reports the error. Second, branches in its
+// Unicode tables that are marked as unreachable: a letter such as ü outside of quotes reaches them.
+// All files include this header instead of the library's own. The library's functions are compiled
+// once, in toml.cc.
 #define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 

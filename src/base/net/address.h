@@ -49,8 +49,8 @@ Result<std::vector<LocalAddress>> local_addresses();
 // The address from which the kernel would send to `remote`; nothing is sent. nullopt: the kernel
 // has no route.
 std::optional<Address> own_address_towards(const Address& remote);
-// The addresses at which other hosts may reach this one, at most `most`. Those of the loopback
-// interface come last: a load balancer may have thousands of service addresses there.
+// The addresses at which other hosts may reach this one, at most `most`. Addresses of the loopback
+// interface are last, because a load balancer may have thousands of service addresses there.
 std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
 
 // The result of gethostname(2).

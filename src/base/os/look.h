@@ -41,7 +41,8 @@ TerminalSize terminal_size(int fd);
 std::size_t columns_of(std::string_view text);
 
 // Shortens a text to `columns` columns (0: unchanged). A longer text keeps its beginning and end,
-// with "…" in between: in an error message these say what happened and why.
+// with "…" in between, because an error message has the problem at its beginning and the reason at
+// its end.
 std::string both_ends(std::string_view text, std::size_t columns);
 
 }  // namespace toprun

@@ -63,8 +63,8 @@ class Timer {
   }
 
  private:
-  // In a simulation, the machine's timer never expires. It only stores the pending waits until the
-  // StandIn ends them.
+  // In a simulation, the machine's timer never expires. The timer only stores pending waits until
+  // the StandIn ends them.
   struct Played {
     boost::asio::steady_timer* timer;  // null: the timer is gone
     SteadyTime expiry{};

@@ -19,8 +19,8 @@ namespace toprun {
 // because projects share files that way. Pure.
 std::string distrust(const struct stat& status, uid_t me);
 
-// The same for a secret: other users must have no access to a file of `me`, as ssh requires for
-// keys. Pure.
+// Like distrust(), for a secret: other users must have no access to a file of `me`, as ssh requires
+// for keys. Pure.
 std::string distrust_secret(const struct stat& status, uid_t me);
 
 // Resolves all links in the path, up to the first part that does not exist. Error: a link belongs

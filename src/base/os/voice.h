@@ -6,8 +6,8 @@
 
 namespace toprun {
 
-// Writes toprun's own lines in a process whose event loop must not block on a terminal or a disk.
-// Any thread may call both functions; a thread that ends the process may also call flush().
+// Writes toprun's own lines, so that the event loop does not block on a terminal or a disk. Any
+// thread may call both functions; a thread that ends the process may also call flush().
 class Voice {
  public:
   virtual ~Voice() = default;

@@ -5,8 +5,9 @@
 
 namespace toprun::process {
 
-// The heartbeat: a blocking call calls this at least every beat_interval while it waits. It shows
-// that this process is alive to a watcher that would give up after a silence. Null: no heartbeat.
+// The heartbeat callback. A blocking call calls it at least every beat_interval while it waits. It
+// shows a watcher that this process is alive; without it, the watcher would give up after a while.
+// Null: no heartbeat.
 using Beat = std::function<void()>;
 inline constexpr std::chrono::milliseconds beat_interval{200};
 

@@ -59,8 +59,8 @@ void signal_command(pid_t pid, int signal);
 // The commands that have not ended yet.
 std::vector<pid_t> running_commands();
 
-// How long to wait for a start() whose child has called exec, but whose thread has not run again
-// yet.
+// How long to wait for a start() that is nearly done: its child has called exec, but its thread has
+// not run again yet.
 inline constexpr std::chrono::milliseconds start_limit{500};
 
 // While this object exists, no new command starts. For code that has to distinguish this process's

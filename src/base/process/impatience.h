@@ -15,9 +15,9 @@ namespace toprun::process {
 inline constexpr std::chrono::milliseconds impatient_after{1'000};
 
 // Classifies the signals that tell an agent to end the job: the first, further deliveries of it,
-// and impatient repeats. Pure. All code in an agent that receives such signals passes them to one
-// object, whatever their source (directly, from the keeper, from a launcher) and number. So signals
-// are classified only by their time of arrival.
+// and impatient repeats. Pure. All code in an agent that receives signals to end the job passes
+// them to one object, whatever their source (direct, keeper or launcher) and number. So signals are
+// classified only by their time of arrival.
 class Impatience {
  public:
   enum class Signal {

@@ -27,8 +27,8 @@ bool looks_random(std::string_view text);
 // api-key.
 bool names_a_secret(std::string_view name);
 
-// Whether the value of such a name is itself a secret. It is not if it only refers to one, such as
-// $HF_TOKEN or a file's path, or is a word such as none.
+// Whether a value after a secret's name is itself a secret. A reference such as $HF_TOKEN or a
+// file's path is not, nor is a word such as none.
 bool is_given_here(std::string_view value);
 
 }  // namespace toprun

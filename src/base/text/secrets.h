@@ -18,9 +18,9 @@ inline constexpr std::string_view hidden_secret = "<secret>";
 // DB_PASSWORD, all of AWS_* except names that are known to be harmless. Case does not matter.
 bool is_secret_name(std::string_view name);
 
-// Whether the text contains a secret that can be recognised by its form alone: a token with its
-// issuer's prefix (hf_…, ghp_…, AKIA…), a JWT, a private key, user:password@host, the address of a
-// webhook.
+// Whether the text contains a secret that can be recognised by its form alone. Examples: a token
+// with its issuer's prefix (hf_…, ghp_…, AKIA…), a JWT, a private key, user:password@host, the
+// address of a webhook.
 bool has_secret_form(std::string_view text);
 
 // Whether a variable's value must not be shown. The reason may be its name or its form. A long
@@ -35,10 +35,10 @@ std::optional<std::string> word_with_secret(std::span<const std::string> words);
 // The words with <secret> instead of each word or part that word_with_secret() finds; for people.
 std::vector<std::string> without_secrets(std::span<const std::string> words);
 
-// The same for one text.
+// Replaces the secrets in one text.
 std::string without_secrets(std::string_view text);
-// The same for a line that a program printed. Also replaces values after a secret's name, as in
-// HF_TOKEN=….
+// Replaces the secrets in a line that a program printed. These include values after a secret's
+// name, as in HF_TOKEN=….
 std::string line_without_secrets(std::string_view line);
 
 // A command for people: quoted for a shell, without secrets.

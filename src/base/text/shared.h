@@ -27,7 +27,7 @@ class Shared {
   std::shared_ptr<const T> value_;
 };
 
-// An optional value that most objects lack; copies share it, like those of Shared.
+// An optional value that most objects lack. Copies share the value, like copies of Shared.
 template <class T>
 class Rare {
  public:

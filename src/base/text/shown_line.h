@@ -29,9 +29,9 @@ std::vector<std::string> last_public_lines(std::string_view text, std::size_t co
 // Removes the line end: \n, \r or both.
 std::string_view without_line_end(std::string_view line);
 
-// Whether this is a warning or note that PyTorch's C++ code logs, such as "[W1128
-// 12:00:00.123456789 socket.cpp:752] …", with or without the rank before it (c10/util/Logging.cpp).
-// It does not show a rank's progress.
+// Whether this is a warning or note that PyTorch's C++ code logs (c10/util/Logging.cpp). An example
+// is "[W1128 12:00:00.123456789 socket.cpp:752] …", with or without the rank before it. Such a line
+// does not show a rank's progress.
 bool is_note_of_pytorch(std::string_view line);
 
 }  // namespace toprun

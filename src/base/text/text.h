@@ -10,7 +10,8 @@
 namespace toprun {
 
 std::string_view trim(std::string_view text);
-// The first line that is not blank, trimmed. For errors of several lines where only one fits.
+// The first line that is not blank, trimmed. Used for errors of several lines where there is room
+// for only one.
 std::string_view first_line(std::string_view text);
 // The pieces between separators, empty ones included; an empty text is one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);

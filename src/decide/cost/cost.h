@@ -57,9 +57,8 @@ Cost cost_of(Collective collective, const Network& network, std::span<const std:
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 
-// By level: the time in seconds for which one edge of a ring all-reduce over this number of nodes
-// occupies a domain's uplink. 0: the rate is unknown, or the level is NVLink's, which has no
-// uplink.
+// By level: how long, in seconds, one edge of a ring all-reduce over this number of nodes occupies
+// a domain's uplink. 0: the rate is unknown, or the level is NVLink's, which has no uplink.
 std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes);
 
 }  // namespace toprun::cost

@@ -33,7 +33,7 @@ class Domains {
   std::size_t count(std::size_t level) const { return count_[level]; }
   std::size_t levels() const { return levels_; }
 
-  // The number of pairs in the ring of nodes in this order that leave a domain of the level.
+  // The number of ring edges that leave a domain of the level, for the nodes in this order.
   std::size_t crossings(std::span<const std::size_t> order, std::size_t level) const;
   // The minimum of crossings() for any order: each of d ≥ 2 domains must be left at least once.
   std::size_t least_crossings(std::size_t level) const {

@@ -12,7 +12,7 @@
 namespace toprun::cost {
 
 // The groups of ranks of a job, numbered as in Megatron-Core (initialize_model_parallel and
-// RankGenerator of megatron/core/parallel_state.py): the ranks form a grid with one dimension per
+// RankGenerator in megatron/core/parallel_state.py). The ranks form a grid with one dimension per
 // kind of parallelism, and a group is a row in that grid. For expert layers, the same ranks form
 // another grid, with ep and etp instead of cp and tp.
 enum class Kind {
@@ -67,8 +67,8 @@ struct Groups {
 };
 Groups groups_of(const Layout& layout, Kind kind);
 
-// The kinds whose groups have more than one rank; etp only if its groups differ from those of tp;
-// the other expert kinds only if ep is above 1.
+// The kinds whose groups have more than one rank. etp is included only if its groups differ from
+// tp's, the other expert kinds only if ep is above 1.
 std::vector<Kind> kinds_of(const Layout& layout);
 
 }  // namespace toprun::cost

@@ -34,7 +34,7 @@ class Network {
   const Links::Level& link(std::size_t level) const {
     return level == levels() ? links_.host : links_.levels[level];
   }
-  // The same number for two nodes if and only if they share the domain; less than count(level).
+  // Two nodes have the same number if and only if they share the domain; less than count(level).
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels() + level];
   }

@@ -16,9 +16,10 @@ namespace toprun::cost {
 // towards outer domains.
 class Ways {
  public:
-  // Each byte uses both hosts' adapters and, on both sides, the uplinks of the domains that the
-  // nodes do not share. Inside an NVLink domain it uses only both hosts' NVLinks. An uplink with an
-  // unknown rate is assumed to have the total rate of the hosts in an average domain of its level.
+  // Each byte uses both hosts' adapters. On both sides, it also uses the uplinks of the domains
+  // that the nodes do not share. Inside an NVLink domain it uses only both hosts' NVLinks. An
+  // uplink with an unknown rate is assumed to have the total rate of the hosts in an average domain
+  // of its level.
   Ways(const Domains& domains, std::size_t nodes, const Links& links);
 
   std::size_t nodes() const { return nodes_; }

@@ -29,7 +29,7 @@ inline constexpr std::size_t most_children = 2;
 inline constexpr std::size_t most_threads_shown = 2;
 inline constexpr std::size_t longest_name = 256;
 
-// A child process of a rank for which the rank may be waiting.
+// A child process of a rank; the rank may be waiting for it.
 struct Child {
   std::string command;
   Doing doing = Doing::waits;

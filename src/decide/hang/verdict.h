@@ -38,7 +38,7 @@ using NodeOf = std::function<std::string(int rank)>;
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
 
 // Adds the findings of PyTorch's flight recorders. If no rank stands out by its place, the
-// recorders name the suspects. This happens with NCCL, whose calls return at once.
+// recorders name the suspects. This happens with NCCL, because its calls return at once.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
 // Adds what NCCL reports about its communicators.
 void add_told_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);

@@ -8,8 +8,8 @@
 
 namespace toprun::placement {
 
-// The best node for each slot, from the assignments that a grid of slots suggests, improved by
-// exchanges of nodes (see map_slots()). It may be worse than the plain order.
+// The best assignment that a grid of slots suggests, improved by exchanges of nodes (see
+// map_slots()). The result contains the node for each slot. It may be worse than the plain order.
 std::vector<std::size_t> along_grid(const Slots& slots, const cost::Domains& domains,
                                     const cost::Ways& ways);
 

@@ -15,7 +15,7 @@
 
 namespace toprun::placement {
 
-// The user's description of a job's parallelism, for which the node order is optimised.
+// The user's description of a job's parallelism. The node order is optimised for it.
 struct Plan {
   cost::Parallel parallel;
   std::optional<double> parameters;      // of the model; unset: default_parameters

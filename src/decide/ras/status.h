@@ -11,8 +11,8 @@
 
 namespace toprun::ras {
 
-// What NCCL's RAS subsystem reports about a job, for the ranks of all nodes together (NCCL user
-// guide, "RAS"; src/decide/ras/client_support.cc; JSON since 2.28.7). Its text protocol does not
+// The status of a job from NCCL's RAS subsystem, for the ranks on all nodes. Sources: NCCL user
+// guide, "RAS"; NCCL's src/ras/client_support.cc; JSON since 2.28.7. The text protocol does not
 // authenticate, so any process may have sent an answer: it is untrusted data.
 
 struct Rank {

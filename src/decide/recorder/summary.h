@@ -13,23 +13,23 @@
 
 namespace toprun::recorder {
 
-// A summary of several ranks' dumps, which stores once what many ranks share. Each node sends its
-// summary to the root. The cost on the root depends on the number of groups and calls, not of
-// ranks.
+// A summary of several ranks' dumps. Data that many ranks share is stored only once. Each node
+// sends its summary to the root. The cost on the root depends on the number of groups and calls,
+// not of ranks.
 
 // Ranks of a group that have reached the same collective.
 struct Reach {
   std::int64_t last = 0;     // the last call that they made; 0: no call
   std::int64_t ended = 0;    // all calls up to this one have ended
-  bool is_first = false;     // none of their calls in other groups has waited for longer
+  bool is_first = false;     // no call of these ranks in another group has waited for longer
   bool is_doubtful = false;  // they may have made later calls
   std::vector<int> ranks;    // ascending
 
   bool operator==(const Reach&) const = default;
 };
 
-// Ranks of a group that made the same call with the same arguments, as far as these have to be the
-// same.
+// Ranks of a group that made the same call with the same arguments. Only arguments that have to be
+// the same are compared.
 struct Call {
   std::int64_t sequence = 0;
   int part = 0;
@@ -44,7 +44,7 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-// The transfers from one rank to another, or those that it receives from it.
+// The transfers of a rank to or from one peer.
 struct Transfer {
   int rank = 0;
   int peer = -1;  // -1: the group's members are not in the dump
@@ -95,7 +95,7 @@ inline constexpr std::size_t longest_text = 128;
 
 // `dumps`: by rank.
 Summary summary_of(const std::map<int, Dump>& dumps);
-// The same within these limits, in ASCII.
+// Like summary_of(), but within the limits above and in ASCII.
 Summary bounded_summary_of(const std::map<int, Dump>& dumps);
 
 // Adds another node's summary; ranks that `all` already contains are ignored.

@@ -11,9 +11,9 @@
 
 namespace toprun::topology {
 
-// What a pod needs for requests to its cluster's API server (Kubernetes' document "Accessing the
-// Kubernetes API from a Pod"). The address is in KUBERNETES_SERVICE_HOST and
-// KUBERNETES_SERVICE_PORT. The kubelet mounts the rest for the pod's service account.
+// The data that a pod needs for requests to its cluster's API server. The address is in
+// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. The kubelet mounts the rest for the pod's
+// service account. (Kubernetes' document "Accessing the Kubernetes API from a Pod")
 struct PodAccess {
   std::string host;
   int port = 443;

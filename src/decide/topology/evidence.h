@@ -27,7 +27,7 @@ class Evidence {
 
  private:
   std::shared_ptr<const std::string> text_;
-  std::size_t line_ = 0;  // 0: none
+  std::size_t line_ = 0;  // 0: no line number
 };
 
 }  // namespace toprun::topology

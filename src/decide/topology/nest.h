@@ -12,11 +12,12 @@ namespace toprun::topology {
 //
 // Unknown levels neither prove nor contradict anything, and they stay unknown. If the hosts that
 // are in both maps do not show which level is the outer one, the level names decide (region, zone,
-// others, nvlink); if these do not either, the level of `first` is the outer one.
+// others, nvlink); if the names do not show it either, the level of `first` is the outer one.
 //
 // A host must have the same name in both maps (see match.h). Errors: two levels where neither lies
-// inside the other (the message names both sources, a domain of each that spans several domains of
-// the other, and hosts of these); more than max_levels.
+// inside the other; more than max_levels. The message for the first error names both sources. For
+// each level, it also names a domain that spans several domains of the other level, and hosts in
+// these.
 Result<Map> nest(Map first, Map second);
 
 }  // namespace toprun::topology

@@ -28,7 +28,7 @@ struct NvlinkDomain {
 // nodes (IMEX). `root`: the folder that contains proc and dev.
 bool may_have_nvlink_domain(const std::filesystem::path& root = "/");
 
-// The nvidia-smi command for such a node.
+// The nvidia-smi command that prints a node's domain.
 std::vector<std::string> nvlink_command();
 
 // Parses a node's domain from the output of

@@ -86,7 +86,7 @@ class MapBuilder {
   std::size_t size() const { return map_.hosts.size(); }
   // Reserves memory for about this many hosts.
   void expect(std::size_t hosts);
-  // The place of the host's earlier mention; null: none.
+  // The place that the host already has; null: the host is new.
   const Location* find(const std::string& host);
   // `where` is the place of this mention for errors: "racks.toml:7:1".
   Result<void> add(std::string host, Location location, const std::string& where);

@@ -8,7 +8,7 @@
 
 namespace toprun::container {
 
-// Explains what a runtime wrote on stderr before it failed. Known causes: the image does not exist,
+// Explains a runtime's output on stderr before it failed. Known causes: the image does not exist,
 // is not readable or is for another machine; no space; user namespaces are off; a mount target
 // cannot be created; limits; the runtime is too old or forbidden by the site. nullopt: another
 // cause.

@@ -12,8 +12,8 @@
 namespace toprun::container {
 
 // The folder for pulled images and kept containers. It is $TOPRUN_CONTAINERS, else below $SCRATCH,
-// because homes have quotas, else below $XDG_DATA_HOME or ~/.local/share. If no such variable is
-// set, it is below /var/tmp.
+// because homes have quotas, else below $XDG_DATA_HOME or ~/.local/share. If none of these
+// variables is set, it is below /var/tmp.
 Place containers_place(const Environment& environment);
 
 // The folder for caches of pulls and builds: below $SCRATCH, if that is set.
@@ -24,11 +24,11 @@ std::optional<Place> caches_place(const Environment& environment);
 Result<void> check_place(const Place& place, const Environment& environment);
 
 // Adds APPTAINER_CACHEDIR and APPTAINER_TMPDIR (or SINGULARITY_…) for a pull or build, unless the
-// user has set them. The folders are below $SCRATCH and in $TMPDIR. If these are not set, the
+// user has set them. The folders are below $SCRATCH and in $TMPDIR. Without these variables, the
 // program uses its defaults: ~/.apptainer/cache and /tmp.
 Environment with_build_folders(Environment environment, std::string_view prefix);
 
-// The same for enroot: ENROOT_CACHE_PATH and ENROOT_TEMP_PATH.
+// Like with_build_folders(), for enroot: ENROOT_CACHE_PATH and ENROOT_TEMP_PATH.
 Environment with_enroot_folders(Environment environment);
 
 // A file or folder name for an image from a registry: "nvcr.io+nvidia+pytorch+24.06-py3".

@@ -32,10 +32,10 @@ std::string json_of(const HostReport& report, WallTime now);
 // Which checks are in a report.
 enum class Checks { with_findings, all };
 
-// The same report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and
-// at the end {"host", "time", "lines": the number of lines before}. srun cuts lines above 1,024
-// bytes and mixes the pieces of several tasks. So long texts are shortened until no line is longer
-// than max_line_bytes.
+// A report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and at the
+// end {"host", "time", "lines": the number of lines before}. srun cuts lines above 1,024 bytes and
+// mixes the pieces of several tasks. So long texts are shortened until no line is longer than
+// max_line_bytes.
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
 inline constexpr std::size_t max_line_bytes = 1'000;

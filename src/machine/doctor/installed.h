@@ -20,9 +20,9 @@ struct Installed {
 //     the program or of the only lib/pythonX.Y beside it.
 //   - torch: from the first torch/version.py in PYTHONPATH, the user's site and the environment's
 //     site folders, in the order of Python's `site` module.
-//   - NCCL: from the wheel's nvidia_nccl_*.dist-info in the same folder. Without it, unless torch
-//     is a build for CPUs only: from the target of the link libnccl.so.2 beside Python or in the
-//     system.
+//   - NCCL: from the wheel's nvidia_nccl_*.dist-info in the same folder. If there is no
+//     wheel, and torch is not a build for CPUs only: from the target of the link libnccl.so.2
+//     beside Python or in the system.
 // Nothing is guessed: with PYTHONHOME, a wrapper script or an editable install the versions stay
 // unknown. Files are searched below `root`.
 Installed look_at_python(const std::string& python, const Environment& environment,

@@ -18,7 +18,7 @@ int exit_code(Severity worst);
 // too. `host` is printed before each finding's evidence; empty: there is only one machine.
 std::string findings_text(const std::vector<Finding>& findings, bool all,
                           const std::string& host = {});
-// The same for several hosts: each evidence begins with the hosts' names.
+// The findings of several hosts: each evidence begins with the hosts' names.
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts);
 
 // The commands that correct the findings. A comment above each names the finding and, if several

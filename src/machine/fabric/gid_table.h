@@ -18,9 +18,9 @@ struct GidExtent {
   std::optional<int> named{};               // an entry that is always read
 };
 
-// Reads the port's entries and whether types are hidden, from its folder. Entries::needed stops at
-// an entry after which no better one can follow, and none that NCCL's search prefers. That entry is
-// an IPv4 address over RoCE v2 on the device's own interface, if that is up. This holds for each
+// Reads the port's entries and whether types are hidden, from its folder. Entries::needed stops
+// after the best possible entry, which NCCL's search also prefers to all later entries. It is an
+// IPv4 address over RoCE v2 on the device's own interface, if that is up. This holds for each
 // version of NCCL and each range of addresses (NCCL_IB_ADDR_RANGE). Types cannot be hidden after
 // that entry: the kernel looks up the whole entry to show its address or its type
 // (drivers/infiniband/core/sysfs.c). So a table with one readable type has no address without a

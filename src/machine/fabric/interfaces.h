@@ -47,12 +47,12 @@ struct Interface {
 
 inline constexpr std::size_t max_interfaces = 1024;
 
-// In natural order of their names.
+// All devices in natural order of their names.
 std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 
-// The same without MTU, speed, legs and exact kind, in half the time. Only VLANs, physical
-// interfaces and loopback have the right kind. Speeds are slow, because the kernel requests them
-// from the adapter while it holds the lock of the whole network stack.
+// Like read_interfaces(), but without MTU, speed, legs and exact kind, in half the time. Only
+// VLANs, physical interfaces and loopback have the right kind. Speeds are slow, because the kernel
+// requests them from the adapter while it holds the lock of the whole network stack.
 std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs);
 
 // 0: unknown.

@@ -39,7 +39,8 @@ struct Transport {
 // The cause of a problem in the log. Whether it matters depends on the network that was used.
 enum class Cause : std::uint8_t {
   setting,  // a variable caused it: "NCCL_IB_DISABLE set by environment to 1."
-  plugin,   // no network plugin, or none that starts; harmless if NCCL's own transport is wanted
+  plugin,   // no network plugin, or the plugin does not start; harmless if NCCL's own transport is
+            // wanted
   verbs,    // NCCL's own RDMA transport found no usable device
   failure,  // a connection or a whole network failed
 };
@@ -57,7 +58,8 @@ struct NcclLog {
   std::set<UsedAdapter> adapters;
   std::set<std::string> networks;  // "IB", "Socket", "AWS Libfabric": one per communicator
   std::map<std::string, Transport> transports;
-  std::set<int> adapter_indices;      // those in NET connections; an index into the adapters' line
+  std::set<int> adapter_indices;      // the adapters in NET connections, as indices into the
+                                      // adapters' line
   std::vector<Complaint> complaints;  // each text once, at most most_complaints
   std::size_t passed_over = 0;        // number of ignored lines, above max_line_bytes
 

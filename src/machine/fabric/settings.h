@@ -16,8 +16,8 @@
 
 namespace toprun::fabric {
 
-// The environment variables with which a node's workers make NCCL, Gloo and UCX use the right
-// network, and the reasons. Pure: all input is in `NodeFabric`.
+// The environment variables for the network of a node's workers (NCCL, Gloo and UCX), and the
+// reasons for them. Pure: all input is in `NodeFabric`.
 
 struct NcclVersion {
   int major = 0, minor = 0, patch = 0;
@@ -120,7 +120,7 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node);
 // NCCL.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
-// These, and values that merely differ from those that decide() would set.
+// All mistakes(), and values that merely differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);
 
 }  // namespace toprun::fabric

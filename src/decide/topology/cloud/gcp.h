@@ -20,7 +20,7 @@ Question gcp_question();
 // The members' places according to their own answers. An empty answer means that the machine has no
 // compact placement policy. One warning lists all such machines, with the command that shows the
 // policy. Malformed answers, and answers with fewer levels than others, are ignored with a warning.
-// A map without hosts: no member's place is known.
+// The map has no hosts if no member's place is known.
 Result<std::optional<Map>> read_gcp(const Request& request);
 
 }  // namespace toprun::topology

@@ -12,8 +12,8 @@
 namespace toprun::topology {
 
 // Parses Oracle Cloud's rdmaTopologyData (instance metadata v2, path host/rdmaTopologyData): a JSON
-// object with customerHPCIslandId > customerNetworkBlock > customerLocalBlock and, inside these,
-// the NVLink domain customerGpuMemoryFabric. A key that is missing, null or "" is an unknown level;
+// object with customerHPCIslandId > customerNetworkBlock > customerLocalBlock. Inside these is the
+// NVLink domain customerGpuMemoryFabric. A key that is missing, null or "" is an unknown level;
 // other keys (customerHostId …) are ignored. Error: what is wrong with the text.
 using OciPlace = std::array<std::optional<std::string>, 4>;  // in this order
 std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view text);

@@ -43,7 +43,7 @@ const DataNode* value_at(const DataNode* node, std::initializer_list<std::string
 
 // All documents of a text that are not empty. A file may contain several Kubernetes objects.
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file);
-// The only document of a text; an empty text gives an empty node. Errors (file:line:column): a
+// The only document of a text; an empty text results in an empty node. Errors (file:line:column): a
 // syntax error, a duplicate key, a key that is not a text, an alias (a few lines of aliases can
 // expand to gigabytes), an exceeded limit, a second document. JSON columns are exact if the strings
 // contain no escapes.

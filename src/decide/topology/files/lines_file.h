@@ -16,7 +16,7 @@ bool is_task_label(std::string_view word);
 //   # comment
 //   n0      /c/b/0
 //   n[1-3]  /c/a/x          a hostlist: several hosts in one rack
-//   3: n4   /c/a/y          with the label of `srun -l`; a host may then stand there several times
+//   3: n4   /c/a/y          with the label of `srun -l`; a host may then occur several times
 // Or a table as printed by `toprun topo order` and examples/topology.py. Each line starts with a
 // rank; there may be a heading "rank hostname physical_host" and a title of words without "/":
 //   0       n2              /c/a/2

@@ -21,7 +21,7 @@ namespace toprun::topology {
 //   b = "n[5-6]"
 //   a = ["n7", "n[8-9]"]
 //
-//   [links]                          # of one domain of the level to the outside, in each direction
+//   [links]                          # of a domain to the outside, in each direction
 //   rack = 400                       # gigabits per second
 //   host = {gbps = 100, latency_us = 5}  # each host's adapters together
 //

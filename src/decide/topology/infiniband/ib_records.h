@@ -46,7 +46,7 @@ struct IbCable {
   std::string speed;  // "4xNDR"
 };
 
-// The content of a dump, in either format.
+// The content of a dump; the parsers of both formats return it.
 struct IbRecords {
   std::vector<IbNode> nodes;
   std::vector<IbCable> cables;

@@ -21,7 +21,7 @@ using IncludeReader = std::function<Result<std::string>(const std::string& path)
 //   SwitchName=s0 Nodes=n[0-3] [LinkSpeed=…]
 //   SwitchName=core Switches=s[0-3]
 //   BlockName=b0 Nodes=n[0-17]
-//   BlockSizes=18,36          levels above the block: so many consecutive blocks together (24.05+)
+//   BlockSizes=18,36          planned sizes of blocks and of the groups of blocks above (24.05+)
 //   RingName=r0 Nodes=n[0-7]  in the ring's order (26.05+)
 // or the text of `scontrol show topology`, which has the same lines and more keys:
 //   SwitchName=core Level=1 LinkSpeed=1 Nodes=<all below> Switches=s[0-3]     (up to 26.05)

@@ -42,8 +42,8 @@ Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice = {},
                              const std::vector<std::string>& known_hosts = {});
 
-// Same as parse_slurm_yaml(). If the document is a table, it contains Kubernetes objects
-// (k8s_file.h; these use `members`) or our own form (plain_file.h).
+// Like parse_slurm_yaml(), for any YAML file. If the document is a table, it contains Kubernetes
+// objects (k8s_file.h, which uses `members`) or our own form (plain_file.h).
 Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members = {},
                             const TopologyChoice& choice = {});
