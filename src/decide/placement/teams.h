@@ -19,9 +19,9 @@ struct Teams {
                                      // first node
 };
 
-// `kind`: nullopt selects a kind. It is the kind with the most traffic among those with several
-// teams of several nodes each, or, if there is no such kind, among those with teams of several
-// nodes. Returns nullopt if no group of the kind, or of any kind, is on two nodes.
+// `kind`: nullopt selects a kind. Kinds with several teams of several nodes each have priority over
+// kinds with a single team. Among them, the kind with the most traffic is selected. Returns nullopt
+// if no group of the kind, or of any kind, is on two nodes.
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
                               std::optional<cost::Kind> kind);
 

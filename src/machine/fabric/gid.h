@@ -30,7 +30,7 @@ struct Gid {
   int index = 0;
   GidBytes bytes{};
   GidType type = GidType::unknown;
-  std::string interface;  // the interface with its address; empty: not reported by the kernel
+  std::string interface;  // the interface that has the address; empty: not reported by the kernel
 };
 
 // Parses sysfs's form "fe80:0000:0000:0000:ee0d:9aff:fe2e:c1b6". nullopt: another form.
