@@ -5,9 +5,9 @@
 
 namespace toprun::agent {
 
-// Runs this node's agent from the join to the end; returns the exit code of the whole run.
-// `heartbeat_fd` leads to the keeper; -1 without a keeper. If this node is unfit for the job, the
-// agent only reports that to the others.
+// Runs this node's agent from its join to the end; returns the exit code of the whole run.
+// `heartbeat_fd` is the pipe to the keeper, or -1 without a keeper. If this node is unfit for the
+// job, the agent only reports that to the other nodes.
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd);
 
 }  // namespace toprun::agent

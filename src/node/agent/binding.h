@@ -8,8 +8,9 @@
 
 namespace toprun::agent {
 
-// The CPUs of each worker of this process according to --numa-binding; empty without it. Reads the
-// machine's topology. Reports every worker's CPUs with -v, and always if there are no GPUs.
+// The CPUs of each worker of this process, as --numa-binding assigns them; empty without the
+// option. Reads the machine's topology. Prints every worker's CPUs with -v, and always on a machine
+// without GPUs.
 Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
                                                    const model::Assignment& assignment);
 

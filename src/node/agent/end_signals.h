@@ -9,15 +9,16 @@
 
 namespace toprun::agent {
 
-// Which of an agent's signals to end count: the first, and those that show impatience. Each way has
-// a patience of its own, because a busy machine may hold up the keeper, or the launcher's line, for
-// longer than two deliveries of one signal are ever apart: then the copy is late, not impatient.
-// Pure.
+// Decides which of the termination signals to an agent count. The first signal counts, and so do
+// repeated signals from an impatient user. Each way of delivery has its own time limit for repeats.
+// On a busy machine, the keeper or the launcher can deliver a copy of a signal much later than the
+// signal itself; that copy does not count as a repeat. Pure.
 class EndSignals {
  public:
-  enum class Way { itself, keeper, launcher };  // to this process, or passed on by another
+  // Sent to this process, or forwarded by the keeper or the launcher.
+  enum class Way { itself, keeper, launcher };
 
-  // False: a further delivery of one that counted.
+  // False: this is another delivery of a signal that has counted already.
   bool count(Way way, SteadyTime now) {
     const auto here = ways_[static_cast<std::size_t>(way)].arrived(now);
     const bool any_came = std::exchange(any_came_, true);

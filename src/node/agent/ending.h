@@ -10,13 +10,14 @@ namespace toprun::agent {
 
 enum class Follows { another_attempt, nothing };
 
-// Prints the report of a failed attempt, with advice on a lost node where nothing follows.
+// Prints the report of a failed attempt. If nothing follows, the report includes advice on a lost
+// node.
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
-// Asks the engine why it has ended the run, by a command of its own.
+// Asks the engine (the batch system) why it ended the run, by running one of its commands.
 run::EngineTold why_stopped(const Environment& environment);
 
-// The run's last line, with its line end.
+// The last line that the run prints, with its newline.
 std::string summary(const plan::Job& job, const run::Course& course);
 
 }  // namespace toprun::agent

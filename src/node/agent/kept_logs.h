@@ -5,8 +5,9 @@
 
 namespace toprun::agent {
 
-// Output that is redirected and not shown must be kept: without --log-dir this creates a private
-// folder for it, which a note of the job names. Does nothing in a process that only starts agents.
+// Output that is redirected and not shown must be kept. Without --log-dir this creates a private
+// folder for the output and adds a note to the job that names the folder. Does nothing in a process
+// that only starts agents.
 Result<void> keep_redirected(plan::Job& job);
 
 }  // namespace toprun::agent

@@ -15,7 +15,7 @@
 
 namespace toprun::agent {
 
-// The facts about this node from its files, which the root gets.
+// The facts about this node that its files provide. The agent sends them to the root.
 struct Sights {
   std::optional<model::KubeNode> kube;
   std::optional<std::string> ports;
@@ -24,16 +24,18 @@ struct Sights {
   std::shared_ptr<const fabric::NodeFabric> network;
 };
 
-// The look at this node's files. It begins before the agents find each other, on the pool's
-// threads, so that it takes the same time; the network is looked at beside all else.
+// Reads the facts about this node from its files. The reading begins before the agents find each
+// other, on the pool's threads, so that it does not delay the start. The network is read in
+// parallel with the other facts.
 //
 //   looking --all seen or the limit--> over --asked later than stale_after--> looking
 class Look {
  public:
-  // `fit`: the node can take part. The pool has to outlive this object.
+  // `fit`: the node can take part. The pool must outlive this object.
   Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
 
-  // Waits until it is over. Facts on a file server that hangs are missing, which is said.
+  // Waits until the reading is over. Facts on a file server that hangs are left out, with a
+  // message.
   boost::asio::awaitable<Sights> seen();
 
  private:

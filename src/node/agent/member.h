@@ -23,19 +23,19 @@
 
 namespace toprun::agent {
 
-// Drives one agent's part in a run: the link to the root, the store's place, the container and the
-// workers.
+// Drives one agent's part in a run: the link to the root, the location of the store, the container
+// and the workers.
 class Member {
  public:
   // `root_address`: the address at which this host reached the root; unset in the root's own
-  // process. A member that cannot take part reports that at once.
+  // process. A member that cannot take part reports that to the root at once.
   Member(Services& session, std::shared_ptr<model::Link> root,
          std::optional<hosts::Address> root_address, std::string root_agent);
 
   // Runs until the root ends the run or is lost; returns the exit code.
   boost::asio::awaitable<int> run();
-  // Afterwards: writes a failed worker's error file where the caller expects it, and removes
-  // temporary files.
+  // Called after run(): writes a failed worker's error file to the path that the caller of toprun
+  // expects, and removes temporary files.
   boost::asio::awaitable<void> clear_up();
 
  private:
@@ -60,9 +60,9 @@ class Member {
   void act(const run::TellKeeperOfSilence&);
 
   bool runs(int attempt) const;
-  // What is done with an answer about the ranks of an attempt, which may come when they are gone:
-  // then, or if there is none, nothing. What a question needs of the ranks is taken when it is
-  // asked.
+  // Wraps `done`, which handles an answer about the ranks of an attempt. The answer is ignored if
+  // it is empty or if these ranks have ended before it arrives. Capture the ranks' data when
+  // asking, not in `done`.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
     return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {
@@ -79,29 +79,31 @@ class Member {
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
   boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers wanted);
-  // Reads the adapters' counters while the workers begin: each may be a question to an adapter, for
-  // which no start waits, and a worker sends nothing before it has loaded its modules.
+  // Reads the adapters' counters while the workers start. Each counter may need a query to an
+  // adapter, and the start does not wait for these queries: a worker sends nothing before it has
+  // loaded its modules.
   void count_network(int attempt);
-  // --require-rdma: looks at what NCCL does in the workers of this attempt until that is known.
+  // --require-rdma: watches which network NCCL uses in the workers of this attempt until that is
+  // known.
   boost::asio::awaitable<void> watch_network(int attempt);
-  // All workers are gone: reads the proof of their network if there is one, then reports to the
-  // root.
+  // Called when all workers have ended. Reads the proof of their network if there is one, then
+  // reports to the root.
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
   model::Gone last_words() const;
   void report_prefetch();
   void report_arrivals(int attempt);
   void ranks_have_arrived(int attempt);
-  // Reports the ranks that have come to the store here while others have not.
+  // Reports which ranks have connected to the store here while other ranks have not.
   boost::asio::awaitable<void> watch_arrivals(int attempt);
   model::Arrivals arrivals() const;
-  // --hang-timeout: reports when the ranks stop to make progress, and when they go on.
+  // --hang-timeout: reports when the ranks stop making progress, and when they resume.
   boost::asio::awaitable<void> watch_progress(int attempt);
   std::vector<RunningRank> running_ranks() const;
   void ask_recorders(const run::LookAtWorkers& look, std::vector<evidence::RecorderFiles> files);
   void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
-  // Before a hang's ranks are ended: has those that could not be read print where they stand.
-  // False: there are none.
+  // Called before a hang's ranks are killed. Makes the ranks whose stack could not be read print
+  // it. False: there are no such ranks.
   bool make_unread_tell();
   boost::asio::awaitable<void> stop_later(int attempt, std::chrono::milliseconds grace);
   run::Course course_without_root() const;
@@ -113,16 +115,16 @@ class Member {
   std::string root_agent_;
   Inbox<run::PartEvent> inbox_;
   run::NodePart part_;
-  std::shared_ptr<output::Console> console_;  // for all attempts
-  std::shared_ptr<output::Relay> relay_;      // the same, if it leads to the root's terminal
+  std::shared_ptr<output::Console> console_;  // the same object for all attempts
+  std::shared_ptr<output::Relay> relay_;      // console_, if its output goes to the root's terminal
   probes::NetworkProof proof_;
-  std::shared_ptr<worker::Logs> logs_;     // for all attempts
-  std::vector<worker::WorkerPlan> plans_;  // of the workers that were started last
+  std::shared_ptr<worker::Logs> logs_;     // the same object for all attempts
+  std::vector<worker::WorkerPlan> plans_;  // the plans of the workers that were started last
   std::unique_ptr<worker::Workers> workers_;
-  std::vector<model::WorkerExit> exits_;  // of these workers
-  std::shared_ptr<RanksMeter> meter_;     // null: no reader has looked at the job
-  bool is_still_ = false;                 // these workers make no progress
-  std::vector<int> unread_;               // of them, when they were looked at for it
+  std::vector<model::WorkerExit> exits_;  // the exits of these workers
+  std::shared_ptr<RanksMeter> meter_;     // null: no client has queried the job yet
+  bool is_still_ = false;                 // these workers are making no progress
+  std::vector<int> unread_;               // ranks whose stack could not be read at the last look
 };
 
 }  // namespace toprun::agent

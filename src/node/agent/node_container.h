@@ -22,46 +22,46 @@
 
 namespace toprun::agent {
 
-// Time to start a container; its image may have to be fetched and unpacked first.
+// Time to start a container, which can include fetching and unpacking its image.
 inline constexpr std::chrono::minutes container_start_limit{60};
-// Time for a runtime to clean up after the last process inside ended.
+// Time for a container runtime to clean up after the last process in the container has ended.
 inline constexpr std::chrono::seconds container_end_limit{10};
 
-// The container of this node's ranks: one for all attempts of a run, started while the agents find
-// each other.
+// The container of this node's ranks. One container serves all attempts of a run. It is started
+// while the agents find each other.
 //
 //   starting --its shim connects--> up --end()--> ended
 //       \--the runtime ends, or container_start_limit--> failed
 //
-// The process must have no other children meanwhile, except commands (base/process/command.h). It
-// reads files and calls the shim on the pool.
+// While this object exists, the process must have no other children except commands
+// (base/process/command.h). The object reads files and calls the shim on the pool.
 class NodeContainer {
  public:
-  // `show_life` sends the keeper a heartbeat while the loop does not run.
+  // `show_life` sends the keeper a heartbeat while the event loop does not run.
   NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, process::Beat show_life);
-  // Kills all remaining processes within death_limit; the keeper then removes the folder.
+  // Kills all remaining processes within death_limit. The keeper removes the folder afterwards.
   ~NodeContainer();
   NodeContainer(const NodeContainer&) = delete;
   NodeContainer& operator=(const NodeContainer&) = delete;
 
-  // Spawn it once.
+  // Call it once, with co_spawn.
   boost::asio::awaitable<void> bring_up();
-  // Waits until the container is up or failed; the error says why it failed.
+  // Waits until the container is up or has failed. The error contains the reason for the failure.
   boost::asio::awaitable<Result<void>> up();
-  // Ends the container, also one that is still starting, which then fails. Removes the folder.
+  // Ends the container and removes its folder. A container that is still starting then fails.
   boost::asio::awaitable<void> end();
 
-  // Once it is up:
+  // Valid once the container is up.
   std::shared_ptr<worker::ShimLink> shim() const { return shim_; }
   const prepare::Workplace& workplace() const { return workplace_; }
-  // A folder with the same path inside; the object removes it.
+  // A folder that has the same path inside the container. This object removes the folder.
   const std::string& folder() const { return ground_->folder; }
 
  private:
-  // Shared with threads of the pool, which may outlive this object.
+  // Data that is shared with threads of the pool, which may outlive this object.
   struct Ground {
     std::shared_ptr<const plan::Job> job;
-    std::string folder;  // has the same path inside
+    std::string folder;  // the same path inside the container
     plan::ContainerPlan plan;
     std::optional<worker::ShimDoor> door;
     std::optional<container::Preparation> preparation;  // of this container
@@ -88,7 +88,8 @@ class NodeContainer {
   Error explain(const std::string& what) const;
   void tell_progress(std::string_view does);
   bool nothing_left();
-  // Removes what a runtime leaves that a signal ended while it started the container; blocks.
+  // Removes what a container runtime leaves if a signal ends it while it starts the container.
+  // Blocks.
   static bool discard(const Ground& ground);
   void discard_here();
 
@@ -101,13 +102,13 @@ class NodeContainer {
   const GroundPtr ground_;
   boost::asio::posix::stream_descriptor runtime_output_;
   boost::asio::signal_set child_signal_;
-  boost::asio::steady_timer event_;    // expires or is cancelled when something changed
+  boost::asio::steady_timer event_;    // expires or is cancelled when the state changes
   boost::asio::steady_timer settled_;  // cancelled when outcome_ is known
   std::optional<Result<void>> outcome_;
-  std::string words_;  // the end of the runtime's output
+  std::string words_;  // the last part of the runtime's output
   SteadyTime next_progress_;
   bool ending_ = false;
-  bool cut_off_ = false;  // what the runtime started has not come up
+  bool cut_off_ = false;  // the runtime was started, but its container is not up yet
   pid_t runtime_ = 0;
   int runtime_status_ = 0;
   std::shared_ptr<worker::ShimLink> shim_;

@@ -9,10 +9,10 @@
 
 namespace toprun::agent {
 
-// This node's file of --node-log: DIR/HOST.out; nullopt without the option.
+// This node's file for --node-log, which is DIR/HOST.out; nullopt without the option.
 std::optional<std::string> node_log_path(const plan::Options& options, const std::string& host);
 
-// Opens the file for appending and creates its folder if missing.
+// Opens the file for appending. Creates its folder if the folder is missing.
 Result<Fd> open_node_log(const std::string& path);
 
 }  // namespace toprun::agent

@@ -8,14 +8,14 @@
 
 namespace toprun::agent {
 
-// Whether the agent forwards this signal to the ranks that handle it, and the run continues.
+// Whether the agent forwards this signal to the ranks that handle it. The run then continues.
 inline bool is_notice(int signal, const plan::Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return false;
   const std::vector<int>& ending = options.signals_to_handle.value;
   return std::ranges::find(ending, signal) == ending.end();
 }
 
-// Whether this signal asks the job to take in the waiting nodes.
+// Whether this signal asks the job to add the waiting nodes.
 inline bool asks_to_grow(int signal, const plan::Options& options) {
   const std::vector<int>& ending = options.signals_to_handle.value;
   return signal == run::grow_signal && std::ranges::find(ending, signal) == ending.end();

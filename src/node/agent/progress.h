@@ -20,19 +20,20 @@ namespace toprun::agent {
 struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
-  // In a container, which may have a PID namespace of its own: what tells this rank's process from
-  // others with the same id. Empty: the id is the host's.
+  // For a rank in a container, which may have its own PID namespace: marks that distinguish the
+  // rank's process from others with the same id. Empty: `pid` is an id of the host.
   std::vector<std::string> marks = {};
-  std::optional<std::string> visible_gpus = {};  // as CUDA_VISIBLE_DEVICES or the like lists them
+  // The value of CUDA_VISIBLE_DEVICES or its equivalent.
+  std::optional<std::string> visible_gpus = {};
 };
 
-// Looks at this node's ranks again and again, for the judgement whether they make progress
-// (hang::Stillness). Every look reads a few files of /proc for each rank and may block: use it on
-// the pool.
+// Looks at this node's ranks repeatedly, so that hang::Stillness can judge whether they make
+// progress. Every look reads a few files in /proc for each rank and may block: call look() on the
+// pool.
 class Progress {
  public:
   explicit Progress(std::vector<RunningRank> ranks);
-  // Nothing while the look before has not ended: the kernel does not answer.
+  // nullopt while the previous look has not returned because the kernel does not answer.
   std::optional<std::vector<hang::Glance>> look();
 
  private:
@@ -40,7 +41,7 @@ class Progress {
     RunningRank rank;
     std::optional<stacks::Reader> reader;
     std::optional<stacks::Usage> last;
-    // When `seen` was read.
+    // The pulse at the time when `seen` was read.
     std::optional<stacks::Pulse> pulse;
     hang::Glance seen;
   };
@@ -58,11 +59,11 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// Its process on this host, on the pool; 0: unknown.
+// The id of the rank's process on this host; 0: unknown. May block: call it on the pool.
 pid_t process_of(const RunningRank& rank);
 
-// Where the ranks stand, those in the same place together.
-// `environment` finds py-spy.
+// Where the ranks are in their code. Ranks at the same place form one group. `environment` is used
+// to find py-spy.
 std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
                                    const Environment& environment);
 

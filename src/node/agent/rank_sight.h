@@ -20,13 +20,14 @@
 
 namespace toprun::agent {
 
-// What can be seen of this node's ranks from outside, and asked of what runs in them. Whatever is
-// called here blocks: use it on the pool.
+// Observes this node's ranks from outside, and queries NCCL and the flight recorders in them. All
+// functions except make_tell() may block: call them on the pool.
 class RankSight {
  public:
   virtual ~RankSight() = default;
 
-  // A look at whether these ranks make progress, to be called again and again (Progress::look).
+  // Returns a function that looks once at whether these ranks make progress; call it repeatedly
+  // (Progress::look).
   using Glances = std::optional<std::vector<hang::Glance>>;
   virtual std::function<Glances()> watch(std::vector<RunningRank> ranks) const;
   virtual std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
@@ -40,7 +41,7 @@ class RankSight {
   virtual std::vector<ras::Finding> told_by_nccl(const Fd& connection,
                                                  const std::vector<pid_t>& pids,
                                                  std::chrono::milliseconds limit) const;
-  // Has a rank that could not be read print where it stands. Does not block.
+  // Makes a rank whose stack could not be read print its stack. Does not block.
   virtual void make_tell(pid_t pid) const;
 };
 

@@ -14,18 +14,17 @@
 
 namespace toprun::agent {
 
-// Looks at what this node's ranks use while a reader looks at the job. May block: use it on the
-// pool.
+// Measures the resource usage of this node's ranks while a client watches the job. May block: use
+// it on the pool.
 class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
-  // Whether it is time for look_at_gpus(), which has to follow. It takes as long as their driver
-  // does.
+  // Whether look_at_gpus() is due; if so, call it next. It takes as long as the GPU driver takes.
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 
-  // `said`: by local rank. Nothing while the look before has not ended.
+  // `said`: by local rank. nullopt while the previous look has not returned.
   std::optional<meter::Node> look(const std::vector<RunningRank>& ranks,
                                   const std::vector<Said>& said);
 
@@ -36,7 +35,7 @@ class RanksMeter {
   std::mutex looking_;
   meter::LastGpus gpus_;
   meter::Meter meter_;
-  // By rank and its process's id in its container: the id here.
+  // Process ids on this host, by rank and process id in its container.
   std::map<std::pair<int, pid_t>, pid_t> outside_;
 };
 

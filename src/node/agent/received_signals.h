@@ -15,22 +15,22 @@
 namespace toprun::agent {
 
 // Receives this process's signals together with their senders, which Asio's signal_set does not
-// provide. Create one at a time. The destructor restores the former dispositions.
+// report. Only one object may exist at a time. The destructor restores the former signal handlers.
 class ReceivedSignals {
  public:
   struct Received {
     int signal;
-    pid_t sender;  // 0: the kernel, or a process that is not seen from here
+    pid_t sender;  // 0: the kernel, or a process that is not visible from here
   };
 
-  // The event loop calls `taken`.
+  // The event loop calls `taken` for each signal.
   ReceivedSignals(boost::asio::io_context& io, std::function<void(Received)> taken);
   ~ReceivedSignals();
   ReceivedSignals(const ReceivedSignals&) = delete;
   ReceivedSignals& operator=(const ReceivedSignals&) = delete;
 
   void add(int signal);
-  // Calls `taken` for those that have arrived, before the event loop would.
+  // Calls `taken` at once for the signals that have arrived, before the event loop does.
   void take();
 
  private:

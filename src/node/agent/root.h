@@ -22,21 +22,22 @@
 
 namespace toprun::agent {
 
-// Drives the coordinator of a run: links, timers and blocking work. The agent of its own node is a
-// Member like any other, over a link within the process.
+// Drives the coordinator of a run: links, timers and blocking work. The agent on the root's own
+// node is a normal Member, with a link within the process.
 class Root {
  public:
   Root(Services& session, link::Secret secret, std::string stage_key);
 
-  // The member's end of a link for the agent in this process.
+  // Returns the member's end of a link for the agent in this process.
   std::shared_ptr<model::Link> admit_own(const model::Join& join);
-  // The whole run. Afterwards the record is complete and all members wait for the final message.
+  // Does the whole run. When it returns, the record is complete, and all members wait for the final
+  // message.
   boost::asio::awaitable<run::Course> run();
-  // Prints the last attempt's failure, if there is one, and the run's last line; writes --report's
-  // file.
+  // Prints the last attempt's failure, if there is one, and the run's last line. Writes the
+  // --report file.
   boost::asio::awaitable<void> tell_the_end(run::Course record);
   boost::asio::awaitable<void> farewell();
-  // What this user's other processes get that ask the job.
+  // The answer to this user's other processes that query the job.
   boost::asio::awaitable<live::Answer> answer(live::Question question);
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
 
@@ -71,12 +72,12 @@ class Root {
   publish::Notifier notifier_;
   publish::JobPicture picture_;
   publish::JobSocket socket_;
-  std::unique_ptr<publish::JobPage> page_;          // null: not wanted, or it could not be opened
-  std::optional<publish::LaunchLine> launch_line_;  // unset: no terminal shows it
+  std::unique_ptr<publish::JobPage> page_;  // null: the page is not wanted, or could not be opened
+  std::optional<publish::LaunchLine> launch_line_;  // unset: no terminal shows the launch line
   boost::unordered_flat_map<std::string, std::shared_ptr<model::Link>> links_;  // by agent
   Timer timer_;
-  std::optional<SteadyTime> waits_until_;  // timer_
-  Timer stage_;                            // its end wakes run() and farewell()
+  std::optional<SteadyTime> waits_until_;  // the time for which timer_ is set
+  Timer stage_;                            // when it is cancelled, run() and farewell() wake up
 };
 
 }  // namespace toprun::agent

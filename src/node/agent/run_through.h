@@ -11,11 +11,11 @@
 
 namespace toprun::agent {
 
-// A run from here to its end, as the root's process does it; returns the run's exit code.
-// Afterwards only the last words are left.
+// The rest of a run in the root's process; returns the run's exit code. Afterwards, only
+// last_words() remains to be called.
 boost::asio::awaitable<int> lead(Services& services, Root& root, Member& member);
 
-// … and as another agent does it that has this link with the root.
+// The same for an agent that is not the root; `link` is its link to the root.
 boost::asio::awaitable<int> follow(Services& services, Member& member,
                                    std::shared_ptr<model::Link> link);
 

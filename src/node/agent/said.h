@@ -10,22 +10,23 @@
 
 namespace toprun::agent {
 
-// What a rank's output tells who looks at the job.
+// What a rank's output shows to a client that watches the job.
 struct Said {
-  std::optional<std::chrono::milliseconds> silence;  // since its last output; unset: none yet
-  std::string last_line;                             // as in meter::Rank
-  std::vector<std::string> last_lines = {};          // as in meter::Rank
+  // Time since its last output; unset: no output yet.
+  std::optional<std::chrono::milliseconds> silence;
+  std::string last_line;                     // same meaning as in meter::Rank
+  std::vector<std::string> last_lines = {};  // same meaning as in meter::Rank
 
   bool operator==(const Said&) const = default;
 };
 
-// Of a job with more ranks, a node tells its newest line alone: the picture of all would be
-// megabytes a second.
+// In a job with more ranks, a node reports only its newest line. The lines of all ranks would be
+// megabytes per second.
 inline constexpr int most_ranks_with_lines = 4'096;
-// … and up to so many ranks several lines each.
+// In a job with at most this number of ranks, a node reports several lines for each rank.
 inline constexpr int most_ranks_with_several_lines = 256;
 
-// By local rank. `world_size`: the job's ranks.
+// The result is indexed by local rank. `world_size`: the number of ranks in the job.
 std::vector<Said> said_by(const std::vector<worker::Workers::LastOutput>& outputs, int world_size,
                           SteadyTime now);
 

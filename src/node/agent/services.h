@@ -30,11 +30,12 @@
 
 namespace toprun::agent {
 
-// The time from SIGTERM to SIGKILL for workers that lost the launcher of logins, or the root.
+// The time from SIGTERM to SIGKILL for workers that lost the root, or the launcher that started
+// their agent by a login.
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
-// What the drivers of a run, Root and Member, get from their process: in a program a Session, in a
-// simulation what it plays (room rehearsal).
+// What Root and Member, the drivers of a run, get from their process. In a program this is a
+// Session. In a simulation, the room rehearsal provides it.
 class Services {
  public:
   // All references must outlive this. `agent`: this agent's id.
@@ -50,29 +51,32 @@ class Services {
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
 
-  // The root decides who joins; it gets a link with each who may.
+  // How the root admits agents. The root decides which agents may join, and gets a link to each of
+  // them.
   struct Admission {
     std::function<std::optional<model::Refused>(const model::Join&)> admit;
-    // `theirs`: the agent's address as this host sees it. `ours`: at which it reached this host.
+    // `theirs`: the agent's address as this host sees it. `ours`: the address at which the agent
+    // reached this host.
     std::function<void(const model::Join&, std::shared_ptr<model::Link>, std::string theirs,
                        std::string ours)>
         joined;
   };
   virtual void become_root(link::Secret secret, Admission admission) = 0;
 
-  // What happens in the store here during one attempt; called on the event loop's thread.
+  // Callbacks for events in the store here during one attempt; called on the event loop's thread.
   struct StoreNews {
     std::function<void()> renewed;
-    std::function<void()> arrived;             // the last of its ranks, or the last one has met
-    std::function<void(hang::Alarm)> alarmed;  // a rank has given up waiting for others
+    // The last rank has joined, or has asked for a process group's key.
+    std::function<void()> arrived;
+    std::function<void(hang::Alarm)> alarmed;  // a rank has stopped waiting for other ranks
   };
-  // Starts (or stops) serving the workers' store here, without keys, to so many ranks. Does not
-  // wait.
+  // Starts (or stops) serving the workers' store here, without keys, for this number of ranks. Does
+  // not wait.
   virtual void renew_store(bool here, int ranks, StoreNews news) = 0;
   virtual store::Server::Came came() const = 0;
   virtual std::vector<store::Arrival> arrivals() const = 0;
   virtual store::Server::Activity activity() const = 0;
-  // The address at which this host reaches the store of another agent.
+  // Returns the address at which this host reaches the store of another agent.
   virtual boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) = 0;
 
   // The processes of one attempt's workers.
@@ -83,28 +87,29 @@ class Services {
                     std::function<void()> taken) = 0;
   // Waits until all output is written; false if that takes longer than flush_limit.
   virtual boost::asio::awaitable<bool> flushed() = 0;
-  // The same at the very end: output that is not written by then is lost.
+  // Like flushed(), at the very end of the run: output that is not written in time is lost.
   virtual boost::asio::awaitable<void> last_words() = 0;
-  // Whether the root opens a socket at which this user's other processes can ask the job.
+  // Whether the root opens a socket at which this user's other processes can query the job.
   virtual bool can_be_asked() const { return true; }
-  // Acts on this process's signals at once, and not only when the event loop comes to it.
+  // Handles this process's pending signals at once, before the event loop would.
   virtual void take_signals() {}
 
   boost::asio::io_context& io;
   Pool pool;  // for blocking work
   const std::shared_ptr<const plan::Job>
-      shared_job;  // shared with the pool's work, which may outlive the process's other objects
+      shared_job;  // shared with work on the pool, which may outlive the process's other objects
   const plan::Job& job;
   const std::string agent_id;
   const WallTime began = std::chrono::system_clock::now();
-  // This process's own stdout and stderr for the ranks' output, and the same as a terminal; null:
-  // it is none.
+  // This process's stdout and stderr for the ranks' output. `terminal` is the same object; null:
+  // the output does not go to a terminal.
   std::shared_ptr<output::Console> console;
   std::shared_ptr<output::Terminal> terminal;
   std::shared_ptr<const RankSight> sight = std::make_shared<RankSight>();
-  // The address at which the root reaches this host; in the root's process, at which members do.
+  // The address at which the root reaches this host. In the root's process: the address at which
+  // members reach it.
   std::optional<hosts::Address> route;
-  // This is the root, and the user's endpoint is not an address of this host.
+  // This agent is the root, and the user's endpoint is not an address of this host.
   bool leaves_endpoint = false;
   // This node's network as its files describe it. Null: the job has one node, or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;
@@ -114,25 +119,26 @@ class Services {
   std::unique_ptr<prepare::Staging> staging;
   // The warm parent of this node's ranks, with --warm.
   std::unique_ptr<prepare::WarmStart> warm;
-  // The reading of what this node's ranks import, with --prefetch.
+  // Reads in advance what this node's ranks import, with --prefetch.
   std::unique_ptr<prepare::Prefetch> prefetch;
   // Why this node cannot take part.
   std::optional<Error> unfit;
-  // The handler of signals to this process and of those that our launcher forwards, each wish to
-  // end once (EndSignals); `for_all`: the launcher sent it to this agent only, and it is meant for
-  // the whole run.
+  // The handler for termination signals to this process and for those that the launcher forwards.
+  // It is called once per request to end (EndSignals). `for_all`: the launcher sent the signal only
+  // to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
-  // Set when the run is over and reported: a signal without a handler then ends this process.
+  // Set when the run is over and reported. A signal that has no handler then ends this process.
   std::optional<int> ended_with;
-  // The handler for the loss of the keeper or of the launcher of logins; it receives the reason and
-  // the workers' grace period. Without a handler the agent ends at once.
+  // The handler for the loss of the keeper, or of the launcher that started this agent by a login.
+  // It receives the reason and the workers' grace period. Without a handler, the agent ends at
+  // once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
-  // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT, and the
-  // last state. The agent itself keeps running: without its heartbeats its node would count as
-  // lost.
+  // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT. `paused` is
+  // the last state. The agent itself keeps running: without its heartbeats, its node would be
+  // treated as lost.
   std::function<void(bool)> on_pause;
   bool paused = false;
-  // The handler of SIGWINCH: the terminal has another size.
+  // The handler of SIGWINCH: the size of the terminal has changed.
   std::function<void()> on_resize;
 };
 

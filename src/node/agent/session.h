@@ -22,30 +22,30 @@
 
 namespace toprun::agent {
 
-// With logins: the interval of the launcher's heartbeats, the silence after which an agent gives it
-// up, and the time from SIGTERM to SIGKILL for workers that lost it.
+// The interval of the heartbeats from a launcher that starts agents by logins.
 inline constexpr std::chrono::seconds launcher_beat{5};
 
 // The resources of one agent process: its port, its signals, its keeper and its launcher.
 class Session : public Services {
  public:
-  // `heartbeat_fd` leads to the keeper; -1 without one (ranks in place). The event loop must
-  // outlive this.
+  // `heartbeat_fd` is the pipe to the keeper, or -1 without a keeper (for ranks that the engine
+  // started). The event loop must outlive this object.
   Session(boost::asio::io_context& loop, const plan::Job& job, int heartbeat_fd);
   ~Session() override;
 
-  // Binds the port of this agent's store and, at the root, of the job. With `root` it must be one
-  // of the job's ports. Otherwise it is the job's first port if that is free and the root cannot be
-  // on this host, else a port that the kernel chooses.
+  // Binds the port for this agent's store and, at the root, for the job. With `root`, the port must
+  // be one of the job's ports. Otherwise this agent uses the job's first port if that is free and
+  // the root cannot be on this host. If not, the kernel chooses a port.
   std::expected<void, hosts::CannotListen> listen(bool root, bool beside_root);
-  // Reads toprun's launcher on standard input: "signal N" lines, a line of the address where it
-  // expects the run's exit code, and end of file when it ended.
+  // Reads messages from toprun's launcher on standard input. They are "signal N" lines and a line
+  // with the address to which the root must send the run's exit code. End of file means that the
+  // launcher has ended.
   Result<void> follow_launcher();
-  // The root, at the run's end: gives the launcher its exit code if it expects it. Blocks at most
-  // link::result_limit.
+  // Called in the root at the run's end: sends the exit code to the launcher if the launcher
+  // expects it. Blocks for at most link::result_limit.
   void post_result() const;
 
-  // Sends the keeper a heartbeat, also while the event loop does not run.
+  // Sends the keeper a heartbeat; works also while the event loop does not run.
   void show_life();
 
   void become_root(link::Secret secret, Admission admission) override;
@@ -82,7 +82,8 @@ class Session : public Services {
   void lose_launcher();
   void orphan(std::string words, std::chrono::milliseconds grace);
 
-  boost::asio::posix::stream_descriptor store_ready_;  // while the store has no thread
+  // Used while the store has no thread of its own.
+  boost::asio::posix::stream_descriptor store_ready_;
   boost::asio::steady_timer store_due_;
   const bool kept_;
   const pid_t parent_;

@@ -19,7 +19,8 @@
 
 namespace toprun::agent {
 
-inline constexpr std::chrono::milliseconds own_name_limit{2'000};  // for the lookup of a host
+// For a lookup of this host's own name.
+inline constexpr std::chrono::milliseconds own_name_limit{2'000};
 
 // The input for planning one attempt's workers. It owns all its data, because a hanging thread may
 // outlive the agent.
@@ -29,11 +30,11 @@ struct WorkRequest {
   model::Assignment assignment;
   std::string master_addr;
   std::optional<hosts::Address> route;  // this host's address on the way to the root
-  // Null: no variables are set for the network.
+  // Null: no network variables are set.
   std::shared_ptr<const fabric::NodeFabric> network;
-  std::shared_ptr<worker::Logs> logs;  // for all attempts; null: create them
+  std::shared_ptr<worker::Logs> logs;  // the same object for all attempts; null: create it
   std::optional<std::string>
-      container_folder;                 // the container's folder, which has the same path inside
+      container_folder;                 // a folder that has the same path inside the container
   std::optional<std::string> node_log;  // the file to open
 };
 
@@ -47,7 +48,7 @@ struct WorkPlan {
 };
 
 // Plans each worker's command, environment and streams, opens its files and creates the attempt's
-// log folders. Reports in the first attempt which variables it sets for the user. Blocks: it looks
+// log folders. In the first attempt, reports which variables it sets for the user. Blocks: it looks
 // up names, creates files and may run programs.
 Result<WorkPlan> plan_work(const WorkRequest& request);
 

@@ -6,7 +6,7 @@
 
 namespace toprun::launch {
 
-// Describes for people what `toprun` would do here: its place in the job, all counts with their
+// Describes in plain text what `toprun` would do here: its place in the job, all counts with their
 // sources, and the exact commands. Secrets are shown as <secret>.
 Result<std::string> describe(const plan::Job& job);
 

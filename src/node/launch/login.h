@@ -23,33 +23,36 @@
 
 namespace toprun::launch {
 
-inline constexpr std::chrono::seconds login_limit{30};           // start → the host's first word
-inline constexpr std::chrono::seconds login_copy_limit{300};     // need → the program has come
-inline constexpr std::chrono::seconds login_program_limit{30};   // run → the agent's first word
-inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept of what comes before that
+inline constexpr std::chrono::seconds login_limit{30};  // from start to the host's first message
+// From need until the program has arrived.
+inline constexpr std::chrono::seconds login_copy_limit{300};
+// From run to the agent's first message.
+inline constexpr std::chrono::seconds login_program_limit{30};
+inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept output before that message
 
-// One ssh, or one `exec` into a pod, and the agent behind it, or an agent on this very host. Before
-// the agent is up, what the host says is for the launcher; afterwards all of it is the agent's
-// output and goes to the terminal in whole lines.
+// One ssh connection, one `exec` into a pod, or an agent on this very host, with the agent that it
+// starts. Before the agent is up, the output of the host is for the launcher. Afterwards all output
+// is the agent's and goes to the terminal in whole lines.
 //
 //   waiting --start--> connecting --need--> copying --run--> starting --up--> up
 //   connecting --run--> starting; any but waiting --end, time, abandon()--> over
 //
-// Lives as long as the loop runs; the code that reaps children tells it by ended().
+// The object lives as long as the event loop runs. The code that reaps child processes must call
+// ended().
 class Login : public std::enable_shared_from_this<Login> {
  public:
   enum class State { waiting, connecting, copying, starting, up, over };
   using Bytes = std::shared_ptr<const std::string>;
 
-  // `engine`: ssh or exec. `program`: what a host gets that asks for it. `changed` is called at
-  // every change of state.
+  // `engine`: ssh or exec. `program`: the program, for a host that requests a copy. `changed` is
+  // called at every change of state.
   Login(boost::asio::io_context& io, output::Terminal& terminal, engines::EngineKind engine,
         std::string name, std::function<Bytes()> program, std::function<void()> changed);
 
   void start(const std::vector<std::string>& argv, const Environment& environment,
              const spawn::Inherited& inherited);
   void tell(Bytes bytes);
-  // Ends the connection; `why` if that is worth a word.
+  // Ends the connection. `why`: a reason that should be reported, or empty.
   void abandon(std::string why = {});
   void ended(int status);
 
@@ -58,15 +61,17 @@ class Login : public std::enable_shared_from_this<Login> {
   pid_t pid() const { return pid_; }
   bool is_up() const { return state_ == State::up; }
   bool is_over() const { return state_ == State::over; }
-  // Of $SSH_CONNECTION, empty where unknown: where the login came from and went to; that of a pod
-  // is the one that its agent tells.
+  // The addresses between which the login was made, from $SSH_CONNECTION; empty if unknown. For a
+  // pod, the server's address is the one that its agent reports.
   const std::string& client() const { return client_; }
   const std::string& server() const { return server_; }
-  // Over before the agent was up: why.
+  // If the login ended before the agent was up: the reason.
   const std::optional<engines::LoginTrouble>& trouble() const { return trouble_; }
-  // Over afterwards: how the agent ended; nothing if the connection broke.
+  // If the login ended after the agent was up: the agent's exit code; nullopt if the connection
+  // broke.
   std::optional<int> exit_code() const { return exit_code_; }
-  // Nothing more keeps its agent from joining the others. Over before: it has said what does.
+  // True: nothing prevents the agent from joining the others any more. If the login ended before
+  // that, the agent has reported why.
   bool joins() const { return joins_; }
 
  private:
@@ -75,7 +80,7 @@ class Login : public std::enable_shared_from_this<Login> {
     boost::asio::posix::stream_descriptor pipe;
     bool is_err;
     bool open = false;
-    bool waits = false;  // for the terminal to take what was read
+    bool waits = false;  // waits until the terminal accepts the text that was read
     output::Lines lines;
     std::array<char, 16 * 1024> buffer;
   };
@@ -106,11 +111,11 @@ class Login : public std::enable_shared_from_this<Login> {
   std::optional<engines::LoginTrouble> trouble_;
   std::optional<int> exit_code_;
   bool joins_ = false;
-  std::optional<int> told_code_;  // the agent's last word
+  std::optional<int> told_code_;  // the exit code in the agent's last message
   publish::ToldLaunch launch_;
   std::optional<int> status_;
-  std::string words_;      // on stdout, before the agent is up
-  std::string complaint_;  // on stderr, likewise
+  std::string words_;      // output on stdout before the agent is up
+  std::string complaint_;  // output on stderr before the agent is up
   Stream out_, err_;
   boost::asio::posix::stream_descriptor in_;
   std::deque<Bytes> unsent_;

@@ -8,12 +8,12 @@
 
 namespace toprun::evidence {
 
-// Those of a hang's ranks whose Python stack could not be read.
+// The ranks of a hang whose Python stack could not be read.
 std::vector<int> unread_ranks(const std::vector<hang::Group>& groups);
 
-// Has a process that is to be ended anyway print where it stands: by SIGABRT, whose handler is
-// Python's faulthandler. It leaves no core file unless its limit asks for one; RLIMIT_CORE of 1 is
-// what also stops the kernel's pipe to a crash reporter (core(5)).
+// Makes a process that will be killed anyway print its Python stack. It sends SIGABRT, which
+// Python's faulthandler handles. The process writes no core file unless its limit asks for one. An
+// RLIMIT_CORE of 1 also stops the kernel from piping a core dump to a crash reporter (core(5)).
 void make_tell(pid_t pid);
 
 }  // namespace toprun::evidence

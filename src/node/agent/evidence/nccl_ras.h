@@ -12,14 +12,14 @@
 
 namespace toprun::evidence {
 
-// A connection to NCCL's RAS thread, where one listens: at NCCL_RAS_ADDR of the rank's own
-// environment, if that is an address, else at localhost:28028. Null: none does. Blocks for a
-// fraction of a second.
+// Connects to NCCL's RAS thread if one listens. The address is NCCL_RAS_ADDR in the rank's own
+// environment if that is a valid address, else localhost:28028. Null: no RAS thread listens. Blocks
+// for a fraction of a second.
 std::shared_ptr<Fd> connect_to_nccl(const Environment& environment);
 
-// What it tells of the job. `pids`: of this node's ranks; NCCL of other jobs, which use the same
-// port, tells nothing of ours. Empty also if it does not answer within the limit, or has no JSON
-// (before 2.28.7).
+// What NCCL reports about the job. `pids`: the processes of this node's ranks; NCCL processes of
+// other jobs use the same port, and their reports are ignored. Empty also if NCCL does not answer
+// within the limit, or if it is older than 2.28.7 and cannot report JSON.
 std::vector<ras::Finding> told_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
                                        std::chrono::milliseconds limit);
 

@@ -11,8 +11,9 @@
 
 namespace toprun::publish {
 
-// Who is shown picture after picture: the next one when something has happened, and once an
-// interval; some time after the one before at the earliest. It may outlive the run.
+// A reader that receives one picture of the job after another. The next picture is due when
+// something has happened, and at least once per interval. There is a minimum time between two
+// pictures. A Follower may outlive the run.
 class Follower {
  public:
   Follower(boost::asio::io_context& io, JobPicture& picture);
@@ -20,12 +21,13 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Waits until it is due. Nothing: it could not be written in time, or the run is gone.
+  // Waits until the next picture is due. nullopt: the picture could not be written in time, or the
+  // run has ended.
   boost::asio::awaitable<std::optional<JobPicture::Parts>> next();
-  // The last one showed the run's end, or the run is gone.
+  // True: the last picture showed the run's end, or the run has ended.
   bool is_over() const { return is_over_ || *picture_ == nullptr; }
 
-  // Something has happened.
+  // Call it when something has happened.
   void wake();
 
  private:

@@ -14,18 +14,18 @@
 
 namespace toprun::publish {
 
-// --web: what the root shows to browsers. While one looks, the picture is written about once a
-// second and as soon as something happens; while none does, nothing is.
+// --web: the pages that the root shows to browsers. While a browser looks, the picture is written
+// about once a second and as soon as something happens. Without a browser, no picture is written.
 class JobPage : public web::Source {
  public:
-  // Prints the page's address, or why there is none: the job goes on without. Null: none.
-  // Both references must outlive this.
+  // Prints the page's address, or why the page cannot be opened; the job then continues without a
+  // page. Null: there is no page. Both references must outlive this object.
   static std::unique_ptr<JobPage> open(boost::asio::io_context& io, const plan::Job& job,
                                        JobPicture& picture);
   JobPage(boost::asio::io_context& io, JobPicture& picture);
   ~JobPage() override;
 
-  // Closes when those who see it have its last text.
+  // Closes the page once the browsers that show it have received its last text.
   boost::asio::awaitable<void> finish();
 
   web::Text text(web::Part part) override;
@@ -39,7 +39,7 @@ class JobPage : public web::Source {
 
   boost::asio::io_context& io_;
   JobPicture& picture_;
-  const std::shared_ptr<JobPage*> self_;  // points to null once this is gone
+  const std::shared_ptr<JobPage*> self_;  // points to null once this object is destroyed
   std::unique_ptr<web::Server> server_;
   std::array<web::Text, web::part_names.size()> texts_;
   bool is_seen_ = false;

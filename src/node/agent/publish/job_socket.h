@@ -16,20 +16,21 @@
 
 namespace toprun::publish {
 
-// What this user's other processes may ask while the job runs (docs/reference/live.md).
+// Answers requests from this user's other processes while the job runs (docs/reference/live.md).
 class JobSocket {
  public:
-  // `ask_places` begins a look at where the ranks stand, which `tell` answers. All references must
-  // outlive this.
+  // `ask_places` starts a query for where the ranks are in their code; tell() delivers its answer.
+  // All references must outlive this object.
   JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
             JobPicture& picture, std::function<void(int question)> ask_places);
   ~JobSocket();
   JobSocket(const JobSocket&) = delete;
   JobSocket& operator=(const JobSocket&) = delete;
 
-  // Without a folder for the socket, which is said, the job cannot be asked.
+  // Opens the socket. If there is no folder for it, prints a message, and the job cannot be
+  // queried.
   void open();
-  // What it answers over the socket.
+  // The answer that is sent over the socket.
   boost::asio::awaitable<live::Answer> answer(live::Question question);
   void tell(const std::vector<int>& questions, const model::Places& places);
 
@@ -39,20 +40,21 @@ class JobSocket {
   boost::asio::awaitable<live::Answer> report();
   boost::asio::awaitable<live::Answer> places();
   boost::asio::awaitable<live::Answer> picture();
-  boost::asio::awaitable<live::Answer> pictures();  // one a line, until the run's end
+  boost::asio::awaitable<live::Answer> pictures();  // one picture per line, until the run's end
   boost::asio::awaitable<live::Answer> metrics();
 
-  // Null once this is gone: who waits for an answer may outlive the run.
+  // Points to null once this object is destroyed: a coroutine that waits for an answer may outlive
+  // the run.
   const std::shared_ptr<JobSocket*> self_;
   Pool& pool_;
   const plan::Job& job_;
   const run::Coordinator& coordinator_;
   JobPicture& picture_;
   const std::function<void(int)> ask_places_;
-  // By number: who waits to hear where the ranks stand.
+  // Pending questions for where the ranks are, by number.
   std::unordered_map<int, std::function<void(const model::Places&)>> questions_;
   int last_question_ = 0;
-  std::unique_ptr<live::Server> server_;  // null: it could not be opened
+  std::unique_ptr<live::Server> server_;  // null: the socket could not be opened
 };
 
 }  // namespace toprun::publish

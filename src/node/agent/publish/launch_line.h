@@ -15,18 +15,20 @@
 
 namespace toprun::publish {
 
-// Shows on the root's terminal how far the launch has come, in one line below all other text, which
-// is gone when the ranks have met, or tells it a launcher that has the terminal.
+// Shows the progress of the launch in one line, below all other text on the root's terminal. The
+// line is removed when the ranks have met. If the terminal belongs to a launcher, the line is sent
+// to the launcher instead.
 //
 //   resting --a launch is under way--> waiting --first_after--> showing --it is over--> resting
 class LaunchLine {
  public:
-  // `launch`: how far it has come; nullopt: none is under way, or the run is paused.
+  // `launch`: returns the progress of the launch; nullopt: no launch is under way, or the run is
+  // paused.
   LaunchLine(boost::asio::io_context& io, const plan::Job& job,
              std::shared_ptr<output::Terminal> terminal,
              std::function<std::optional<model::Launch>()> launch);
 
-  // Something has happened; `is_launching`: a launch is under way.
+  // Call it when something has happened. `is_launching`: a launch is under way.
   void changed(bool is_launching);
 
  private:
@@ -39,10 +41,10 @@ class LaunchLine {
   const std::shared_ptr<output::Terminal> terminal_;
   const std::function<std::optional<model::Launch>()> launch_;
   const bool has_terminal_;
-  const bool tells_;  // a launcher
+  const bool tells_;  // sends the line to a launcher
   bool is_launching_ = false;
   bool is_shown_ = false;
-  SteadyTime began_{};  // this launch
+  SteadyTime began_{};  // the start of this launch
   std::string told_;
   Timer timer_;
 };

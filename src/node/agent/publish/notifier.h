@@ -13,20 +13,21 @@
 
 namespace toprun::publish {
 
-// How long a command or a server of --notify may take; the end of a run waits no longer for all.
+// How long a command or a server of --notify may take. The end of a run waits at most as long for
+// all pending notices together.
 inline constexpr std::chrono::seconds notify_limit{10};
-inline constexpr std::size_t most_notices = 16;  // that wait; further ones are dropped
+inline constexpr std::size_t most_notices = 16;  // pending notices; further notices are dropped
 
-// Tells --notify's commands (`sh -c`, the notice on stdin) and URLs (POST by curl) of the run, one
-// notice after the other, on the pool.
+// Sends notices about the run to the targets of --notify: commands (`sh -c`, with the notice on
+// stdin) and URLs (a POST request with curl). Sends one notice after the other, on the pool.
 class Notifier {
  public:
   Notifier(Pool& pool, std::vector<std::string> targets, Environment environment);
 
   bool has_targets() const;
-  // `notice`: JSON. What goes wrong is said in one line.
+  // `notice`: JSON. Each failure is reported in one line.
   void tell(std::string notice);
-  // Waits until all have been sent.
+  // Waits until all notices have been sent.
   boost::asio::awaitable<void> finish();
 
  private:

@@ -11,7 +11,7 @@ namespace toprun::publish {
 // Why an attempt ended; nullopt: it did not fail.
 std::optional<model::Cause> cause_in(const run::Verdict& verdict);
 
-// The content of --report's file, for a run that is over or goes on.
+// The content of the --report file, for a run that is over or still running.
 model::RunRecord record_of(const plan::Job& job, const run::Course& course);
 
 }  // namespace toprun::publish

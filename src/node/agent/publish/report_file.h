@@ -11,21 +11,22 @@
 
 namespace toprun::publish {
 
-// How long the end of a run waits for a file system that does not accept the report.
+// How long the end of a run waits for a file system that does not accept the report file.
 inline constexpr std::chrono::seconds report_limit{10};
 
-// --report's file. The pool writes one version at a time, so that no version replaces a newer one;
-// of the versions that arrive meanwhile it writes only the newest.
+// The --report file. The pool writes one version at a time, so that no version replaces a newer
+// one. Of the versions that arrive during a write, only the newest is written.
 class ReportFile {
  public:
-  // Without a path it writes nothing. `again`: an earlier run of the same job may have left the
-  // file; its end is kept in what replaces it.
+  // Without a path, this object writes nothing. `again`: an earlier run of the same job may have
+  // left the file; the new file keeps the end of that run.
   ReportFile(Pool& pool, std::optional<std::string> path, bool again);
 
-  // A version while the run goes on: the last attempt may not have ended. Reports on stderr, once,
-  // that it cannot be written.
+  // Writes a version while the run continues; the last attempt may not have ended. If the file
+  // cannot be written, reports that on stderr once.
   void keep(model::RunRecord record);
-  // The last version. Reports on stderr if it cannot be written, or not within report_limit.
+  // Writes the last version. Reports on stderr if the file cannot be written, or not within
+  // report_limit.
   boost::asio::awaitable<void> finish(model::RunRecord record);
 
  private:

@@ -7,32 +7,37 @@
 #include "base/text/clock.h"
 #include "node/plan/job.h"
 
-// How far a launch has come, where the terminal is not the root agent's but that of the toprun that
-// started the agents by srun or logins: the root tells it on its stderr.
+// Reports the progress of a launch to a toprun that started the agents by srun or logins. The
+// terminal then belongs to that toprun (the launcher), not to the root agent. The root sends the
+// progress on its stderr.
 namespace toprun::publish {
 
-// The launcher sets it where it shows launches.
+// The launcher sets this variable if it shows the progress of launches.
 inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
-// So begins a line that tells; the rest is to be shown, nothing: no longer.
+// A progress line begins with this mark. The rest of the line is the text to show; an empty rest
+// removes the line from the terminal.
 inline constexpr std::string_view launch_mark = "\x1etoprun-launch ";
 
-// Whether this process may show launches: its user wants it, its stderr is a terminal that can, and
-// its stdout is not a pipe, whose reader may write to the same terminal.
+// Whether this process may show the progress of launches. The user must want it, and stderr must be
+// a terminal that can show it. stdout must not be a pipe, because the pipe's reader may write to
+// the same terminal.
 bool shows_launches(const plan::Job& job);
-// This process, or the keeper above it, is in the terminal's foreground.
+// Whether this process, or the keeper above it, is in the terminal's foreground.
 bool in_foreground();
 
-// The ranks' output is left alone: a launch is shown where there was none since it `began`, or
-// where they have been silent for a while and `others_are_awaited`.
+// Whether a progress line would not disturb the ranks' output. It is shown if the ranks have printed
+// nothing since the launch `began`, or if they have been silent for a while and
+// `others_are_awaited`.
 bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited);
 
-// Takes the lines that tell out of `text`, whole lines; the last one's words.
+// Removes the progress lines from `text`, which contains whole lines. Returns the text of the last
+// progress line.
 std::optional<std::string> take_told(std::string& text);
 
-// What a launcher shows of what it hears.
+// What a launcher shows of the progress lines that it receives.
 class ToldLaunch {
  public:
-  // What to show now; empty: nothing.
+  // The text to show now; empty: nothing.
   std::string line(std::string told, std::optional<SteadyTime> last_output);
 
  private:
