@@ -11,30 +11,33 @@
 
 namespace toprun::run {
 
-// One member's ranks, to find out which of them a process is that came to the store.
+// One member's ranks, used to match a process that reached the store with a rank.
 struct MemberRanks {
   std::string host;
-  std::vector<std::string> addresses;  // at which its peers, and so perhaps the store, see it
+  std::vector<std::string> addresses;  // addresses at which peers, and perhaps the store, see the
+                                       // member
   int first_rank = 0;
   int ranks = 0;
   std::vector<int> pids;  // by local rank; empty: unknown
-  SteadyTime started{};   // when its ranks ran
+  SteadyTime started{};   // when its ranks started
   bool has_store = false;
 };
 
-// What the arrivals say about an attempt.
+// The progress of an attempt according to the arrivals.
 struct Meeting {
   std::optional<SteadyTime> first_joined;
-  std::optional<SteadyTime> all_joined;           // unset: not all of the world have
-  std::optional<SteadyTime> all_met;              // the same
+  std::optional<SteadyTime> all_joined;           // unset: not all ranks of the world have joined
+  std::optional<SteadyTime> all_met;              // unset: not all ranks have reached their first
+                                                  // collective
   std::optional<model::Spread> import;            // from each rank's start until it joined
-  std::optional<model::Spread> first_collective;  // … and from then until it met
+  std::optional<model::Spread> first_collective;  // … and from joining until its first collective
   std::optional<model::Awaited>
       awaited;  // unset: all have met, or all have joined and none has met
 };
-// A process is the rank that its keys name; or that which has its process id on a host with its
-// address, or on any host if no member has that address. What is known by neither is one of its
-// host's ranks. `told`: when the root read the message.
+// Matches each process with a rank. The rank is the one that the process's store keys name.
+// Otherwise it is the rank with the same process id on a host with the same address, or on any host
+// if no member has that address. If both fail, the process counts as one of the ranks on its host.
+// `told`: when the root read the message.
 Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime told);
 

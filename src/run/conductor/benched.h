@@ -2,7 +2,7 @@
 
 namespace toprun::run {
 
-// The job of the benchmarks: 100,000 ranks.
+// The size of the job in the benchmarks: 100,000 ranks.
 inline constexpr int nodes = 12'500;
 inline constexpr int slots = 8;
 

@@ -6,13 +6,14 @@
 
 namespace toprun::run {
 
-// The nodes before a node in the chain that it asks, one after the other, before the source.
+// The number of preceding nodes in the chain that a node asks before it asks the source.
 inline constexpr std::size_t most_predecessors = 3;
 
-// From whom each node takes the environment, nearest first; the source is always the last, and has
-// none itself. The nodes form a chain from the source through its own domain, then through the
-// others in the given order, in which nodes of one domain stand together: so each uplink carries
-// the environment once in each direction. `locations`: "/cluster/rack/node", by place in the order.
+// The nodes from which each node copies the environment, nearest first. The source is always the
+// last entry; its own list is empty. The nodes form a chain that starts at the source and passes
+// through the source's domain, then through the other domains in the given order. Nodes of one
+// domain are adjacent in that order, so each uplink carries the environment only once in each
+// direction. `locations`: "/cluster/rack/node", by place in the order.
 std::vector<std::vector<std::size_t>> upstreams_of(const std::vector<std::string>& locations,
                                                    std::size_t source);
 

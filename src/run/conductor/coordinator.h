@@ -28,16 +28,17 @@ enum class Stage {
   preparing,  // … find the store, copy the environment, start containers and warm parents
   running,    // workers run, or are being stopped
   pausing,    // before the next attempt
-  asking,     // the root asks the engine why it ended the run
+  asking,     // the root asks the engine why the engine ended the run
   telling,    // the root reports the end to the user
   parting,    // the members finish
   over,
 };
-std::string_view name_of(Stage stage);  // as it is written here
+std::string_view name_of(Stage stage);  // the enumerator's name
 
-// The root's part of a run: gathers the agents and runs attempts until one succeeds or no other is
-// allowed. Its own node's agent is a member like any other. Pure: it receives events and the time,
-// and returns actions for a driver, which does everything that may block.
+// The root's part of a run. It gathers the agents and runs attempts until one succeeds or no
+// further attempt is allowed. The root node's agent is a member like any other. The class performs
+// no I/O: it receives events and the time, and returns actions. A driver carries out everything
+// that may block.
 //
 //   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
 //   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
@@ -47,7 +48,7 @@ class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
 
-  // Whether an agent may join. If so, a Came event follows, unless the agent is gone.
+  // Decides whether an agent may join. If it may, a Came event follows, unless the agent is gone.
   std::optional<model::Refused> admit(const model::Join& join);
   void on(Event event, Moment now);
   // Advances the time without an event.
@@ -60,26 +61,26 @@ class Coordinator {
   // The current attempt is its last entry.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
-  // Whether an attempt is on its way to where all its ranks have met, and how far it has come.
+  // Whether an attempt is being launched, and its progress. A launch ends when all ranks have met.
   bool is_launching() const;
   model::Launch launch(SteadyTime now) const;
-  // The engine's nodes that it waits for; empty if it waits for none.
+  // The engine's nodes for which the run waits; empty if it waits for none.
   std::vector<std::string> awaited() const;
-  // … that have not joined; empty if it knows no names.
+  // … and those that have not joined; empty if the run knows no names.
   std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
   const Settings& settings() const { return settings_; }
-  // The nodes that have joined and those that are awaited; unset: an attempt has begun, or none
-  // will.
+  // The nodes that have joined and the nodes that are awaited. Unset if an attempt has begun, or if
+  // none will begin.
   std::optional<model::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
-  // An agent's part of the current attempt; null: it has none.
+  // An agent's part of the current attempt; null if it has no part.
   const model::Assignment* part_of(const std::string& agent) const;
   // The signal that ends the job, if one does.
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
-  // The user has read of a hang, and no rank has moved since.
+  // The user has read of a hang, and no rank has made progress since.
   bool hangs() const { return attempt_.watch && attempt_.watch->is_told(); }
 
  private:
@@ -87,32 +88,32 @@ class Coordinator {
   struct Part {
     std::string agent;
     std::string host;
-    model::Assignment plan;             // once the order is computed
-    std::optional<SteadyTime> started;  // when its workers ran
-    std::vector<int> pids;              // 4 bytes per rank, to name those that are slow
+    model::Assignment plan;             // set once the order is computed
+    std::optional<SteadyTime> started;  // when its workers started
+    std::vector<int> pids;              // 4 bytes per rank, to name the slow ranks
   };
   // The state of the current attempt that its record does not hold.
   struct Attempt {
     std::vector<Part> parts;
-    bool is_arranged = false;    // every part has its plan
-    std::size_t store_host = 0;  // the part beside the store
+    bool is_arranged = false;    // every part has an assignment
+    std::size_t store_host = 0;  // the part that runs next to the store
     std::size_t late = 0;        // members that are preparing
     std::size_t started = 0;     // members whose workers run
     SteadyTime start_sent{};
     std::optional<SteadyTime> stopped;  // … or failed
-    std::vector<model::Share> staged;   // by node that has its copy of the environment
-    std::uint64_t staged_bytes = 0;     // that they received
+    std::vector<model::Share> staged;   // the nodes that have copied the environment
+    std::uint64_t staged_bytes = 0;     // bytes that these nodes received
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
-    std::vector<model::Share> warmed;      // by node that imported for its warm parent
-    std::vector<model::Share> prefetched;  // by node that has read what its ranks import
-    // The arrivals that were reported before all members had started, and when.
+    std::vector<model::Share> warmed;      // the nodes whose warm parent has finished its imports
+    std::vector<model::Share> prefetched;  // the nodes that have read the files that ranks import
+    // The arrivals that were reported before all members had started, and the time of the report.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_told = false;
     // The error of a member that cannot reach the store; the fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
     std::optional<HangWatch> watch;  // with the conductor
-    int first_look = 0;              // the number of its first look
+    int first_look = 0;              // the number of the attempt's first look
   };
   // A forwarded Ctrl-C and the time at which ranks are killed.
   struct Interruption {
@@ -190,7 +191,7 @@ class Coordinator {
   void lose_the_late();
   void lose(std::size_t part, std::string words);
 
-  // The environment's way to all nodes (staging.cc).
+  // Copying the environment to all nodes (staging.cc).
   void plan_staging();
   void on_staged(const Node& node, const model::Staged& staged);
   void tell_staging();
@@ -223,7 +224,8 @@ class Coordinator {
   void send_members(const model::ToNode& message);
   void dismiss(Node& node, model::Finish finish);
   void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
-  // About agents that come and go, which they may do at any rate.
+  // Reports agents that join and leave; limits the number of lines, as agents may do so at any
+  // rate.
   void tell_of_visitor(std::string text);
 
   AttemptCourse& course_now() { return course_.attempts.back(); }
@@ -236,28 +238,29 @@ class Coordinator {
   Course course_;
   Attempt attempt_;
   std::optional<Interruption> interruption_;
-  std::string root_address_;             // this host's address by which the first member reached it
+  std::string root_address_;             // this host's address at which the first member reached it
   bool same_members_ = false;            // no member was lost in the last attempt
-  SteadyTime deadline_{};                // the stage's
+  SteadyTime deadline_{};                // of the stage
   std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
   SteadyTime next_report_{};             // when to report what the stage waits for
   model::Finish finish_message_;
   std::set<std::string> barred_;  // nodes that were lost too often
   std::set<std::string> ended_;   // the engine's nodes whose process ended before it joined
-  std::set<std::string> came_;    // … whose agent came or ended, where none comes twice
+  std::set<std::string> came_;    // … whose agent has joined or ended, if no agent joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  std::optional<SteadyTime> choice_due_;  // all seats are taken; others may come until then
-  SteadyTime growth_answered_{};          // when it was last said that no node is taken in
+  std::optional<SteadyTime> choice_due_;  // all seats are taken; wait until then for other nodes to
+                                          // choose from
+  SteadyTime growth_answered_{};          // when a message last said that no node is admitted
   SteadyTime visitors_told_since_{};
-  int visitors_told_ = 0;  // lines since then, with those left out
-  int late_agents_ = 0;    // agents that may still join, to learn that the run is over
-  std::optional<SteadyTime> gathering_due_;  // a record of the nodes that have come meanwhile
+  int visitors_told_ = 0;  // lines since then, including omitted ones
+  int late_agents_ = 0;    // agents that may still join, only to learn that the run is over
+  std::optional<SteadyTime> gathering_due_;  // when to record the nodes that have joined meanwhile
   std::vector<Action> actions_;
 };
 
-// The verdict for an early end by toprun itself.
+// The verdict for a run that toprun itself ended early.
 Verdict early(model::CauseKind kind, const Error& error);
-// … for an early end because a node was lost before its workers started.
+// … for a run that ended early because a node was lost before its workers started.
 Verdict lost_early(const std::string& host, const model::Loss& loss);
 Verdict root_lost_early(const std::string& host, const model::Orphaned& orphaned);
 Verdict signalled_early(int signal);

@@ -25,8 +25,9 @@ struct Moment {
 // The link of an admitted agent is open.
 struct Came {
   std::string agent;
-  std::string address;      // the agent's, as this host sees it; empty: the root's own process
-  std::string our_address;  // at which the first one reached this host; empty: unknown
+  std::string address;      // the agent's address as this host sees it; empty: the root's own
+                            // process
+  std::string our_address;  // address at which the first agent reached this host; empty: unknown
 };
 
 struct Said {
@@ -34,7 +35,7 @@ struct Said {
   model::ToRoot message;
 };
 
-// A link has ended. No loss: closed properly after Close.
+// A link has ended. No loss: the link closed properly after Close.
 struct Left {
   std::string agent;
   std::optional<model::Loss> loss;
@@ -44,17 +45,18 @@ struct Left {
 struct Arranged {
   int attempt = 0;
   Result<Arrangement> arrangement;
-  std::vector<std::string> warnings;  // from comparing the nodes
-  // Indexes of Arrange's members that wait as spares, ascending; the arrangement is of the others.
+  std::vector<std::string> warnings;  // from the comparison of the nodes
+  // Indexes of the members in Arrange that wait as spares, ascending. The arrangement contains the
+  // other members.
   std::vector<std::size_t> spares = {};
 };
 
-// The engine has no process of the run left on that node.
+// The engine reports that no process of the run is left on that node.
 struct NodeEnded {
   std::string node;
 };
 
-// The answer to AskEngine: the reason if the engine ended the run.
+// The answer to AskEngine: the reason, if the engine ended the run.
 struct EngineTold {
   struct Stop {
     model::CauseKind kind;  // preempted, requeued or time_limit
@@ -69,7 +71,7 @@ struct EndTold {
   std::string summary;  // the run's last line
 };
 
-// A process asks where the ranks stand; TellPlaces answers.
+// A process asks for the ranks' positions; TellPlaces answers.
 struct PlacesAsked {
   int question = 0;
 };
@@ -93,12 +95,12 @@ struct Say {
   std::string text;
 };
 
-// Find the location of the members, choose those that take part, and compute their order.
+// Find out where the members are, choose the ones that take part, and compute their order.
 struct Arrange {
   int attempt = 0;
   std::vector<model::Join> members = {};
-  std::size_t seats = 0;                 // so many of them take part, …
-  std::size_t staying = 0;               // … the first ones of `members` in any case
+  std::size_t seats = 0;    // the number of members that take part, …
+  std::size_t staying = 0;  // … which always include the first `staying` of `members`
   std::vector<std::string> before = {};  // the nodes of the previous attempt, in their order
 };
 
@@ -109,7 +111,7 @@ struct Show {
   model::OutputLines output;
 };
 
-// Tell the user of the current attempt's hang.
+// Report the current attempt's hang to the user.
 struct TellHang {};
 
 // Answer PlacesAsked.
@@ -123,13 +125,13 @@ struct TellFailure {
   int attempt = 0;
 };
 
-// Write the record of the run so far.
+// Write the record of the run up to now.
 struct KeepRecord {};
 
 // Ask the engine whether and why it ended the run.
 struct AskEngine {};
 
-// The run is over: tell the user and write the record.
+// The run is over: report the end to the user and write the record.
 struct TellEnd {};
 
 // The coordinator has finished.

@@ -8,16 +8,16 @@
 
 namespace toprun::run {
 
-// When an elastic job admits a node that joins during the run (--grow): at the next restart for
-// another reason, at once, or at the user's request. All ranks then restart.
+// When an elastic job admits a node that joins during the run (--grow): at the next restart that
+// has another cause, at once, or at the user's request. Then all ranks restart.
 enum class Grow { at_restart, now, on_signal };
-constexpr std::string_view name_of(Grow grow) {  // as --grow has it
+constexpr std::string_view name_of(Grow grow) {  // as in --grow
   constexpr std::array<std::string_view, 3> names = {"at-restart", "now", "on-signal"};
   return names[static_cast<std::size_t>(grow)];
 }
 
-// The user's request to grow, sent to any agent of the job. A process that does not handle it
-// survives it, so it may be sent to a whole job step.
+// The user's request to grow, sent to any agent of the job. A process without a handler ignores
+// this signal, so it may be sent to a whole job step.
 inline constexpr int grow_signal = SIGURG;
 
 }  // namespace toprun::run

@@ -14,22 +14,22 @@
 
 namespace toprun::run {
 
-// Watches whether an attempt's ranks make progress: when that is a hang, where they stand, and
-// which rank is to blame. Pure: it gets what members say, and returns questions to ask and hangs to
-// report.
+// Watches whether an attempt's ranks make progress. It decides when a lack of progress is a hang,
+// where the ranks are, and which rank is to blame. Performs no I/O: it receives the members'
+// reports, and returns questions to ask and hangs to report.
 //
 //   watching --all stand still for the limit, an alarm, a question--> looking
 //   looking --all have answered, or time--> watching, or once more looking
 class HangWatch {
  public:
-  // Of a part.
+  // The ranks of a part.
   struct Ranks {
     int first = 0;
     int count = 0;
   };
   struct Limits {
     std::optional<std::chrono::milliseconds> hang;  // unset: no hang is looked for
-    std::chrono::milliseconds silence{0};           // a lost node is noticed within this time
+    std::chrono::milliseconds silence{0};           // a lost node is detected within this time
   };
 
   // Ask the members that have ranks with LookAtRanks.
@@ -45,11 +45,11 @@ class HangWatch {
     hang::Verdict verdict;
     std::optional<hang::Alarm> alarm;
   };
-  // A rank makes progress after a hang was reported.
+  // A rank makes progress again after a hang was reported.
   struct Over {};
   using Wish = std::variant<Ask, Answer, Hung, Over>;
 
-  // `first_look`: the number of its first look; a member may still answer one of an earlier
+  // `first_look`: the number of the first look. A member may still answer a look of an earlier
   // attempt.
   HangWatch(Limits limits, std::vector<Ranks> ranks, hang::NodeOf node_of, int first_look)
       : limits_(limits),
@@ -61,7 +61,7 @@ class HangWatch {
 
   void changed(std::size_t part, std::optional<hang::Still> still, SteadyTime now,
                const Conductor& conductor);
-  // A rank has ended: the others' words may still be on their way.
+  // A rank has ended; reports from the others may still arrive.
   void progressed(SteadyTime now) { progress_ = now; }
   void alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor);
   void asked(int question, SteadyTime now, const Conductor& conductor);
@@ -71,28 +71,28 @@ class HangWatch {
 
   std::optional<SteadyTime> wake_at(const Conductor& conductor) const;
   std::vector<Wish> take_wishes() { return std::exchange(wishes_, {}); }
-  // At the attempt's end: those that nothing answers any more.
+  // At the attempt's end: returns the questions that can no longer be answered.
   std::vector<int> take_questions();
-  // A hang was reported, and no rank has moved since.
+  // A hang was reported, and no rank has made progress since.
   bool is_told() const { return is_told_; }
   int next_look() const { return next_look_; }
 
  private:
-  // A look at all ranks that is under way.
+  // A running look at all ranks.
   struct Look {
     int number = 0;
     SteadyTime ends{};
-    SteadyTime latest{};             // … if flight recorders are awaited
+    SteadyTime latest{};             // … if answers from flight recorders are awaited
     SteadyTime silent_until{};       // … if only nodes that have not answered may wait
     std::vector<char> has_answered;  // by part
-    std::size_t missing = 0;         // members that have not
-    std::vector<int> to_come;        // by part: so many RanksTold
+    std::size_t missing = 0;         // members that have not answered
+    std::vector<int> to_come;        // by part: the number of RanksTold still expected
     hang::Groups groups;
     recorder::Summary recorded;
     std::vector<ras::Finding> nccl;
-    bool is_hang = false;        // not only a question: it asks the recorders too
-    std::vector<int> questions;  // that it answers
-    bool is_alarm = false;       // a rank's word began it, or came meanwhile
+    bool is_hang = false;        // not only a question: it also asks the recorders
+    std::vector<int> questions;  // the questions that this look answers
+    bool is_alarm = false;       // a rank's alarm started it, or arrived meanwhile
   };
 
   std::optional<SteadyTime> due(const Conductor& conductor) const;
@@ -105,11 +105,11 @@ class HangWatch {
   Limits limits_;
   std::vector<Ranks> ranks_;  // by part
   hang::NodeOf node_of_;
-  // By part: since when its ranks have made no progress.
+  // By part: the time since which its ranks have made no progress.
   std::vector<std::optional<hang::Still>> still_;
-  SteadyTime progress_{};             // the last word of a rank that moved or ended
-  bool is_told_ = false;              // until a rank moves again
-  std::optional<hang::Alarm> alarm_;  // the first rank's word that it has given up waiting
+  SteadyTime progress_{};             // the last report of a rank that made progress or ended
+  bool is_told_ = false;              // until a rank makes progress again
+  std::optional<hang::Alarm> alarm_;  // the first report of a rank that has stopped waiting
   std::optional<Look> look_;
   int next_look_;
   std::vector<Wish> wishes_;

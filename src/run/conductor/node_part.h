@@ -19,10 +19,10 @@ namespace toprun::run {
 // The states of one agent's part in a run.
 enum class PartState {
   waiting,        // for an assignment, the next attempt or the end
-  spare,          // all places are taken
+  spare,          // all seats are taken
   finding_store,  // assigned
-  preparing,      // … and its environment is copied, its container or warm parent starts
-  ready,          // … and it waits for Start
+  preparing,      // … and copying its environment, or starting its container or warm parent
+  ready,          // … and waiting for Start
   starting,       // the workers are being started
   running,        // … run, or are being stopped
 };
@@ -37,7 +37,7 @@ struct StoreFound {
   int attempt = 0;
   Result<std::string> address;
 };
-// The node has its copy of the environment, or will do without (--stage).
+// The node has copied the environment, or continues without a copy (--stage).
 struct CopySettled {
   int attempt = 0;
   model::Staged staged;
@@ -53,32 +53,32 @@ struct WorkersStarted {
 struct WorkerEnded {
   Shared<model::WorkerExit> exit;
 };
-// The running workers must not go on: their network is not the required one.
+// The running workers must not continue: they use another network than the required one.
 struct NetworkRefused {
   int attempt = 0;
   Error error;
 };
-// Ranks of the attempt have come to this node's store.
+// Ranks of the attempt have reached this node's store.
 struct RanksArrived {
   int attempt = 0;
   model::Arrivals arrivals;
 };
-// A rank of the attempt tells in this node's store that it has given up waiting.
+// A rank of the attempt reports in this node's store that it has stopped waiting for others.
 struct RankAlarmed {
   int attempt = 0;
   hang::Alarm alarm;
 };
-// Whether the ranks of the attempt make progress has changed.
+// The ranks of the attempt have stopped or resumed making progress.
 struct StillnessChanged {
   int attempt = 0;
-  std::optional<hang::Still> still;  // unset: they do
+  std::optional<hang::Still> still;  // unset: they make progress
 };
 // The answer to LookAtWorkers.
 struct LookedAtWorkers {
   int attempt = 0;
   model::RanksSeen seen;
 };
-// What their flight recorders, or NCCL, say.
+// Reports of the workers' flight recorders, or of NCCL.
 struct WorkersTold {
   int attempt = 0;
   model::RanksTold told;
@@ -95,12 +95,12 @@ struct GotSignal {
   int signal = 0;
   SignalMeaning meaning = SignalMeaning::end;
   bool for_all = false;                 // the other agents have not received it
-  std::optional<SteadyTime> came = {};  // if it is known more exactly than the event's time
+  std::optional<SteadyTime> came = {};  // if it is known more precisely than the event's time
 };
-// No process would clean up after this agent, so it must not continue.
+// No process would clean up after this agent, so the agent must not continue.
 struct KeeperLost {
   std::string why;
-  std::chrono::milliseconds grace{0};  // for its workers
+  std::chrono::milliseconds grace{0};  // for the agent's workers
 };
 
 using PartEvent =
@@ -108,7 +108,7 @@ using PartEvent =
                  NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged, LookedAtWorkers,
                  WorkersTold, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
-// Actions for its driver.
+// Actions for the agent's driver.
 
 struct Report {
   model::ToRoot message;
@@ -123,13 +123,13 @@ struct StartWorkers {
   Shared<model::Assignment> assignment;
   std::string master_addr;
 };
-// Find out where the workers stand.
+// Find out the positions of the workers.
 struct LookAtWorkers {
   int attempt = 0;
   int look = 0;
-  bool is_hang = false;  // ask their flight recorders too
+  bool is_hang = false;  // also ask their flight recorders
 };
-// Report what the workers use.
+// Report the workers' resource use.
 struct MeasureWorkers {
   int attempt = 0;
 };
@@ -137,29 +137,29 @@ struct MeasureWorkers {
 struct StopWorkers {
   std::chrono::milliseconds grace{0};
 };
-// Forward a signal that ends the workers, and continue paused ones.
+// Forward a signal that ends the workers, and resume paused workers.
 struct InterruptWorkers {
   int signal = 0;
 };
-// Forward a signal to workers that handle it.
+// Forward a signal to the workers that handle it.
 struct NotifyWorkers {
   int signal = 0;
 };
 struct CreditOutput {
   std::size_t bytes = 0;
 };
-// No one receives output any more.
+// Output no longer has a receiver.
 struct CloseOutput {};
 struct TellUser {
   std::string text;
 };
-// Show the run's last line from the root, …
+// Show the last line of the run, as sent by the root, …
 struct ShowSummary {
   std::string summary;
 };
-// … or the one that this node alone can give.
+// … or a last line that only this node can produce.
 struct TellEndWithoutRoot {};
-// Record that the root may already have restarted this node's ranks elsewhere.
+// Record that the root may already have restarted this node's ranks on other nodes.
 struct TellKeeperOfSilence {};
 
 using PartAction =
@@ -172,19 +172,21 @@ struct PartSettings {
   std::string root;      // the root's location, for messages
   bool is_own = false;   // the agent in the root's own process
   bool elastic = false;  // the job continues without a node that leaves
-  // The engine ends one node by SIGTERM to start it again elsewhere, and the job waits for it.
+  // The engine sends SIGTERM to one node in order to start it again elsewhere, and the job waits
+  // for the new node.
   bool is_replaced = false;
   bool prepares_workplace = false;
   bool has_own_terminal = false;  // its user does not see the root's terminal
-  bool root_speaks = false;       // the engine uses the root's exit code for the job
-  bool lost_return = false;    // who ends with 128 or more is started again, so the run never does
-  std::optional<Error> unfit;  // the reason why this node cannot take part
+  bool root_speaks = false;       // the engine uses the root's exit code as the job's
+  bool lost_return = false;       // an agent that exits with 128 or more is started again; the run
+                                  // never does so
+  std::optional<Error> unfit;     // why this node cannot take part
   std::chrono::milliseconds stop_grace{30'000};
-  std::chrono::milliseconds fence_grace{1'000};  // for workers that are cut off from the root
+  std::chrono::milliseconds fence_grace{1'000};  // for workers that have lost contact with the root
 };
 
-// One agent's part in a run, with the root in this process or elsewhere; pure: it receives events
-// and the time, and returns actions for a driver.
+// One agent's part in a run, with the root in this process or elsewhere. Performs no I/O: it
+// receives events and the time, and returns actions for a driver.
 //
 //   waiting --assign--> finding_store --found--> preparing, ready
 //   preparing --workplace ready--> ready --start--> starting --started--> running
@@ -203,7 +205,7 @@ class NodePart {
   std::optional<SteadyTime> wake_at() const { return kill_at_; }
 
   PartState state() const { return state_; }
-  // The latest attempt's.
+  // The assignment of the latest attempt.
   const model::Assignment& assignment() const { return assignment_; }
   bool over() const { return exit_code_ && !is_alive(); }
   int exit_code() const { return exit_code_.value_or(0); }
@@ -251,15 +253,15 @@ class NodePart {
   const PartSettings settings_;
   PartState state_ = PartState::waiting;
   SteadyTime now_{};
-  std::optional<int> attempt_;  // the latest assigned one
+  std::optional<int> attempt_;  // the latest assigned attempt
   Shared<model::Assignment> assignment_;
   std::string master_addr_;
-  // Set if they must be stopped as soon as they are started.
+  // Set if the workers must be stopped as soon as they have started.
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;
-  process::Impatience impatience_;  // of all signals that end, however they came here
-  enum class Wish { none, leave, end_all } wish_ = Wish::none;  // that the root has heard of
+  process::Impatience impatience_;  // counts all signals to end, however they arrived
+  enum class Wish { none, leave, end_all } wish_ = Wish::none;  // the wish that the root knows
   std::optional<int> exit_code_;
   std::vector<PartAction> actions_;
 };

@@ -2,8 +2,8 @@
 
 namespace toprun::run {
 
-// What follows a hang: only its report, or the end of the attempt, after which --max-restarts
-// counts, or of the run.
+// What follows a hang: only a report, the end of the attempt (--max-restarts then counts), or the
+// end of the run.
 enum class OnHang { report, restart, abort };
 
 }  // namespace toprun::run

@@ -16,7 +16,7 @@ struct Phases {
       met;
 };
 
-// The root's data on an attempt, complete when it is over.
+// The root's data about an attempt, complete when the attempt is over.
 struct AttemptCourse {
   int number = 0;
   WallTime started{};
@@ -27,30 +27,31 @@ struct AttemptCourse {
   std::optional<model::Hang> hang;       // the latest
   std::vector<model::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<model::OrderRecord> order;
-  std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed
+  std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' use of NCCL was
+                                                // observed
   std::optional<model::Interruption> interrupted;
   Verdict verdict;
 };
 
-// … and on the whole run. Its verdict is the last attempt's, without the exits.
+// … and about the whole run. The verdict is that of the last attempt, without the exits.
 struct Course {
   WallTime started{};
   WallTime ended{};
-  std::vector<AttemptCourse> attempts;  // the last ones (most_recorded); none is left out between
+  std::vector<AttemptCourse> attempts;  // the latest attempts, without gaps (at most most_recorded)
   int restarts = 0;                     // attempts that followed a failure
   std::vector<model::LostSpare> lost_spares;
   Verdict verdict;
 
-  // An attempt that is among them.
+  // One of these attempts.
   const AttemptCourse& attempt(int number) const {
     return attempts[static_cast<std::size_t>(number - attempts.front().number)];
   }
 };
 
-// Nothing else bounds what losses and growth cost a job that runs for weeks: of so many attempts
-// there is a record, …
+// Losses and growth have no other limit in a job that runs for weeks. Therefore records exist for
+// only this many attempts, …
 inline constexpr std::size_t most_recorded = 1'000;
-// … and of the last ones where each rank was, which takes half a kilobyte per node.
+// … and each rank's node for only the latest ones, because it takes half a kilobyte per node.
 inline constexpr std::size_t most_recorded_with_nodes = 8;
 
 }  // namespace toprun::run

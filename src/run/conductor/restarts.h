@@ -11,20 +11,21 @@
 
 namespace toprun::run {
 
-// A worker that exits with this code asks not to be restarted (as with NVIDIA's ft_launcher).
+// A worker that exits with this code requests no restart (as in NVIDIA's ft_launcher).
 inline constexpr int no_restart_exit_code = 93;
-// After so many early failures of the same kind in a row, a restart is pointless: instant ones
-// (run/conductor/settings.h), or those of imports before all ranks had come to the store; and so is
-// one with a node that was lost so often in short lives.
+// After this many early failures of the same kind in a row, a restart is pointless. Early failures
+// are instant ones (run/conductor/settings.h), and failed imports before all ranks had reached the
+// store. A restart is also pointless with a node that was lost this often in short lives.
 inline constexpr int hopeless_after = 3;
-// After the second attempt in a row with a shorter life than this, the next ones start after a
-// pause, which doubles each time; but not after the first loss of a node since the last long life.
+// After the second attempt in a row that lived shorter than this, further attempts start after a
+// pause, which doubles each time. The first loss of a node since the last long life causes no
+// pause.
 inline constexpr std::chrono::milliseconds short_life{10'000};
 inline constexpr std::chrono::milliseconds first_pause{1'000};
 inline constexpr std::chrono::milliseconds longest_pause{30'000};
 
-// Decides whether another attempt follows one that ended; pure. Failures use up --max-restarts;
-// members that are lost, leave or join do not.
+// Decides whether another attempt follows one that ended; performs no I/O. Failures use up
+// --max-restarts; members that are lost, leave or join do not.
 class Restarts {
  public:
   Restarts(Size size, int max_restarts, std::chrono::milliseconds instant_failure = instant)
@@ -34,17 +35,17 @@ class Restarts {
     bool again = false;
     std::chrono::milliseconds pause{0};
     std::string words;  // the decision or its reason; empty if there is nothing to report
-    std::string lost_too_often = {};  // the node with which a restart is pointless
+    std::string lost_too_often = {};  // the node that makes a restart pointless
   };
-  // How far an attempt had come when it ended.
+  // How far an attempt got before it ended.
   struct Life {
     // From the workers' start to the first failure or the order to end; unset: they never started.
     std::optional<std::chrono::milliseconds> lasted;
-    bool has_met = false;  // all ranks had come to the store
+    bool has_met = false;  // all ranks had reached the store
   };
   Next after(const Verdict& verdict, Life life);
 
-  // TORCHELASTIC_RESTART_COUNT: the number of failures so far that another attempt followed.
+  // TORCHELASTIC_RESTART_COUNT: the number of failures so far after which another attempt followed.
   int count() const { return count_; }
 
  private:

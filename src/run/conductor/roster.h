@@ -17,13 +17,13 @@
 
 namespace toprun::run {
 
-// The number of agents that make a job; ranks that are started in place count separately.
+// The number of agents in a job. With ranks in place, each rank is an agent and counts separately.
 struct Size {
   int least = 1;
   int most = 1;
-  // A new agent can replace a lost one: newcomers beyond `most` wait as spares.
+  // A new agent can replace a lost one. Newcomers beyond `most` wait as spares.
   bool repairable = false;
-  // Two agents may have the same node rank: it is only a preference (arrange() decides).
+  // Two agents may have the same node rank, because it is only a preference (arrange() decides).
   bool ranks_are_wishes = false;
 };
 
@@ -38,16 +38,17 @@ struct Size {
 enum class NodeState { admitted, spare, waiting, preparing, ready, running, gone, lost, leaving };
 
 struct Node {
-  // The most used fields come first: with a hundred thousand nodes, few are in a cache.
+  // The most frequently used fields come first: with a hundred thousand nodes, few nodes are in a
+  // cache.
   NodeState state = NodeState::admitted;
-  bool has_seat = false;              // it is a member of the job; lost and leaving ones are not
+  bool has_seat = false;              // it is a member of the job; lost and leaving agents are not
   std::optional<std::size_t> part{};  // its index in the current attempt
-  std::optional<int> leaves_by{};     // the signal that ended its agent alone
-  bool has_taken_part = false;        // in an attempt: it keeps its seat
-  bool waits = false;                 // as a spare, on the root's order
+  std::optional<int> leaves_by{};     // the signal that ended only its agent
+  bool has_taken_part = false;        // it has taken part in an attempt and keeps its seat
+  bool waits = false;                 // it waits as a spare, by the root's order
   std::uint64_t came = 0;             // sequence number of its arrival
   SteadyTime linked_at{};             // when its link was open
-  std::string address;                // its remote address; empty for the root's own process
+  std::string address;                // its remote address; empty: the root's own process
   model::Join join;
 
   bool is_linked() const {
@@ -56,42 +57,44 @@ struct Node {
   bool is_own() const { return address.empty(); }
 };
 
-// All agents of a run by their ids. Only this class decides who is a member of the job and who
-// waits as a spare; pure. A lookup costs O(1).
+// All agents of a run by their ids. Only this class decides which agents are members of the job and
+// which wait as spares. Performs no I/O. A lookup costs O(1).
 //
 //   open --close()--> closed --open()--> open …
-//   Open: a newcomer gets a free seat; without one it is a spare. Closed, during an attempt: every
-//   newcomer is a spare. open() gives the free seats to spares, except those whose fixed node rank
-//   a member already has.
+//   Open: a newcomer gets a free seat; without a free seat it is a spare. Closed, during an
+//   attempt: every newcomer is a spare. open() gives the free seats to spares, except to spares
+//   whose fixed node rank a member already has.
 class Roster {
  public:
-  // Open addressing: a lookup among a hundred thousand is two cache misses instead of four.
+  // Open addressing: a lookup among a hundred thousand entries costs two cache misses instead of
+  // four.
   using Nodes = boost::unordered_flat_map<std::string, std::unique_ptr<Node>>;
 
   explicit Roster(Size size) : size_(size) {}
 
-  // Admits the newcomer, or returns why not.
+  // Admits the newcomer, or returns the reason for a refusal.
   std::optional<model::Refused> admit(const model::Join& join);
-  // Its link is open: it waits for a part or is a spare from now on.
+  // Its link is open. From now on the agent waits for a part or is a spare.
   void arrived(Node& node, std::string address);
-  // It loses its seat, but stays known; `state`: lost or leaving.
+  // The agent loses its seat, but stays known. `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
   void forget(const std::string& agent);
   void forget_the_lost();
-  // Members wait for their parts again.
+  // Members wait for an assignment again.
   void open();
   // A member without a link loses its seat.
   void close();
   bool is_open() const { return open_; }
-  // The first member (its --max-restarts applies) if `join` has another number; else null.
+  // Returns the first member (its --max-restarts applies) if `join` has another number, otherwise
+  // null.
   const model::Join* with_other_max_restarts(const model::Join& join) const;
-  // The member with the same node rank or index; null: none, or it has neither.
+  // The member with the same node rank or index. Null: there is none, or `join` has neither.
   const Node* holder_of_place_of(const model::Join& join) const;
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
   const Nodes& nodes() const { return nodes_; }
-  // In the order of joining; after close() only members with links.
+  // In the order of joining. After close() it lists only members with links.
   std::vector<std::string> members() const;
 
   const Size& size() const { return size_; }
@@ -100,19 +103,19 @@ class Roster {
   int present() const { return present_; }
   bool full() const { return present_ == size_.most; }
   bool enough() const { return present_ >= size_.least; }
-  // The first `most` spares with links that could each have a seat beside the members if one was
-  // free, in the order of joining.
+  // The first `most` spares with links, in the order of joining. Each could get a seat beside the
+  // members if a seat was free.
   std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
   // The number of spares that open() would admit.
   int newcomers() const;
-  // During an attempt's arrangement: gives the seats of some members to as many of candidates().
+  // While an attempt is arranged: gives the seats of some members to equally many of candidates().
   void exchange(const std::vector<Node*>& out, const std::vector<Node*>& in);
-  // The names in `all` (the engine's list) whose node has not joined; none if `all` is empty.
+  // The names in `all` (the engine's list) whose node has not joined. Empty if `all` is empty.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:
-  // A node rank or, if none is fixed, an engine's index, with the local rank of a rank in place. Or
-  // an engine's number of the process.
+  // A node rank or, if none is fixed, an engine's index, with the local rank of a rank in place.
+  // Otherwise the engine's number of the process.
   using Place = std::pair<int, std::optional<int>>;
   std::optional<Place> place_of(const model::Join& join) const;
   std::optional<model::Refused> conflict(const model::Join& join) const;
@@ -121,7 +124,7 @@ class Roster {
 
   Size size_;
   bool open_ = true;
-  bool begun_ = false;  // it was closed once: newcomers are now late
+  bool begun_ = false;  // it was closed once, so newcomers are now late
   Nodes nodes_;
   std::map<std::uint64_t, Node*> seats_;   // members, in the order of joining
   std::map<std::uint64_t, Node*> spares_;  // with and without links

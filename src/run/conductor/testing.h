@@ -37,7 +37,7 @@ struct Simple {
     admit(node);
     on(Came{id(node), node == 0 ? "" : "10.0.0.9", ""});
   }
-  // Another agent, with this number, on a host that may have had one before.
+  // Another agent, with this number, on a host that may have had an agent before.
   void come_to(const std::string& host, int agent) {
     model::Join join;
     join.agent = id(agent);
@@ -57,15 +57,15 @@ struct Simple {
     coordinator.pass(now);
     settle();
   }
-  // The same in small steps, as a driver's timer has them.
+  // The same in small steps, like a driver's timer.
   void pass(std::chrono::milliseconds time) {
     for (const auto end = now.steady + time; now.steady < end;) after(500ms);
   }
   void say(int node, decltype(model::ToRoot::what) what, std::optional<int> attempt = {}) {
     on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
   }
-  // Stores the sent messages and answers Arrange with one rank per member; `unneeded`, or else the
-  // last ones, are spares.
+  // Stores the sent messages, and answers Arrange with one rank per member. The spare is the member
+  // `unneeded`, or else the last ones.
   void settle() {
     for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
       for (const Action& action : actions) {
@@ -114,7 +114,7 @@ struct Simple {
   const Verdict& verdict() const { return coordinator.course().verdict; }
 
   bool prepare = true;         // newcomers wait for Start
-  bool answers = true;         // Arrange
+  bool answers = true;         // to Arrange
   std::size_t store_host = 0;  // by part
   std::optional<int> unneeded;
   Moment now{SteadyTime() + 1h, WallTime() + 1h};

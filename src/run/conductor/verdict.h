@@ -12,18 +12,18 @@ namespace toprun::run {
 // The result of an attempt and its reason.
 struct Verdict {
   int exit_code = 0;
-  // Unset: every rank exited with 0. `interrupted`: by a signal to the job, or to the single agent
+  // Unset: every rank exited with 0. `interrupted`: a signal went to the job, or only to the agent
   // on `node`, which left.
   std::optional<model::CauseKind> kind;
   std::string node;
   std::string message;
   std::optional<model::WorkerExit> exit;  // for exit, signal and hang: the rank that failed first
-  // For hang the ranks that did not join a collective, for ended_early those that had ended.
+  // For hang: the ranks that did not join a collective. For ended_early: the ranks that had ended.
   std::vector<model::WorkerExit> absent;
-  std::string meanwhile;  // for ended_early: what the others did
-  // All reported exits; kept until the next attempt has ended.
+  std::string meanwhile;  // for ended_early: what the other ranks did
+  // All reported exits. They are kept until the next attempt has ended.
   std::vector<model::WorkerExit> exits;
-  bool told_to_end = false;  // the job must end, whatever else happened
+  bool told_to_end = false;  // the job must end, regardless of other events
 };
 
 }  // namespace toprun::run

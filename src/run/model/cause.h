@@ -15,24 +15,24 @@ namespace toprun::model {
 // The reason why an attempt did not end with all ranks at exit code 0.
 enum class CauseKind {
   exit,          // a rank ended with an exit code other than 0
-  signal,        // a signal that we did not send killed a rank
+  signal,        // a signal that toprun did not send killed a rank
   node_lost,     // a node no longer answers
   agent_lost,    // a node's agent died
   join_timeout,  // too few nodes joined
   refused,       // a different version, secret, job …
-  interrupted,   // by the user's or the scheduler's signal
+  interrupted,   // by a signal from the user or the scheduler
   preempted,     // reported by the scheduler
   time_limit,    // reported by the scheduler
   hang,          // ranks timed out in a collective because other ranks did not reach it
   launcher,      // any other error of toprun itself
-  grown,         // stopped to add more nodes
-  ended_early,   // ranks ended with 0 while others still needed them
-  requeued,      // reported by the scheduler: back in its queue, and not for another job
+  grown,         // the attempt was stopped to add more nodes
+  ended_early,   // ranks exited with 0 while other ranks still needed them
+  requeued,      // reported by the scheduler: the job was requeued, but not for another job
 };
 
 // The name in JSON: "exit", "node_lost" …
 std::string_view name_of(CauseKind kind);
-// nullopt: there is no such kind, or none in this version.
+// nullopt: this version has no kind with that name.
 std::optional<CauseKind> cause_kind_called(std::string_view name);
 
 struct Cause {
@@ -44,18 +44,18 @@ struct Cause {
   Outside node;     // empty: no single node
   std::optional<int> exit_code;
   std::optional<int> signal;
-  Outside meanwhile;   // of ended_early: "2 ranks still called all_reduce"
+  Outside meanwhile;   // only for ended_early: "2 ranks still called all_reduce"
   Outside message;     // from an exception, an error file or toprun itself
   Outside error_file;  // path; empty: none
   std::vector<Outside> last_output;
-  Outside kernel_evidence;  // from the out-of-memory killer; empty: none
+  Outside kernel_evidence;  // the out-of-memory killer's message; empty: none
 };
 
 // A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
 std::string sentence(const Cause& cause);
-// The same with the run's exit code, unless the sentence has it already.
+// sentence() plus the run's exit code, unless the sentence already contains the code.
 std::string sentence_with_code(const Cause& cause, int exit_code);
-// " on n4"; empty: no single node.
+// " on n4"; empty if the cause has no single node.
 std::string on(const Outside& node);
 nlohmann::json cause_json(const Cause& cause);
 

@@ -13,18 +13,18 @@
 
 namespace toprun::model {
 
-// Ranks that made no progress, and who keeps the others waiting.
+// Ranks that made no progress, and the ranks for which they wait.
 struct Hang {
   WallTime noticed{};
-  std::chrono::milliseconds after{0};  // the time without progress, …
-  std::optional<hang::Alarm> alarm;    // … unless this is what it was noticed by
+  std::chrono::milliseconds after{0};  // the time without progress; …
+  std::optional<hang::Alarm> alarm;    // … not used if this alarm revealed the hang
   hang::Verdict verdict;
   std::vector<std::string> suspected;  // the suspects' nodes, in the suspects' order
   std::vector<std::string> lines;      // hang::lines_of()
-  std::optional<WallTime> over;        // a rank has made progress again
+  std::optional<WallTime> over;        // when a rank made progress again
 };
 
-// Where the ranks of a running attempt stand.
+// The positions of the ranks in a running attempt.
 struct Places {
   int attempt = 0;
   std::vector<hang::Group> groups;

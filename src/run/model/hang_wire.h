@@ -4,7 +4,7 @@
 
 #include "run/model/run_messages.h"
 
-// What agents tell of a hang: where ranks stand, and what their recorders and NCCL say.
+// The agents' answers about a hang: rank positions, and reports of flight recorders and NCCL.
 namespace toprun::model {
 
 void write(nlohmann::json& object, const RanksSeen& seen);

@@ -7,25 +7,25 @@
 
 namespace toprun::model {
 
-// The reason why the other end is gone without a proper close.
+// Why the other end is gone without a proper close.
 struct Loss {
   enum class Kind {
     closed,     // the connection has ended
-    silent,     // no bytes for too long: its host may be cut off or down
+    silent,     // no bytes for too long: its host may be disconnected or down
     malformed,  // it sent an invalid message
   } kind = Kind::closed;
   std::string words;
 };
 
-// One end of the connection between the root and an agent, over a network or within a process. All
-// calls and callbacks run on the io_context's thread. send() never calls a callback.
+// One end of the connection between the root and an agent. It runs over a network or within one
+// process. All calls and callbacks run on the io_context's thread. send() never calls a callback.
 class Link {
  public:
   virtual ~Link() = default;
 
-  // Queues a message; after close() or a loss it is dropped.
+  // Queues a message. After close() or a loss the message is dropped.
   virtual void send(const nlohmann::json& message) = 0;
-  // Ends the connection after sending the queued messages; afterwards only on_closed is called.
+  // Ends the connection after sending the queued messages. Afterwards only on_closed is called.
   virtual void close() = 0;
 
   std::function<void(nlohmann::json)> on_message;

@@ -18,28 +18,28 @@ namespace toprun::model {
 // The messages of the agent channel for joining. Every message is a JSON object with a "type"; its
 // other members are the fields of one of these structs. Unknown members are ignored.
 
-// The machine below a pod of Kubernetes, as the pod sees it.
+// The machine that runs a Kubernetes pod, as the pod sees it.
 struct PodMachine {
-  std::string boot_id;   // of its kernel; empty: unknown
-  int gpus = 0;          // that the pod has
-  int machine_gpus = 0;  // … that its machine has; 0: unknown
+  std::string boot_id;   // of the machine's kernel; empty: unknown
+  int gpus = 0;          // GPUs of the pod
+  int machine_gpus = 0;  // … and of its machine; 0: unknown
 };
 
-// Facts that an agent found on its host before joining, which the root compares between nodes.
-// Empty or unset: unknown, or no limit.
+// Facts that an agent found on its host before joining. The root compares them between nodes. Empty
+// or unset: unknown, or no limit.
 struct Evidence {
-  std::string script;        // a hash of its contents
-  std::string script_error;  // why it cannot be read
+  std::string script;        // a hash of the script's contents
+  std::string script_error;  // why the script cannot be read
   std::string python;        // "3.11"
   std::string torch;         // "2.13.0+cpu"
-  // accelerate's settings file, which its launcher would have applied; nothing applied it here.
+  // The settings file of accelerate. accelerate's launcher would apply the file; toprun does not.
   std::optional<std::string> idle_accelerate_config;
   std::chrono::milliseconds clock_behind{0};  // the receiver's clock minus the sender's
   doctor::Resources resources;
   std::optional<std::string> network;  // "8 RoCE ports of 400 Gb/s"
   std::optional<std::string> nccl;     // "2.27.3", of the Python environment
   std::optional<PodMachine> machine;   // in pods only
-  std::vector<std::string> mistakes;   // settings of the network (fabric::mistakes)
+  std::vector<std::string> mistakes;   // wrong network settings (fabric::mistakes)
 };
 inline constexpr std::size_t most_mistakes = 4;
 
@@ -59,27 +59,27 @@ struct Told {
 // Facts about a Kubernetes node from its pod's specification.
 struct KubeNode {
   std::string name;                   // NODE_NAME; empty: unknown
-  std::optional<std::string> labels;  // as they were injected
+  std::optional<std::string> labels;  // as injected into the pod
 };
 
 // member → root, the first frame: the member's identity and resources.
 struct Join {
-  std::string agent;  // from new_agent_id(), the id of the process
-  std::string host;   // the node's name from its engine or its user; longest_name at most
+  std::string agent;  // from new_agent_id(), the id of the agent's process
+  std::string host;   // the node's name from its engine or its user; at most longest_name
   int pid = 0;
-  int nnodes = 0;                 // the number of nodes as this agent knows it
+  int nnodes = 0;                 // the number of nodes that this agent expects
   int slots = 1;                  // the number of workers it will start
-  std::optional<int> node_rank;   // fixed on its command line
+  std::optional<int> node_rank;   // set on its command line
   std::optional<int> node_index;  // assigned by its engine; used for identification only
-  std::optional<int> local_rank;  // ranks in place: its rank on its node
-  std::optional<int> task;        // its number among the engine's tasks
+  std::optional<int> local_rank;  // ranks in place: the rank's number on its node
+  std::optional<int> task;        // its number among the tasks that the engine started
   std::string role = "default";
   std::optional<int> max_restarts;     // from its options; unset in older toprun versions
-  std::vector<std::string> addresses;  // at which peers may reach it, best first; most_addresses
-  bool address_is_named = false;       // the first of them, by its user (--local-addr)
+  std::vector<std::string> addresses;  // addresses for peers, best first; at most most_addresses
+  bool address_is_named = false;       // its user set the first address (--local-addr)
   int store_port = 0;
   bool prepares =
-      false;  // something before its workers, or it is unfit: it will say when it is ready
+      false;  // it has to prepare before its workers, or is unfit: it reports when it is ready
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   Rare<CloudPlace> cloud;
@@ -98,43 +98,44 @@ struct Refused {
   std::string text;
 };
 
-// The future location of the workers' store.
+// Where the workers' store will run.
 struct StoreAddress {
   std::string agent;  // the agent that holds it
   std::string host;
   std::vector<std::string> addresses;  // candidates, best first
   int port = 0;
-  std::string exact;  // if not empty, workers get it unchanged as MASTER_ADDR
+  std::string exact;  // if not empty, workers get exactly this text as MASTER_ADDR
 };
 
-// root → member, with --stage: from whom it takes the environment, and passes it on.
+// root → member, with --stage: where it gets the environment, which it also passes on.
 struct StagePart {
-  std::string key;                    // of the job's staging, as hex digits
-  std::vector<StoreAddress> sources;  // the ones to ask, one after the other; none: it is there
+  std::string key;                    // of the job's copy (--stage), as hex digits
+  std::vector<StoreAddress> sources;  // the nodes to ask, in this order; empty: the environment is
+                                      // already on this node
 };
 inline constexpr std::size_t most_stage_sources = 16;
 
 // root → member: its part of the job.
 struct Assignment {
-  int attempt = 0;   // counts all attempts
-  int restarts = 0;  // counts those that followed a failure
+  int attempt = 0;   // number among all attempts
+  int restarts = 0;  // number of attempts so far that followed a failure
   int group_rank = 0;
   int group_world_size = 1;
   int first_rank = 0;
   int nproc = 1;
   int world_size = 1;
-  int local_world_size = 1;  // on the whole node; differs from nproc for ranks in place only
+  int local_world_size = 1;  // on the whole node; differs from nproc only for ranks in place
   int role_first_rank = 0;
   int role_world_size = 1;
   std::string run_id;
-  std::string location;        // "/cluster/rack", empty if unknown
+  std::string location;        // "/cluster/rack"; empty: unknown
   bool colours = false;        // the root's terminal shows colours
-  bool start = false;          // the workers, once the store is found: no Ready, no Start
-  Shared<StoreAddress> store;  // the same for all of an attempt
+  bool start = false;          // start workers once the store is found, without Ready and Start
+  Shared<StoreAddress> store;  // the same for the whole attempt
   Rare<StagePart> stage;
 };
 
-// member → root, with --gather-output: its workers' output, byte for byte.
+// member → root, with --gather-output: the unchanged output of its workers.
 struct OutputLines {
   bool is_err = false;
   std::string lines;
@@ -145,8 +146,9 @@ struct OutOfRange : std::out_of_range {
   using std::out_of_range::out_of_range;
 };
 
-// The longest names (a host's in DNS, which no id or role needs), the longest address and the most
-// of them: a host may have thousands, and the first frame has an end.
+// Limits for names, for an address and for the number of addresses. A name may be as long as a DNS
+// host name; ids and roles are shorter. A host may have thousands of addresses, but the first frame
+// has a size limit.
 inline constexpr std::size_t longest_name = 253;
 inline constexpr std::size_t longest_address = 64;
 inline constexpr std::size_t most_addresses = 64;
@@ -160,10 +162,10 @@ inline constexpr int most_attempts = 1'000'000'000;
 // The integer member `name`; throws OutOfRange or nlohmann::json::exception.
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most);
-// The same of a value alone; `name` is for the error.
+// The same for a single value; `name` appears in the error.
 std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int64_t least,
                          std::int64_t most);
-// The array `name` of integers in a range, of int or std::int64_t.
+// The array `name` of integers within a range, as int or std::int64_t.
 template <class Integer = int>
 std::vector<Integer> numbers_in(const nlohmann::json& object, const char* name, std::int64_t least,
                                 std::int64_t most);
@@ -181,7 +183,7 @@ void to_json(nlohmann::json& json, const KubeNode& node);
 void from_json(const nlohmann::json& json, KubeNode& node);
 void to_json(nlohmann::json& json, const Join& join);
 void from_json(const nlohmann::json& json, Join& join);
-// The same; an error says which of its fields is missing or not in its range.
+// The same, but an error names the field that is missing or out of range.
 Result<Join> join_in(const nlohmann::json& json);
 nlohmann::json welcome();
 nlohmann::json refusal(const Refused& refused);

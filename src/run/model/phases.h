@@ -34,7 +34,8 @@ struct Spread {
   std::size_t counted = 0;
   std::chrono::milliseconds median{0};
   std::chrono::milliseconds slowest{0};
-  std::optional<int> rank = {};  // the slowest; unset: it is a node, or the rank is unknown
+  std::optional<int> rank = {};  // the slowest rank; unset: the slowest is a node, or the rank is
+                                 // unknown
   std::string node = {};         // … its node; empty: unknown
 };
 
@@ -44,40 +45,42 @@ struct Share {
   std::optional<int> rank = {};
   std::string_view node = {};
 };
-// nullopt if there is none. Of equally slow ones the first counts.
+// nullopt if `shares` is empty. Among equally slow shares the first is chosen.
 std::optional<Spread> spread_of(std::span<const Share> shares);
 
-// Unset: not reached, or one process does it for all.
+// Unset: the phase was not reached, or one process does it for all nodes.
 struct Spreads {
   std::optional<Spread> join = {};              // of nodes, from the attempt's start
-  std::optional<Spread> stage = {};             // of nodes, until they had their copies
-  std::optional<Spread> warm = {};              // of nodes, the imports of their warm parents
-  std::optional<Spread> prefetch = {};          // of nodes, the reading of what ranks import
-  std::optional<Spread> spawn = {};             // of nodes, from the word to start their ranks
-  std::optional<Spread> import = {};            // of ranks, from their start to the store
-  std::optional<Spread> first_collective = {};  // of ranks, from the store on
+  std::optional<Spread> stage = {};             // of nodes, until they had copied the environment
+  std::optional<Spread> warm = {};              // of nodes, for the imports of their warm parents
+  std::optional<Spread> prefetch = {};          // of nodes, for reading the files that ranks import
+  std::optional<Spread> spawn = {};             // of nodes, from the order to start their ranks
+  std::optional<Spread> import = {};            // of ranks, from their start until they reached the
+                                                // store
+  std::optional<Spread> first_collective = {};  // of ranks, from the store to their first
+                                                // collective
 };
 
-// Ranks that have not come where others have.
+// Ranks that have not reached the store, or their first collective, as others have.
 struct Awaited {
-  bool at_store = true;       // or at their first collective
-  std::size_t came = 0;       // ranks that have
+  bool at_store = true;       // the store; false: the first collective
+  std::size_t came = 0;       // ranks that have reached it
   std::size_t of = 0;         // all ranks
-  std::optional<int> rank{};  // the first that has not; unset: unknown
+  std::optional<int> rank{};  // the first rank that has not; unset: unknown
   std::string node{};         // … its node; empty: unknown
 };
 
-// Objects by the names of the phases, null where unset.
+// Objects with the phases' names as keys; null if unset.
 nlohmann::json phases_json(const Phases& phases);
 nlohmann::json slowest_json(const Spreads& spreads);
 nlohmann::json awaited_json(const std::optional<Awaited>& awaited);  // null if unset
-// Read what these wrote; what is missing or malformed in it is unset.
+// Parse the output of the functions above. Missing or malformed values stay unset.
 Phases phases_in(const nlohmann::json& phases);
 Spreads spreads_in(const nlohmann::json& slowest);
 std::optional<Awaited> awaited_in(const nlohmann::json& object);
 
-// "rank 17 on n5 took 41.0 s to import (median 3.0 s)", one for each phase that is set. A single
-// node is slower than no other.
+// "rank 17 on n5 took 41.0 s to import (median 3.0 s)", one line for each phase that is set. A
+// single node gets no line, because there is nothing to compare it with.
 std::vector<std::string> slowest_lines(const Spreads& spreads);
 // "62 of 64 ranks have come to the store, not rank 17 on n5 and 1 other".
 std::string awaited_text(const Awaited& awaited);

@@ -23,37 +23,38 @@
 
 namespace toprun::model {
 
-// The messages between the root and its members from the welcome to the end. On the wire each is a
-// JSON object with a "type", and most name their attempt. Unknown members are ignored, so that a
-// later version may add some.
+// The messages between the root and its members, from the welcome to the end of the run. On the
+// wire each message is a JSON object with a "type". Most messages name their attempt. Unknown
+// members are ignored, so that a later version may add some.
 
-// member → root, with --stage: this node has its copy of the environment, or will do without.
+// member → root, with --stage: this node has copied the environment, or continues without a copy.
 struct Staged {
   std::chrono::milliseconds took{0};
-  std::uint64_t bytes = 0;  // that it has received; the rest was there
+  std::uint64_t bytes = 0;  // bytes that it received; it already had the rest
   std::string why_not;      // why it has no copy; empty: it has one
 };
 
-// member → root: the store is found, the container runs, and it waits for Start.
+// member → root: the store is found and the container runs; the member waits for Start.
 struct Ready {};
 
 // member → root: the workers run.
 struct Started {
-  std::optional<int> first_rank;  // as in their environment; unset if the node has no workers
+  std::optional<int> first_rank;  // the same value as in the workers' environment; unset if the
+                                  // node has no workers
   std::string logs;               // the folder of their files; empty: none are kept
   std::vector<int> pids = {};     // by local rank, in their own PID namespace
-  // How long the imports of a warm parent took, if it was started for this attempt.
+  // The duration of a warm parent's imports, if one was started for this attempt.
   std::optional<std::chrono::milliseconds> warmed = {};
 };
 
-// member → root: how long it read what its ranks import (--prefetch); it may still do so when they
-// run.
+// member → root: how long this node has read the files that its ranks import (--prefetch). Reading
+// may continue when the ranks run.
 struct Prefetched {
   std::chrono::milliseconds took{0};
 };
 
-// member → root: the ranks that have come to this node's store. Every age is the time from then to
-// this message.
+// member → root: the ranks that have reached this node's store. Each age is the time from the
+// arrival to this message.
 struct Arrivals {
   struct Rank {
     int pid = 0;              // 0: unknown
@@ -67,27 +68,27 @@ struct Arrivals {
   };
   std::vector<Host> hosts;
 };
-// More cannot be connected to a store.
+// A store cannot have more connections.
 inline constexpr std::size_t most_arrivals = 262'144;
 
-// member → root: all of this node's workers are gone, or it never had any. The age is the time
+// member → root: all of this node's workers have ended, or it never had any. The age is the time
 // since the first client connected to its store.
 struct Gone {
   std::optional<std::chrono::milliseconds> first_connect_age;
   std::optional<fabric::NetworkUse> network;  // if its workers' NCCL was observed
 };
 
-// member → root: this agent cannot continue, because no process would clean up after it.
+// member → root: this agent must stop, because no process would clean up after it.
 struct Orphaned {
   std::string reason;
 };
 
 // The step at which a member failed.
 enum class Failing {
-  taking_part,    // this node is unfit for the job in any attempt
+  taking_part,    // this node is unfit for every attempt of the job
   finding_store,  // the fault may be in the store's node or in the network
   preparing,      // the container, the log folders, the workers
-  running,        // the workers run, but must not go on
+  running,        // the workers run, but must not continue
 };
 
 // member → root
@@ -109,25 +110,25 @@ struct Leaving {
 // … or one that asks the run to admit new nodes.
 struct AskedToGrow {};
 
-// member → root: none of its ranks has made progress for so long, …
+// member → root: none of its ranks has made progress for this time, …
 struct RanksStill {
   std::chrono::milliseconds age{0};
   bool some_communicate = false;  // at least one waits for other ranks
 };
 
-// … or they have again.
+// … or they make progress again.
 struct RanksMove {};
 
-// member → root: hang::Alarm, a rank's word in the store of this node.
+// member → root: hang::Alarm, a rank's message in this node's store.
 
-// member → root: where its ranks stand, the answer to LookAtRanks.
+// member → root: the answer to LookAtRanks, with the positions of its ranks.
 struct RanksSeen {
   int look = 0;
   std::vector<hang::Group> groups;
-  int more = 0;  // so many RanksTold follow
+  int more = 0;  // the number of RanksTold messages that follow
 };
 
-// member → root: what its ranks' flight recorders, or NCCL, have told for a look.
+// member → root: what its ranks' flight recorders, or NCCL, reported for a look.
 struct RanksTold {
   int look = 0;
   recorder::Summary recorded;
@@ -135,7 +136,7 @@ struct RanksTold {
 };
 inline constexpr int most_told = 2;  // for a look
 
-// member → root: what its ranks and its host use, the answer to MeasureRanks.
+// member → root: the answer to MeasureRanks, with the resource use of its ranks and its host.
 struct RanksUse {
   meter::Node usage;
 };
@@ -145,7 +146,8 @@ struct Notice {
   int signal = 0;
 };
 
-// member → root. `attempt`: of the member's latest assignment; unset before the first one.
+// member → root. `attempt` is the attempt of the member's latest assignment; unset before the first
+// assignment.
 struct ToRoot {
   std::optional<int> attempt;
   std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, Shared<WorkerExit>, Gone,
@@ -158,24 +160,24 @@ struct ToRoot {
 enum class Until { a_place_is_free, the_next_restart, all_have_stopped, somebody_asks };
 inline constexpr int last_until = static_cast<int>(Until::somebody_asks);
 
-// root → member: it has no place for now, wait.
+// root → member: there is no place now; wait as a spare.
 struct WaitAsSpare {
   Until until = Until::a_place_is_free;
 };
 
-// root → member: start the workers of the assigned attempt, unless its assignment said so already.
+// root → member: start the assigned attempt's workers. Not sent if the assignment said so already.
 struct Start {};
 
-// root → member: report where your ranks stand.
+// root → member: report the positions of your ranks.
 struct LookAtRanks {
   int look = 0;          // its number, for the answer
-  bool is_hang = false;  // the ranks' flight recorders are asked too
+  bool is_hang = false;  // also ask the ranks' flight recorders
 };
 
-// root → member: report what your ranks use. A reader looks at the job.
+// root → member: report the resource use of your ranks, because a user watches the job.
 struct MeasureRanks {};
 
-// root → member: so many bytes of the delivered output are shown.
+// root → member: this many bytes of the delivered output have been shown.
 struct Taken {
   std::size_t bytes = 0;
 };
@@ -185,7 +187,7 @@ struct Stop {
   std::chrono::milliseconds grace{0};  // from SIGTERM to SIGKILL
 };
 
-// root → member: pass the signal on to the workers, and kill after the grace.
+// root → member: forward the signal to the workers, and kill them after the grace period.
 struct Interrupt {
   int signal = 0;
   std::chrono::milliseconds grace{0};
@@ -200,7 +202,7 @@ struct Finish {
 using ToNode = std::variant<WaitAsSpare, Shared<Assignment>, Start, LookAtRanks, MeasureRanks,
                             Taken, Stop, Interrupt, Notice, Finish>;
 
-// Limits for values in messages; a value beyond them makes a message malformed.
+// Limits for values in messages. A message with a value outside them is malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};
 inline constexpr int most_looks = 1'000'000'000;
 inline constexpr std::int64_t most_taken_bytes = std::int64_t{1} << 40;
@@ -208,8 +210,8 @@ inline constexpr std::int64_t most_staged_bytes = std::int64_t{1} << 50;
 
 nlohmann::json to_wire(const ToRoot& message);
 nlohmann::json to_wire(const ToNode& message);
-// Parses a message. An error describes the fault. A type that this version does not know gives
-// nullopt.
+// Parses a message; an error describes what is wrong. nullopt if this version does not know the
+// type.
 Result<std::optional<ToRoot>> to_root_in(const nlohmann::json& json);
 Result<std::optional<ToNode>> to_node_in(const nlohmann::json& json);
 
