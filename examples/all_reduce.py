@@ -1,10 +1,10 @@
-"""How fast all ranks add up one tensor: time, algbw and busbw of an all-reduce.
+"""Measures how fast all ranks all-reduce one tensor: time, algbw and busbw.
 
     toprun all_reduce.py                    16 MiB with Gloo on CPUs, 4 GB with NCCL on GPUs
     toprun all_reduce.py --size 256MiB --iterations 20 --json result.json
 
-algbw is bytes / time. busbw is algbw · 2(n−1)/n for n ranks: what each link of a ring must carry,
-hence the figure to hold against the hardware's, whatever the number of ranks.
+algbw is bytes / time. busbw is algbw · 2(n−1)/n for n ranks: the bandwidth that each link of a ring
+needs. Compare busbw with the bandwidth of the hardware. It does not depend on the number of ranks.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def timed_all_reduce(tensor, device):
 
 
 def check(tensor, rank, ranks):
-    """A wrong sum measured quickly is worth nothing."""
+    """Ends the program if the sum of an all-reduce is wrong: its speed would then mean nothing."""
     tensor.fill_(rank + 1)
     dist.all_reduce(tensor)
     expected = ranks * (ranks + 1) / 2

@@ -1,8 +1,8 @@
-"""π by the trapezoid rule, the interval divided among all ranks.
+"""Computes π by the trapezoid rule. All ranks share the interval.
 
     toprun --nproc-per-node 20 pi.py
 
-π is the integral of 4 / (1 + x²) from 0 to 1. With n equal steps the rule is off by 1 / 6n².
+π is the integral of 4 / (1 + x²) from 0 to 1. With n equal steps the error is 1 / 6n².
 """
 
 import argparse
@@ -22,7 +22,7 @@ def integrand(x):
 
 
 def trapezoid(first, last, h):
-    """Area under the curve from first·h to last·h in steps of h: the two end points count half."""
+    """Area under the curve from first·h to last·h in steps of h. The two end points count half."""
     if first == last:
         return 0.0
     ends = torch.tensor([first * h, last * h], dtype=torch.float64)
@@ -47,7 +47,7 @@ def main():
 
     dist.barrier()
     start = time.perf_counter()
-    # Where one rank's part ends the next one's begins, so no step is lost if ranks do not divide n.
+    # Each rank's part begins where the previous part ends: no step is lost if n is not divisible.
     first, last = args.steps * rank // ranks, args.steps * (rank + 1) // ranks
     area = torch.tensor(trapezoid(first, last, 1 / args.steps), dtype=torch.float64)
     dist.all_reduce(area)

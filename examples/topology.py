@@ -1,8 +1,8 @@
-"""Which rank runs where: one row per node with the place of its host in the network.
+"""Shows which rank runs where: one row per node, with the host's location in the network.
 
     toprun topology.py                  on one machine, in a Slurm job, under srun
     torchrun --nproc-per-node 8 topology.py
-    srun python topology.py --topology  one Slurm task per rank, without any launcher
+    srun python topology.py --topology  one Slurm task per rank, without a launcher
 """
 
 import argparse
@@ -29,16 +29,16 @@ def take_ranks_from_slurm():
         nodes = subprocess.check_output(
             ["scontrol", "show", "hostnames", env["SLURM_STEP_NODELIST"]], text=True)
         env["MASTER_ADDR"] = nodes.split()[0]  # Slurm puts task 0 on the first node of the step
-    # A port of its own for every step, above those that Linux gives to outgoing connections.
+    # A different port for every step, above the port range that Linux uses for outgoing connections.
     step = int(env["SLURM_JOB_ID"]) * 7 + int(env["SLURM_STEP_ID"])
     env.setdefault("MASTER_PORT", str(61000 + step % 4536))
 
 
 def google_physical_host():
-    """/cluster/rack/host of a Google VM, None elsewhere or without a compact placement policy."""
+    """/cluster/rack/host of a Google VM; None elsewhere, or without a compact placement policy."""
     vendor = pathlib.Path("/sys/class/dmi/id/sys_vendor")
     if not vendor.exists() or "Google" not in vendor.read_text():
-        return None  # ask nobody on a machine that is not theirs
+        return None  # not a Google VM: send no request
     # By address and without a proxy, so that the limit of one second holds.
     request = urllib.request.Request(
         "http://169.254.169.254/computeMetadata/v1/instance/attributes/physical_host",
@@ -51,12 +51,12 @@ def google_physical_host():
 
 
 def slurm_location():
-    """/switch/…/node from Slurm's topology plugin, None if it knows of no switches or blocks."""
+    """/switch/…/node from Slurm's topology plugin; None if Slurm has no switches or blocks."""
     pattern = os.environ.get("SLURM_TOPOLOGY_ADDR_PATTERN", "node")
     levels_above_node = pattern.count(".")
     if levels_above_node == 0:
         return None
-    # Only that many dots separate levels: a node's own name may contain more.
+    # Split only at this many dots, because a node's own name may also contain dots.
     return "/" + "/".join(os.environ["SLURM_TOPOLOGY_ADDR"].split(".", levels_above_node))
 
 

@@ -2,7 +2,7 @@
 
     toprun train_ddp.py --output-dir out
 
-train_single.py does the same in one process: `diff train_single.py train_ddp.py` is the lesson.
+train_single.py does the same in one process. `diff train_single.py train_ddp.py` shows what differs.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, DistributedSampler, Subset, TensorDatas
 
 
 def read_idx(folder, name):
-    """One of MNIST's four files, as published (IDX format), compressed or not."""
+    """Reads one of MNIST's four files in IDX format, compressed or not."""
     path = folder / name
     if path.exists():
         data = path.read_bytes()
@@ -33,7 +33,7 @@ def read_idx(folder, name):
 
 
 def load_digits(folder):
-    """Training and held-out set: images of one channel, values from 0 to 1, and their digits."""
+    """Returns the training set and the held-out set: images of one channel (0 to 1) with their digits."""
     if folder:
         return [TensorDataset(read_idx(folder, f"{part}-images-idx3-ubyte").unsqueeze(1) / 255,
                               read_idx(folder, f"{part}-labels-idx1-ubyte").long())
@@ -60,15 +60,15 @@ def network():
 
 
 def train(model, loader, device, args):
-    # The rate climbs from small to full and falls again. With n ranks a step averages over n times
-    # more images and there are n times fewer steps, so each may go n times further; the climb keeps
-    # the first ones from going astray.
+    # The learning rate rises from a small value to the maximum and falls again. With n ranks each
+    # step averages over n times more images, and there are n times fewer steps. So the rate is n
+    # times higher. The slow rise keeps the first steps stable.
     lr = args.lr * dist.get_world_size()
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
     steps = args.epochs * len(loader)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps)
     for epoch in range(args.epochs):
-        loader.sampler.set_epoch(epoch)  # else every epoch deals the images out alike
+        loader.sampler.set_epoch(epoch)  # otherwise every epoch would use the same order
         for images, labels in loader:
             loss = nn.functional.cross_entropy(model(images.to(device)), labels.to(device))
             optimizer.zero_grad()
@@ -114,7 +114,7 @@ def main():
     model = DistributedDataParallel(network().to(device))
     sampler = DistributedSampler(training, seed=args.seed)
     train(model, DataLoader(training, args.batch_size, sampler=sampler), device, args)
-    # Each image once: a DistributedSampler would repeat some to give all ranks equally many.
+    # Count each image once: a DistributedSampler would repeat images so that all ranks have equally many.
     share = Subset(held_out, range(rank, len(held_out), ranks))
     result = accuracy(model.module, DataLoader(share, 256), device)
     if rank == 0:
@@ -123,8 +123,8 @@ def main():
         args.output_dir.mkdir(parents=True, exist_ok=True)
         torch.save(model.module.state_dict(), args.output_dir / "digits.pt")
     dist.destroy_process_group()
-    # A thread of Gloo's that lets go of a tensor while the interpreter shuts down ends the process by
-    # SIGABRT, rarely (PyTorch 2.13): with nothing left to do, leave without shutting it down.
+    # In rare cases a Gloo thread releases a tensor while the interpreter shuts down, and SIGABRT ends
+    # the process (PyTorch 2.13). Nothing is left to do, so exit without the interpreter's shutdown.
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Trains a small network to read handwritten digits with Horovod, whose ranks are MPI's.
+"""Trains a small network to recognise synthetic digits with Horovod, whose ranks MPI starts.
 
     toprun --launcher mpirun --ranks-per-node 4 train_horovod.py --output-dir out
 """
@@ -18,7 +18,7 @@ except ImportError as error:
 
 
 def digits():
-    """Images that a fixed random picture of each digit and noise make, and their digits."""
+    """Synthetic data: for each digit a fixed random image plus noise, with the digit as label."""
     generator = torch.Generator().manual_seed(0)
     pictures = torch.rand(10, 64, generator=generator)
     labels = torch.arange(2000) % 10
@@ -39,7 +39,7 @@ def main():
         torch.cuda.set_device(device)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).to(device)
-    # A step averages over n times more images, so it may go n times further.
+    # Each step averages over n times more images, so the learning rate is n times higher.
     optimizer = torch.optim.SGD(model.parameters(), lr=args.lr * hvd.size(), momentum=0.9)
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)

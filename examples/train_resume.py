@@ -1,8 +1,8 @@
-"""A training that survives restarts: each epoch ends with a checkpoint, each start looks for one.
+"""Trains a model and survives restarts: each epoch ends with a checkpoint, and each start loads it.
 
     toprun --nproc-per-node 4 --max-restarts 3 train_resume.py --output-dir out
 
-Kill a rank while it runs: all ranks start again and go on behind the last whole epoch.
+Kill a rank while it runs: all ranks start again and resume after the last complete epoch.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main():
         torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     done, checkpoint = 0, args.output_dir / "last.pt"
-    if checkpoint.exists():  # all ranks read it: it must be where all nodes see it
+    if checkpoint.exists():  # all ranks read it, so it must be on a shared file system
         state = torch.load(checkpoint)
         model.module.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
@@ -50,10 +50,10 @@ def main():
             args.output_dir.mkdir(parents=True, exist_ok=True)
             torch.save({"model": model.module.state_dict(), "optimizer": optimizer.state_dict(),
                         "epochs": epoch + 1}, partial := checkpoint.with_suffix(".new"))
-            partial.replace(checkpoint)  # so that there is never half a checkpoint
+            partial.replace(checkpoint)  # atomic: no reader sees half a checkpoint
             print(f"epoch {epoch + 1}/{args.epochs}  loss {loss.item():.4f}", flush=True)
     dist.destroy_process_group()
-    os._exit(0)  # train_ddp.py says why
+    os._exit(0)  # train_ddp.py explains why
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python train_single.py --output-dir out
 
-train_ddp.py does the same on many ranks: `diff train_single.py train_ddp.py` is the lesson.
+train_ddp.py does the same on many ranks. `diff train_single.py train_ddp.py` shows what differs.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def read_idx(folder, name):
-    """One of MNIST's four files, as published (IDX format), compressed or not."""
+    """Reads one of MNIST's four files in IDX format, compressed or not."""
     path = folder / name
     if path.exists():
         data = path.read_bytes()
@@ -30,7 +30,7 @@ def read_idx(folder, name):
 
 
 def load_digits(folder):
-    """Training and held-out set: images of one channel, values from 0 to 1, and their digits."""
+    """Returns the training set and the held-out set: images of one channel (0 to 1) with their digits."""
     if folder:
         return [TensorDataset(read_idx(folder, f"{part}-images-idx3-ubyte").unsqueeze(1) / 255,
                               read_idx(folder, f"{part}-labels-idx1-ubyte").long())
@@ -57,7 +57,7 @@ def network():
 
 
 def train(model, loader, device, args):
-    # The rate climbs from small to full and falls again.
+    # The learning rate rises from a small value to the maximum and falls again.
     lr = args.lr
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
     steps = args.epochs * len(loader)

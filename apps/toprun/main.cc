@@ -1,16 +1,16 @@
-// What this process is, by its first words and variables, in one table.
+// Chooses the role of this process by its first arguments and variables, in one table.
 //
-// The way of a launch, `toprun train.py`:
-//   cli/verbs/run.cc             options, variables and toprun.toml become options of a launch
-//   node/launch/launch.cc        launch(): plan::prepare() makes the Job; carry_out() is one of
+// A launch, `toprun train.py`, runs through these files:
+//   cli/verbs/run.cc             makes launch options from flags, variables and toprun.toml
+//   node/launch/launch.cc        launch(): plan::prepare() makes the Job; carry_out() runs one of
 //     node/launch/step.cc          a starter: srun or mpirun starts an agent on each node
-//     node/launch/login_step.cc    a starter: a login to each host or pod starts an agent there
+//     node/launch/login_step.cc    a starter: logs in to each host or pod and starts an agent there
 //     node/launch/mpi_ranks.cc     a starter: mpirun starts each rank
-//     node/worker/keeper.cc        an agent, below the keeper that watches over it
-//   node/agent/agent_process.cc  an agent takes part: it finds the root, or is it
+//     node/worker/keeper.cc        an agent, as a child of the keeper that watches it
+//   node/agent/agent_process.cc  runs an agent: it connects to the root, or is the root itself
 //   node/agent/root.cc           drives run/conductor/coordinator.cc, which decides for all nodes
 //   node/agent/member.cc         drives run/conductor/node_part.cc, which decides for one node
-//   node/worker/workers.cc       starts the ranks, and tells how they end
+//   node/worker/workers.cc       starts the ranks, and reports how they end
 #include <unistd.h>
 
 #include <string>
@@ -50,12 +50,12 @@ constexpr Part parts[] = {
        const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};
        return benchmark::run_worker(words, environment, backends);
      }},
-    // An agent behind a login.
+    // An agent that a login started.
     {[](const Words&, const Environment& environment) {
        return cli::awaits_login_orders(environment);
      },
      [](Words, Environment environment) { return cli::run_login_agent(std::move(environment)); }},
-    // A verb, or a launch: as a starter, as an agent, or as the only node.
+    // A verb, or a launch. In a launch this process is a starter, an agent, or the only node.
     {[](const Words&, const Environment&) { return true; },
      [](Words words, Environment environment) { return cli::act(std::move(words), environment); }},
 };

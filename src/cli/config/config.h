@@ -22,61 +22,62 @@ struct SetVariable {
   std::string value;
 };
 
-// The variable that gives this option its value in this call, as the command reads it. Pure.
+// The variable that sets this option in this call, as the command reads it. Pure.
 std::optional<SetVariable> variable_for(const options::Flag& flag, options::Command command,
                                         const Environment& environment);
 
-// --profile, else its variable, else the strongest file's default-profile. Pure. Error (exit 2): no
-// file has such a profile.
+// The profile from --profile, else from its variable, else from default-profile in the file with
+// the highest priority. Pure. Error (exit 2): no file contains the profile.
 Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
                                                     const options::Split& split,
                                                     const Environment& environment);
 
-// The options that files give to this call: those that the command knows and that neither the
-// command line nor a variable gives. Pure. Profiles take precedence over keys outside of profiles,
-// and then stronger files over weaker ones. The strongest table with a key decides it; each
-// variable of `env` is decided separately. Two options with the same meaning, such as hosts and
-// hostfile, count as one key between tables.
+// The options that files set for this call. The result contains options that the command knows and
+// that neither the command line nor a variable sets. Pure. Profiles override keys outside of
+// profiles; among these, files override files of lower priority. The table with the highest
+// priority sets a key, and for `env` each variable. Two options with the same meaning, such as
+// hosts and hostfile, count as one key across tables.
 std::vector<options::GivenOption> options_of(const Config& config,
                                              const std::optional<ChosenProfile>& profile,
                                              const options::Split& split, options::Command command,
                                              const Environment& environment);
 
-// Whether this call reads configuration at all: not under torchrun's name, not with --no-config,
-// and not in an agent or at the start of a shell on a node, which received the files' options.
-// Error (exit 2): --no-config beside an option that it makes void.
+// Whether this call reads configuration files. False under torchrun's name and with --no-config.
+// Also false for an agent, or when a shell starts on a node, because these received the files'
+// options already. Error (exit 2): --no-config together with an option that it makes useless.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
-// A call with all that files give to it.
+// A call, with all options that files set for it.
 struct WithConfig {
   options::Split split;
   Environment environment;
 };
 
-// Moves variables that hold secrets into the environment and leaves -e NAME in the options, because
-// other users can read command lines and job scripts; the same of the address of --notify. Returns
-// the names of all variables of -e that hold one, also of those that were in the environment
-// already. Pure.
+// Moves variables that contain secrets into the environment and leaves -e NAME in the options,
+// because other users can read command lines and job scripts. It does the same for the address of
+// --notify. Returns the names of all -e variables that contain secrets, including variables that
+// were in the environment before. Pure.
 std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
                                       Environment& environment);
 
-// The words of a command line as `typed`, with -e NAME where hide_secrets() has left that in
-// `hidden`: agents are given these words. Pure.
+// The words of the command line `typed`, with -e NAME where hide_secrets() wrote it in `hidden`.
+// Agents get these words. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
 
-// Finds and reads the files, reports ignored files and the reasons on stderr, and puts the files'
-// options before those of the command line, so that readers of `split` treat both alike; --verbose
-// reports them. Secrets are then hidden in all options. It reads nothing for a command without
-// --no-config, nor for config show, which shows what files would give to another command.
+// Finds and reads the files, and reports ignored files and the reasons on stderr. It inserts the
+// files' options before the options of the command line, so that readers of `split` treat both in
+// the same way. --verbose prints the inserted options. Then secrets are hidden in all options. It
+// reads no files for a command that has no option --no-config, nor for config show, which shows
+// what files would set for another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 
-// As a file would write it, secrets left out: "true" of a switch.
+// The value as written in a file, without secrets; "true" for a switch.
 std::string shown_value(const options::GivenOption& option);
 
-// The command line with what files gave: agents and jobs read no files.
+// The command line with the options from files added, because agents and jobs read no files.
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
                                            const options::Split& split);
 

@@ -10,19 +10,20 @@
 
 namespace toprun::config {
 
-// toprun.toml, in TOML 1.0 (https://toml.io): long names of options as keys, and tables of them
-// that a name chooses. docs/reference/config.md has the whole format.
+// Parses toprun.toml, in TOML 1.0 (https://toml.io). Keys are long names of options. Profiles are
+// named tables of such keys. docs/reference/config.md describes the whole format.
 
 inline constexpr std::size_t max_config_bytes = 1u << 20;
 
 // The value of one key.
 struct ConfigEntry {
   std::string key;  // "nproc-per-node", always with dashes
-  // The option's values as on a command line, one for each time it is given; an empty one for a
-  // switch. Without values the option is not given, whatever weaker tables say.
+  // The option's values as on a command line, one for each repetition; an empty value for a switch.
+  // No values: the option is not set, even if tables of lower priority set it.
   std::vector<std::string> values;
   int line = 0;
-  std::string variable = {};  // of `env`, which has an entry for each of its variables: its name
+  // Name of the variable in an entry of `env`, which has one entry per variable
+  std::string variable = {};
 
   bool operator==(const ConfigEntry&) const = default;
 };
@@ -30,7 +31,7 @@ struct ConfigEntry {
 using ConfigTable = std::vector<ConfigEntry>;
 
 struct ConfigFile {
-  std::string label;    // as messages name it: "toprun.toml", "/etc/toprun.toml"
+  std::string label;    // the file's name in messages: "toprun.toml", "/etc/toprun.toml"
   ConfigTable options;  // for every run
   std::map<std::string, ConfigTable> profiles;
   std::optional<std::string> default_profile;
@@ -39,16 +40,16 @@ struct ConfigFile {
 
 struct ConfigPlace {
   std::string label;
-  std::string folder;  // absolute: relative paths in the file begin there
-  std::string home;    // for a path that begins with ~/; may be empty
+  std::string folder;  // absolute; relative paths in the file start here
+  std::string home;    // for paths that begin with ~/; may be empty
 };
 
-// Pure: names, types and paths are settled here, values are checked as those of a command line.
-// Errors (exit 2, file:line:column): TOML's own syntax, a key that is not an option or not one for
-// a file, a value of the wrong type.
+// Parses a file. Pure. Checks names, types and paths. Values are checked later, like values from a
+// command line. Errors (exit 2, file:line:column): invalid TOML, a key that is not an option or not
+// allowed in a file, a value of the wrong type.
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place);
 
-// "did you mean X?", or what there is.
+// "did you mean X?", or a list of all known words.
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace toprun::config

@@ -18,23 +18,24 @@ inline constexpr std::string_view system_config = "/etc/toprun.toml";
 struct ConfigPlaceLooked {
   enum class State { absent, read, ignored };
   std::string_view kind;  // "chosen", "project", "user", "system"
-  std::string path;       // absolute; empty: there is none that could be looked at
+  std::string path;       // absolute; empty: this place has no path
   State state = State::absent;
-  std::string why = {};  // it is ignored
+  std::string why = {};  // why the file is ignored
 };
 
 // The contents of all files, before the command line is known.
 struct Config {
-  std::vector<ConfigPlaceLooked> looked;  // the strongest first
-  std::vector<ConfigFile> files;          // those that were read, in the same order
+  std::vector<ConfigPlaceLooked> looked;  // highest priority first
+  std::vector<ConfigFile> files;          // the files that were read, in the same order
 };
 
-// `chosen`: --config-file; no other is read then, and whose it is does not matter. Else the
-// nearest toprun.toml from the working directory upwards on its file system,
-// $XDG_CONFIG_HOME/toprun/toprun.toml (else below ~/.config), and the system's. One that another
-// user could have written (base/os/trust.h) is ignored, because a configuration names programs to
-// run; so is one that cannot be read, or a user who may write to a folder above could stop all runs
-// below. Errors (exit 2): parse_config()'s; a chosen file cannot be read; one is too large.
+// Finds and reads the configuration files. `chosen` is --config-file: then only this file is read,
+// with any owner. Otherwise it reads the nearest toprun.toml from the working directory upwards on
+// its file system, $XDG_CONFIG_HOME/toprun/toprun.toml (or in ~/.config), and the system's file. A
+// file that another user could have written (base/os/trust.h) is ignored, because a configuration
+// names programs to run. An unreadable file is also ignored: otherwise a user with write access to
+// a parent folder could block all runs below it. Errors (exit 2): errors of parse_config(); the
+// chosen file cannot be read; a file is too large.
 Result<Config> find_config(const std::optional<options::Given>& chosen,
                            const Environment& environment);
 

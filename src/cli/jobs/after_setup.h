@@ -12,14 +12,15 @@ namespace toprun::jobs {
 inline constexpr std::string_view after_setup_word = "setup";
 
 struct AwaitedSetup {
-  options::Split split;  // --after has the job's number, or is left out where it has ended well
-  std::string note;      // what to say about it; may be empty
-  Setups setups;         // the jobs that are waited for
+  // With the job's number in --after, or without --after if the job has succeeded
+  options::Split split;
+  std::string note;  // a note for the user; may be empty
+  Setups setups;     // the jobs to wait for
 };
 
-// What `--after setup` stands for: the jobs that build this command line's --venv and --container,
-// as the records there tell. Error: there is neither or no record, or a setup has failed or was
-// ended.
+// Resolves `--after setup` to the jobs that build this command line's --venv and --container,
+// according to the setup records there. Error: neither option is given, there is no record, or a
+// setup failed or was cancelled.
 Result<AwaitedSetup> after_setup(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::jobs

@@ -7,7 +7,7 @@
 
 namespace toprun::jobs {
 
-// Wakes when something is written in the folders; where it cannot, looking has to do.
+// Wakes when a file in the folders is written. Where this is not supported, the caller has to poll.
 class FolderWatch {
  public:
   FolderWatch();

@@ -12,7 +12,8 @@
 
 namespace toprun::jobs {
 
-// What a short look at the files of jobs tells, for lists. It asks neither their agents nor Slurm.
+// A short status of jobs, for lists. It is read only from the jobs' files, without queries to their
+// agents or to Slurm.
 
 inline constexpr std::size_t most_looked_at = 1'000;  // jobs
 inline constexpr std::size_t looks_at_once = 8;
@@ -20,24 +21,25 @@ inline constexpr std::chrono::milliseconds look_limit{2'000};
 
 struct Glance {
   std::string words;  // told(): "hangs since 06:02:00: rank 2 …"
-  Outside line;       // what its ranks have printed last, without secrets; empty: nothing
+  Outside line;       // the last line that its ranks printed, without secrets; empty: no line
 };
 
-// Whether there may be something in files of this user's.
+// Whether this user's files may contain a status of the job.
 bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
-// By Job::id: those jobs of this user that have begun and whose files answer within look_limit.
+// Statuses by Job::id, for this user's jobs that have begun and whose files can be read within
+// look_limit.
 std::map<std::string, Glance> glances(const engines::Queue& queue,
                                       const std::vector<engines::Job>& jobs, std::uint32_t uid);
 
 // "step 230 loss 0.0043", "running, restart 1 of 3: step 230 loss 0.0043". Pure.
 std::string text_of(const Glance& glance);
 
-// The last line of the ranks in the file of the node that wrote last; at most
-// meter::longest_last_line. Empty: there is none.
+// The ranks' last line in the most recently written node file, at most meter::longest_last_line
+// long. Empty if there is no such line.
 Outside last_line_in(const JobFiles& files);
-// In the end of a node's file, whose first line may be cut; lines of toprun's own do not
-// count. Pure.
+// The last line of the ranks in the end of a node's file. Ignores toprun's own lines. The first
+// line of `end_of_file` may be incomplete. Pure.
 Outside last_line_of(std::string_view end_of_file);
 
 }  // namespace toprun::jobs

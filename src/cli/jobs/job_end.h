@@ -9,21 +9,21 @@
 
 namespace toprun::jobs {
 
-// Jobs of toprun setup that another job waits for, each with what it builds, whose record tells why
-// it failed.
+// Jobs of toprun setup that another job waits for, each with the path that it builds. The setup
+// record at this path contains the reason of a failure.
 using Setups = std::map<std::string, std::string>;
 
-// What a job has come to, and the code with which a verb that followed it exits.
+// How a job ended, and the exit code of the verb that followed it.
 struct JobEnding {
   int exit_code;
   std::string words;
 };
 
-// Whole: with the cause that the run itself names, be it long, or where the job was never begun,
-// with what became of the one that it was to begin after.
+// The full description, with the cause that the run reported, even if it is long. For a job that
+// never began, it describes what happened to the job that this job depended on.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
-// "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as asked.
+// "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as required.
 std::vector<std::string> failed_dependencies(std::string_view text);
 
 // "toprun: job 17: failed: rank 0 on n0 …", in a colour, with a newline.

@@ -12,7 +12,7 @@
 
 namespace toprun::jobs {
 
-// Whether anything is at this path; false also where this user may not look.
+// Whether a file or folder exists at this path. Also false if this user lacks permission to check.
 bool is_there(const std::filesystem::path& path);
 
 // The tasks of an array, or one job, by id in natural order.
@@ -21,8 +21,8 @@ struct NaturalOrder {
 };
 using JobsById = std::map<std::string, engines::Job, NaturalOrder>;
 
-// Where the files of one job lie: what `submit` laid down, or what any sbatch script left.
-//   LOGDIR/NAME.ID.out   the engine's own
+// The paths of one job's files, written by `submit` or by any sbatch script.
+//   LOGDIR/NAME.ID.out   the engine's own output file
 //   LOGDIR/ID/           HOST.out, report.json, per-rank files; ID of an array's task: ARRAY_TASK
 struct JobFiles {
   std::vector<std::string> own;  // the engine's output files; need not exist yet
@@ -30,32 +30,34 @@ struct JobFiles {
   std::string report() const { return folder + "/report.json"; }
 };
 
-// By what the engine says of the job's files; nullopt: it does not say.
+// The job's files according to the engine; nullopt if the engine does not report them.
 std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job& job);
-// Where jobs that the engine has forgotten may have left their files: here, and where they ran.
+// Folders in which forgotten jobs may have left files: the current folder, and the folders of
+// `jobs`.
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 
-// The name of the job with this id, from that of its output file: "train" of "logs/train.17.out".
-// Empty: it has no such file.
+// The job's name, from the name of its output file: "train" for "logs/train.17.out". Empty if there
+// is no such file.
 std::string name_in(const JobFiles& files, const std::string& id);
 
-// The jobs that the script in this folder waits for before it begins ("3", "12_4"). Pure but for
-// the file.
+// The jobs that the job script in this folder waits for before it begins ("3", "12_4"). Reads only
+// the script.
 std::vector<std::string> jobs_waited_for(const std::string& folder);
 
-// What a job that no engine may know any more has left.
+// Files of a job that the engine may have forgotten.
 struct FoundFiles {
-  std::string id;  // of an array's task: "9_3"
+  std::string id;  // for an array's task: "9_3"
   JobFiles files;
 };
-// By looking below these folders, and one level deeper, for what jobs of this id leave; of an array
-// job's id its tasks', in natural order, and the array's own folder only if no task has files.
+// Searches these folders, and one level deeper, for files of jobs with this id. For the id of an
+// array job it finds the files of its tasks, in natural order. It returns the array's own folder
+// only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
-// Everything that jobs of any id have left below these folders, and one level deeper.
+// The files of all jobs, with any id, in these folders and one level deeper.
 std::vector<FoundFiles> all_files(const std::vector<std::string>& below);
 
-// Which of a job's output is wanted.
+// Selects a part of a job's output.
 struct LogChoice {
   std::optional<int> rank;
   std::string node;
@@ -63,28 +65,28 @@ struct LogChoice {
   bool takes_all() const { return !rank && node.empty(); }
 };
 
-// One file to be shown and whose it is.
+// One file to show, and the host that wrote it.
 struct LogFile {
   std::string path;
-  std::string label;  // "n0"; empty: the engine's own, of the job as a whole
+  std::string label;  // "n0"; empty: the engine's own file for the whole job
 };
 
 // HOST.out of each host, in natural order.
 std::vector<LogFile> node_files(const JobFiles& files);
 
-// Whether the job ran on several nodes, as far as its files tell: by its report, else by the hosts
-// that have printed.
+// Whether the job ran on several nodes, according to its report, or else to the number of hosts
+// with output.
 bool has_several_nodes(const JobFiles& files);
 
-// The file of the root agent's host goes behind those of the other hosts: it ends with what the run
-// said of its end. `host`: its own name of itself, which may have a domain.
+// Moves the file of the root agent's host behind the files of other hosts, because it ends with the
+// run's last lines. `host` is the host's own name, perhaps with a domain.
 std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host);
 
-// The files that exist now, hosts in natural order, then the engine's. Error: there is none of the
-// choice, and what would have made it.
+// The files that exist now: hosts' files in natural order, then the engine's file. Error: no file
+// matches the choice. The error explains which option would have created the file.
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
-// The same for each of these jobs, as an array's tasks; none for one that lacks what others have.
-// Error: all lack it.
+// The same for several jobs, such as the tasks of an array. A job without matching files gets an
+// empty list. Error: no job has matching files.
 Result<std::vector<std::vector<LogFile>>> log_files(const std::vector<JobFiles>& jobs,
                                                     const LogChoice& choice);
 

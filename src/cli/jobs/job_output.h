@@ -12,23 +12,24 @@
 
 namespace toprun::jobs {
 
-// Shows the growing files of all tasks of a job. It shows a line that is in both the engine's file
-// and a HOST.out only once.
+// Shows the growing output files of all tasks of a job. A line that is in both the engine's file
+// and a HOST.out is shown only once.
 class JobOutput {
  public:
   JobOutput(const engines::Queue& queue, LogChoice choice)
       : queue_(queue), choice_(std::move(choice)) {}
 
-  // Shows new text. False: there was none. Error: stdout is closed, or no file matches the choice.
+  // Shows new text. False: there was no new text. Error: stdout is closed, or no file matches the
+  // choice.
   Result<bool> show(const JobsById& jobs, FolderWatch& watch);
-  // After the job's end: shows unfinished lines, and lines that were held back for a host's file.
+  // After the job's end: shows unfinished lines, and lines that waited for a copy in a host's file.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
-  // Whether all files are on file systems that show writes at once.
+  // Whether all files are on file systems where writes are visible immediately.
   bool is_local() const;
   // The reason why there is no output yet.
   const std::optional<Error>& trouble() const { return trouble_; }
-  // Set once jobs run and all lack the chosen node or rank, so that its output cannot come.
+  // Set when jobs run but none has the chosen node or rank, so its output can never appear.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:
@@ -42,7 +43,7 @@ class JobOutput {
   const engines::Queue& queue_;
   const LogChoice choice_;
   std::map<std::string, LogTail> tails_;         // by path
-  std::vector<std::string> order_;               // as the files were found
+  std::vector<std::string> order_;               // in the order in which the files were found
   std::map<std::string, Remainder> remainders_;  // by job
   std::optional<Error> trouble_;
   std::optional<Error> refusal_;

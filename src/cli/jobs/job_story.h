@@ -14,33 +14,35 @@ namespace toprun::jobs {
 
 inline constexpr std::size_t max_story_bytes = 1u << 20;
 
-// What toprun's verbs did to a job. Slurm forgets it, and mostly never knew who.
+// A log of what toprun's verbs did to a job. Slurm forgets this, and usually does not record the
+// user.
 struct JobStory {
   struct Act {
     Outside by;  // the user's name
     WallTime at{};
   };
-  Outside name;  // of the job, as it was submitted; empty: not told
+  Outside name;  // the job's name at its submission; empty: unknown
   std::optional<Act> submitted;
   std::optional<Act> cancelled;  // the latest
-  TaskNumbers cancelled_tasks;   // in an array's own story: those that were cancelled by themselves
+  TaskNumbers cancelled_tasks;   // in the story of an array: tasks that were cancelled separately
 };
 
-// The user of this process, as a story names users.
+// The name of this process's user, in the form used in a story.
 std::string own_name(const Environment& environment);
 
-// A line of JSON per act, with its line end. Pure.
+// One line of JSON for an act, including the line end. Pure.
 std::string submission_line(const JobStory::Act& act, const std::string& job_name);
-// `tasks`: in an array's own story, those that it is about; empty: the whole job.
+// `tasks`: in the story of an array, the cancelled tasks; empty: the whole job.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});
-// Passes over what is not such a line, and what is about tasks that are not among `tasks`; these
-// are empty for a whole job. Pure.
+// Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is empty for a
+// whole job. Pure.
 JobStory parse_story(std::string_view text, const TaskNumbers& tasks = {});
 
-// Of the job with this folder (LOGDIR/ID) and, for a task of an array, of the array. Empty where
-// there is none.
+// The story of the job with this folder (LOGDIR/ID). For a task of an array it includes the array's
+// story. Empty if there is no story.
 JobStory read_story(const std::string& folder);
-// Adds a line to it. Error: there is no such folder of this user's, or it cannot be written.
+// Appends a line to the story. Error: the folder does not exist or does not belong to this user, or
+// writing failed.
 Result<void> add_to_story(const std::string& folder, const std::string& line);
 
 }  // namespace toprun::jobs

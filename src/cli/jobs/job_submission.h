@@ -10,35 +10,36 @@
 
 namespace toprun::jobs {
 
-// The steps of a submission that submit and setup share.
+// The steps of a submission that submit and setup have in common.
 
-// The folder that relative paths of the job refer to: that of --chdir.
+// Changes to the folder of --chdir, to which the job's relative paths refer.
 Result<void> enter_directory(const options::Split& split, options::Command command);
 
 // Makes the request's folder, log directory and toprun absolute.
 Result<void> settle_paths(engines::JobRequest& request);
 
-// The environment for Slurm's commands, which the job inherits: without the variables of another
-// job, and without variables that repeat lines of the script.
+// The environment for Slurm's commands, which the job inherits. It contains no variables of another
+// job, and no variables that repeat lines of the script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {
   engines::SlurmFacts facts;
   std::string script;
 };
-// Asks the cluster, adds its defaults to the request and writes the script; notes go to stderr.
-// Error: there is no engine (allowed for a dry run), or it cannot satisfy the request.
+// Queries the cluster, adds its defaults to the request and generates the script. Prints notes on
+// stderr. Error: there is no engine (allowed for a dry run), or it cannot satisfy the request.
 Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
                          const Environment& clean);
 
-// The script to stdout, the reasons for its lines to stderr. Returns the exit code.
+// Prints the script on stdout, and the reasons for its lines on stderr. Returns the exit code.
 int dry_run(const SubmitOptions& options, const Prepared& prepared, const Environment& clean);
 
-// Submits the job and keeps the script beside the logs; returns the job's id.
+// Submits the job and saves the script in the log directory. Returns the job's id.
 Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
                                const Environment& clean);
 
-// Prints the id and the next commands, and waits or shows the output if the options ask for it.
+// Prints the id and suggested next commands. Then it waits, or shows the output, if the options
+// request this.
 int after_submission(const SubmitOptions& options, const std::string& id, const Environment& clean);
 
 }  // namespace toprun::jobs

@@ -18,32 +18,33 @@ namespace toprun::jobs {
 inline constexpr std::chrono::seconds first_question{2};
 inline constexpr std::chrono::seconds longest_silence{30};  // between two queries
 
-// Queries the engine for a job's state from time to time, on its own thread because an answer may
+// Queries the engine periodically for a job's state. It uses its own thread, because an answer can
 // take as long as the engine's time-out. The pause between queries grows from first_question to
-// longest_silence and starts again after a change; an engine that soon forgets ended jobs is
-// queried twice as often as it forgets.
+// longest_silence, and is reset after a change. If an engine forgets ended jobs soon, the pause is
+// at most half of the time after which it forgets them.
 class JobWatch {
  public:
-  // `known`: the first answer.
+  // `known`: the result of the first query.
   JobWatch(std::shared_ptr<const engines::Queue> queue, engines::JobId id,
            std::vector<engines::Job> known);
 
-  // Readable when an answer is there.
+  // Readable when an answer has arrived.
   int fd() const { return answered_->event.get(); }
-  // Starts a query if it is time for one, and takes an answer if there is one. True: jobs changed.
+  // Starts a query if one is due, and processes an answer if one has arrived. True: jobs changed.
   bool pass(SteadyTime now);
-  // The time of the next pass(), unless an answer comes first.
+  // The time of the next pass(), unless an answer arrives earlier.
   SteadyTime wake_at() const { return next_; }
-  // Call it when there are other signs that the job ended or moved on: the next query comes soon.
+  // Call it at other signs that the job ended or changed. The next query is then sent soon.
   void hurry(SteadyTime now);
 
-  // By id. A job that the engine forgot keeps its last known state.
+  // Jobs by id. A job that the engine has forgotten keeps its last known state.
   const JobsById& jobs() const { return jobs_; }
-  // Why a pending job waits, from the last answer; nullptr: it does not wait, or that is unknown.
+  // Why a pending job waits, from the last answer; nullptr if the job does not wait or the reason
+  // is unknown.
   const Waiting* waiting(const std::string& id) const;
-  // Whether all jobs ended, or the engine forgot them first.
+  // Whether every job has ended or was forgotten by the engine.
   bool ended() const;
-  // The engine's last error; empty: it answers.
+  // The engine's last error; empty if the last query succeeded.
   const std::string& trouble() const { return trouble_; }
 
  private:

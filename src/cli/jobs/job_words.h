@@ -10,46 +10,48 @@
 
 namespace toprun::jobs {
 
-// How the verbs about jobs write a job, for people and for programs.
+// Formats jobs for the verbs about jobs, as text and as JSON.
 
-// In JSON: "pending".
+// The state's name in JSON: "pending".
 std::string name_of(engines::JobState state);
-// As Slurm writes times: "0:03", "1:02:03", "1-02:03:04".
+// A duration in Slurm's format: "0:03", "1:02:03", "1-02:03:04".
 std::string clock_text(std::chrono::seconds time);
-// The local time without a zone: "2026-11-22 03:26:11".
+// Local time without a time zone: "2026-11-22 03:26:11".
 std::string time_text(WallTime time);
-// "Resources: the nodes …", or the engine's word alone.
+// "Resources: the nodes …", or only the engine's reason.
 std::string reason_text(const engines::Queue& queue, const engines::Job& job);
-// The job's id for a command line, quoted for a shell; the array's id for tasks that wait together.
+// The job's id for a command line, quoted for a shell. For array tasks that wait together it is the
+// array's id.
 std::string id_word(const engines::Job& job);
 std::string id_word(const std::string& id);
 // "Failed, exit code 7", "PENDING", "Suspended: its pods are …".
 std::string state_text(const engines::Queue& queue, const engines::Job& job);
 enum class ExitCode { shown, left_out };
-// "failed, exit code 3", "cancelled by …", for a job that has ended.
+// How a job ended: "failed, exit code 3", "cancelled by …".
 std::string end_text(const engines::Queue& queue, const engines::Job& job,
                      ExitCode shown = ExitCode::shown);
 
 // "42 % done, 1:03:00 left, loss 0.31; told at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
-// The engine that has jobs of such ids. Error: it is not an id, or there is no such engine.
+// The engine to which this form of id belongs. Error: `id` is not an id, or the engine is not
+// available.
 Result<std::unique_ptr<engines::Queue>> queue_of(const std::string& id,
                                                  const Environment& environment);
-// The job with the id that the user typed, or each task of an array; with a `record` (Job::number)
-// that one alone. Error: it is not an id, or the engine does not find it; the error says why and
-// where else to look.
+// The job with the id that the user typed, or each task of an array. With `record` (Job::number),
+// only the job with this number. Error: `text` is not an id, or the engine does not find the job.
+// The error explains why and where else to look.
 Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std::string& text,
                                           const std::string& record = {});
 
-// Slurm's columns, running and waiting jobs in colours: JOBID PARTITION NAME USER ST TIME NODES
-// NODELIST(REASON), and behind them STATUS, one of `status` for each job, unless all are empty;
-// then, after an empty line, each reason for waiting in words. On a terminal STATUS is shortened to
-// its width.
+// A table with Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON). Running
+// and waiting jobs are coloured. A last column STATUS contains the elements of `status`, unless all
+// are empty. After an empty line, each reason for waiting is explained. On a terminal, STATUS is
+// cut to fit the width.
 std::string jobs_table(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
                        const std::vector<std::string>& status, const Look& look);
 
-// The colour of a state.
+// The colour for a state.
 Colour colour_of(engines::JobState state);
 
 nlohmann::json job_json(const engines::Queue& queue, const engines::Job& job);

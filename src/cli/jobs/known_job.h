@@ -12,31 +12,35 @@
 
 namespace toprun::jobs {
 
-// One job: what its engine says, its files on disk, our own story of it and its run's report.
+// Everything known about a job: the engine's answer, its files, toprun's story of the job, and its
+// run's report.
 struct KnownJob {
   std::string id;
   std::optional<engines::Job> job;  // unset: only its files are known
-  std::string engine_words;  // its state in words, or how it ended; empty: only its files are known
-  std::string engine_words_beside_code;  // … without its exit code
+  // The state or how the job ended, in words; empty: only files are known
+  std::string engine_words;
+  std::string engine_words_beside_code;  // the same without the exit code
   std::optional<JobFiles> files;
-  Outside name;  // by its files
+  Outside name;  // from its files
   JobStory story;
-  std::vector<std::string> waited_for;  // jobs, if its files show that it has not begun
+  // Jobs that it waits for, if its files show that it has not begun
+  std::vector<std::string> waited_for;
   std::optional<JobReport> report;
 };
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
-// One record per task of an array. If the engine forgot the job, or there is no engine, the record
-// comes from its files below the current folder and below `log_dir`. Empty: the job is unknown.
+// Returns one element per task of an array. If the engine has forgotten the job, or there is no
+// engine, the data come from the job's files in the current folder and in `log_dir`. Empty if the
+// job is unknown.
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQueue& queue,
                                          const std::string& log_dir = {});
 
-// The same for lists: a report that cannot be read is none.
+// The same for lists: an unreadable report is treated as missing.
 KnownJob known_job(const engines::Queue& queue, const engines::Job& job);
 KnownJob forgotten_job(const FoundFiles& found);
-// What the files below the current folder tell of jobs of this id, where the engine answers that it
-// does not know them.
+// Jobs with this id, from files in the current folder. Used if the engine answers that it does not
+// know the id.
 std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id);
 KnownJob with_files(KnownJob known, JobFiles files);
 KnownJob without_files(const engines::Queue& queue, const engines::Job& job);

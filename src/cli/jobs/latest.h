@@ -11,17 +11,18 @@
 
 namespace toprun::jobs {
 
-// The id of the job of this user's that was submitted last from the current folder; of a task of an
-// array the array's. By the engine, where it can be asked, and by the files here. Error: there is
-// none. Says on stderr which it is.
+// The id of this user's most recent job that was submitted from the current folder; for a task of
+// an array, the array's id. It uses the engine, if available, and the files in the folder. Error:
+// no job was found. Prints the job on stderr.
 Result<std::string> latest_job_here(const Environment& environment);
 
-// An id, and when the job was submitted; nullopt: nothing tells.
+// A job's id and its time of submission; nullopt if the time is unknown.
 using Submission = std::pair<std::string, std::optional<WallTime>>;
 
-// By the second, or as far as both times go. Of jobs without one the highest number counts, as
-// Slurm numbers jobs as they come; a folder may have jobs of two clusters, or of one whose numbers
-// began again. Empty: no jobs. Pure.
+// The id of the latest submission; empty if there are no jobs. Times are compared with the
+// precision that both have. Jobs without a time are compared by number, because Slurm numbers jobs
+// in order of submission. Times have priority, because a folder can contain jobs of two clusters,
+// or of a cluster that restarted its numbering. Pure.
 std::string latest_of(const std::vector<Submission>& jobs);
 
 }  // namespace toprun::jobs

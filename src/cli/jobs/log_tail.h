@@ -7,22 +7,22 @@
 
 namespace toprun::jobs {
 
-inline constexpr std::size_t max_line_bytes = 64u << 10;  // a longer one is shown in pieces
+inline constexpr std::size_t max_line_bytes = 64u << 10;  // longer lines are shown in pieces
 
-// Reads the text that was added to a file since the last call. It reopens the file each time,
-// because only then a network file system shows another node's writes. A file that became shorter,
-// or was replaced, is read from its start.
+// Reads the text that was appended to a file since the last call. It reopens the file each time,
+// because a network file system may not show another node's writes otherwise. If the file became
+// shorter or was replaced, it is read from its start.
 class LogTail {
  public:
-  // Receives each whole line without its line end. False: do not show the line.
+  // Receives each complete line without its line end. Returns false if the line must not be shown.
   using Wanted = std::function<bool(std::string_view line)>;
 
-  // Lines begin with `prefix`; where it is empty and neither `whole_lines` nor `wanted` is asked
-  // for, bytes are given as they come.
+  // Each line is shown with `prefix`. If `prefix` is empty, `whole_lines` false and `wanted` unset,
+  // bytes are returned as they arrive, without waiting for line ends.
   LogTail(std::string path, std::string prefix, bool whole_lines, Wanted wanted = {});
 
-  // Appends the new text to `text`, ready to be shown, at most some MiB. False: there is none, or
-  // no such file (yet).
+  // Appends new text to `text`, at most a few MiB, ready to print. False: there is no new text, or
+  // the file does not exist (yet).
   bool read_new(std::string& text);
   // The unfinished last line, with a line end added.
   std::string rest();

@@ -18,35 +18,35 @@ struct After {
   engines::JobId job;
   Demand demand = Demand::ok;
 };
-// Error (exit 2): it is none.
+// Error (exit 2): the text is not a valid condition.
 Result<After> parse_after(const std::string& text);
 
-// The form of sbatch's --dependency: "afterok:12".
+// The condition in the form of sbatch's --dependency: "afterok:12".
 std::string dependency_text(const After& after);
 
 // The state of a job, or of all tasks of an array together.
 enum class Fate {
-  lives,      // it waits or runs
-  fails,      // a task of it has failed, others live
+  lives,      // pending or running
+  fails,      // a task has failed, other tasks are still pending or running
   succeeded,  // ended with 0
   failed,
-  ended,    // it is unknown how
-  unknown,  // no such job is known
+  ended,    // ended, but it is unknown how
+  unknown,  // the job is unknown
 };
 Fate fate_of(const std::vector<KnownJob>& known);
 
-// What that state means for a job that depends on it.
+// What the state means for a job that depends on this job.
 enum class Prospect { wait, met, never, unclear };
 Prospect prospect(Fate fate, Demand demand);
 
 struct Settled {
-  options::Split split;            // without conditions that are met already
-  std::vector<std::string> notes;  // about these
+  options::Split split;            // without conditions that are already met
+  std::vector<std::string> notes;  // notes about the removed conditions
 };
 
-// Checks every job that --after names before the submission: an engine that forgot a job, or never
-// knew it, may treat it as successful (Slurm 22.05 does) or refuse it although it was (26.05).
-// Error: the new job can never begin, or it is unknown whether it can.
+// Checks every job in --after before the submission. This is necessary because an engine may treat
+// a forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job that was
+// successful (26.05). Error: the new job can never begin, or it is unknown whether it can begin.
 Result<Settled> settle_predecessors(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::jobs

@@ -11,18 +11,19 @@
 
 namespace toprun::jobs {
 
-// Finds the lines of the engine's file that are in no HOST.out: those of the batch script and of
-// the engine's programs. The ranks' lines are in both files, and each is shown once, from its
-// host's file. It compares how often a line occurs and not its position, because the engine mixes
-// hosts.
+// Finds the lines of the engine's file that are in no HOST.out: lines of the batch script and of
+// the engine's programs. Lines of ranks are in both files, and each is shown only once, from its
+// host's file. Lines are matched by how often they occur and not by position, because the engine
+// interleaves the lines of several hosts.
 //
-// Its memory is bounded for jobs of any length: a line whose twin comes later than that many other
-// lines is shown twice.
+// Memory use is limited for jobs of any length. If a line's copy appears in the other file only
+// after more lines than the limit, the line is shown twice.
 class Remainder {
  public:
   struct Limits {
-    std::size_t host_lines = 1'000'000;     // different lines without a twin; it forgets the oldest
-    std::size_t waiting_bytes = 16u << 20;  // of the engine's lines; it releases the oldest early
+    // Different lines without a copy; the oldest are dropped
+    std::size_t host_lines = 1'000'000;
+    std::size_t waiting_bytes = 16u << 20;  // for the engine's lines; the oldest are shown early
   };
 
   Remainder() : Remainder(Limits{}) {}
@@ -30,16 +31,16 @@ class Remainder {
   Remainder(const Remainder&) = delete;
   Remainder& operator=(const Remainder&) = delete;
 
-  // A line of a HOST.out, without its end.
+  // A line of a HOST.out, without its line end.
   void add_host_line(std::string_view line);
-  // A line of the engine's file, which was read `now`, and how it is to be shown.
+  // A line of the engine's file, read at time `now`, and the text to show for it.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
-  // The same as what a LogTail asks of each line; not after the remainder's end. Lines of the
-  // engine's file are shown by take() alone.
+  // The same as callbacks for a LogTail. They must not be called after this object is destroyed.
+  // Lines of the engine's file are shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
-  // The engine's lines that no HOST.out has, of those read before `until`. One that is given may
-  // come from a host later all the same.
+  // The engine's lines, read before `until`, that are in no HOST.out so far. A copy of a returned
+  // line may still appear in a HOST.out later.
   std::string take(SteadyTime until);
 
  private:
@@ -52,8 +53,8 @@ class Remainder {
   bool take_twin(Counts& counts, std::size_t hash);
 
   Limits limits_;
-  // By hash, those not yet found in the engine's file: when the younger ones are half the limit,
-  // the older ones are forgotten, and the younger ones are the older ones.
+  // Hashes of hosts' lines that are not yet found in the engine's file. When younger_ reaches half
+  // the limit, older_ is dropped and younger_ becomes older_.
   Counts younger_;
   Counts older_;
   std::deque<Waiting> waiting_;

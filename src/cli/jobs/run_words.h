@@ -8,9 +8,10 @@
 
 namespace toprun::jobs {
 
-// The words of a submission's command line that belong to the run in the job, each in a form that
-// needs no look at the next one. What files say is among them, so that the job is the same whatever
-// they say when it begins. `leave_out`: options that the submission itself has obeyed.
+// The command line for the run inside the job, from the words of a submission. Each option is one
+// word together with its value. Options from configuration files are included, so that later
+// changes of the files do not change the job. `leave_out` selects options that the submission
+// itself has handled.
 std::vector<std::string> run_words(
     const options::Split& split, const std::function<bool(const options::GivenOption&)>& leave_out);
 

@@ -13,26 +13,30 @@
 
 namespace toprun::jobs {
 
-// The place where toprun setup builds something: a virtual environment's folder or an image's file,
+// The place where toprun setup builds: the folder of a virtual environment or the file of an image,
 // with its record (node/plan/setup/record.h).
 
-// What is at the place. `finished`: toprun setup built exactly this there.
+// The content of the place. `finished`: toprun setup has already built exactly the requested
+// content there.
 enum class Site { free, finished };
 
-// Whether it may be built there: nothing is there, or an empty folder, or what toprun setup has
-// left unfinished and works on no more; with `force` also what it has finished. `asked` is what it
-// is to be made of, `own_job` the job that asks. Error: whose it is, or what it is made of.
+// Checks whether toprun setup may build at the place. Allowed: the place does not exist, is an
+// empty folder, or contains an unfinished build that no job works on. With `force` a finished build
+// may be replaced. `asked` is the requested content, `own_job` the calling job. The error states
+// what the place contains, or which job uses it.
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
                           bool force, const std::string& own_job, const Environment& environment);
 
-// Whether the engine knows this job as one that waits or runs. Error: it cannot be asked.
+// Whether the job is pending or running according to the engine. Error: the engine cannot be
+// queried.
 Result<bool> is_alive(const std::string& job, const Environment& environment);
 
-// Records that this job will build it.
+// Records that this job will build at the place.
 Result<void> note_submission(const std::string& built, const std::string& job);
 
-// A lock that toprun and the programs that it started hold while they build there: a pip whose
-// toprun was killed goes on writing. It locks nothing on file systems without locks.
+// A lock that toprun and its child programs hold while they build at the place. The children need
+// it, because a pip continues to write after its toprun was killed. On file systems without locks
+// it has no effect.
 class SiteLock {
  public:
   explicit SiteLock(Fd file) : file_(std::move(file)), kept_(file_.get()) {}

@@ -15,18 +15,18 @@ struct Call {
   Command command;
   Split split;
   Environment environment;
-  std::vector<std::string> words = {};  // as they were typed
+  std::vector<std::string> words = {};  // as the user typed them
 
-  // The effective value of an option; nullopt: it is not given.
+  // The effective value of an option; nullopt if the option is not given.
   std::optional<Given> given(FlagId id) const;
   std::vector<Given> all(FlagId id) const;
   // For options that neither a variable nor a file can switch off.
   bool has(FlagId id) const { return given(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;
-  // The value if it is one of the words in the option's form.
+  // The value, if it is one of the words in the option's placeholder.
   Result<std::string> choice(FlagId id) const;
 
-  // The operand at this place; empty: it is not given.
+  // The operand at this index; empty if it is not given.
   std::string operand(std::size_t place = 0) const;
 };
 

@@ -15,34 +15,35 @@ struct Operand {
   enum class Count { one, at_most_one, some, any, script };  // some: at least one
   std::string_view name;                                     // "ID"
   Count count = Count::one;
-  std::string_view form;  // of its value, from which completion knows what it may be
+  std::string_view form;  // placeholder of the value; tells completion what to suggest
   std::string_view help;
 
   bool is_required() const { return count == Count::one || count == Count::some; }
   bool repeats() const { return count == Count::some || count == Count::any; }
 };
 
-// The description of one command, and its operands besides the options of the table.
+// The description of one command and its operands. Its options are in the table of flags.h.
 struct CommandLine {
   Command command;
-  std::string_view name;  // "topo order"; of run nothing
+  std::string_view name;  // "topo order"; empty for run
   std::string_view summary;
   std::vector<CommandText::Row> examples;
   std::vector<Operand> operands = {};
   std::vector<std::string_view> notes = {};
-  std::vector<std::string_view> most_used = {};  // options of the short help; none: it has none
+  // Options in the short help; empty: the command has no short help
+  std::vector<std::string_view> most_used = {};
 };
 
-// One row for each command, in the order in which the manual page has them.
+// One row for each command, in the order of the manual page.
 std::span<const CommandLine> command_lines();
 const CommandLine& line_of(Command command);
 
 // "toprun topo order", "torchrun".
 std::string full_name(const CommandLine& line);
 
-// Whether the first word that is not an option ends the options: it is a script, and all following
-// words are the script's. This holds for all commands that start or submit something; setup's words
-// are packages.
+// Whether the first word that is not an option ends the options. This word is then a script, and
+// all following words are its arguments. True for all commands that start or submit something. For
+// setup the words are packages.
 bool ends_at_first_operand(Command command);
 
 }  // namespace toprun::options

@@ -9,15 +9,15 @@ namespace toprun::options {
 
 inline constexpr int help_columns = 80;
 
-// The description of one command. Help and manual page are two forms of it, and completion reads
-// its options, so that the three cannot differ.
+// The description of one command. Help, manual page and completion are all generated from this
+// description, so that they cannot differ.
 struct CommandText {
-  // A row of two columns: an option and what it does, an exit code and what it means.
+  // A row with two columns: an option and its effect, or an exit code and its meaning.
   struct Row {
     std::string left;
     std::string text;
   };
-  // Of options: their names, "-t, --tee", apart from the form of the value.
+  // An option, with its names ("-t, --tee") separate from the placeholder of its value.
   struct Option {
     std::vector<std::string> names;
     std::string value;  // "FILE"; empty: a switch
@@ -36,26 +36,26 @@ struct CommandText {
   std::string name;   // "toprun topo order"
   std::string words;  // "[OPTIONS] ID"
   std::string summary;
-  std::vector<Row> examples;  // a command and what it is for
+  std::vector<Row> examples;  // a command and its purpose
   std::vector<std::string> notes;
-  std::vector<Table> before;  // tables that stand before the options
+  std::vector<Table> before;  // tables that appear before the options
   std::vector<Options> options;
   std::vector<Table> after;
-  std::vector<std::string> positionals;  // the form of their values: "ID", "FILE"
+  std::vector<std::string> positionals;  // placeholders: "ID", "FILE"
 };
 
 // "-t, --tee STREAMS".
 std::string left_side(const CommandText::Option& option);
 
-// Whole lines of at most help_columns columns, for a terminal.
+// Complete lines of at most help_columns columns, for a terminal.
 std::string plain_text(const CommandText& command);
-// Parts of a manual page in the macros of man(7): how a command is called, and all else about it.
+// Parts of a manual page in the macros of man(7): the synopsis of a command, and everything else.
 std::string manual_synopsis(const CommandText& command);
 std::string manual_text(const CommandText& command);
 std::string manual_paragraph(std::string_view text);
 std::string manual_rows(std::span<const CommandText::Row> rows);
 
-// Parts of such texts:
+// Parts of these texts:
 std::string usage_line(const CommandText& command);
 std::string paragraph(std::string_view text);
 std::string table(std::span<const CommandText::Row> rows);

@@ -10,18 +10,18 @@
 
 namespace toprun::options {
 
-// --container and its companion options, read like run_options(). Companions without an image or an
-// EDF cause a note and no error: a project's file may set them for calls that name an image. Pure:
-// paths are as typed, the EDF is not read. Errors have exit_usage.
+// Parses --container and its companion options, like run_options(). Companion options without an
+// image or an EDF cause a note, not an error, because a project's file may set them for calls with
+// an image. Pure: paths stay as typed, and the EDF is not read. Errors have exit_usage.
 Result<container::Wanted> container_options(const Split& split, const Environment& environment,
                                             std::vector<std::string>& notes);
 
-// Makes the paths absolute and adds the EDF's settings. Reads the EDF and the current folder; notes
-// settings without effect.
+// Makes paths absolute and adds the EDF's settings. Reads the EDF and the current folder, and adds
+// notes about settings without effect.
 Result<void> complete(container::Wanted& wanted, const Environment& environment,
                       std::vector<std::string>& notes);
 
-// The words that container_options() reads back as this.
+// Command-line words from which container_options() produces the same `wanted`.
 std::vector<std::string> container_words(const container::Wanted& wanted);
 
 }  // namespace toprun::options

@@ -4,27 +4,29 @@
 
 #include "cli/options/flags.h"
 
-// The parts of the table in flags.h, and helpers for writing their rows.
+// The parts of the table in flags.h, and helpers to write its rows.
 namespace toprun::options {
 
-// run, bench, whose ranks are toprun's own, and submit, which passes the option on to the run that
-// it submits.
+// Commands that launch ranks: run, bench (whose ranks are toprun processes), and submit, which
+// passes the option to the run that it submits.
 inline constexpr Commands launches =
     of(Command::run, Command::bench, Command::bench_pairs, Command::submit);
-// What names the user's script.
+// Commands that take the user's script.
 inline constexpr Commands scripts = of(Command::run, Command::submit);
-// Where ranks run.
+// Commands with options for ranks.
 inline constexpr Commands ranks = launches | of(Command::shell);
-inline constexpr Commands nodes = of(Command::submit, Command::shell);  // setup's job has one
+// Not setup, because its job has one node.
+inline constexpr Commands nodes = of(Command::submit, Command::shell);
 inline constexpr Commands batch = of(Command::submit, Command::setup);
 inline constexpr Commands allocations = nodes | batch;
-inline constexpr Commands starting = launches | allocations;  // whatever starts or submits
+// All commands that start or submit something.
+inline constexpr Commands starting = launches | allocations;
 inline constexpr Commands orders = of(Command::topo_order, Command::topo_draw);
 inline constexpr Commands costs = orders | of(Command::topo_score);
 inline constexpr Commands networks = costs | of(Command::topo_show, Command::topo_convert);
 inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::net_env);
 
-// Before the others, because its letters are nccl-tests'.
+// Comes first, because bench uses the option letters of nccl-tests.
 std::span<const Flag> bench_rows();
 std::span<const Flag> allocation_rows();
 std::span<const Flag> pod_rows();
@@ -46,7 +48,7 @@ constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_v
           group, help, default_value, {},    launches};
 }
 
-// Of the options that a launch is made of.
+// The same for options that set a field of a launch.
 constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
                         std::string_view variable, Group group, Setter set, std::string_view help,
                         std::string_view default_value = {}, std::string_view older_variable = {}) {

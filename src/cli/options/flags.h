@@ -12,12 +12,12 @@
 
 namespace toprun::options {
 
-// The options of toprun and of all its verbs. One table, from which the splitting of the command
-// line, its parsing, the keys of toprun.toml, help, manual page, completion and the "did you mean"
-// are made, so that they cannot differ.
+// The table of all options of toprun and its verbs. The splitting and parsing of the command line,
+// the keys of toprun.toml, help, manual page, completion and "did you mean" all use this table, so
+// that they cannot differ.
 
 enum class FlagId {
-  unasked,  // no code uses this id: the row suffices, or the name finds it
+  unasked,  // no code refers to this option by id: only its row or its name is used
   nnodes,
   nproc_per_node,
   hosts,
@@ -62,9 +62,9 @@ enum class FlagId {
   duplicate_stdout_filters,
   duplicate_stderr_filters,
   print_completion,
-  slurm_option,  // of sbatch and salloc, by its name
+  slurm_option,  // an option of sbatch and salloc, found by its name
   slurm_arg,
-  pod_option,  // of Kubernetes, by its name
+  pod_option,  // an option of Kubernetes, found by its name
   secret_env,
   interactive,
   on,
@@ -73,7 +73,7 @@ enum class FlagId {
   follow,
   attach,
   job_dry_run,
-  requirement,  // these and the following are of setup
+  requirement,  // this and the following belong to setup
   import_test,
   base_python,
   system_site_packages,
@@ -82,7 +82,7 @@ enum class FlagId {
   nccl_home,
   image_from,
   force,
-  json,  // these and the following are of the verbs that start nothing
+  json,  // this and the following belong to verbs that start nothing
   all,
   recent,
   rank,
@@ -109,7 +109,7 @@ enum class FlagId {
   here,
   json_lines,
   dumps,
-  min_bytes,  // these and the following are of bench
+  min_bytes,  // this and the following belong to bench
   max_bytes,
   step_bytes,
   step_factor,
@@ -147,7 +147,7 @@ enum class FlagId {
 
 enum class Origin { torchrun, toprun };
 
-// The owner of a command line: toprun under torchrun's name, or a verb.
+// The command that parses a command line: toprun under torchrun's name, or a verb.
 enum class Command {
   torchrun,
   run,
@@ -195,7 +195,7 @@ template <std::same_as<Command>... Some>
 constexpr Commands of(Some... commands) {
   return ((Commands{1} << static_cast<int>(commands)) | ...);
 }
-// Commands that only have verbs of their own.
+// Commands that consist only of subcommands.
 inline constexpr Commands families = of(Command::topo, Command::net, Command::config);
 
 enum class Group {
@@ -209,70 +209,72 @@ enum class Group {
   container,
   stopping,
   output,
-  of_verb,  // means one call of a verb that starts nothing: no file gives it
+  of_verb,  // for a single call of a verb that starts nothing; cannot be set in a file
   general,
   without_effect,  // accepted, because it changes nothing that a user can see
-  plugins,         // names Python code for the launcher to load: known, to be refused by name
+  plugins,         // names Python code for the launcher to load; known only to be refused by name
 };
 
 struct Flag;
 struct Given;
 struct RunDraft;
-// Stores the given value in the draft of a launch (run_draft.h).
+// Stores the given value in a RunDraft (run_draft.h).
 using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Given& given);
 
 struct Flag {
   FlagId id;
-  std::string_view name;      // with dashes; underscores instead of the inner ones mean the same
-  char letter = 0;            // of the short form, 0 if there is none
-  std::string_view value;     // the form of its value; empty: a switch
-  std::string_view variable;  // gives the value where the command line does not; may be empty
+  std::string_view name;      // with dashes; inner dashes can be typed as underscores
+  char letter = 0;            // of the short form; 0: no short form
+  std::string_view value;     // placeholder of the value; empty: a switch
+  std::string_view variable;  // sets the value if the command line does not; may be empty
   Origin origin = Origin::torchrun;
   Group group = Group::general;
-  std::string_view help;           // one sentence or two, without a full stop at the end
-  std::string_view default_value;  // for the help; empty: said in `help` or none
-  // Gives the value where neither the command line nor `variable` does. PyTorch's, not an option's:
+  std::string_view help;           // one or two sentences, without a full stop at the end
+  std::string_view default_value;  // for the help; empty: no default, or `help` mentions it
+  // Sets the value if neither the command line nor `variable` does. It is a variable of PyTorch, so
   // workers inherit it.
   std::string_view older_variable = {};
   Commands known_to = 0;
-  // --flag or --flag=value; --flag value only where a verb takes no other words.
+  // Allows --flag and --flag=value. Allows --flag value only if the verb takes no operands.
   bool value_optional = false;
-  bool repeatable = false;   // may be given several times, each with a value of its own
-  bool of_one_call = false;  // means one call and no project: no key of toprun.toml
-  // Keys separated by blanks: options with the same meaning, or that exclude this one. Giving one
-  // of them also decides about this one.
+  bool repeatable = false;   // can be given several times, each time with another value
+  bool of_one_call = false;  // is meant for a single call: not a key of toprun.toml
+  // Keys separated by blanks: options with the same meaning as this option, or that exclude it. If
+  // a rival is given, values of this option from weaker sources are ignored.
   std::string_view rivals = {};
-  Setter set = nullptr;  // null: a launch reads it elsewhere, or not at all
+  Setter set = nullptr;  // null: a launch reads the option elsewhere, or not at all
 
   bool is_switch() const { return value.empty(); }
 };
 
 std::span<const Flag> all_flags();
 const Flag& flag_of(FlagId id);
-// As the command has it: setup's --venv is not that of the others.
+// The command's own row: setup's --venv differs from --venv of other commands.
 const Flag& flag_of(FlagId id, Command command);
 
 bool knows(Command command, const Flag& flag);
 
-// The variable that gives its value: shell reads salloc's instead of sbatch's. Empty: none.
+// The variable that sets the option: shell reads salloc's variable instead of sbatch's. Empty: no
+// variable.
 std::string variable_of(const Flag& flag, Command command);
 
-// Its name in toprun.toml: "nproc-per-node".
+// The option's key in toprun.toml: "nproc-per-node".
 std::string key_of(const Flag& flag);
 
-// The flag of exactly this name, with dashes or underscores.
+// The flag with exactly this name, written with dashes or underscores.
 const Flag* find_flag(std::string_view name, Command command);
-// A letter that two of the command's flags have is the first one's: `submit -t` is sbatch's.
+// If two flags of the command have this letter, the first flag: `submit -t` is sbatch's.
 const Flag* find_flag(char letter, Command command);
 
-// The words among the forms of a value, as static and c10d in "static|c10d"; FILE is none.
+// The literal words in a value's placeholder, such as static and c10d in "static|c10d". FILE is not
+// a literal word.
 std::vector<std::string_view> choices(std::string_view form);
 std::vector<std::string_view> choices(const Flag& flag);
 
-// torchrun's flags that begin with the text; more than one: the text is ambiguous.
+// torchrun's flags that begin with the text. If there are several, the text is ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
-// The name that a mistyped option most likely means, plug-ins left out.
+// The flag that a mistyped option most likely means. Never suggests a plug-in flag.
 std::optional<std::string> nearest_flag(std::string_view name, Command command);
 
 }  // namespace toprun::options

@@ -11,12 +11,13 @@ namespace toprun::options {
 
 Given as_given(const GivenOption& option);
 
-// The user's value of one flag: the last one of the command line, else its variable's, else a
-// file's. `split` holds the file's only if neither of the others has the flag (config.h).
+// The user's value of a flag: the last one on the command line, else from its variable, else from a
+// file. `split` contains a file's value only if neither the command line nor the variable sets the
+// flag (config.h).
 std::optional<Given> given_of(const Flag& flag, const Split& split, const Environment& environment);
 
-// The same of a flag that may be given several times: all of the command line's words in their
-// order, else the variable's. Of any other at most one.
+// The same for a repeatable flag: all values on the command line in their order, else the
+// variable's value. For other flags it returns at most one value.
 std::vector<Given> all_given(const Flag& flag, const Split& split, const Environment& environment);
 
 }  // namespace toprun::options

@@ -10,7 +10,7 @@
 
 namespace toprun::options {
 
-// --parallel and what goes with it, as they were given.
+// --parallel and its companion options, as given.
 struct PlanOptions {
   std::optional<std::string> parallel;
   std::optional<std::string> model;
@@ -20,13 +20,13 @@ struct PlanOptions {
 
 PlanOptions plan_options(const Call& call);
 
-// What --link tells. Errors (usage): those of parse_link(); a level twice.
+// Parses --link. Errors (usage): errors of parse_link(); a repeated level.
 Result<cost::LinksByLevel> parse_links(const PlanOptions& options);
 
-// nullopt: without --parallel. Errors (usage): those of the parsers; a size that is none; --model
-// or --traffic without --parallel.
+// Parses --parallel; nullopt without --parallel. Errors (usage): errors of the parsers; an invalid
+// size; --model or --traffic without --parallel.
 Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options);
-// The same for what only orders nodes: there --link without --parallel is an error too.
+// The same for commands that only order nodes: --link without --parallel is then also an error.
 Result<std::optional<placement::Plan>> parse_order_plan(const PlanOptions& options);
 
 }  // namespace toprun::options

@@ -10,15 +10,15 @@ namespace toprun::options {
 
 struct RendezvousSettings {
   std::map<std::string, std::string> known;
-  std::string note;  // on the others, if there are any
+  std::string note;  // mentions settings without effect; empty: all settings have an effect
 
   bool operator==(const RendezvousSettings&) const = default;
 };
 
-// K=V,K=V with the keys of torchrun's backends c10d and static
-// (torch.distributed.elastic.rendezvous of PyTorch 2.13); is_host becomes "1" or "0", all times are
-// whole seconds from 1. As in torchrun, a key that the backend does not read has no effect, nor has
-// what is wrong with its value; a key without a value is an error.
+// Parses K=V,K=V with the keys of torchrun's backends c10d and static
+// (torch.distributed.elastic.rendezvous in PyTorch 2.13). is_host becomes "1" or "0". All times are
+// whole seconds, at least 1. As in torchrun, a key that the backend does not read has no effect,
+// even if its value is invalid. A key without a value is an error.
 Result<RendezvousSettings> parse_rendezvous_settings(const Given& given, std::string_view backend);
 
 }  // namespace toprun::options

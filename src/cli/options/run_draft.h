@@ -15,7 +15,7 @@ namespace toprun::options {
 
 using IsFile = std::function<bool(const std::string& path)>;
 
-// A launch's options while they are read, one after another, by the setters of their rows.
+// A launch's options while they are parsed. Each option's setter stores its value here.
 struct RunDraft {
   plan::Options options = {};
   // Values that are checked only together with other options, or only reported.
@@ -62,7 +62,7 @@ void assign(plan::Setting<T>& target, const Given& given, U value) {
   target.value = std::move(value);
 }
 
-// Parses the value and stores it in this member.
+// Parses the value and stores it in the member.
 template <auto member, auto parse>
 Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
   auto parsed = TRY([&] {
@@ -76,7 +76,8 @@ Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
   return {};
 }
 
-// An empty value means not given, as in scripts with unset variables.
+// An empty value means that the option is not given. Scripts with unset variables pass empty
+// values.
 template <Setter set>
 Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Given& given) {
   return given.value.empty() ? Result<void>() : set(draft, flag, given);
@@ -91,7 +92,7 @@ Result<std::string> not_empty(const Given& given);
 Result<std::string> parse_fabric(const Given& given);
 Result<plan::FabricProof> parse_fabric_proof(const Given& given);
 Result<bool> off_switch(const Given& given);
-// One of the words in the form of its value.
+// The value, if it is one of the words in the option's placeholder.
 Result<std::string> one_of(const Flag& flag, const Given& given);
 Result<std::string> parse_image_option(const Given& given);
 Result<std::string> parse_workdir(const Given& given);
@@ -115,7 +116,7 @@ Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Given
 Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> add_binds(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Given& given);
-// For options without effect, whose values may still be wrong.
+// For options without effect: checks their values all the same.
 Result<void> check_interval(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> check_choice(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Given& given);

@@ -13,23 +13,23 @@ namespace toprun::options {
 
 struct RunOptions {
   plan::Options options;
-  std::vector<std::string> notes;  // one line each: what was given and has no effect
+  std::vector<std::string> notes;  // one line for each given option that has no effect
 };
 
-// The options of `toprun [run]`: the command line before PET_* (of our own options: TOPRUN_*, which
-// a toprun called torchrun does not read) before the defaults; of an option given twice the last
-// counts. A variable set to nothing counts as not set. `is_file` says whether --topology names a
-// file.
+// Parses the options of `toprun [run]`. The command line overrides variables, and variables
+// override defaults. torchrun's options have PET_* variables, toprun's own options TOPRUN_*, which
+// toprun ignores under the name torchrun. If an option is repeated, the last one counts. An empty
+// variable counts as not set. `is_file` returns whether --topology names a file.
 //
-// The command line is read by this and split() from one table, without a parsing library:
-// argparse's rules (abbreviations, what may be a value, the rest being the script's) fit none, and
-// the flags would then stand in two places.
+// This function and split() use one table and no parsing library. No library supports argparse's
+// rules for abbreviations, for words that can be values, and for arguments of the script. A library
+// would also need its own second list of flags.
 //
-// Errors have exit_usage and name option or variable, value, and what is allowed.
+// Errors have exit_usage. They contain the option or variable, the value, and what is allowed.
 Result<RunOptions> run_options(const Split& split, const std::vector<std::string>& argv,
                                const Environment& environment, const IsFile& is_file);
 
-// --modules, --conda, --venv and -e alone, as run_options() reads them.
+// Parses only --modules, --conda, --venv and -e, in the same way as run_options().
 Result<plan::Activation> activation_options(const Split& split, const Environment& environment);
 
 }  // namespace toprun::options

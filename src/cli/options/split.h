@@ -18,37 +18,39 @@ struct GivenOption {
   bool operator==(const GivenOption&) const = default;
 };
 
-// A command line taken apart, before any value is looked at.
+// A command line split into its parts, before any value is parsed.
 struct Split {
-  Command command = Command::run;    // whose command line it is
-  std::vector<GivenOption> options;  // in the order given
+  Command command = Command::run;    // the command that parses the command line
+  std::vector<GivenOption> options;  // in the given order
   std::optional<std::string> script;
-  std::vector<std::string> arguments;  // the script's; of a verb without one, its operands
+  // Arguments of the script; for a verb without a script, its operands.
+  std::vector<std::string> arguments;
 
   bool called_torchrun() const { return command == Command::torchrun; }
 };
 
-// The option as one word of a command line: "--tee=3", "--prefix".
+// The option written as one word of a command line: "--tee=3", "--prefix".
 std::string word_of(const GivenOption& option);
 
-// Takes argv (argv[0] included, and `run` behind it if it is there) apart by torchrun's grammar,
-// which is that of Python's argparse:
-//   - long options with dashes or underscores, `--flag value` or `--flag=value`, torchrun's own
-//     also by any unambiguous beginning; short ones joined as in `-mt3`;
-//   - the first word that is not an option is the script, and everything after it belongs to the
-//     script; `--` ends the options, once: before the script, else directly behind it;
-//   - a word that begins with a dash is a value or script if it is "-", a negative number or has a
-//     blank in it.
-// -h, --help, --version and --print-completion end the reading: nothing after them is looked at.
-// Called by a name that ends in "torchrun" there are no options of our own, and `run` is a script.
-// Errors (exit 2): unknown or ambiguous option, value missing, value for a switch.
+// Splits argv by torchrun's grammar, which is the grammar of Python's argparse. argv includes
+// argv[0] and, if present, `run` as argv[1].
+//   - Long options are written with dashes or underscores, as `--flag value` or `--flag=value`.
+//     torchrun's flags can be abbreviated if unambiguous. Short options can be joined: `-mt3`.
+//   - The first word that is not an option is the script, and all following words are its
+//     arguments. One `--` ends the options: before the script, or else directly after it.
+//   - A word that begins with a dash is a value or script if it is "-" or a negative number, or if
+//     it contains a blank.
+// Parsing stops at -h, --help, --version and --print-completion: all following words are ignored.
+// Under a name that ends in "torchrun", toprun's own options do not exist and `run` is a script.
+// Errors (exit 2): an unknown or ambiguous option, a missing value, a value for a switch.
 Result<Split> split(const std::vector<std::string>& argv);
 
-// Whether it is called by torchrun's name.
+// Whether toprun is called under torchrun's name.
 bool is_torchrun(const std::vector<std::string>& argv);
 
-// What stands behind a verb. Of submit as of `run`; setup's first package stands for the script.
-// Other verbs' operands may stand anywhere among the options; error (exit 2): too few or too many.
+// Splits the words after a verb. `submit` is split like `run`. For setup, the first package is
+// treated as the script. Operands of other verbs may appear anywhere among the options. Error (exit
+// 2): too few or too many operands.
 Result<Split> split_verb(const std::vector<std::string>& arguments, Command command);
 
 }  // namespace toprun::options

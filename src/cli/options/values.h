@@ -12,15 +12,15 @@
 
 namespace toprun::options {
 
-// A value as the user gave it, and where: the input of the checks below, so that every message
-// shows what to correct.
+// A value as the user wrote it, and its source. The checks below take a Given, so that every
+// message can show what to correct.
 struct Given {
   std::string source;  // "--nnodes", "PET_NNODES" or "toprun.toml:3"
   std::string value;
   bool from_variable = false;
-  std::string key = {};  // of toprun.toml: "nnodes"; empty: it is from no file
+  std::string key = {};  // key in toprun.toml: "nnodes"; empty: the value is not from a file
 
-  bool is_typed() const { return source.starts_with('-'); }  // on the command line
+  bool is_typed() const { return source.starts_with('-'); }  // from the command line
   // "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };
@@ -30,16 +30,16 @@ inline constexpr int max_processes_per_node = 100'000;
 inline constexpr int max_port = 65'535;
 inline constexpr std::string_view null_device = "/dev/null";
 
-// "1", "true", "t", "yes", "y" and their opposites, as torchrun reads them; nullopt: another word.
+// Parses "1", "true", "t", "yes", "y" and their opposites like torchrun; nullopt for other words.
 std::optional<bool> truth_of(std::string_view text);
 
-// All of them fail with exit_usage, naming the value and what is allowed.
+// Errors of the following parsers have exit_usage, and contain the value and what is allowed.
 
 Result<int> parse_number(const Given& given, int least, int most);
-// A number, where all but 0 mean on, as torchrun reads the PET_* of its switches; or a word such as
-// true or no. Empty counts as 0.
+// A number, or a word such as true or no. Every number except 0 means on, as in torchrun's PET_*
+// variables for switches. An empty value counts as 0.
 Result<bool> parse_switch(const Given& given);
-// One of the words, as it is.
+// One of the words, unchanged.
 Result<std::string> parse_choice(const Given& given, std::span<const std::string_view> choices);
 
 struct NodeCount {
@@ -48,35 +48,38 @@ struct NodeCount {
 };
 // N, or MIN:MAX.
 Result<NodeCount> parse_node_count(const Given& given);
-// A number, cpu, gpu or auto, as it is.
+// A number, cpu, gpu or auto, unchanged.
 Result<std::string> parse_processes_per_node(const Given& given);
 Result<std::string> parse_backend(const Given& given);
-// HOST[:PORT]; an IPv6 address with a port in brackets, which the result leaves out. Port 0 is
-// allowed: the kernel chooses one.
+// HOST[:PORT]. An IPv6 address with a port needs brackets, which the result does not contain. Port
+// 0 is allowed: the kernel then chooses a port.
 Result<plan::Endpoint> parse_endpoint(const Given& given);
-// Where to listen: ADDRESS:PORT, PORT or nothing; without an address loopback, without a port 0.
+// The address to listen on: ADDRESS:PORT, PORT or nothing. Defaults: loopback, and port 0.
 Result<plan::Endpoint> parse_listening(const Given& given);
-// A host name or address without a port; brackets around an IPv6 address are taken away.
+// A host name or address without a port. Brackets around an IPv6 address are removed.
 Result<std::string> parse_host(const Given& given);
-// 0…3, or LOCAL_RANK:0…3 separated by commas, where ranks that are not named get 0.
+// 0…3, or a comma-separated list of LOCAL_RANK:0…3. Ranks that are not listed get 0.
 Result<plan::StreamMap> parse_streams(const Given& given);
-// Local ranks separated by commas: each once, ascending.
+// Local ranks separated by commas. The result is sorted and contains each rank once.
 Result<std::vector<int>> parse_local_ranks(const Given& given);
-// Texts separated by commas; a double comma stands for one in a text. Empty: none.
+// Texts separated by commas. A double comma means a comma within a text. An empty value gives an
+// empty list.
 Result<std::vector<std::string>> parse_filters(const Given& given);
-// A template as Python's string.Template reads it, with ${NAME} for its $NAME and $ for its $$.
+// A template in the syntax of Python's string.Template. The result contains ${NAME} instead of
+// $NAME, and $ instead of $$.
 Result<std::string> parse_prefix_template(const Given& given);
-// Bytes, with K, M or G (or KiB, MiB or GiB; k, m, g) for 2^10, 2^20 or 2^30 of them.
+// A number of bytes. The suffixes K, M and G (or k, m, g, KiB, MiB, GiB) mean 2^10, 2^20 and 2^30
+// bytes.
 Result<std::uint64_t> parse_size(const Given& given);
 
-// Names of signals that a process may pass on, with or without SIG, separated by commas; each
-// signal once, in the order given.
+// Names of signals that a process can forward, with or without SIG, separated by commas. The result
+// contains each signal once, in the given order.
 Result<std::vector<int>> parse_signals(const Given& given);
 Result<worker::NumaBinding> parse_numa_binding(const Given& given);
-// The modules' names; torch if the option has no value. Unset: off.
+// Module names; torch if the option has no value. nullopt: off.
 Result<std::optional<std::vector<std::string>>> parse_imports(const Given& given);
 
-// NAME or NAME=VALUE, as a shell can set it.
+// NAME or NAME=VALUE. NAME must be a valid shell variable.
 Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Given& given);
 // Names of environment modules, separated by commas.
 Result<std::vector<std::string>> parse_modules(const Given& given);
