@@ -9,28 +9,28 @@
 
 namespace toprun::launch {
 
-// A host whose agent waits for its orders.
+// A host on which an agent waits for its orders.
 struct Answered {
   engines::Node node;
-  bool here = false;   // this very host
-  std::string client;  // where the login came from, as the host sees it; may be empty
-  std::string server;  // … and went to
+  bool here = false;   // it is the launcher's own host
+  std::string client;  // the source address of the login, as the host sees it; may be empty
+  std::string server;  // the destination address of the login; may be empty
 };
 
-// Which of them holds the root agent: this host if it is among them, because no connection of its
-// own can break, else the first. Index from 0.
+// Which of the hosts runs the root agent: this host if it is among them, because its agent needs no
+// connection that can break. Otherwise the first host. Index from 0.
 int root_among(const std::vector<Answered>& answered);
 
-// The orders for each host. The root's address is one at which that host or the launcher was just
-// reached; a name only if there is no such address.
+// The orders for each host. The root's address is an address at which the root's host or the
+// launcher was just reached. It is a name only if no such address is known.
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 
-// Whether the name is this host's: its own, localhost, or a literal address of one of its
-// interfaces. With a user's name before it, it is not: that may be another user.
+// Whether the name is this host's own name, localhost, or a literal address of one of its
+// interfaces. False if a user's name comes before it, because that may be a different user.
 bool is_this_host(const engines::Node& node);
 
-// The file that this process runs.
+// The path of the executable that this process runs.
 std::string own_path();
 
 // "1 host", "3 pods".

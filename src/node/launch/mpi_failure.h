@@ -6,19 +6,20 @@
 
 namespace toprun::launch {
 
-// Why ranks that mpirun starts by itself have failed.
+// Why ranks that mpirun itself starts have failed.
 struct MpiFailure {
-  std::optional<int> rank;    // that failed first, where mpirun names it
-  std::optional<int> signal;  // that killed it
-  std::string exception;      // its first line, without secrets; empty: none is to be seen
-  std::string advice;         // empty: the exception says enough
+  std::optional<int> rank;    // the rank that failed first, if mpirun names it
+  std::optional<int> signal;  // the signal that killed the rank
+  // The first line of the exception, without secrets; empty: no exception is visible.
+  std::string exception;
+  std::string advice;  // empty: the exception is clear without advice
 
   bool is_known() const { return rank || !exception.empty(); }
 };
 
-// From the end of what mpirun and the ranks wrote to stderr, with their tags where it has them.
-// Without tags the line behind a traceback may be another rank's: it counts only if its type is an
-// error's by its name.
+// Finds the reason in the last part of the stderr output of mpirun and the ranks, with mpirun's
+// rank tags if there are any. Without tags, the line after a traceback may be from another rank.
+// That line is used only if the name of its type is that of an error.
 MpiFailure mpi_failure(std::string_view said);
 
 }  // namespace toprun::launch

@@ -9,23 +9,25 @@
 
 namespace toprun::launch {
 
-// One mpirun that starts every rank by itself, for programs whose ranks are MPI's (--launcher).
+// One mpirun that itself starts every rank, for programs that get their ranks from MPI
+// (--launcher).
 struct MpiRanks {
-  std::vector<std::string> argv;   // with host_file for the file's name
-  std::vector<std::string> hosts;  // by rank: a line of the file each
-  Environment environment;         // for mpirun
+  std::vector<std::string> argv;   // contains host_file_word where the host file's name belongs
+  std::vector<std::string> hosts;  // indexed by rank: each host is one line of the host file
+  Environment environment;         // the environment of mpirun
   Written written = Written::plain;
 };
-inline constexpr const char* host_file_word = "HOSTS";  // in argv
+inline constexpr const char* host_file_word = "HOSTS";  // placeholder in argv
 Result<MpiRanks> mpi_ranks(const plan::Job& job);
 
-// In the environment of a toprun that such an mpirun started: it is to become a rank in a
-// container.
+// Set in the environment of a toprun that such an mpirun starts. That toprun must become a rank in
+// a container.
 inline constexpr const char* contained_rank_variable = "TOPRUN_CONTAINED_RANK";
-// Does so; returns only if it could not, the exit code.
+// Turns this process into a rank in a container. Returns only on failure; the result is the exit
+// code.
 int become_contained(const plan::Options& options, const Environment& environment);
 
-// Runs it: standard input is rank 0's, signals go to mpirun; returns its exit code.
+// Runs mpirun and returns its exit code. Standard input goes to rank 0, signals go to mpirun.
 int run_mpi_ranks(const plan::Job& job);
 
 }  // namespace toprun::launch

@@ -20,19 +20,22 @@ namespace toprun::link {
 
 inline constexpr std::size_t max_first_frame_bytes = 64u << 10;
 inline constexpr std::size_t max_frame_bytes = 16u << 20;
-inline constexpr std::size_t max_queue_bytes = 64u << 20;  // not yet taken by the other end
+// Bytes that the other end has not received yet.
+inline constexpr std::size_t max_queue_bytes = 64u << 20;
 
 inline constexpr std::chrono::milliseconds parting{1'000};
 
-// How long agents wait for each other. The root and every member use the same values for a job.
+// The time limits with which agents wait for each other. The root and all members of a job use the
+// same values.
 struct Patience {
-  std::chrono::milliseconds first_byte{2'000};  // silence after connecting: not a toprun agent
+  // Silence after connecting: the peer is not a toprun agent.
+  std::chrono::milliseconds first_byte{2'000};
   std::chrono::milliseconds handshake{10'000};  // time limit for the whole handshake
   std::chrono::milliseconds beat{2'000};        // interval of heartbeats on an idle link
-  std::chrono::milliseconds silence{10'000};    // time without any bytes: the other end is lost
+  std::chrono::milliseconds silence{10'000};    // time without any bytes: the link is lost
 };
 
-// A link over TCP: libsodium secretstream frames of JSON. A frame is a little-endian u32 with the
+// A link over TCP: libsodium secretstream frames with JSON. A frame is a little-endian u32 with the
 // length of the ciphertext, then the ciphertext. An empty message is a heartbeat, and TAG_FINAL
 // marks the end.
 //
@@ -49,41 +52,42 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   void key(bool root, std::string_view secret, std::string_view root_line,
            std::string_view member_line);
 
-  // Single steps of the handshake, which has `patience.handshake` in all; the next may be begun
-  // when the last has been answered. Neither function calls back before it returns, unless the
-  // answer is there already.
+  // Single steps of the handshake, which must finish within `patience.handshake`. Begin the next
+  // step only after the callback of the previous step. Both read functions return before they call
+  // back, unless the data is available already.
   void write(std::string_view bytes);
-  // Reads a plaintext line, without its newline; `first_byte` limits the wait for its first byte.
+  // Reads a plaintext line, without its newline. `first_byte` limits the wait for the line's first
+  // byte.
   void read_line(std::chrono::milliseconds first_byte, OnLine on_line);
-  // Reads the other end's key's header and its first frame.
+  // Reads the header of the other end's key, and its first frame.
   void read_first(OnFrame on_frame);
-  // Sends a plaintext line, our key's header and the first frame, all at once: each packet costs
-  // both ends as much as the cryptography of a handshake.
+  // Sends a plaintext line, the header of our key and the first frame, all in one packet. Each
+  // packet costs both ends as much as the cryptography of a handshake.
   void write_first(std::string line, const nlohmann::json& message);
-  // Returns bytes that were already read from the socket.
+  // Puts back bytes that were already read from the socket.
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
-  // Whether a frame could not be decrypted: the other end has another secret.
+  // Whether a frame could not be decrypted, because the other end has a different secret.
   bool has_other_key() const { return has_other_key_; }
-  // The length of a frame that was refused for it; 0: none was.
+  // The length of a frame that was refused because it was too long; 0: no frame was refused.
   std::uint32_t too_long_bytes() const { return too_long_bytes_; }
 
-  // Whether the other end closed, or was lost, before it sent any byte.
+  // Whether the other end closed the connection, or was lost, before it sent any byte.
   bool was_closed_without_data() const { return was_closed_without_data_; }
-  // Ends a connection after its answer: sends no more and closes when the other end does, after
-  // `parting` at the latest. Until then it discards the received bytes, because the kernel turns a
-  // close with unread bytes into a reset, which may lose the answer.
+  // Ends a connection after an answer was sent. Sends nothing more, and closes the connection when
+  // the other end closes it, or after `parting`. Until then it discards received bytes: if unread
+  // bytes remain at a close, the kernel sends a reset, which may lose the answer.
   void close_after_answer(std::function<void()> on_end);
 
-  // Starts heartbeats and callbacks; from then on send() may be used. A channel that is closed by
-  // then tells its loss.
+  // Starts heartbeats and callbacks; from then on send() may be used. If the channel is already
+  // closed, the loss is reported.
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
-  // Ends the connection at once, after sending as many of these bytes as the socket takes.
+  // Sends as many of these bytes as the socket accepts, then closes the connection at once.
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.get(); }
-  // The socket, for code that goes on with it, after read_line() and nothing else. Null if bytes
-  // follow the line already.
+  // Returns the socket, for code that continues to use it. Call it only after read_line() and
+  // before any other step. Null if bytes after the line have arrived already.
   Fd give_away();
 
   boost::asio::io_context& io() { return channels_.io(); }
@@ -92,11 +96,11 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
 
  private:
   friend class Channels;
-  // What becomes of the bytes that arrive.
+  // What the channel does with bytes that arrive.
   enum class Awaits { nothing, line, first_frame, messages, end };
 
-  // Called by Channels: with events of epoll; at the end of a turn; and now and then, `late` after
-  // it should have been.
+  // Called by Channels: ready() for epoll events, flush() at the end of an event-loop iteration,
+  // and pass() at intervals. `late`: the delay of the call to pass().
   void ready(std::uint32_t events);
   void flush();
   void pass(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration late);
@@ -124,33 +128,33 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   struct Streams;
   std::unique_ptr<Streams> streams_;
   Awaits awaits_ = Awaits::nothing;
-  std::uint32_t watched_ = 0;  // events of epoll; 0: it is not watched
+  std::uint32_t watched_ = 0;  // epoll events; 0: the socket is not watched
   Channels::Number number_ = 0;
-  std::string buffer_;       // received
-  std::size_t used_ = 0;     // … and used
-  std::string queue_;        // to be written
-  std::size_t written_ = 0;  // … and written
+  std::string buffer_;       // received bytes
+  std::size_t used_ = 0;     // … the number that is processed
+  std::string queue_;        // bytes to write
+  std::size_t written_ = 0;  // … the number that is written
   std::string why_closed_ = "the connection was closed";
   OnLine on_line_;
   OnFrame on_frame_;
   std::function<void()> on_end_;
   std::chrono::milliseconds first_byte_{0};
-  std::chrono::steady_clock::time_point deadline_;  // of the handshake
+  std::chrono::steady_clock::time_point deadline_;  // the deadline of the handshake
   std::chrono::steady_clock::time_point last_read_;
   std::chrono::steady_clock::time_point last_write_;
   bool has_header_ = false;
   bool has_other_key_ = false;
   std::uint32_t too_long_bytes_ = 0;
   bool was_closed_without_data_ = false;
-  bool processing_ = false;  // process() runs
+  bool processing_ = false;  // process() is running
   bool will_write_ = false;  // write_soon() was called
   bool closing_ = false;     // close() was called
   bool ended_ = false;       // the other end has closed
   bool closed_ = false;
 };
 
-// The same steps within coroutines. Only named objects may appear in a co_await expression: g++ 12
-// destroys its temporaries twice.
+// The same steps for coroutines. Only named objects may appear in a co_await expression, because
+// g++ 12 destroys its temporaries twice.
 boost::asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
                                                       std::chrono::milliseconds first_byte);
 boost::asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel);

@@ -16,10 +16,10 @@ namespace toprun::link {
 
 class Channel;
 
-// What the channels of an io_context share: one descriptor of epoll that tells whose socket is
-// ready, one timer, and one moment at which all of them write what a turn of the loop has queued.
-// For thousands of links, coroutines, operations and timers of their own cost more than what they
-// say.
+// What the channels of an io_context share. These are one epoll descriptor that reports which
+// sockets are ready, one timer, and one point in each event-loop iteration at which all channels
+// write their queued data. With thousands of links, one coroutine, one operation and one timer per
+// link would cost more than the messages.
 class Channels : public boost::asio::execution_context::service {
  public:
   static inline boost::asio::execution_context::id id;
@@ -29,19 +29,19 @@ class Channels : public boost::asio::execution_context::service {
   explicit Channels(boost::asio::io_context& io);
 
   using Number = std::uint64_t;
-  // Watches a socket for these events of epoll, level-triggered, and keeps its channel alive until
-  // remove(). Its ready() is called for events, its pass() at least twice per `beat`.
+  // Watches a socket for these epoll events, level-triggered, and keeps its channel alive until
+  // remove(). Calls the channel's ready() for events, and its pass() at least twice per `beat`.
   Number add(std::shared_ptr<Channel> channel, int fd, std::uint32_t events,
              std::chrono::milliseconds beat);
   void change(Number number, int fd, std::uint32_t events);
-  // Before its socket is closed: a process that was forked just now may have it too, and epoll
-  // would go on to report it.
+  // Call it before the channel's socket is closed. A newly forked process may still hold the
+  // socket, and epoll would continue to report it.
   void remove(Number number, int fd);
-  // Its flush() is called after the handlers that are due now.
+  // The channel's flush() is called after the handlers that are due now.
   void write_soon(std::shared_ptr<Channel> channel);
 
   boost::asio::io_context& io() { return io_; }
-  // Space that a channel may use within one call, for what it reads and decrypts.
+  // Buffers that a channel may use within one call, for the bytes that it reads and decrypts.
   std::string& received() { return received_; }
   std::string& plaintext() { return plaintext_; }
 
@@ -56,10 +56,10 @@ class Channels : public boost::asio::execution_context::service {
   boost::asio::io_context& io_;
   boost::asio::posix::stream_descriptor epoll_;
   boost::asio::steady_timer timer_;
-  bool waits_ = false;  // for epoll_
+  bool waits_ = false;  // a wait on epoll_ is pending
   std::chrono::milliseconds interval_{std::chrono::milliseconds::max()};
   std::chrono::steady_clock::time_point next_pass_;
-  // By number, because an event may be reported for a channel that was closed a moment ago.
+  // By number, because an event may be reported for a channel that was just closed.
   std::unordered_map<Number, std::shared_ptr<Channel>> watched_;
   Number last_number_ = 0;
   std::vector<std::shared_ptr<Channel>> to_write_;

@@ -9,7 +9,7 @@
 
 namespace toprun::link {
 
-// Two ends within one process: of the root and of the agent on its own node.
+// The two ends of a link within one process, for the root and for the agent on the root's node.
 std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> local_link(
     boost::asio::io_context& io);
 

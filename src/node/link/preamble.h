@@ -12,18 +12,18 @@
 //
 //   toprun/1 VERSION ROLE JOB AGENT RANDOM PROOF\n        at most max_line_bytes
 //
-// VERSION is the sender's (0.1.0), JOB is job_hash() of the job's name, AGENT is 16 hex digits that
-// identify the process, RANDOM is 64 hex digits, fresh for each connection. PROOF names the source
-// of the secret: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). The
-// session keys depend on both whole lines, so that a change of either one is noticed.
+// VERSION is the sender's version (0.1.0), JOB is job_hash() of the job's name, AGENT is 16 hex
+// digits that identify the process, RANDOM is 64 hex digits, new for each connection. PROOF names
+// the source of the secret: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member).
+// The session keys depend on both whole lines, so a change in one of them is detected.
 //
-// The member's first frame follows. A root that can read it answers "toprun/1 agreed\n" and sends
-// its welcome or its refusal in a frame. Only a frame proves that its sender is the job's root;
-// any process can send
+// The member's first frame follows. A root that can decrypt this frame answers "toprun/1 agreed\n"
+// and sends its welcome or its refusal in a frame. Only a frame proves that its sender is the job's
+// root; any process can send
 //
 //   toprun/1 refused CODE VERSION\n
 //
-// A member receives this line at a wrong port or if it has another secret.
+// A member receives this line at a wrong port or if its secret differs from the root's.
 namespace toprun::link {
 
 inline constexpr std::string_view magic = "toprun/";
@@ -36,7 +36,7 @@ enum class Role {
   member,  // wants to join
   agent,   // an agent other than the root, answering a probe
   probe,   // only asks who listens here
-  stage,   // wants the environment (node/prepare/stage/wire.h)
+  stage,   // wants a copy of the environment (node/prepare/stage/wire.h)
 };
 
 struct Preamble {
@@ -47,8 +47,8 @@ struct Preamble {
   std::string random;
   std::string proof;
 
-  std::string line() const;  // with the final newline
-  // Parses a line without its newline. Nullopt if it is malformed.
+  std::string line() const;  // includes the newline
+  // Parses a line without its newline. Nullopt if the line is malformed.
   static std::optional<Preamble> parse(std::string_view line);
 };
 
@@ -57,29 +57,30 @@ enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-// The plaintext refusal; it proves nothing.
+// The refusal in plaintext; it does not prove who sent it.
 struct TurnedAway {
   Turned why;
-  std::string version;       // the answering agent's
-  std::string line() const;  // with the final newline
+  std::string version;       // the version of the agent that answers
+  std::string line() const;  // includes the newline
   static std::optional<TurnedAway> parse(std::string_view line);
 };
 
-// Random bytes from the system's source as 2·bytes hex digits.
+// Random bytes from the system's random source, as 2·bytes hex digits.
 std::string random_hex(std::size_t bytes);
 
-// A std::string holds up to 15 characters without an allocation. The root copies these names and
-// looks agents up by them several times per message.
+// A std::string holds up to 15 characters without an allocation. The root copies agent ids and uses
+// them to look up agents several times per message.
 inline constexpr std::size_t agent_id_bytes = 7;
 static_assert(2 * agent_id_bytes <= 15);
 
-// A new agent's name: unique within its job, 2·agent_id_bytes hex digits.
+// The id of a new agent: unique within its job, 2·agent_id_bytes hex digits.
 std::string new_agent_id();
 
 // A BLAKE2b hash of a text as 32 hex digits.
 std::string content_hash(std::string_view text);
 
-// Identifies a job on the wire. A hash, because the name itself would reveal a derived secret.
+// Identifies a job in messages. It is a hash, because the name itself would reveal a derived
+// secret.
 std::string job_hash(std::string_view job);
 
 }  // namespace toprun::link

@@ -18,13 +18,13 @@
 
 namespace toprun::link {
 
-// How long a better address may take before the next attempt starts in parallel (RFC 8305 section
-// 5).
+// How long an attempt at a better address may take before the next attempt starts in parallel (RFC
+// 8305 section 5).
 inline constexpr std::chrono::milliseconds attempt_delay{250};
 
-// Runs attempts 0 … count-1 in order; each starts when the previous one has failed or
-// `attempt_delay` has passed. The first success wins. The other running attempts end by themselves,
-// so each needs its own time limit. Nullopt: none succeeded.
+// Runs the attempts 0 … count-1 in order. Each attempt starts when the previous one has failed or
+// `attempt_delay` has passed. The first success is the result. The other running attempts are not
+// stopped, so each needs its own time limit. Nullopt: no attempt succeeded.
 template <class T>
 boost::asio::awaitable<std::optional<std::pair<std::size_t, T>>> race(
     boost::asio::io_context& io, std::size_t count,

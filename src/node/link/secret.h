@@ -10,36 +10,39 @@
 
 namespace toprun::link {
 
-// The secret by which the agents of one job trust each other, and its source.
+// The secret with which the agents of one job authenticate each other, and its source.
 class Secret {
  public:
   enum class Origin {
-    given,    // TOPRUN_SECRET, TOPRUN_SECRET_FILE or the channel that launched us
-    munge,    // random; the root sends it in a munge credential that only its own uid can read
-    derived,  // from the job's name alone: separates jobs, protects only if it cannot be guessed
+    // From TOPRUN_SECRET, TOPRUN_SECRET_FILE or the channel through which the launcher started us.
+    given,
+    munge,  // random; the root sends it in a munge credential that only the root's own uid can read
+    // From the job's name alone: separates jobs, but protects a job only if the name cannot be
+    // guessed.
+    derived,
   };
 
   static Secret given(std::string text);
   static Secret derived(std::string_view job);
-  // The root draws a secret and wraps it for agents of this job. A member knows the secret once it
-  // has received the root's.
+  // The root creates a random secret and encrypts it for agents of this job. A member knows the
+  // secret once it has received the root's credential.
   static Result<Secret> munge_root(std::string_view job, std::string socket);
   static Secret munge_member(std::string_view job, std::string socket);
 
   Origin origin() const { return origin_; }
   // The PROOF field of our preamble.
   std::string proof(bool root) const;
-  // The secret to use with a root whose preamble ends in `root_proof`. For munge this decodes the
+  // The secret to use with a root whose preamble ends in `root_proof`. For munge, this decodes the
   // credential, which must be from our own uid and for this job.
   Result<std::string> against(std::string_view root_proof) const;
   const std::string& text() const { return text_; }
 
  private:
-  // The munge credential of a secret.
+  // The munge credential that contains a secret.
   struct Munge {
     std::string label;       // the text before the secret; names the job
     std::string socket;      // munged's socket
-    std::string credential;  // from the root
+    std::string credential;  // the credential that the root sent
   };
   explicit Secret(Origin origin, std::string text = {}) : origin_(origin), text_(std::move(text)) {}
   Result<std::string> unwrap(std::string_view credential) const;
@@ -51,8 +54,9 @@ class Secret {
 
 inline constexpr const char* secret_file_variable = "TOPRUN_SECRET_FILE";
 
-// Chooses the secret. In this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE, `launched_with` (what our
-// launcher wrote to our standard input), munge in a Slurm job if its socket exists, the job's id.
+// Chooses the secret. Tries in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE, `launched_with` (what
+// our launcher wrote to our standard input), munge in a Slurm job if munged's socket exists, the
+// job's id.
 Result<Secret> choose_secret(const Environment& environment,
                              const std::optional<std::string>& launched_with, bool slurm, bool root,
                              std::string_view job);

@@ -19,8 +19,8 @@
 
 namespace toprun::link {
 
-// Ends a test that hangs. Nothing is measured by it: a second of an idle machine becomes fifteen
-// with a sanitizer beside other tests.
+// Ends a test that hangs. It is not used to measure time: what takes one second on an idle machine
+// takes fifteen with a sanitizer while other tests run.
 inline constexpr std::chrono::seconds hang_limit{100};
 
 // Runs the loop until `done`.
@@ -40,7 +40,7 @@ inline Identity identity(std::string job = "job", std::string version = "0.1.0")
   return {std::move(version), std::move(job), new_agent_id()};
 }
 
-// A root on a port that the kernel chooses; it keeps the messages that it receives.
+// A root on a port that the kernel chooses. It keeps the messages that it receives.
 struct TestRoot {
   explicit TestRoot(boost::asio::io_context& context, int expected_agents,
                     Secret secret = Secret::given("s"), std::size_t most_visitors = max_visitors,

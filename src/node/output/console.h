@@ -18,36 +18,36 @@
 
 namespace toprun::output {
 
-// Shows the lines that workers print: one destination for their stdout and one for their stderr;
-// both may be the same. A console outlives the attempts of a run; one Output at a time listens to
-// it.
+// Shows the lines that workers print. A console has one destination for their stdout and one for
+// their stderr, which may be the same. A console is used for all attempts of a run. One Output at a
+// time listens to it.
 //
-// A writer stops while room() is false and continues when the listener is called; this bounds the
-// memory.
+// A writer stops while room() is false and continues when the listener is called, so the memory for
+// queued text is limited.
 class Console {
  public:
   static constexpr int no_terminal = -1;
 
   virtual ~Console() = default;
 
-  // Queues text that Display composed with cursor().
+  // Queues text that Display has composed with cursor().
   virtual void write(bool is_err, std::string text) = 0;
   virtual bool room(bool is_err) const = 0;
-  // True once all text is written or has failed; otherwise the listener is called when it is.
+  // True if all text is written or has failed. Otherwise the listener is called when that is so.
   virtual bool idle() = 0;
-  // Whether colours are shown: the destination is a terminal whose user wants them.
+  // Whether colours are shown: the destination is a terminal, and the user wants colours.
   virtual bool shows_colours(bool is_err) const = 0;
-  // The terminal that shows the lines unchanged; none if a file or another node also or only gets
-  // them.
+  // The terminal that shows the lines unchanged. no_terminal if the lines also or only go to a file
+  // or to another node.
   virtual int terminal(bool) const { return no_terminal; }
-  // Makes the next text start on a line of its own.
+  // Makes the next text start on a new line.
   virtual void end_line() = 0;
   virtual Cursor& cursor(bool is_err) = 0;
 
   // Returns the number of a new source of lines, for a Display.
   int new_source() { return sources_++; }
-  // Calls `changed` when room() turns true or when idle() does after it was false, until the same
-  // listener calls ignore() or another one replaces it.
+  // Calls `changed` when room() becomes true again, or when idle() becomes true after it was false.
+  // The calls end when the same listener calls ignore() or another listener replaces it.
   void listen(const void* listener, std::function<void()> changed) {
     listener_ = listener;
     changed_ = std::move(changed);
@@ -74,16 +74,17 @@ struct ConsoleDescriptors {
   int err = STDERR_FILENO;
 };
 
-// toprun's own stdout and stderr as a console. A closed stream is reported once; later text for it
-// is dropped.
+// toprun's own stdout and stderr as a console. A closed stream is reported once; later text for
+// that stream is dropped.
 class Terminal : public Console {
  public:
-  // The most bytes queued ahead of another worker's line, however slow the terminal is.
+  // The maximum number of bytes that are queued before another worker's line, even on a slow
+  // terminal.
   static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
 
-  // `colours`: shown if the stream is a terminal.
+  // `colours`: show colours if the stream is a terminal.
   Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, bool colours);
-  ~Terminal() override;  // unwritten text is lost
+  ~Terminal() override;  // loses unwritten text
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
@@ -96,16 +97,18 @@ class Terminal : public Console {
   Cursor& cursor(bool is_err) override { return place(is_err).cursor; }
 
   // Shows lines that another node's Relay delivered. `taken` is called, now or later, when there is
-  // room for more from that node.
+  // room for more lines from that node.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
-  // Shows a line of toprun's own below the text, until there is more text or another such line;
-  // empty: none. Not shown where stderr is not a terminal or another program's line is unfinished.
+  // Shows a line from toprun itself below all other text, until more text or another such line
+  // follows. Empty: removes the line. The line is not shown if stderr is not a terminal, or while
+  // another program's line is unfinished.
   void show_below(std::string line);
-  // When a rank's output was written last.
+  // When output of a rank was last written.
   std::optional<SteadyTime> last_output() const { return last_output_; }
   // Calls `written` once, now or later, when all text so far is written or has failed.
   void when_written(std::function<void()> written);
-  // The writer of the stream, for other text that must stay in order with the shown lines.
+  // The writer for the stream, for other text that must stay in order with the lines on the
+  // console.
   std::shared_ptr<Writer> writer(bool is_err) const { return place(is_err).writer; }
   int descriptor(bool is_err) const { return is_err ? descriptors_.err : descriptors_.out; }
 

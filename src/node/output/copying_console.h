@@ -12,16 +12,16 @@
 
 namespace toprun::output {
 
-// A console that also copies its lines to a file, stdout and stderr in order of arrival. The writer
-// waits for both: while the disk is blocked, workers wait as they do for a log file. A full disk is
-// reported once.
+// A console that also copies its lines to a file, stdout and stderr in order of arrival. Writing
+// waits for both the console and the file: while the disk is blocked, workers wait in the same way
+// as for a log file. A full disk is reported once.
 class CopyingConsole : public Console {
  public:
-  // `file` is open for appending, because toprun's own lines go to it too. The io_context must
-  // outlive this.
+  // `file` is open for appending, because toprun's own lines go to the same file. The io_context
+  // must outlive this object.
   CopyingConsole(boost::asio::io_context& io, std::shared_ptr<Console> shown, Fd file,
                  std::string path);
-  ~CopyingConsole() override;  // unwritten text is lost
+  ~CopyingConsole() override;  // loses unwritten text
   CopyingConsole(const CopyingConsole&) = delete;
   CopyingConsole& operator=(const CopyingConsole&) = delete;
 
@@ -37,8 +37,8 @@ class CopyingConsole : public Console {
   const int file_;  // the writer closes it
   const std::string path_;
   std::shared_ptr<Writer> writer_;
-  std::optional<bool> unfinished_;  // whether stderr wrote the file's unfinished last line; none if
-                                    // the line is complete
+  // Whether stderr wrote the unfinished last line of the file; unset if the line is complete.
+  std::optional<bool> unfinished_;
 };
 
 }  // namespace toprun::output

@@ -27,10 +27,11 @@ class Display {
   int id_;
   std::string prefix_;
   Cursor& cursor_;
-  bool after_return_ = false;  // the last piece ended with \r: a leading \n only completes it
+  // The last piece ended with \r: a \n at the start of the next piece only completes that line end.
+  bool after_return_ = false;
 };
 
-// Values for a prefix's macros: ${role_name}, ${local_rank}, ${rank}, ${hostname}.
+// Values for the macros in a prefix: ${role_name}, ${local_rank}, ${rank}, ${hostname}.
 struct PrefixFacts {
   std::string_view role_name;
   int local_rank = 0;
@@ -38,11 +39,12 @@ struct PrefixFacts {
   std::string_view hostname;
 };
 
-// Expands torchrun's --log-line-prefix-template, a Python string.Template: $NAME equals ${NAME}, $$
-// is one $, and unknown macros stay. An empty template means "[${role_name}${local_rank}]:".
+// Expands torchrun's --log-line-prefix-template, which is a Python string.Template: $NAME equals
+// ${NAME}, $$ is one $, and unknown macros stay unchanged. An empty template means
+// "[${role_name}${local_rank}]:".
 std::string expand_prefix(std::string_view prefix_template, const PrefixFacts& facts);
 
-// The text in one of a terminal's colours; `number` selects it, any number ≥ 0 is valid.
+// The text in one of a terminal's colours. `number` selects the colour; any number ≥ 0 is valid.
 std::string coloured(std::string_view text, int number);
 
 }  // namespace toprun::output

@@ -6,8 +6,9 @@
 
 namespace toprun::output {
 
-// Selects the lines of one stream that contain a needle, for torchrun's filtered_stdout.log. Each
-// becomes prefix, line and \n, whichever line end it had.
+// Selects the lines of one stream that contain one of the needles, for torchrun's
+// filtered_stdout.log. Each selected line is written as prefix, line and \n, whatever line end it
+// had.
 class Filter {
  public:
   static constexpr std::size_t longest_line_bytes = 64 * 1024;  // a longer line is split
@@ -15,9 +16,9 @@ class Filter {
   Filter(std::vector<std::string> needles, std::string prefix)
       : needles_(std::move(needles)), prefix_(std::move(prefix)) {}
 
-  // Takes printed text; keeps an unfinished line for the next call.
+  // Adds printed text and returns the selected lines. Keeps an unfinished line for the next call.
   std::string add(std::string_view text);
-  // The unfinished line, if it contains a needle.
+  // Returns the unfinished line if it contains a needle.
   std::string flush();
 
  private:

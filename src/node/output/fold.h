@@ -16,38 +16,39 @@
 
 namespace toprun::output {
 
-// Ranks in the short form "0-3,7". Sorts them.
+// Ranks in the short form "0-3,7". Sorts the ranks.
 std::string rank_set(std::vector<int> ranks);
 
-// Shows a line that several ranks print only once: "[ranks 0-3,7] text"; a line of one rank is
-// "[rank 5] text". A line waits until every rank has printed it or a later line, at most `window`.
-// Lines of one rank stay in order and none is lost. Lines of different ranks appear in the order of
-// their first occurrence. So a rank that prints a line of its own after the others went ahead is no
-// longer folded with their earlier lines. The caller passes the time.
+// Shows a line that several ranks print only once: "[ranks 0-3,7] text". A line from one rank is
+// "[rank 5] text". A line waits until every rank has printed this line or a later one, for at most
+// `window`. Lines of one rank stay in order, and no line is lost. Lines of different ranks appear
+// in the order of their first occurrence. If a rank prints a different line after other ranks have
+// gone ahead, its later lines are therefore no longer folded with their earlier lines. The caller
+// passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
-  // Above this size, the oldest lines are shown with the ranks that have printed them.
+  // Above this size, the oldest lines are shown with the ranks that have printed them so far.
   static constexpr std::size_t most_held_bytes = 1u << 20;
 
   explicit Fold(bool colours = false) : colours_(colours) {}
 
-  // Adds a rank; once per rank, before its first line.
+  // Adds a rank. Call it once per rank, before the rank's first line.
   void join(int rank);
-  // Ends a rank's output: no line waits for it any more. Once all ranks have left, take() returns
-  // all held lines.
+  // Ends a rank's output: lines no longer wait for this rank. Once all ranks have left, take()
+  // returns all held lines.
   void leave(int rank);
 
-  // Takes one or several complete lines. A missing line end is added.
+  // Adds one or several complete lines. A missing line end is added.
   void add(int rank, std::string_view lines, SteadyTime now);
   // The text to show now; may be empty.
   std::string take(SteadyTime now);
-  // The latest time at which take() has text; nullopt while no line is held.
+  // The time by which take() has text; nullopt while no line is held.
   std::optional<SteadyTime> due() const;
 
  private:
   struct Group {
-    std::string text;  // with its line end
+    std::string text;  // includes its line end
     std::vector<int> ranks;
     SteadyTime since;
   };
@@ -59,13 +60,14 @@ class Fold {
   void show_first(std::string& out);
   std::string label(const std::vector<int>& ranks) const;
 
-  bool colours_;                   // for the labels
+  bool colours_;                   // colours for the labels
   std::deque<Group> groups_;       // numbered consecutively; first_number() is the oldest
   std::uint64_t next_number_ = 0;  // the next group's number
   std::size_t held_bytes_ = 0;
-  // Numbers of the held groups with the same text, oldest first; the keys point into the groups.
+  // Numbers of the held groups with the same text, oldest first. The keys point into the groups.
   std::unordered_map<std::string_view, std::deque<std::uint64_t>> by_text_;
-  // One past the last group that each rank has joined: its next line belongs there or later.
+  // One past the last group that each rank has joined. The rank's next line belongs to that group
+  // or a later one.
   std::map<int, std::uint64_t> positions_;
   std::multiset<std::uint64_t> sorted_positions_;
 };

@@ -11,13 +11,13 @@
 
 namespace toprun::output {
 
-// Shows the folded lines of several ranks on a console, stdout and stderr separately, and runs the
-// timer for it.
+// Shows the folded lines of several ranks on a console, stdout and stderr separately. Runs the
+// timer for the folding.
 class Folding {
  public:
   Folding(boost::asio::io_context& io, std::shared_ptr<Console> console);
 
-  // Adds a rank's stream; once per stream, before its first line.
+  // Adds a rank's stream. Call it once per stream, before its first line.
   void join(bool is_err, int rank) { fold(is_err).join(rank); }
   void leave(bool is_err, int rank);
   void add(bool is_err, int rank, std::string_view lines);

@@ -19,17 +19,18 @@ namespace toprun::output {
 // Creates the file, or truncates an existing one. Blocks.
 Result<Fd> open_log(const std::string& path);
 
-// The log files of one attempt, written on one thread. A full disk is reported once; the job
-// continues, and so do the logs once there is space.
+// The log files of one attempt, which one thread writes. A full disk is reported once. The job
+// continues, and writing to the logs resumes once there is space.
 class LogFiles {
  public:
-  using File = int;  // valid while the file is open; no_file if there is none
+  using File = int;  // valid while the file is open; no_file: there is no file
   static constexpr File no_file = -1;
 
-  // `roomy` is called when room() turns true again, or when idle() does after it was false.
+  // `roomy` is called when room() becomes true again, or when idle() becomes true after it was
+  // false.
   LogFiles(boost::asio::io_context& io, std::optional<std::uint64_t> max_bytes,
            std::function<void()> roomy);
-  ~LogFiles();  // unwritten text is lost
+  ~LogFiles();  // loses unwritten text
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
 

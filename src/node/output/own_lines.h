@@ -10,17 +10,17 @@
 namespace toprun::output {
 
 // While this object exists, toprun's own lines (say()) pass through the terminal's writer, in order
-// with the workers' lines; copies to a file pass through a second writer. So a blocked terminal or
+// with the workers' lines. Copies to a file pass through a second writer. So a blocked terminal or
 // disk never blocks the caller of say().
 class OwnLines {
  public:
-  // The most bytes that may wait ahead of a new line. Beyond it lines are dropped; once there is
-  // room again, a line reports their number.
+  // The maximum number of bytes that may wait before a new line. Beyond it, lines are dropped. Once
+  // there is room again, a line reports how many were dropped.
   static constexpr std::size_t most_waiting_bytes = 4u << 20;
 
-  // The io_context and the terminal must outlive this.
+  // The io_context and the terminal must outlive this object.
   OwnLines(boost::asio::io_context& io, Terminal& terminal);
-  // Waits for unwritten lines up to last_words_limit (base/os/voice.h), unless give_up() was
+  // Waits for unwritten lines for at most last_words_limit (base/os/voice.h), unless give_up() was
   // called.
   ~OwnLines();
   OwnLines(const OwnLines&) = delete;
@@ -28,7 +28,7 @@ class OwnLines {
 
   // Calls `written` once, now or later, when all own lines and all workers' lines are written.
   void when_written(std::function<void()> written);
-  // The destructor will not wait.
+  // After this call, the destructor does not wait.
   void give_up() { given_up_ = true; }
 
  private:
@@ -37,7 +37,7 @@ class OwnLines {
 
   Terminal& terminal_;
   std::shared_ptr<Carrier> carrier_;
-  std::function<void()> written_;  // called once the copy is written
+  std::function<void()> written_;  // called once the copy in the file is written
   bool given_up_ = false;
 };
 

@@ -5,17 +5,17 @@
 
 namespace toprun::output {
 
-// A terminal (pty(7)) for one stream of a worker. It is not a controlling terminal of any process,
-// changes no byte and echoes none.
+// A terminal (pty(7)) for one stream of a worker. It is not a controlling terminal of any process.
+// It passes all bytes on unchanged and does not echo.
 struct Pty {
-  Fd ours;     // reads the worker's output; fails with EIO at its end
-  Fd workers;  // the worker's end, a terminal for isatty(3)
+  Fd ours;     // our end, which reads the worker's output; fails with EIO after the last byte
+  Fd workers;  // the worker's end, which is a terminal for isatty(3)
 };
 
 // `model`: the terminal whose size is copied.
 Result<Pty> open_pty(int model);
 
-// Gives `pty` the size of the terminal `model`.
+// Sets the size of `pty` to the size of the terminal `model`.
 void copy_window_size(int model, int pty);
 
 }  // namespace toprun::output
