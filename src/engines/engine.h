@@ -17,32 +17,35 @@
 
 namespace toprun::engines {
 
-// What the command line (or a PET_ variable in its stead) says about nodes. A source is the user's
-// word for it: "--nnodes", "PET_NNODES"; only those that start with a dash are on the command line.
+// What the command line (or a PET_ variable) specifies about nodes. A source is the name that the
+// user knows: "--nnodes", "PET_NNODES". Only sources that start with a dash are on the command
+// line.
 struct Hints {
   std::optional<int> nnodes;  // at least 1
-  // Where it is given, every number from this to nnodes is right, and the largest is meant.
+  // If set, every number from min_nodes to nnodes is acceptable, and the largest is preferred.
   std::optional<int> min_nodes;
-  bool replaces_nodes = false;  // a job that loses a node goes on: more than nnodes are spares
+  bool replaces_nodes = false;  // a job continues after losing a node; nodes beyond nnodes are
+                                // spares
   std::string nnodes_source;
   std::optional<int> node_rank;   // --node-rank, on the command line only
   std::optional<int> node_index;  // PET_NODE_RANK
-  std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
-  std::string endpoint_host;    // … and the host in it
+  std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: no endpoint
+                                // given
+  std::string endpoint_host;    // … and the endpoint's host
   bool standalone = false;
   bool ranks_in_place = false;
   bool called_torchrun = false;
   bool counts_processes = false;      // --nproc-per-node on the command line
   bool terminal = false;              // standard input is a terminal
-  std::string host_name;              // for nodes that no engine names
-  std::string host_domain;            // in a pod: what /etc/hosts has after the host's name
+  std::string host_name;              // for nodes that have no name from an engine
+  std::string host_domain;            // in a pod: the domain after the host's name in /etc/hosts
   std::vector<Node> hosts;            // --hosts or --hostfile; the pods of --in
-  std::string hosts_source;           // which of them, or the variable in its stead
-  std::optional<PmiMeeting> meeting;  // what Hydra's processes told each other
-  int pbs_nodes = 0;                  // hosts in the file that PBS_NODEFILE names
-  std::string via;  // the option by which mpirun is to start what runs on the nodes
+  std::string hosts_source;           // the option or variable that listed the hosts
+  std::optional<PmiMeeting> meeting;  // what Hydra's processes sent each other
+  int pbs_nodes = 0;                  // number of hosts in the file that PBS_NODEFILE names
+  std::string via;  // the option that makes mpirun start the processes on the nodes
 
-  // How many of the nodes that an engine gives are to be used; unset: they are too few or too many.
+  // How many of an engine's nodes to use. Unset: there are too few or too many.
   std::optional<int> use_of(int available) const {
     const int most = nnodes.value_or(available);
     if (available >= most) return most;
@@ -50,31 +53,33 @@ struct Hints {
   }
 };
 
-// How a starter starts one agent per node: a command, its environment; the job's secret goes to its
-// standard input.
+// How a starter starts one agent per node: a command and its environment. The job's secret goes to
+// the command's standard input.
 struct AgentCommand {
   std::vector<std::string> argv;
   Environment environment;
-  // Standard input reaches the root's agent, but not all: TOPRUN_SECRET is to have the secret too.
+  // Standard input reaches only the root's agent: put the secret into TOPRUN_SECRET, too.
   bool secret_by_variable = false;
 };
 
 struct AgentRequest {
-  // toprun as every node finds it; where we were called by a link named torchrun, that link.
+  // The path of toprun on every node. If a link named torchrun was called, the path of that link.
   std::string program;
   std::vector<std::string> arguments = {};  // the user's own, without argv[0]
-  bool elastic = false;                     // the agents go on without a node that fails
-  bool on_terminal = false;                 // a user watches what they print
-  std::vector<std::string> variables = {};  // that they need, where the engine does not hand on all
+  bool elastic = false;                     // the agents continue without a node that fails
+  bool on_terminal = false;                 // a user watches their output
+  std::vector<std::string> variables = {};  // needed variables, if the engine does not pass on all
+                                            // variables
   bool as_root = false;
-  std::vector<std::string> options = {};  // of the engine's command, beside its own
+  std::vector<std::string> options = {};  // for the engine's command, in addition to its own
+                                          // options
 };
 
-// Why an engine ended a run.
+// The reason why an engine ended a run.
 struct Stop {
   enum class Reason {
     preemption,  // for another job
-    requeue,     // to start this one again later: scontrol requeue
+    requeue,     // to start this job again later: scontrol requeue
     time_limit,
   };
   Reason reason;
@@ -82,15 +87,15 @@ struct Stop {
 };
 
 struct Presence {
-  std::vector<std::string> nodes;  // that have any
-  bool may_be_late = false;        // a node that has none may not have begun yet
+  std::vector<std::string> nodes;  // nodes that run such processes
+  bool may_be_late = false;        // on a node without one, a process may not have started yet
 };
 
-// Waits so long. False: the caller has no more time.
+// Waits this long. False: the caller has no more time.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
-// One engine that may have started us. detect() is pure and tells whether it did; one that it is
-// not answers nothing. Adding an engine: its file, its test and a line in engines.cc.
+// An engine that may have started this process. detect() is pure and returns nullopt if another
+// engine did. To add an engine: write its file and its test, and add a line to engines.cc.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -101,24 +106,25 @@ class Engine {
   virtual Result<AgentCommand> agent_command(const Environment& environment,
                                              const Allocation& allocation,
                                              const AgentRequest& request) const;
-  // Asked when a signal has ended a run: why the engine did that; nullopt if it was not the engine,
-  // or it has no reason of its own. May run a command, for engine_answer_limit at most.
+  // Why the engine ended a run with a signal. nullopt if the engine did not, or if it has no
+  // reason. May run a command, for engine_answer_limit at most.
   virtual std::optional<Stop> why_stopped(const Environment& environment) const;
-  // How often the engine has put this job back into its queue before.
+  // How often the engine has requeued this job so far.
   virtual int requeues(const Environment& environment) const;
-  // After a run that was preempted: puts the job back into the queue where the engine was asked to,
-  // and would not do so by itself once the job's own processes have ended.
+  // After a preempted run: requeues the job if the engine was asked to requeue it and would not do
+  // so once the job's own processes have ended.
   virtual void put_back(const Environment& environment) const;
-  // Whether this process is the engine's own, by which it signals the job's processes on this node.
+  // Whether this process belongs to the engine and forwards its signals to the job on this node.
   virtual bool owns(pid_t process) const;
-  // Whether that goes to every process here, ranks included, and not only to what it has started.
+  // Whether such signals go to every process here, ranks included, not only to processes that the
+  // engine started itself.
   virtual bool signals_every_process(const Environment& environment) const;
-  // On a node of an elastic run that hears no more of the root's node: if the engine finds that
-  // node lost, and with it whatever would have ended the job, puts the job back into the queue or
-  // ends it. Blocks until then, or until it is clear that there is no need.
+  // For a node of an elastic run that has lost contact with the root's node. If the engine reports
+  // that node as lost, nothing else would end the job. Then this function requeues or ends the job.
+  // It blocks until then, or until it is clear that there is no need.
   virtual void settle_orphaned(const Environment& environment, const Pause& pause) const;
-  // Where the processes are that the engine started together with this one; nullopt: it does not
-  // tell. Runs commands.
+  // The locations of the processes that the engine started together with this one. nullopt:
+  // unknown. Runs commands.
   virtual std::optional<Presence> presence(const Environment& environment) const;
   // Ends all of these processes. Runs a command.
   virtual void end_step(const Environment& environment) const;
@@ -126,11 +132,11 @@ class Engine {
 
 inline constexpr std::chrono::seconds engine_answer_limit{2};
 
-// All engines in the order in which they are asked; the last one always answers.
+// All engines in the order of detection; the last engine always returns a result.
 std::span<const Engine* const> engines();
 
 // clang-format off
-// Where am I? The first engine that knows:
+// Where does this process run? Returns the answer of the first engine that detects itself:
 //
 //   | given                                               | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
@@ -159,30 +165,30 @@ std::span<const Engine* const> engines();
 //   | nothing of these                                    |                       | single, local     |
 // clang-format on
 //
-// Several processes that would each be a world of their own are an error, unless the user asked for
-// that on the command line. What contradicts itself is an error that names the variables.
+// Several processes that would each train alone are an error, unless the user requested this on the
+// command line. Contradictions are an error that names the variables.
 Result<Allocation> detect(const Environment& environment, const Hints& hints);
 
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                    const AgentRequest& request);
 
-// What the engines' why_stopped() and requeues() say, and what their put_back() does.
+// The results of the engines' why_stopped() and requeues(), and the action of put_back().
 std::optional<Stop> why_stopped(const Environment& environment);
 int requeues(const Environment& environment);
 void put_back(const Environment& environment);
 
-// Whether any engine owns() it, and what the engines' signals_every_process() says.
+// Whether owns() is true for any engine, and the result of the engines' signals_every_process().
 bool is_of_an_engine(pid_t process);
 bool signals_every_process(const Environment& environment);
 
-// What each engine's settle_orphaned() does.
+// Calls settle_orphaned() of each engine.
 void settle_orphaned(const Environment& environment, const Pause& pause);
 
-// What the first engine that can tell says.
+// The result of the first engine that knows the processes' locations.
 std::optional<Presence> presence(const Environment& environment);
 void end_step(const Environment& environment);
 
-// --standalone or --nnodes 1 on the command line: a world of its own is what the user wants.
+// --standalone or --nnodes 1 on the command line: the user wants this process to train alone.
 bool wants_single(const Hints& hints);
 bool on_command_line(std::string_view source);
 

@@ -2,14 +2,14 @@
 
 namespace toprun::engines {
 
-// Exit codes that tell what an engine did with a job, beside exit_preempted of base/text/error.h.
+// Exit codes that report what an engine did with a job, beside exit_preempted in base/text/error.h.
 
-// It never began, since a job that it waits for has ended otherwise than asked: EX_UNAVAILABLE of
-// sysexits.h, what it needs is not there.
+// The job never started, because a job on which it depends ended in another way than required. The
+// value is EX_UNAVAILABLE in sysexits.h: something that the job needs is missing.
 inline constexpr int exit_not_started = 69;
-// It reached its time limit: as timeout(1).
+// The job reached its time limit. Same code as timeout(1).
 inline constexpr int exit_time_limit = 124;
-// It was cancelled: as of a program that SIGTERM ends.
+// The job was cancelled. Same code as for a program that SIGTERM ends.
 inline constexpr int exit_cancelled = 143;
 
 }  // namespace toprun::engines

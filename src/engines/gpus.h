@@ -17,38 +17,39 @@ struct GpuCount {
 
 enum class GpuVendor { none, nvidia, amd };
 
-// Whose driver runs here; NVIDIA's comes first.
+// The vendor of the GPU driver on this host; NVIDIA comes first.
 GpuVendor gpu_vendor(const std::filesystem::path& root = "/");
 
-// GPUs that a process started here would see, as torch.cuda.device_count() counts them, without
-// CUDA, ROCm or torch: from the kernel drivers' files below `root`, cut down by the variables.
-// Where an NVIDIA GPU is split by MIG the answer is 1, because CUDA shows a process only one
-// instance (NVIDIA MIG user guide, "CUDA Device Enumeration"). Never opens a device: that can take
-// seconds.
+// The number of GPUs that a process started here would see, as torch.cuda.device_count() counts
+// them. Needs no CUDA, ROCm or torch: the kernel drivers' files below `root` list the GPUs, and the
+// variables reduce the list. If an NVIDIA GPU is split by MIG, the result is 1, because CUDA shows
+// a process only one instance (NVIDIA MIG user guide, "CUDA Device Enumeration"). Never opens a
+// device, because that can take seconds.
 GpuCount visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
 
 struct GpuShare {
-  int container = 0;  // GPUs that this container was given
-  int machine = 0;    // … that its machine has; 0: cannot be seen
+  int container = 0;  // GPUs of this container
+  int machine = 0;    // … and of its machine; 0: unknown
 };
 
-// Variables that choose among the container's GPUs (CUDA_VISIBLE_DEVICES) do not count. The
-// machine's: the PCI devices of NVIDIA's driver, which sysfs lists in containers too, unlike /dev
-// and, below NVIDIA's container runtime, /proc/driver/nvidia/gpus. AMD's drivers list graphics of
-// CPUs as well, so there it is 0.
+// Ignores variables that choose among the container's GPUs (CUDA_VISIBLE_DEVICES). The machine's
+// number is the number of PCI devices of NVIDIA's driver. sysfs lists them in containers too,
+// unlike /dev and, with NVIDIA's container runtime, /proc/driver/nvidia/gpus. AMD's drivers also
+// list GPUs that are part of CPUs, so the machine's number is 0 there.
 GpuShare gpu_share(const Environment& environment, const std::filesystem::path& root = "/");
 
 // The PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in CUDA's
-// (ROCm's) order: by address, as it is among GPUs of one model, cut down by the variables. Empty if
-// there is no GPU; an error if there are some and the driver does not tell where they sit. A source
-// of addresses: /proc/driver/nvidia/gpus (NVIDIA driver README, "The /proc file system interface"),
-// the KFD topology's domain and location_id.
+// (ROCm's) order. That is the order by address, if all GPUs are of one model, reduced by the
+// variables. Empty if there is no GPU. An error if there are GPUs and the driver does not report
+// their addresses. The addresses come from /proc/driver/nvidia/gpus (NVIDIA driver README, "The
+// /proc file system interface") and from domain and location_id in the KFD topology.
 Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
                                                const std::filesystem::path& root = "/");
 
-// How many GPUs CUDA_VISIBLE_DEVICES (or, without it, the smaller of HIP_VISIBLE_DEVICES and
-// ROCR_VISIBLE_DEVICES) names; nothing if none is set. Read as CUDA reads it: an index that is not
-// a number, or negative, ends the list ("-1", "NoDevFiles"), an entry given twice empties it.
+// The number of GPUs in CUDA_VISIBLE_DEVICES or, without it, the smaller number in
+// HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. Parsed as CUDA does:
+// an index that is not a number, or negative, ends the list ("-1", "NoDevFiles"). A repeated entry
+// empties the list.
 std::optional<GpuCount> named_gpus(const Environment& environment);
 
 }  // namespace toprun::engines

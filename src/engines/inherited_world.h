@@ -10,10 +10,10 @@
 
 namespace toprun::engines {
 
-// RANK, WORLD_SIZE and MASTER_ADDR set by a program that no engine of ours speaks for: an
+// RANK, WORLD_SIZE and MASTER_ADDR from a program that toprun has no engine for. Examples: an
 // operator that kubernetes/pod.h does not know, SageMaker, a hand-written script, another torchrun
-// around this process, or an old `export`. What they count, pods or processes, is not known, so
-// toprun does not guess.
+// around this process, or an old `export`. They may count pods or processes. As toprun cannot know
+// which, it does not guess.
 //
 //   | set                              | toprun, if nothing else tells it where it is         |
 //   |----------------------------------|------------------------------------------------------|
@@ -22,20 +22,21 @@ namespace toprun::engines {
 //   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
 //   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
 //
-// Called torchrun, or with --nproc-per-node, which says that this process is to start several, it
-// only says what it would refuse.
+// When called as torchrun, or with --nproc-per-node, toprun starts several ranks itself. Then it
+// only reports what it would otherwise refuse.
 //
-// Error: refused. A text: to be said.
+// Error: refused. Text: a warning to print.
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
                                                          const Hints& hints);
 
-// A batch system or cloud that is none of the engines here, and whose variables tell of several
-// nodes, while nothing says that this is to be more than one: the line that says so, with what to
-// write for all of them (PBS, LSF, SageMaker, SkyPilot). nullopt: there is none.
+// The warning for a batch system or cloud without an engine here (PBS, LSF, SageMaker, SkyPilot).
+// Its variables list several nodes, but nothing requests more than one. The line says how to use
+// all nodes. nullopt: no such job.
 std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
                                                         const Hints& hints);
 
-// With --ranks-in-place: one process of those that the variables count. Error: what is missing.
+// With --ranks-in-place: this process is one of those that the variables count. Error: what is
+// missing.
 Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints);
 
 }  // namespace toprun::engines

@@ -4,7 +4,7 @@
 
 namespace toprun::engines {
 
-// Only the user started us: one node, this one. Always answers.
+// The user started toprun without an engine: one node, this one. Always returns a result.
 class LocalEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::local; }

@@ -4,11 +4,11 @@
 
 namespace toprun::engines {
 
-// The user starts one toprun per node by hand, by ssh or by a pod each, and tells every one of them
-// how many nodes there are and where they meet, as torchrun wants it. Outside an engine that is any
-// launch of more than one node. Inside Slurm it needs --nnodes above 1 and --rdzv-endpoint or
-// --master-addr on the command line; Slurm then still supplies evidence (location, node name,
-// index) while the endpoint is the user's:
+// The user starts one toprun per node by hand, by ssh or in one pod each. As for torchrun, the user
+// specifies the number of nodes and the rendezvous endpoint on every node. Outside an engine, every
+// launch with more than one node is manual. Inside Slurm a manual launch needs --nnodes above 1 and
+// --rdzv-endpoint or --master-addr on the command line. Then the endpoint is the user's, and Slurm
+// supplies location, node name and index:
 //
 //   | tasks of our step          | index of this node: --node-rank, PET_NODE_RANK, else       |
 //   |----------------------------|------------------------------------------------------------|

@@ -6,8 +6,8 @@
 
 namespace toprun::engines {
 
-// What the queues of engines have in common whose jobs are pods: these stay until a user deletes
-// them, and nothing foretells when they start.
+// Common parts of the queues for engines whose jobs are pods. Such jobs remain until a user deletes
+// them, and their start cannot be predicted.
 class PodQueue : public Queue {
  public:
   PodQueue(const Environment& environment, std::chrono::milliseconds timeout)
@@ -24,8 +24,8 @@ class PodQueue : public Queue {
   }
 
  protected:
-  // By two clocks, the server's and this host's: no kubectl or runai tells what time the server
-  // has.
+  // Compares the server's clock with this host's, because kubectl and runai do not report the
+  // server's time.
   static void count_time_since(Job& job, const std::optional<WallTime>& begin) {
     if (!begin || has_ended(job.state)) return;
     const auto used = std::chrono::system_clock::now() - *begin;

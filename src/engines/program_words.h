@@ -5,8 +5,8 @@
 
 namespace toprun::engines {
 
-// The script and its arguments as they stand behind the options of `toprun run`: after a `--`, if
-// they would have another meaning without it.
+// The script and its arguments as they follow the options of `toprun run`. A `--` comes first if
+// they would otherwise be misread as options.
 std::vector<std::string> after_options(const std::vector<std::string>& program);
 
 }  // namespace toprun::engines

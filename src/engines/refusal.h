@@ -8,16 +8,16 @@
 
 namespace toprun::engines {
 
-inline constexpr std::size_t most_refusal_lines = 4;  // of what a program says
+inline constexpr std::size_t most_refusal_lines = 4;  // of a program's output
 
-// What to do where a program that failed has said these words.
+// What to do if a failed program printed these words.
 struct Advice {
   std::string_view words;
   std::string_view fix;
 };
 
-// What a program of an engine's that failed says on stderr, a few lines of it on one (complaint.h),
-// and what to do about it: the first advice whose words it said. Pure.
+// The stderr output of a failed engine program, a few lines joined into one (complaint.h), and what
+// to do about it. The first advice whose words occur in the output applies. Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text,
               std::span<const Advice> advices);
 

@@ -5,9 +5,9 @@
 
 namespace toprun::engines {
 
-// What a pod runs whose nodes are used later: any image with a shell has it, its process 1 reaps
-// what others leave behind, and unlike `sleep infinity` as process 1 it ends at SIGTERM, so that
-// the pod is gone at once when it is deleted.
+// The command of a pod whose node is used later. Every image with a shell can run it, and its
+// process 1 reaps orphaned processes. Unlike `sleep infinity` as process 1, it ends at SIGTERM, so
+// a deleted pod is gone at once.
 inline std::vector<std::string> sleeping_command() {
   return {"sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"};
 }

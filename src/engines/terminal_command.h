@@ -8,17 +8,17 @@
 
 namespace toprun::engines {
 
-// How a command that had the terminal ended.
+// How a command that used the terminal ended.
 struct Ended {
   int code = 0;          // 128+n: signal n ended it
-  bool granted = false;  // it said so, or that it needed no grant
-  std::string errors;    // what it wrote of errors before that, held back
+  bool granted = false;  // it printed `grant`, or needed no grant
+  std::string errors;    // error lines that it printed before that; not shown yet
 };
 
-// Runs salloc or srun on this terminal: it has our stdin, stdout and process group, and Ctrl-C is
-// its own affair until it ends. What it says on stderr is shown as it comes, but for errors before
-// `grant` is among its words, which are the caller's to tell. An empty `grant`: nothing is held
-// back.
+// Runs salloc or srun on this terminal. The program has this process's stdin, stdout and process
+// group, and handles Ctrl-C itself until it ends. Its stderr output is shown at once, except error
+// lines that it prints before the word `grant`: the caller shows these. If `grant` is empty, all
+// lines are shown.
 Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Environment& environment,
                               std::string_view grant);
 

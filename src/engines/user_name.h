@@ -7,8 +7,8 @@
 
 namespace toprun::engines {
 
-// The name of the user of this process: USER or LOGNAME, which cron and containers do not set, else
-// what `id -un` says; "uid-1000" where the host knows no name. Blocks `limit` at most.
+// The user name of this process. It comes from USER or LOGNAME, which cron and containers do not
+// set, otherwise from `id -un`. "uid-1000" if the host knows no name. Blocks for at most `limit`.
 std::string user_name(const Environment& environment, std::chrono::milliseconds limit);
 
 }  // namespace toprun::engines
