@@ -9,11 +9,11 @@
 
 namespace toprun::benchmark {
 
-// Error (exit_usage): what --bisect cannot go with.
+// Checks the options together with --bisect. Error (exit_usage): an option that --bisect excludes.
 Result<void> check_bisect(const options::Call& call, const BenchRequest& request);
 
-// Every rank's part in `toprun bench COLLECTIVE --bisect`; `argv` is its own. The exit code on rank
-// 0: failure if something was found.
+// Runs one rank of `toprun bench COLLECTIVE --bisect`. `argv` is the rank's own command line.
+// Returns the exit code; on rank 0 a failure if a slow node or link was found.
 Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest& request,
                        measure::Group& group, const Environment& environment);
 

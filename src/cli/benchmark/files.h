@@ -8,15 +8,15 @@
 
 namespace toprun::benchmark {
 
-// `toprun bench compare BEFORE AFTER`: what became slower or faster. Exit code: exit_found if
-// something became slower by more than its own spread, or without one by far
-// (bench::share_without_spread); with --fail-below, if something has a smaller share of its speed
-// before, whatever the spread.
+// `toprun bench compare BEFORE AFTER`: shows which measurements became slower or faster. Exit code:
+// exit_found if a measurement became slower by more than its own spread, or, if it has no spread,
+// by much (bench::share_without_spread). With --fail-below: exit_found if a measurement fell below
+// that share of its earlier speed, whatever the spread.
 Result<int> run_bench_compare(const options::Call& call);
-// `toprun bench import FILE`: what another program measured, in one of our formats.
+// `toprun bench import FILE`: converts another program's measurements to one of toprun's formats.
 Result<int> run_bench_import(const options::Call& call);
 
-// The whole report in a format of --format.
+// The whole report in one of the formats of --format.
 std::string formatted(const bench::Report& report, std::string_view format);
 
 }  // namespace toprun::benchmark

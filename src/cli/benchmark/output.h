@@ -11,9 +11,9 @@
 
 namespace toprun::benchmark {
 
-// What rank 0 prints and saves. Rows are printed as they come where the format is a table for
-// people or nccl-tests'; the others are printed at the end. The saved file holds all rows so far,
-// so that an interrupted measurement is not lost.
+// Prints and saves the results on rank 0. For the table format and the format of nccl-tests, rows
+// are printed immediately. Other formats are printed at the end. The saved file always contains all
+// rows so far, so that an interrupted measurement is not lost.
 class BenchOutput {
  public:
   BenchOutput(const BenchRequest& request, const measure::Group& group,
@@ -21,7 +21,8 @@ class BenchOutput {
               std::vector<std::string> argv, const Environment& environment);
 
   void add(const measure::CellRow& measured);
-  // Prints the rest; the exit code: failure if elements were wrong or the file cannot be written.
+  // Prints the rest and returns the exit code: failure if elements were wrong or the file cannot be
+  // written.
   Result<int> finish();
 
  private:
@@ -35,9 +36,9 @@ class BenchOutput {
   const BenchRequest& request_;
   const Environment& environment_;
   bench::Report report_;
-  bench::TableColumns columns_;                 // of the table for people
-  std::vector<std::string> limits_;             // by cell: what limits it; empty: not known
-  std::vector<measure::CellRow> of_this_size_;  // by cell
+  bench::TableColumns columns_;                 // columns of the table format
+  std::vector<std::string> limits_;             // the limiting factor of each cell; empty: unknown
+  std::vector<measure::CellRow> of_this_size_;  // rows of the current size, by cell
   Result<void> saved_;
 };
 

@@ -6,11 +6,11 @@
 
 namespace toprun::benchmark {
 
-// One rank of `toprun bench pairs`, which measures the ranks two by two and says which node or link
-// is slow. Rank 0 prints the verdict; exit code: failure if there is one.
+// Runs one rank of `toprun bench pairs`, which measures pairs of ranks and reports which node or
+// link is slow. Rank 0 prints the verdict. Exit code: failure if a node or link is slow.
 Result<int> run_pairs(const options::Call& call, measure::Group& group);
 
-// What is wrong with the call, before anything is started.
+// Checks the call before anything is started.
 Result<void> check_pairs(const options::Call& call);
 
 }  // namespace toprun::benchmark

@@ -10,15 +10,16 @@
 
 namespace toprun::benchmark {
 
-// busbw over the size, a line for each series; where each series has one size only, over the number
-// of ranks. SVG. Error: nothing to draw.
+// An SVG chart of busbw by size, with a line for each series. If each series has only one size,
+// busbw by number of ranks. Error: there is nothing to draw.
 Result<std::string> drawn(const bench::Report& report);
 
-// busbw over the days, a line for each kind; the first that fit into one picture. SVG.
+// An SVG chart of busbw by date, with a line for each kind. It shows only the first kinds, as many
+// as fit into one picture.
 Result<std::string> drawn(std::span<const bench::Kind> kinds);
 
-// What each node sends to each other, in the order of ranks, innermost domains marked and what was
-// found framed. SVG.
+// An SVG heat map of the bandwidth from each node to each other node, in the order of ranks.
+// Innermost domains are marked, and findings are framed.
 Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::Measured> measured,
                           std::span<const pairs::Finding> findings);
 

@@ -10,9 +10,10 @@
 
 namespace toprun::benchmark {
 
-// What a host's network carries in each direction, in Gbps, as its kernel tells: for NCCL and RCCL
-// the ports that a job's collectives use (machine/fabric/choice.h), for sockets the hardware below
-// `interface`, on which they are. Unset: not known, as of virtual interfaces.
+// The line rate of a host's network in each direction, in Gbit/s, as reported by its kernel. For
+// NCCL and RCCL it is the rate of the ports that a job's collectives use (machine/fabric/choice.h).
+// For sockets it is the rate of the hardware of `interface`, which the sockets use. Unset if
+// unknown, for example for virtual interfaces.
 std::optional<double> line_gbps(const std::vector<std::string>& backends,
                                 std::span<const fabric::Device> devices,
                                 std::span<const fabric::Interface> interfaces,
@@ -20,10 +21,10 @@ std::optional<double> line_gbps(const std::vector<std::string>& backends,
 
 struct OwnLink {
   std::optional<double> line_gbps;
-  int mtu = 0;  // of the interface that sockets use; 0: not known
+  int mtu = 0;  // MTU of the interface that sockets use; 0: unknown
 };
 
-// The same of this host; `address`: where the other ranks reach this one.
+// The same for this host. `address` is the address at which other ranks reach this rank.
 OwnLink own_link(const std::vector<std::string>& backends, const std::string& address);
 
 }  // namespace toprun::benchmark

@@ -17,14 +17,14 @@ inline constexpr int most_iterations = 1'000'000;
 inline constexpr int most_connections = 256;
 inline constexpr int longest_stall_s = 86'400;
 
-// Runs the steps until one fails.
+// Reads options one by one until one fails.
 class OptionReader {
  public:
   explicit OptionReader(const options::Call& call) : call_(call) {}
 
   Result<void> done() const { return result_; }
 
-  // `read` gets the given value and returns a Result; the value is then stored.
+  // Calls `read` with the given value and stores its result in `target`.
   template <class T, class Read>
   OptionReader& take(options::FlagId id, T& target, Read read) {
     const auto given = call_.given(id);
@@ -51,10 +51,10 @@ class OptionReader {
   Result<void> result_;
 };
 
-// What --backend takes.
+// The values that --backend accepts.
 inline constexpr std::array<std::string_view, 4> backend_names = {"tcp", "gloo", "nccl", "rccl"};
 
-// What `toprun bench` measures and how it shows it.
+// What `toprun bench` measures, and how it shows the results.
 struct BenchRequest {
   measure::Request measured;
   std::string format;  // a word of --format
@@ -68,7 +68,7 @@ struct BenchRequest {
 
 Result<double> positive(const options::Given& given);  // a number above 0
 
-// Error (exit_usage): a value that is not possible, said before anything is started.
+// Parses the call before anything is started. Error (exit_usage): an invalid value.
 Result<BenchRequest> bench_request(const options::Call& call);
 
 }  // namespace toprun::benchmark

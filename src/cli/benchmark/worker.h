@@ -13,9 +13,9 @@ namespace toprun::benchmark {
 // argv[1] of a rank that `toprun bench` launches.
 inline constexpr std::string_view worker_word = "bench-worker";
 
-// One rank of the measurement: argv behind that word is bench's own part of its command line. Rank
-// 0 prints the table. If a backend is wanted that is not among `backends`, the program that has it
-// takes this process over. Returns the exit code.
+// Runs one rank of the measurement. The words of argv after worker_word are the options of bench.
+// Rank 0 prints the table. If the call needs a backend that is not in `backends`, this process
+// executes the program that contains it. Returns the exit code.
 int run_worker(const std::vector<std::string>& argv, const Environment& environment,
                std::span<const measure::NamedBackend> backends);
 

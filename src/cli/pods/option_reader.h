@@ -10,15 +10,15 @@
 
 namespace toprun::pods {
 
-// What one command line of `submit` says to an engine of pods, read by the options' names.
+// Reads the options of a `submit` command line for an engine of pods, by their names.
 struct OptionReader {
   const options::Split& split;
   const Environment& environment;
 
-  // The value given last; nullopt: none, or an empty one. Slurm's own variables (SBATCH_TIMELIMIT
-  // …) say nothing about pods.
+  // The last given value; nullopt if the option is not given or empty. Ignores Slurm's own
+  // variables (SBATCH_TIMELIMIT …), because they do not apply to pods.
   std::optional<options::Given> one(std::string_view name) const;
-  // All values of an option that may be given several times.
+  // All values of a repeatable option.
   std::vector<options::Given> all(std::string_view name) const;
   // Whether a switch is on.
   bool has(std::string_view name) const;

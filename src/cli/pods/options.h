@@ -16,26 +16,27 @@ namespace toprun::pods {
 
 using jobs::DryRun;
 
-// `toprun submit --on kubernetes`, before the cluster is asked.
+// Options of `toprun submit --on kubernetes`, before the cluster is queried.
 struct PodOptions {
-  std::optional<engines::kubernetes::Operator> which = {};  // unset: the cluster's
+  // Unset: chosen by what the cluster supports
+  std::optional<engines::kubernetes::Operator> which = {};
   engines::kubernetes::Workload job;
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
-  bool as_json = false;      // what a dry run prints, for programs
-  bool interactive = false;  // its pods sleep
-  std::string patch = {};    // a file; empty: none
-  // Of the variables of the Secret that goes with the job. Here alone, so that no object can have
-  // them.
+  bool as_json = false;      // a dry run prints JSON
+  bool interactive = false;  // the job's pods only sleep
+  std::string patch = {};    // path of a patch file; empty: no patch
+  // Variables and values of the Secret that belongs to the job. They are stored only here, so that
+  // no other object can contain them.
   std::map<std::string, std::string> secrets = {};
   bool on_runai = false;
   bool wait = false;
   bool follow = false;
 };
 
-// What the command line, variables and files say. Pure. Errors (exit 2): a value that is wrong, an
-// option of Slurm's that pods have no counterpart for, no image. What one operator cannot do is
-// left to engines::kubernetes::check().
+// Parses the command line, variables and files. Pure. Errors (exit 2): an invalid value, a Slurm
+// option without an equivalent for pods, no image. engines::kubernetes::check() reports what a
+// particular operator does not support.
 Result<PodOptions> pod_options(const options::Split& given,
                                const std::vector<std::string>& arguments,
                                const Environment& environment);

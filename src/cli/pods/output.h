@@ -7,12 +7,13 @@
 
 namespace toprun::pods {
 
-// The output of a job whose engine keeps it, by the engine's own program, which writes to stdout.
-// Error: the job is unknown, or has printed nothing because its pods do not run, with the reason.
+// Shows the output of a job whose engine stores the output. The engine's own program writes to
+// stdout. Error: the job is unknown, or it has no output because its pods do not run; the error
+// contains the reason.
 Result<int> show_pods(const std::string& id, const Environment& environment);
 
-// The same until the job's end; its exit code. Says why pods wait; ends when they can never run
-// only if the job does. `record`: the engine's own number of the job, where it is known.
+// The same until the job ends. Returns the job's exit code. Prints why pods wait. If pods can never
+// run, it still waits until the job ends. `record`: the engine's own number of the job, if known.
 Result<int> follow_pods(const std::string& id, const std::string& record,
                         const Environment& environment);
 

@@ -12,20 +12,20 @@
 
 namespace toprun::pods {
 
-// Where pods may go and in whose turn, as --queue, --scheduler, --priority-class, --node-pool,
-// --node-selector, --toleration and --required-/--preferred-topology-key say it, in no engine's
-// words. Pure. Errors (exit 2): a value that Kubernetes would not take.
+// Parses the options for scheduling pods: --queue, --scheduler, --priority-class, --node-pool,
+// --node-selector, --toleration and --required-/--preferred-topology-key. The result is independent
+// of the engine. Pure. Errors (exit 2): a value that Kubernetes would refuse.
 Result<engines::kubernetes::Placement> placement_of(const OptionReader& reader);
 
-// "key" and "value" of "key=value"; the value may hold anything.
+// Splits "key=value" into "key" and "value". The value may contain any characters.
 Result<std::pair<std::string, std::string>> parse_pair(const options::Given& given);
 
-// Those of all values of an option, each once. Error (exit 2): a key has two values, against
-// `rule`.
+// The pairs from all values of an option, without duplicates. Error (exit 2): a key has two
+// different values; `rule` is part of the message.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 Result<Pairs> pairs_of(std::span<const options::Given> all, std::string_view rule);
 
-// How messages name the value that says this pair, which is one of `all`.
+// The label, for messages, of the value in `all` that contains this pair.
 std::string label_of(std::span<const options::Given> all, const Pairs::value_type& pair);
 
 // "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".

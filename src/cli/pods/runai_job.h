@@ -7,22 +7,23 @@
 
 namespace toprun::pods {
 
-// Makes the job one that arrives through runai unchanged; pure. Values and words with blanks,
-// quotes, commas or $ travel in one word (node/plan/packed_words.h); all others stay readable.
-// Error (exit 2): the command line is too long.
+// Encodes the job so that runai passes it on unchanged. Pure. If values or words contain blanks,
+// quotes, commas or $, the command is packed into one word (node/plan/packed_words.h). Otherwise it
+// stays readable. Error (exit 2): the command line is too long.
 Result<void> make_plain(engines::kubernetes::Workload& job);
 
-// Has every node keep its output on the first claim that can be written, in a folder of the job's
-// own: "/scratch/toprun/train-x7k2p.JOB_UUID". That folder, with %j for the job's id; empty: there
-// is no such claim. Pure.
+// Makes every node write its output to the first writable claim, in a separate folder for the job:
+// "/scratch/toprun/train-x7k2p.JOB_UUID". Returns this folder, with %j for the job's id, or an
+// empty text if there is no writable claim. Pure.
 std::string keep_output(engines::kubernetes::Workload& job);
 
-// Has the command say how many ranks each pod has: the operator beneath would have toprun count the
-// CPUs of a pod without GPUs. Pure.
+// Adds the number of ranks per pod to the command. Otherwise the underlying operator's settings
+// would make toprun start one rank per CPU in pods without GPUs. Pure.
 void count_ranks(engines::kubernetes::Workload& job);
 
-// Has the master's pod alone end with the run's exit code, unless pods that fail are made again: a
-// root that came back would wait for members that have ended well. Pure.
+// Makes only the master's pod end with the run's exit code; other pods end with 0. Does nothing if
+// failed pods are created again, because a new root would then wait for members that have already
+// ended with 0. Pure.
 void count_one_failure(engines::kubernetes::Workload& job);
 
 }  // namespace toprun::pods

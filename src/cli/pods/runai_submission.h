@@ -6,8 +6,9 @@
 
 namespace toprun::pods {
 
-// Submits a job of pods by `runai`, or prints that command; notes go to stderr. Prints the job's
-// name. Returns the exit code. `split`: the command line, for what Run:AI alone has.
+// Submits a job of pods by `runai`, or prints the runai command for a dry run. Prints the job's
+// name, and notes on stderr. Returns the exit code. `split`: the command line, for options that
+// only Run:AI has.
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 

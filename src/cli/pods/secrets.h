@@ -12,17 +12,17 @@
 
 namespace toprun::pods {
 
-// What --secret-env says: variables of Secrets in `job`, and the values of those that go into the
-// job's own in `values`, from the environment. Pure. Errors (exit 2): no NAME or NAME=SECRET:KEY, a
-// name twice, a variable that is not set.
+// Parses --secret-env. Adds variables from Secrets to `job`. For variables in the job's own Secret,
+// it stores their values from the environment in `values`. Pure. Errors (exit 2): the form is not
+// NAME or NAME=SECRET:KEY, a repeated name, an unset variable.
 Result<void> read_secrets(engines::kubernetes::Workload& job,
                           std::map<std::string, std::string>& values, const OptionReader& reader);
 
-// A name that no other job's Secret has.
+// A unique name for a job's Secret.
 std::string fresh_secret_name();
 
-// Refuses an object that would hold a secret (base/text/secrets.h): in a variable, a command's
-// words or any other text. Pure.
+// Refuses an object that contains a secret (base/text/secrets.h) in a variable, a command or any
+// other text. Pure.
 Result<void> check_object(const nlohmann::ordered_json& object);
 
 }  // namespace toprun::pods

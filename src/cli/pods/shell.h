@@ -7,8 +7,9 @@
 
 namespace toprun::pods {
 
-// A shell on this terminal in a pod of a running job: "dev" for the first, "dev/2" by its number,
-// "dev/dev-worker-1" by its name. Returns the shell's exit code. `dry_run`: prints the command.
+// Opens a shell on this terminal in a pod of a running job. `text` selects the pod: "dev" for the
+// first pod, "dev/2" by number, "dev/dev-worker-1" by name. Returns the shell's exit code. With
+// `dry_run` it only prints the command.
 Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environment& environment);
 
 }  // namespace toprun::pods

@@ -8,11 +8,11 @@
 
 namespace toprun::pods {
 
-// Submits a job of pods by `kubectl create`, or prints its manifest; notes go to stderr. Prints the
-// job's name. Returns the exit code.
+// Submits a job of pods by `kubectl create`, or prints its manifest for a dry run. Prints the job's
+// name, and notes on stderr. Returns the exit code.
 int submit_pods(const PodOptions& options, const Environment& environment);
 
-// The verbs for a job that has just been submitted, in one line.
+// Suggests the next verbs for a new job, in one line.
 std::string next_words(const PodOptions& options, std::string_view id);
 
 }  // namespace toprun::pods

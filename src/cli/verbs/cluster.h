@@ -8,10 +8,10 @@
 
 namespace toprun::cli {
 
-// `toprun cluster`: free resources of partitions and file systems.
+// `toprun cluster`: shows free resources of partitions and file systems.
 Result<int> run_cluster(const options::Call& call);
 
-// The call's environment, in which --on says which engine is asked.
+// The call's environment, changed so that the engine of --on is queried.
 Environment asking(const options::Call& call);
 
 // The free resources of one partition.
@@ -22,14 +22,14 @@ struct PartitionView {
   struct Gpus {
     std::string kind;  // empty: unknown
     std::int64_t total = 0;
-    std::int64_t free = 0;  // on nodes that take jobs
+    std::int64_t free = 0;  // on nodes that accept jobs
   };
   std::vector<Gpus> gpus;
-  bool usage_known = true;  // else `idle` and `free` mean nothing
-  std::string debug;        // why it is one for short tests; empty: it is not
+  bool usage_known = true;  // false: `idle` and `free` are meaningless
+  std::string debug;        // why the partition is meant for short tests; empty: it is not
 };
 
-// Pure. The default partition first, the others as the engine lists them.
+// The default partition is first, the others follow in the engine's order. Pure.
 std::vector<PartitionView> views_of(const engines::Machines& machines);
 
 }  // namespace toprun::cli

@@ -12,32 +12,36 @@
 
 namespace toprun::cli {
 
-// One user's limit on a file system, and its use.
+// A user's quota on a file system, and how much of it is used.
 struct Quota {
   std::uint64_t used_bytes = 0;
-  std::uint64_t limit_bytes = 0;  // the soft one, else the hard one; never 0
+  std::uint64_t limit_bytes = 0;  // the soft limit, else the hard limit; never 0
 };
 
-// One place where a job may keep files.
+// A folder where a job may store files.
 struct FileSystem {
   std::string use;   // "$HOME", "$SCRATCH", "here" …
-  std::string path;  // as the variable says
+  std::string path;  // the value of the variable
   std::string type;  // "nfs4"; empty: unknown
   std::optional<bool> shared;
   std::optional<process::DiskSpace> space;
-  std::string trouble;  // why the space is not known
+  std::string trouble;  // why the space is unknown
   std::optional<Quota> quota;
 };
 
-// The places that this environment names with their space; takes a few seconds at most.
+// The folders that variables of this environment name, with their space. Takes at most a few
+// seconds.
 std::vector<FileSystem> file_systems(const Environment& environment);
 
-// The places to examine, as variable and path; variables with the same path share one. Pure.
+// The folders to examine, as variable and path. Variables with the same path share one element.
+// Pure.
 std::vector<FileSystem> places(const Environment& environment, const std::string& here);
 
-// The line for this device in what `quota -w -p` prints (quota(1)): numbers in KiB. Pure.
+// Parses the line for this device in the output of `quota -w -p` (quota(1)), with numbers in KiB.
+// Pure.
 std::optional<Quota> parse_quota(std::string_view text, std::string_view device);
-// What `lfs quota -q -u USER PATH` prints: the path, KiB used, soft and hard limit … Pure.
+// Parses the output of `lfs quota -q -u USER PATH`: the path, KiB used, soft limit, hard limit …
+// Pure.
 std::optional<Quota> parse_lustre_quota(std::string_view text);
 
 }  // namespace toprun::cli

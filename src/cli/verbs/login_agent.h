@@ -4,12 +4,12 @@
 
 namespace toprun::cli {
 
-// Whether a login to this host or pod has started this process, whose orders come on standard
-// input.
+// Whether a login to this host or pod started this process. The process then reads its orders from
+// standard input.
 bool awaits_login_orders(const Environment& environment);
 
-// Reads its orders from standard input, becomes what they ask for, and says the exit code as its
-// last word: ssh's or kubectl's exit code may not be the agent's.
+// Reads the orders from standard input and executes them. Prints the exit code as the last output,
+// because ssh and kubectl may end with another exit code than the agent.
 int run_login_agent(Environment environment);
 
 }  // namespace toprun::cli

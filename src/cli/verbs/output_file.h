@@ -9,10 +9,10 @@
 
 namespace toprun::cli {
 
-// What --output names; unset: stdout, which "-" means as well.
+// The file of --output. Unset means stdout, also for "-".
 std::optional<std::string> output_file(const options::Call& call);
 
-// Prints there, or writes the file and says so. The exit code.
+// Prints the content on stdout, or writes the file and reports this. Returns the exit code.
 Result<int> put_out(const options::Call& call, std::string_view content);
 
 }  // namespace toprun::cli

@@ -5,8 +5,9 @@
 
 namespace toprun::cli {
 
-// Whether --root, where it is given, names a folder with a copy of a machine's /sys, /proc, /etc or
-// /dev. Nothing would be found in another, and that would read as if all were well.
+// Checks that --root, if given, contains a copy of a machine's /sys, /proc, /etc or /dev. In any
+// other folder the checks would find nothing, and the report would look as if the machine had no
+// faults.
 Result<void> check_root(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -7,13 +7,13 @@
 
 namespace toprun::cli {
 
-// `toprun [run]`: returns the exit code of the whole.
+// `toprun [run]`: runs the launch and returns its exit code.
 int run(const std::vector<std::string>& argv, const Environment& environment);
 
-// For run_options() and submit_options(): also a pipe or a device, but no folder.
+// For run_options() and submit_options(). True also for a pipe or a device, but false for a folder.
 bool is_file(const std::string& path);
 
-// Does what the command line asks for, a verb or a launch, and returns the exit code.
+// Executes the command line, a verb or a launch, and returns the exit code.
 int act(std::vector<std::string> argv, const Environment& environment);
 
 }  // namespace toprun::cli

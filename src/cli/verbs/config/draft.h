@@ -13,15 +13,15 @@ namespace toprun::cli {
 
 // Facts about an engine; unknown ones are empty.
 struct ClusterPicture {
-  std::string engine;  // "slurm", "kubernetes", "runai"; empty: there is none
+  std::string engine;  // "slurm", "kubernetes", "runai"; empty: no engine
   engines::Machines machines;
   engines::SlurmFacts facts;
   engines::Choices choices;
   engines::kubernetes::PodChoices pods;
 };
 
-// A toprun.toml for this cluster, with suggested settings and the alternatives as comments. Pure.
-// find_config() and the verbs' own checks accept it unchanged.
+// Generates a toprun.toml for this cluster, with suggested settings, and alternatives as comments.
+// Pure. find_config() and the verbs' checks accept the result unchanged.
 std::string config_draft(const ClusterPicture& cluster);
 
 }  // namespace toprun::cli

@@ -11,7 +11,7 @@ namespace toprun::cli {
 // The last word of a command line, which the shell completes.
 struct Wanted {
   enum class Kind {
-    files,  // the shell completes it: files and folders, also the script's own arguments
+    files,  // completed by the shell: files and folders, and arguments of the script
     options,
     choices,
     jobs,
@@ -21,19 +21,19 @@ struct Wanted {
   };
   Kind kind = Kind::files;
   std::vector<std::string> choices;
-  std::string stem;   // the part of the word before it: "--tee=", "a,"
-  std::string typed;  // its typed part
+  std::string stem;   // the part of the word before `typed`: "--tee=", "a,"
+  std::string typed;  // the typed part to complete
 
   bool operator==(const Wanted&) const = default;
 };
 
-// `words`: those behind the command, the last of them, which may be empty, to be completed. bash
-// makes a word of its own of each = in --tee=3. Pure.
+// `words` are the words after the command. The last word, which may be empty, is to be completed.
+// bash splits --tee=3 at = and passes = as a separate word. Pure.
 Wanted wanted(const options::CommandText& command, std::span<const std::string> words);
 
-// Prints the candidates for the last word, one per line, "WORD\tDESCRIPTION" or "WORD". Prints
-// nothing for a file, or if there are none. Asks the engine for jobs and partitions, with a short
-// time limit.
+// Prints the candidates for the last word, one per line, as "WORD\tDESCRIPTION" or "WORD". Prints
+// nothing for a file, or if there are no candidates. Queries the engine for jobs and partitions,
+// with a short time limit.
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
 // The candidates that begin with `typed`, in the format of print_candidates().

@@ -8,8 +8,8 @@
 
 namespace toprun::cli {
 
-// The meaning of a command's exit codes. From this table come the help and the manual page; tests
-// compare docs/reference/exit-codes.md with it.
+// The meaning of a command's exit codes. Help and manual page use this table. Tests compare
+// docs/reference/exit-codes.md with it.
 struct ExitCode {
   std::string code;  // "75", "128+N"
   std::string_view meaning;

@@ -9,8 +9,8 @@
 
 namespace toprun::cli {
 
-// The output of -h, --help and --version: whole lines of at most help_columns columns, about the
-// command's options.
+// The output of -h, --help and --version for a command: complete lines of at most help_columns
+// columns.
 std::string short_help(options::Command command);
 std::string full_help(options::Command command);
 std::string version_text();

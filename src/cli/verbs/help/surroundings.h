@@ -6,9 +6,9 @@
 
 namespace toprun::cli {
 
-// What the manual page says of the environment and of files: a name and its meaning.
+// Rows of the manual page about environment variables and files: a name and its meaning.
 
-// The options' variables by the table of options, and those that no option has.
+// The variables of options, from the table of options, and all other variables.
 std::vector<options::CommandText::Row> environment_rows();
 std::vector<options::CommandText::Row> file_rows();
 

@@ -10,10 +10,10 @@
 
 namespace toprun::cli {
 
-// Checks before the submission, on this host, what the job's nodes will need. Folders are shared,
-// so a missing virtual or conda environment is an error. Modules and the machine may differ on the
-// nodes, so their failures are notes only. A job that begins after another may use what that one
-// creates.
+// Checks on this host, before the submission, what the job's nodes will need. Folders are assumed
+// to be shared, so a missing virtual or conda environment is an error. Modules and hardware may
+// differ on the nodes, so their failures only cause notes. A job that depends on another job may
+// use environments that the other job creates.
 Result<void> check_activation(const plan::Activation& wanted, const engines::JobRequest& request,
                               const Environment& environment, std::vector<std::string>& notes);
 

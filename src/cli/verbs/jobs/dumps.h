@@ -6,8 +6,9 @@
 
 namespace toprun::cli {
 
-// `toprun stacks --dumps DIR`: what PyTorch's flight recorder left there of each rank after a
-// time-out, and who is to blame by it. A dump's rank is the number at the end of its file's name.
+// `toprun stacks --dumps DIR`: shows the dumps that PyTorch's flight recorder wrote for each rank
+// after a time-out, and which rank caused the time-out. The number at the end of a dump's file name
+// is its rank.
 Result<int> show_dumps(const std::string& folder, bool as_json);
 
 }  // namespace toprun::cli

@@ -10,8 +10,9 @@
 
 namespace toprun::cli {
 
-// A terminal that one program draws on as a whole, by the sequences of ECMA-48 and xterm's second
-// screen, which every terminal in use knows. Its lines come back when this object goes.
+// Draws on the whole terminal. It uses the control sequences of ECMA-48 and xterm's alternate
+// screen, which all usual terminals support. The previous content of the terminal is restored when
+// this object is destroyed.
 class Screen {
  public:
   static Result<Screen> open(int in, int out);
@@ -21,7 +22,7 @@ class Screen {
 
   TerminalSize size() const;
   void draw(const std::vector<std::string>& lines);
-  // For another program, or the shell while this one is suspended.
+  // Releases the terminal for another program, or for the shell while this program is suspended.
   void give_back();
   void take_again();
 
@@ -30,7 +31,7 @@ class Screen {
 
   int in_;
   int out_;
-  termios settings_;  // as they were
+  termios settings_;  // the original settings
   bool is_ours_ = false;
   std::string drawn_;
 };

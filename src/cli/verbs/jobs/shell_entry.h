@@ -10,18 +10,18 @@
 
 namespace toprun::cli {
 
-// The place in which the shell starts.
+// The environment in which the shell starts.
 struct ShellPlace {
   plan::Activation activation;
   container::Wanted container;
 };
 
-// The command that starts the shell on a job's node: the shell itself, or toprun, which sets up the
-// environment there and becomes the shell. Error: toprun's own path is unknown.
+// The command that starts the shell on a job's node. It is the shell itself, or toprun, which sets
+// up the environment there and then executes the shell. Error: toprun's own path is unknown.
 Result<std::vector<std::string>> entry_command(const std::string& shell, const ShellPlace& place);
 
-// On the node: becomes the shell, or the runtime that starts one in a container. Returns only on an
-// error of the environment or of exec.
+// On the node: executes the shell, or the container runtime that starts the shell in a container.
+// Returns only if the environment cannot be set up or exec fails.
 Error enter_shell(const std::string& shell, const ShellPlace& place,
                   const Environment& environment);
 

@@ -17,35 +17,35 @@
 
 namespace toprun::cli {
 
-// Between two questions whether a job has begun.
+// The time between two queries whether a job has begun.
 inline constexpr std::chrono::seconds between_approaches{2};
-// After a connection that ended before its job.
+// The pause before reconnecting, if a connection ended before its job.
 inline constexpr std::chrono::milliseconds before_another_try{500};
 
-// What has come of a running job.
+// The data received from a running job.
 struct Pictured {
-  std::optional<snapshot::Picture> picture;  // the newest
-  std::optional<Error> trouble;              // why there is none
+  std::optional<snapshot::Picture> picture;  // the newest picture
+  std::optional<Error> trouble;              // why there is no picture
   std::vector<std::string> waits;            // lines: why the job has not begun
-  bool is_over = false;  // there will be none: the job, or the way to it, has ended
+  bool is_over = false;  // no more pictures will arrive: the job or the connection has ended
 };
 
-// Gets the pictures of a running job on a thread of its own, which may be left behind.
+// Receives the pictures of a running job on a separate thread. The thread may outlive this object.
 class PictureFeed {
  public:
-  // From the job's socket.
+  // Reads from the job's socket.
   static Result<PictureFeed> of(const RunningJob& job);
-  // From a command that prints them, one in a line.
+  // Reads from a command that prints one picture per line.
   static Result<PictureFeed> from(const std::vector<std::string>& command,
                                   const Environment& environment);
-  // From the command that `approach` gives, once the job has begun.
+  // When the job has begun, reads from the command that `approach` returns.
   static Result<PictureFeed> once_begun(std::function<Result<Approach>()> approach,
                                         const Environment& environment);
   PictureFeed(PictureFeed&&) = default;
   PictureFeed& operator=(PictureFeed&&) = delete;
   ~PictureFeed();
 
-  // Readable when something has come.
+  // Readable when data have arrived.
   int descriptor() const;
   Pictured take();
 
@@ -54,19 +54,20 @@ class PictureFeed {
  private:
   explicit PictureFeed(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  std::shared_ptr<State> state_;  // with the thread; empty: moved
+  std::shared_ptr<State> state_;  // shared with the thread; null after a move
 };
 
-// The job's picture as it is now, as JSON on one line. nullopt: the job has ended.
+// The job's current picture, as JSON on one line; nullopt if the job has ended.
 Result<std::optional<std::string>> picture_text(const RunningJob& job);
-// Its pictures, one a line, until its end. nullopt: the job has ended.
+// A stream of the job's pictures, one per line, until the job ends; nullopt if it has ended.
 Result<std::optional<Fd>> pictures_of(const RunningJob& job);
 Result<snapshot::Picture> picture_of(const std::string& text);
 
-// Runs the command, which shares this process's stdin, stdout and stderr, to its end; its exit
-// code.
+// Runs the command and waits for it. The command shares this process's stdin, stdout and stderr.
+// Returns its exit code.
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment);
-// The same for a command_beside_root(), without the line in which the engine repeats its exit code.
+// The same for a command from command_beside_root(). Omits the line in which the engine repeats the
+// exit code.
 Result<int> run_beside_root(const std::vector<std::string>& command,
                             const Environment& environment);
 

@@ -9,13 +9,13 @@
 
 namespace toprun::cli {
 
-// The command that builds such an image; the file's suffix selects the runtime. It writes
-// FILE.part. Error: there is no such runtime here, or it does not support the source.
+// The command that builds the image. The file's suffix selects the runtime. The command writes
+// FILE.part. Error: the runtime is not installed here, or it does not support the source.
 Result<container::Command> image_command(const SetupOptions& options,
                                          const Environment& environment);
 
-// Builds the image here and renames it when it is complete. Paths are absolute. Returns the exit
-// code.
+// Builds the image on this machine, and renames FILE.part when it is complete. Paths are absolute.
+// Returns the exit code.
 int build_image(const SetupOptions& options, const Environment& environment);
 
 }  // namespace toprun::cli

@@ -14,17 +14,18 @@ namespace toprun::cli {
 struct SetupOptions {
   jobs::SubmitOptions job;
   std::string built;            // the environment's folder or the image's file, as given
-  std::string image_from;       // of an image what it is made of; empty: an environment
-  setup::Wanted wanted;         // of an environment; paths as given
+  std::string image_from;       // the source of an image; empty: builds an environment
+  setup::Wanted wanted;         // contents of an environment; paths as given
   plan::Activation activation;  // modules and variables
-  std::string on;               // "slurm", "local"; empty: as there is an engine
-  bool force = false;           // what toprun setup has built there may go
-  // All of that as a record keeps it (contents.h), once the files that it names are read.
+  std::string on;               // "slurm", "local"; empty: depends on the available engine
+  bool force = false;           // an existing build of toprun setup may be replaced
+  // The contents in the form of a record (contents.h). Set after the requirement files are read.
   std::vector<std::string> asked = {};
 };
 
-// What the command line says. Its job's last line is `toprun setup --on=local` with the same. Pure.
-// Error (exit 2): nothing to build, a word that pip would take for an option.
+// Parses the command line. The last line of the job's script is `toprun setup --on=local` with the
+// same options. Pure. Error (exit 2): nothing to build, or a package name that pip would parse as
+// an option.
 Result<SetupOptions> setup_options(const options::Call& call);
 
 }  // namespace toprun::cli

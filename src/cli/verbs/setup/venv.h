@@ -5,8 +5,8 @@
 
 namespace toprun::cli {
 
-// Builds the virtual environment here; what the programs print goes to stderr. Paths are absolute.
-// Returns the exit code.
+// Builds the virtual environment on this machine. The output of the programs goes to stderr. Paths
+// are absolute. Returns the exit code.
 int build_venv(const SetupOptions& options, const Environment& environment);
 
 }  // namespace toprun::cli

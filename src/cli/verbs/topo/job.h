@@ -10,20 +10,20 @@
 
 namespace toprun::cli {
 
-// The input of the verbs of `toprun topo`: hosts and their known places.
+// The input of the verbs of `toprun topo`: hosts and their known locations.
 
 struct PlacedJob {
   std::vector<placement::Host> hosts;
   topology::Map map;
   std::string topology;    // --topology
-  int nproc_per_node = 1;  // of hosts without a number of their own
+  int nproc_per_node = 1;  // for hosts without a number of their own
 };
 
-// Hosts: --hosts, else the Slurm step or allocation, else all that the topology knows. Outside of a
-// job `auto` asks this machine's Slurm.
+// Finds the hosts: from --hosts, else from the Slurm step or allocation, else all hosts in the
+// topology. Outside of a job, `auto` queries this machine's Slurm.
 Result<PlacedJob> find_job(const options::Call& call);
 
-// Reports missing evidence on stderr: the warnings, and whether no place is known at all.
+// Reports missing topology data on stderr: the warnings, and whether no location is known at all.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);
 
 }  // namespace toprun::cli

@@ -11,7 +11,7 @@
 #include "base/os/testing.h"
 #include "cli/verbs/verbs.h"
 
-// What the tests of `toprun topo` share.
+// Helpers that the tests of `toprun topo` share.
 namespace toprun::cli {
 
 namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ class Topo : public ::testing::Test {
   const fs::path folder_ = temporary_.path();
 };
 
-// The seed's sample: racks of nodes 0…7.
+// A sample topology: the racks of nodes 0…7.
 inline std::string seed_lines() {
   const std::string racks = "bdacefbf";
   std::string text;
