@@ -119,7 +119,7 @@ class CommandLine(support.TestCase):
         file.write_text("a[0-65535],b[0-65535],c[0-65535],d[0-65535],e[0-65535] /c/r/0\n")
         finished = self.run_to_end(support.binary(), "topo", "show", "--topology", file)
         self.assertEqual((finished.code, finished.out), (2, ""), finished)
-        self.assert_one_line(finished, rf"{file}:1:\d+: too many hosts, .*")
+        self.assert_one_line(finished, rf"{file}:1:\d+: too many hosts: .*")
 
     def test_a_log_folder_that_cannot_be_written(self):
         file = self.folder() / "file"

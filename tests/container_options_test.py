@@ -61,7 +61,7 @@ class Containers(support.TestCase):
         """Podman is given none where no file describes them."""
         done, _ = self.called(before=WITH_A_DRIVER)
         self.assertNotEqual(done.code, 0)
-        self.assertIn("say --no-gpu", done.err)
+        self.assertIn("use --no-gpu", done.err)
         done, called = self.called("--no-gpu", before=WITH_A_DRIVER)
         self.assert_ok(done)
         self.assertRegex(called, "^podman run ")

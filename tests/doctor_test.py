@@ -47,7 +47,7 @@ class Doctor(support.TestCase):
     def test_settings_that_contradict_the_machine(self):
         found = self.here(env={"NCCL_SOCKET_IFNAME": "eth77", "NCCL_SOCKET_NTREADS": "4"})["nccl-settings"]
         self.assertEqual(found["severity"], "warning")
-        self.assertEqual(found["fix"], "correct it or take it out where it is set: the shell's files, the job's script, "
+        self.assertEqual(found["fix"], "correct or remove it where it is set: the shell's files, the job's script, "
                                        "toprun.toml or nccl.conf; toprun net env shows what fits this machine, and why")
 
     def test_few_processes_have_a_command(self):

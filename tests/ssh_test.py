@@ -108,7 +108,7 @@ class Ssh(SshCase):
                 self.assert_ok(finished)
                 self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"), expected)
                 self.assertEqual(finished.out.count("connected"), 4)
-                self.assertIn(f'{listed}:5: "rack=7" is passed over', finished.err)
+                self.assertIn(f'{listed}:5: "rack=7" is ignored', finished.err)
 
     def test_an_all_reduce_of_pytorch(self):
         script = self.folder() / "train.py"
@@ -496,8 +496,8 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
     def test_usage(self):
         twice = self.host_file("n0\nn1 slots=2\nn0\n")
         for words, said in [
-            (["--hostfile", twice], f"{twice}:3: host n0 again: it stands at {twice}:1 already"),
-            (["--hosts", "n0,n[0-1]"], "--hosts, item 2: host n0 again"),
+            (["--hostfile", twice], f"{twice}:3: host n0 is listed twice: it is already listed at {twice}:1"),
+            (["--hosts", "n0,n[0-1]"], "--hosts, item 2: host n0 is listed twice"),
             (["--hosts", "n0", "--hostfile", twice], "--hosts and --hostfile: both name"),
             (["--hostfile", "/nonexistent"], "cannot read /nonexistent"),
             (["--hosts", "n[0-1]", "--nnodes", "3"], "--nnodes 3: --hosts names 2 hosts"),

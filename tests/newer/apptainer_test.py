@@ -151,7 +151,7 @@ class Image(support.TestCase):
         changed = self.folder() / "small.sif"
         shutil.copy(self.image, changed)
         done = self.contained(*words, image=changed, env=env)
-        self.assertRegex(done.err, rf"container mine: it was made from {self.image}; take another")
+        self.assertRegex(done.err, rf"container mine: it was made from {self.image}; choose another")
 
     def test_a_bind_in_a_place_that_the_image_lacks(self):
         outside = self.folder()
@@ -168,7 +168,7 @@ class Image(support.TestCase):
         other.write_bytes(whole[:45] + b"04" + whole[47:])
         for image, pattern in [
             ("/no/such.sif", "image /no/such.sif on .*: No such file or directory; check the path"),
-            (cut, "is not a SIF file; it may not have been copied"),
+            (cut, "is not a SIF file; its copy or build may"),
             (other, "is for arm64, and this machine is x86_64; build it on the target"),
         ]:
             with self.subTest(image):

@@ -76,7 +76,8 @@ class Collector {
     if (item.slots) {
       slots = slots_in(*item.slots);
       if (!slots) {
-        return usage(fmt::format("{}: \"{}\"", place, word), "no number of processes after the ':'",
+        return usage(fmt::format("{}: \"{}\"", place, word),
+                     "the number of processes after the ':' is missing",
                      fmt::format("write HOST:N with N from 1 to {}; ports and users belong into "
                                  "ssh's configuration",
                                  max_host_slots));
@@ -112,8 +113,8 @@ class Collector {
     }
     const auto [known, is_new] = place_of_.emplace(name, place);
     if (!is_new) {
-      return usage(fmt::format("{}: host {} again", place, name),
-                   fmt::format("it stands at {} already", known->second),
+      return usage(fmt::format("{}: host {} is listed twice", place, name),
+                   fmt::format("it is already listed at {}", known->second),
                    "name it once, with the number of its processes (slots=N, or HOST:N)");
     }
     if (hosts_.size() == max_named_hosts) {
@@ -189,7 +190,7 @@ Result<void> refuse_rankfile(const std::vector<std::string_view>& parts, const s
   if (!numbers_a_rank) return {};
   return usage(
       fmt::format("{}: \"{} {}\"", place, parts[0], parts[1]),
-      "is a line of a rankfile, which places each rank, and not of a host file",
+      "is a line of a rankfile, which places each rank; this is a host file",
       "write HOST slots=N; to start the ranks as the rankfile says: mpirun --rankfile FILE "
       "toprun --ranks-in-place");
 }
@@ -237,7 +238,7 @@ Result<void> take_line(std::string_view text, const std::string& place, Collecto
   LineSlots line;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto known = TRY(take_word(parts[i], line, place));
-    if (!known) notes.push_back(fmt::format("{}: \"{}\" is passed over", place, parts[i]));
+    if (!known) notes.push_back(fmt::format("{}: \"{}\" is ignored", place, parts[i]));
   }
   if (line.slots && line.most && *line.slots > *line.most) {
     return usage(fmt::format("{}: slots={} and max_slots={}", place, *line.slots, *line.most),
@@ -266,7 +267,8 @@ Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_vi
     TRY(collector.add(item, fmt::format("{}, item {}", source, ++number)));
   }
   std::vector<NamedHost> hosts = collector.take();
-  if (hosts.empty()) return usage(fmt::format("{} names no host", source), {}, "as in a,b[3-9]:4");
+  if (hosts.empty())
+    return usage(fmt::format("{} does not name a host", source), {}, "as in a,b[3-9]:4");
   return hosts;
 }
 
@@ -282,8 +284,7 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
   if (const CountedHosts counted = repeated_in(lone_words(text)); !counted.empty()) {
     TRY(add_counted(counted, std::string(path), collector));
     out.hosts = collector.take();
-    out.notes.push_back(
-        fmt::format("{}: a host runs as many processes as it has lines there", path));
+    out.notes.push_back(fmt::format("{}: each host runs one process per line that lists it", path));
     return out;
   }
   std::size_t number = 0;
@@ -296,7 +297,7 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
     TRY(take_line(line, place, collector, out.notes));
   }
   out.hosts = collector.take();
-  if (out.hosts.empty()) return usage(fmt::format("host file {} names no host", path));
+  if (out.hosts.empty()) return usage(fmt::format("host file {} lists no hosts", path));
   return out;
 }
 

@@ -43,19 +43,19 @@ TEST(HostFile, HostsOption) {
 
 TEST(HostFile, HostsOptionErrors) {
   constexpr Case cases[] = {
-      {"", "--hosts names no host"},
-      {" , ", "--hosts names no host"},
-      {"a,b,a", "--hosts, item 3: host a again: it stands at --hosts, item 1 already"},
-      {"n[1-3],n2:4", "--hosts, item 2: host n2 again"},
-      {"me@a,you@a", "--hosts, item 2: host a again"},
-      {"a:0", "--hosts, item 1: \"a:0\": no number of processes after the ':'"},
-      {"a:ssh", "\"a:ssh\": no number of processes"},
+      {"", "--hosts does not name a host"},
+      {" , ", "--hosts does not name a host"},
+      {"a,b,a", "--hosts, item 3: host a is listed twice: it is already listed at --hosts, item 1"},
+      {"n[1-3],n2:4", "--hosts, item 2: host n2 is listed twice"},
+      {"me@a,you@a", "--hosts, item 2: host a is listed twice"},
+      {"a:0", "--hosts, item 1: \"a:0\": the number of processes after the ':' is missing"},
+      {"a:ssh", "\"a:ssh\": the number of processes"},
       {"a:100001", "with N from 1 to 100000"},
       {"a,b[3-", "--hosts, item 2, column 2 of \"b[3-\": '[' is never closed"},
       {"-oProxyCommand=x", "\"-oProxyCommand=x\" is not a host"},
       {"a;reboot", "\"a;reboot\" is not a host"},
       {"$(x)@a", "is not a host"},
-      {"n[0-9999]", "too many hosts, at most 4096 fit here"},
+      {"n[0-9999]", "too many hosts: the maximum is 4096"},
       {"n[0-4095],m", "--hosts, item 2: too many hosts"},
   };
   for (const auto& [text, expected] : cases) {
@@ -97,27 +97,28 @@ TEST(HostFile, AHostForEachProcess) {
   ASSERT_TRUE(file) << file.error().line();
   EXPECT_EQ(shown(file->hosts), "n0:3 n1.site:1");
   EXPECT_EQ(file->notes,
-            std::vector<std::string>{"f: a host runs as many processes as it has lines there"});
+            std::vector<std::string>{"f: each host runs one process per line that lists it"});
 }
 
 TEST(HostFile, UnknownWordsArePassedOver) {
   const auto file = parse_host_file("a slots=2 rack=7\n\nb fast\n", "hosts");
   ASSERT_TRUE(file);
   EXPECT_EQ(shown(file->hosts), "a:2 b");
-  EXPECT_EQ(file->notes, (std::vector<std::string>{"hosts:1: \"rack=7\" is passed over",
-                                                   "hosts:3: \"fast\" is passed over"}));
+  EXPECT_EQ(file->notes, (std::vector<std::string>{"hosts:1: \"rack=7\" is ignored",
+                                                   "hosts:3: \"fast\" is ignored"}));
 }
 
 TEST(HostFile, FileErrors) {
   const std::string long_line(max_host_line_bytes + 1, 'a');
   const std::string long_file(max_host_file_bytes + 1, '\n');
   const Case cases[] = {
-      {"", "host file f names no host"},
-      {"# nothing\n", "host file f names no host"},
-      {"a\nb\n\na slots=2\n", "f:4: host a again: it stands at f:1 already; name it once"},
+      {"", "host file f lists no hosts"},
+      {"# nothing\n", "host file f lists no hosts"},
+      {"a\nb\n\na slots=2\n",
+       "f:4: host a is listed twice: it is already listed at f:1; name it once"},
       {"rank 0=n0 slot=0:0-3\nrank 1=n1 slot=1\n",
-       "f:1: \"rank 0=n0\": is a line of a rankfile, which places each rank, and not of a host "
-       "file; write HOST slots=N"},
+       "f:1: \"rank 0=n0\": is a line of a rankfile, which places each rank; this is a host file; "
+       "write HOST slots=N"},
       {"a slots=0\n", "f:1: slots=0: no number of processes"},
       {"a slots=many\n", "f:1: slots=many"},
       {"a slots=8 max_slots=4\n", "f:1: slots=8 and max_slots=4"},

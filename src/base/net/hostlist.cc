@@ -98,8 +98,8 @@ class Parser {
   bool plain(char c) {
     if (c == ']') return refuse(at_, "']' without a '[' before it", range_form);
     if (c == '{' || c == '}') {
-      return refuse(at_, "a function such as switch{} is expanded by Slurm's server only",
-                    "ask `scontrol show hostnames` for the names and give these");
+      return refuse(at_, "only Slurm's server can expand a function such as switch{}",
+                    "list the names with `scontrol show hostnames` and write them instead");
     }
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
@@ -139,7 +139,7 @@ class Parser {
     const std::string_view written = text_.substr(start, at_ - start);
     if (last < range.first) {
       return refuse(start, fmt::format("the range {} descends", written),
-                    "write the smaller first");
+                    "write the smaller number first");
     }
     if (last - range.first >= max_hosts) {
       return refuse(start, fmt::format("the range {} has more than {} hosts", written, max_hosts),
@@ -189,7 +189,7 @@ class Parser {
     }
     if (count > limit_ - hosts_.size()) {
       return refuse(item.column - 1,
-                    fmt::format("too many hosts, at most {} fit here", limit_ - hosts_.size()),
+                    fmt::format("too many hosts: the maximum is {}", limit_ - hosts_.size()),
                     "shorten the list");
     }
     expand(item, count);

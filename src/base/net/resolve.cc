@@ -117,7 +117,7 @@ Answer ask_getent(const std::string& path, const std::string& name, SteadyTime d
     if (fields.empty()) continue;
     if (const auto address = Address::parse(fields[0])) answer.addresses.push_back(*address);
   }
-  if (answer.addresses.empty()) answer.why = "getent does not know it either";
+  if (answer.addresses.empty()) answer.why = "getent does not find it either";
   return answer;
 }
 
@@ -140,7 +140,7 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
   // getent would take a leading dash for an option.
   if (name.size() > max_dns_name_bytes || name.front() == '-' ||
       name.find_first_of(" \t\r\n/") != std::string::npos || name.find('\0') != std::string::npos) {
-    return fail(what, "no host can have such a name");
+    return fail(what, "it is not a valid host name");
   }
   const SteadyTime start = Clock::now();
   // This saves a process if getent is missing.

@@ -171,10 +171,9 @@ TEST(Resolve, AsksGetentWhereDnsIsSilent) {
 TEST(Resolve, SaysWhatBothAnswered) {
   DnsServer server;
   const Getent getent("exit 2");
-  EXPECT_EQ(
-      texts(resolve("b.test", patience, {server.address(), getent.path()})),
-      Texts{"cannot resolve host name \"b.test\": Domain name not found; getent does not know "
-            "it either"});
+  EXPECT_EQ(texts(resolve("b.test", patience, {server.address(), getent.path()})),
+            Texts{"cannot resolve host name \"b.test\": Domain name not found; getent does not "
+                  "find it either"});
 }
 
 TEST(Resolve, KillsASlowGetent) {

@@ -62,7 +62,7 @@ Result<fs::path> follow_own_links(const fs::path& path, uid_t me) {
     }
     const std::string what = "the link " + printable(next.native());
     if (is_foreign(status, me)) return fail(what, whose(status), "name another path, or remove it");
-    if (++links > most_links) return fail(what, "too many links follow one another");
+    if (++links > most_links) return fail(what, "too many symbolic links in a row");
     const fs::path target = fs::read_symlink(next, error);
     if (error) return fail(what, error.message());
     // The target of a descriptor in /proc has no path.

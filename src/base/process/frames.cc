@@ -118,8 +118,8 @@ Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         const Beat& beat) {
   if (bytes.size() > largest_frame_bytes) {
     return fail("arguments and environment of a rank",
-                fmt::format("they take {} bytes", bytes.size()),
-                fmt::format("{} are allowed", largest_frame_bytes));
+                fmt::format("they are {} bytes long", bytes.size()),
+                fmt::format("shorten them to at most {} bytes", largest_frame_bytes));
   }
   const std::uint32_t prefix = htonl(static_cast<std::uint32_t>(bytes.size()));
   std::array<std::uint8_t, sizeof prefix> length{};

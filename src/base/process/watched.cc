@@ -16,7 +16,7 @@ constexpr std::size_t longest_line_bytes = 64 * 1024;
 Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
                   const std::function<void(std::string_view line)>& on_line) {
   const auto program = find_program(argv.front(), environment);
-  if (!program) return fail("cannot run " + argv.front(), "there is no such program in PATH");
+  if (!program) return fail("cannot run " + argv.front(), "no such program in PATH");
   auto pipe = TRY(make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int output = pipe.write.get();

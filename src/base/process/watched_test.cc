@@ -21,7 +21,7 @@ TEST(Watch, TellsOfASignalAndOfAMissingProgram) {
   EXPECT_EQ(watch({"sh", "-c", "kill -9 $$"}, environment, ignore).value(), 137);
   const auto missing = watch({"no-such-program"}, environment, ignore);
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().line(), "cannot run no-such-program: there is no such program in PATH");
+  EXPECT_EQ(missing.error().line(), "cannot run no-such-program: no such program in PATH");
 }
 
 TEST(Watch, AnEndlessLineComesInParts) {

@@ -39,10 +39,10 @@ class Apptainer final : public Runtime {
       return {};
     }
     return usage(fmt::format("container image {}", text),
-                 fmt::format("{} has no transport {}", name_, transport),
+                 fmt::format("{} does not know the transport {}", name_, transport),
                  transport == "dockerd" || transport == "podman"
-                     ? "say --container-runtime enroot"
-                     : "say --container-runtime podman");
+                     ? "use --container-runtime enroot"
+                     : "use --container-runtime podman");
   }
 
   // A kept container is a folder (a sandbox); an image of a registry becomes one file, pulled once

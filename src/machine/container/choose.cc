@@ -32,8 +32,8 @@ std::string remedy(const Runtime& runtime) {
 
 std::unexpected<Error> absent(const Runtime& runtime) {
   if (runtime.program().empty()) {
-    return fail("--container-runtime pyxis", "this Slurm's srun has no --container-image",
-                remedy(runtime));
+    return fail("--container-runtime pyxis",
+                "srun of this Slurm does not have the option --container-image", remedy(runtime));
   }
   return fail(fmt::format("--container-runtime {}", runtime.name()),
               fmt::format("there is no {} in PATH", runtime.program()), remedy(runtime));
@@ -47,7 +47,7 @@ std::unexpected<Error> none_here(const Wanted& wanted, const std::vector<const R
   }
   std::string why = fmt::format("none of {} is in PATH", fmt::join(programs, ", "));
   return fail(
-      fmt::format("no runtime for container image {}", printable(wanted.image)), std::move(why),
+      fmt::format("no container runtime for image {}", printable(wanted.image)), std::move(why),
       "install one, or load one with --modules apptainer where the site has it as a module");
 }
 

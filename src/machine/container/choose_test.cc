@@ -27,15 +27,15 @@ TEST(Choose, Errors) {
             "error: --container-runtime podman: there is no podman in PATH; "
             "install podman, or load it with --modules podman where the site has it as a module");
   EXPECT_EQ(chosen({.image = "a.sif"}, "podman"),
-            "error: no runtime for container image a.sif: none of apptainer, singularity is in "
+            "error: no container runtime for image a.sif: none of apptainer, singularity is in "
             "PATH; install one, or load one with --modules "
             "apptainer where the site has it as a module");
   EXPECT_TRUE(chosen({.image = "a.sqsh", .runtime = "pyxis"}, "podman")
-                  .starts_with("error: --container-runtime pyxis: this Slurm's srun has no"));
+                  .starts_with("error: --container-runtime pyxis: srun of this Slurm does not"));
   EXPECT_TRUE(
       chosen({.image = "python", .runtime = "podmen"}, "podman").ends_with("did you mean podman?"));
   EXPECT_TRUE(chosen({.image = "a.sif", .runtime = "podman"}, "podman")
-                  .contains("podman runs no SIF file"));
+                  .contains("podman cannot run a SIF file"));
 }
 
 }  // namespace

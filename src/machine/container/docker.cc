@@ -23,22 +23,23 @@ class Docker final : public Runtime {
       case ImageKind::reference:
         break;
       case ImageKind::sif:
-        return usage(what, "docker runs no SIF file", "say --container-runtime apptainer");
+        return usage(what, "docker cannot run a SIF file", "use --container-runtime apptainer");
       case ImageKind::squashfs:
-        return usage(what, "docker runs no squashfs file", "say --container-runtime enroot");
+        return usage(what, "docker cannot run a squashfs file", "use --container-runtime enroot");
       case ImageKind::archive:
-        return usage(what, "docker runs what it has stored",
-                     fmt::format("docker load -i {}, then name the image", image.path));
+        return usage(
+            what, "docker cannot run an archive directly",
+            fmt::format("load it with docker load -i {}, then name the image", image.path));
       case ImageKind::folder:
-        return usage(what, "docker runs no folder", "say --container-runtime podman");
+        return usage(what, "docker cannot run a folder", "use --container-runtime podman");
     }
     const std::string_view transport = image.transport;
     if (transport.empty() || transport == "docker" || transport == "docker-daemon" ||
         transport == "dockerd") {
       return {};
     }
-    return usage(what, fmt::format("docker has no transport {}", transport),
-                 "say --container-runtime apptainer");
+    return usage(what, fmt::format("docker does not know the transport {}", transport),
+                 "use --container-runtime apptainer");
   }
 
   Result<Command> command(const Run& run, const Node& node,
@@ -46,8 +47,8 @@ class Docker final : public Runtime {
     const auto image = TRY(parse_image(run.wanted.image));
     if (!run.wanted.name.empty()) {
       return usage(fmt::format("--container-name {}", run.wanted.name),
-                   "docker cannot run a container again with other folders and another program",
-                   "build an image of what is to be kept, or say --container-runtime podman");
+                   "docker cannot reuse a container with different folders and a different program",
+                   "build an image from what you want to keep, or use --container-runtime podman");
     }
     Arguments words({"docker", "run", "--rm", "--pull", "missing", "--log-driver", "none",
                      "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",

@@ -282,8 +282,8 @@ Result<std::vector<std::string>> apply_edf(Wanted& wanted, const Environment& en
                                            const ReadText& read) {
   auto edf = TRY(Chain(environment, read).whole(wanted.environment));
   if (wanted.image.empty() && !edf.image) {
-    return usage("--environment " + printable(wanted.environment), "it names no image",
-                 "write image = \"...\" into it, or say --container");
+    return usage("--environment " + printable(wanted.environment), "it does not name an image",
+                 "write image = \"...\" into it, or use --container");
   }
   if (wanted.image.empty()) wanted.image = *edf.image;
   if (wanted.workdir.empty()) wanted.workdir = edf.workdir.value_or("");

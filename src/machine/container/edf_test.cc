@@ -89,7 +89,7 @@ TEST(Edf, Errors) {
       {"mounts = ['/a:b']", "e.toml:1:11: the path inside must be absolute"},
       {"env = 1", "e.toml:1:7: env must be a table of texts"},
       {"[env]\nA = 1", "e.toml:2:5: env.A must be a text in quotes"},
-      {"[env]\nA = '${B-c}'", "e.toml:2:5: ${B-c}: is neither ${NAME} nor ${NAME:-WORD}"},
+      {"[env]\nA = '${B-c}'", "e.toml:2:5: ${B-c}: must be ${NAME} or ${NAME:-WORD}"},
       {"annotations = 1", "e.toml:1:15: annotations must be a table of texts"},
       {"[annotations]\na.b = true", "e.toml:2:7: a.b must be a text in quotes"},
       {"base_environment = ['']", "e.toml:1:21: base_environment must be a name or a path"},
@@ -169,7 +169,7 @@ TEST(Edf, ChainsThatDoNotEnd) {
   EXPECT_TRUE(joined(wide, files).error().line().contains("or 100 files"));
   files["i.toml"] = "workdir = '/w'";
   Wanted none{.environment = "i.toml"};
-  EXPECT_TRUE(joined(none, files).error().line().contains("it names no image"));
+  EXPECT_TRUE(joined(none, files).error().line().contains("it does not name an image"));
 }
 
 TEST(Edf, VariablesSeeTheImagesFirst) {

@@ -43,8 +43,8 @@ class Enroot final : public Runtime {
     if (is_remote || image.kind == ImageKind::squashfs) return {};
     return usage(fmt::format("container image {}", text),
                  "enroot takes a .sqsh file, an image of a registry or the name of a container",
-                 image.kind == ImageKind::sif ? "say --container-runtime apptainer"
-                                              : "say --container-runtime podman");
+                 image.kind == ImageKind::sif ? "use --container-runtime apptainer"
+                                              : "use --container-runtime podman");
   }
 
   std::optional<Place> product(const Run& run, const Environment& environment) const override {
@@ -81,7 +81,7 @@ class Enroot final : public Runtime {
     const auto image = TRY(parse_image(source));
     if (image.is_path()) {
       return usage(fmt::format("image {}", source),
-                   "enroot imports from registries and daemons only",
+                   "enroot imports only from registries and daemons",
                    "build a .sif from it, with Apptainer");
     }
     return Command{{"enroot", "import", "-o", file, uri(image)}, with_enroot_folders(environment)};
@@ -96,7 +96,7 @@ class Enroot final : public Runtime {
     for (const Bind& bind : in_order(run.binds)) {
       if ((bind.source + bind.target).find_first_of(" :") != std::string::npos) {
         return fail(fmt::format("{}: enroot cannot bind {}", node.host, printable(bind.source)),
-                    "a path with a blank or ':' in it breaks its list of mounts",
+                    "enroot cannot list a mount whose path contains a blank or ':'",
                     "use another folder, or --container-runtime apptainer");
       }
       words.add("--mount", fmt::format("{}:{}:none:x-create=auto,rbind{}", bind.source, bind.target,

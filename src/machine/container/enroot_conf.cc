@@ -26,7 +26,7 @@ class Expansion {
   explicit Expansion(const Environment& environment) : environment_(environment) {}
 
   Result<std::string> of(std::string_view text, int depth) const {
-    if (depth > max_enroot_nesting) return fail("a value", "too many ${} in each other");
+    if (depth > max_enroot_nesting) return fail("a value", "too many nested ${}");
     std::string out;
     while (!text.empty()) {
       const char c = text.front();

@@ -19,7 +19,7 @@ Result<std::string> value_of(std::string_view inner, const Lookup& lookup) {
   const auto mark = inner.find(otherwise);
   const std::string_view name = inner.substr(0, mark);
   if (!is_name(name)) {
-    return usage(fmt::format("${{{}}}", printable(inner)), "is neither ${NAME} nor ${NAME:-WORD}");
+    return usage(fmt::format("${{{}}}", printable(inner)), "must be ${NAME} or ${NAME:-WORD}");
   }
   const auto value = lookup(name);
   if (value && (!value->empty() || mark == inner.npos)) return *value;

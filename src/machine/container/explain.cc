@@ -133,7 +133,7 @@ Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line
       return {image, line, "it is not an image that this runtime knows, or was not copied whole"};
     case Trouble::no_target:
       return {name + " cannot show a folder inside", line,
-              "its place is in a part of the image that is read-only: bind it to another, or say "
+              "its place is in a part of the image that is read-only: bind it to another, or use "
               "--writable"};
     case Trouble::limits:
       return {name + " may not set a limit", line,

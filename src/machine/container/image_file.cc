@@ -55,7 +55,7 @@ Result<void> check_sif(const std::string& header, const std::string& what,
     if (bytes.starts_with(squashfs_magic) || bytes.contains("\n" + std::string(squashfs_magic))) {
       return {};
     }
-    return fail(what, "is not a SIF file", "it may not have been copied or built to its end");
+    return fail(what, "is not a SIF file", "its copy or build may be incomplete");
   }
   const std::string_view code = bytes.substr(machine_at, 2);
   const auto built = std::ranges::find(machines, code, &Machine::code);
@@ -77,7 +77,7 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   }
   const bool is_folder = S_ISDIR(status.st_mode);
   if (parsed->kind == ImageKind::folder && !is_folder) {
-    return fail(what, "is a file whose name does not say of what kind",
+    return fail(what, "does not show its kind of image in its name",
                 "rename it to end in .sif, .sqsh or .tar");
   }
   const bool is_file = parsed->kind == ImageKind::sif || parsed->kind == ImageKind::squashfs;
@@ -86,7 +86,7 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   const auto header = TRY(beginning(parsed->path, what));
   if (parsed->kind == ImageKind::sif) return check_sif(header, what, machine);
   if (header.starts_with(squashfs_magic)) return {};
-  return fail(what, "is not a squashfs file", "it may not have been copied or built to its end");
+  return fail(what, "is not a squashfs file", "its copy or build may be incomplete");
 }
 
 std::string this_machine() {

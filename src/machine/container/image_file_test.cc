@@ -33,13 +33,13 @@ TEST(ImageFile, WhatIsLookedAt) {
       {"a.sif", sif("02"), ""},
       {"arm.sif", sif("04"), "is for arm64, and this machine is x86_64; build it on the target's"},
       {"new.sif", sif("99"), ""},
-      {"cut.sif", sif("02").substr(0, 40), "is not a SIF file; it may not have been copied"},
+      {"cut.sif", sif("02").substr(0, 40), "is not a SIF file; its copy or build may"},
       {"old.simg", "hsqs....", ""},
       {"older.simg", "#!/usr/bin/env run-singularity\nhsqs....", ""},
       {"text.sif", "hello", "is not a SIF file"},
       {"a.sqsh", "hsqs....", ""},
       {"empty.sqsh", "", "is not a squashfs file"},
-      {"image", "x", "is a file whose name does not say of what kind; rename it"},
+      {"image", "x", "does not show its kind of image in its name; rename it"},
       {"a.tar", "", ""},
   };
   for (const Case& test : cases) {

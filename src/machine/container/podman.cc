@@ -42,10 +42,10 @@ Result<void> add_devices(Arguments& words, const Run& run, const Node& node,
   }
   if (!node.nvidia) return {};
   if (!node.nvidia_cdi) {
-    return fail(fmt::format("{}: podman cannot hand over the GPUs", node.host),
+    return fail(fmt::format("{}: podman cannot pass the GPUs to the container", node.host),
                 "no file in /etc/cdi or /var/run/cdi describes them",
-                "let root run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` there, or "
-                "say --no-gpu");
+                "have root run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` there, or "
+                "use --no-gpu");
   }
   const auto numbers = renumbered_gpus(environment);
   if (numbers.empty()) words.add("--device", "nvidia.com/gpu=all");
@@ -97,9 +97,9 @@ class Podman final : public Runtime {
     const auto image = TRY(parse_image(text));
     if (image.kind == ImageKind::sif || image.kind == ImageKind::squashfs) {
       return usage(fmt::format("container image {}", text),
-                   fmt::format("podman runs no {}", kind_name(image.kind)),
-                   image.kind == ImageKind::sif ? "say --container-runtime apptainer"
-                                                : "say --container-runtime enroot");
+                   fmt::format("podman cannot run a {}", kind_name(image.kind)),
+                   image.kind == ImageKind::sif ? "use --container-runtime apptainer"
+                                                : "use --container-runtime enroot");
     }
     const std::string_view transport = image.transport;
     if (image.is_path() || transport.empty() || transport == "docker" ||
@@ -107,8 +107,8 @@ class Podman final : public Runtime {
       return {};
     }
     return usage(fmt::format("container image {}", text),
-                 fmt::format("podman has no transport {}://", transport),
-                 "say --container-runtime apptainer");
+                 fmt::format("podman does not know the transport {}://", transport),
+                 "use --container-runtime apptainer");
   }
 
   // Podman cannot run a kept container again with other folders and another program, so a kept

@@ -62,7 +62,8 @@ const Change changes[] = {
     {"amd", [](Run&, Node& node) { node.amd = true; }, "--device /dev/kfd --device /dev/dri",
      "nvidia"},
     {"no CDI", [](Run&, Node& node) { node.nvidia = true; },
-     "error: n1: podman cannot hand over the GPUs: no file in /etc/cdi or /var/run/cdi", "--rm"},
+     "error: n1: podman cannot pass the GPUs to the container: no file in /etc/cdi or /var/run/cdi",
+     "--rm"},
     {"variables",
      [](Run& run, Node&) {
        run.variables = {{"A", "x y"}};
@@ -94,11 +95,11 @@ TEST(Podman, Parts) {
 TEST(Podman, Refuses) {
   EXPECT_TRUE(podman().accepts("python:3.12"));
   EXPECT_EQ(podman().accepts("/scratch/a.sif").error().line(),
-            "container image /scratch/a.sif: podman runs no SIF file; "
-            "say --container-runtime apptainer");
+            "container image /scratch/a.sif: podman cannot run a SIF file; "
+            "use --container-runtime apptainer");
   EXPECT_EQ(podman().accepts("oras://ghcr.io/a/b").error().line(),
-            "container image oras://ghcr.io/a/b: podman has no transport oras://; "
-            "say --container-runtime apptainer");
+            "container image oras://ghcr.io/a/b: podman does not know the transport oras://; "
+            "use --container-runtime apptainer");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ Result<Preparation::State> Preparation::try_begin() {
   fs::create_directories(path_.parent_path(), error);
   if (error) {
     return fail(fmt::format("{}: cannot make {}", node_.host, path_.parent_path().native()),
-                error.message(), "name another folder by TOPRUN_CONTAINERS");
+                error.message(), "name another folder with TOPRUN_CONTAINERS");
   }
   TRY(check_places());
   const auto locked = TRY(try_lock());
@@ -112,7 +112,7 @@ Result<void> Preparation::check_record() const {
     return fail(what(), fmt::format("{}: {}", path_.native(), why), "remove " + path_.native());
   }
   return fail(what(), why,
-              fmt::format("take another --container-name, or remove {} with what was changed in it",
+              fmt::format("choose another --container-name, or remove {} with your changes in it",
                           path_.native()));
 }
 
@@ -164,12 +164,12 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
   Preparation preparation(runtime, run, node, environment);
   auto state = preparation.try_begin();
   if (state == Preparation::State::wait) {
-    say(preparation.what() + ": waiting for another process that makes it");
+    say(preparation.what() + ": waiting for another process that is creating it");
   }
   const auto deadline = Clock::now() + creation_limit;
   while (state == Preparation::State::wait) {
     if (Clock::now() > deadline) {
-      return fail(preparation.what(), fmt::format("another process has been making it for {} min",
+      return fail(preparation.what(), fmt::format("another process has been creating it for {} min",
                                                   creation_limit.count()));
     }
     std::this_thread::sleep_for(lock_interval);

@@ -96,7 +96,7 @@ TEST_F(Prepare, NothingWhereSomebodyElseCouldHavePutIt) {
 TEST_F(Prepare, OfAnotherImageOrOneThatHasChanged) {
   EXPECT_EQ(go("mkdir \"$1\""), "");
   std::ofstream(run.wanted.image) << "another";
-  EXPECT_TRUE(go("").contains("image.sif has changed since it was made; take another"));
+  EXPECT_TRUE(go("").contains("image.sif has changed since it was made; choose another"));
   run.wanted.image = "docker://python";
   EXPECT_TRUE(go("").contains("n1: container mine: it was made from /")) << go("");
 }

@@ -24,14 +24,14 @@ std::optional<Command> Runtime::removal(const Run&, const Environment&) const {
 std::vector<std::string> Runtime::notes(const Run& run) const {
   std::vector<std::string> lines;
   for (const auto& [annotation, value] : run.wanted.annotations) {
-    lines.push_back(fmt::format("annotation {}: without effect with {}", annotation, name()));
+    lines.push_back(fmt::format("annotation {}: has no effect with {}", annotation, name()));
   }
   return lines;
 }
 
 Result<Command> Runtime::build(std::string_view, const std::string& file,
                                const Environment&) const {
-  return usage("image file " + file, fmt::format("{} makes none", name()),
+  return usage("image file " + file, fmt::format("{} cannot build image files", name()),
                "name a .sif (Apptainer) or a .sqsh (enroot)");
 }
 

@@ -73,10 +73,11 @@ TEST(Build, OneCommandWritesTheFile) {
       {enroot(), "docker://nvcr.io/nvidia/pytorch:24.06-py3",
        "enroot import -o /p/t.sif.part 'docker://nvcr.io#nvidia/pytorch:24.06-py3'"},
       {enroot(), "/a/saved.tar",
-       "error: image /a/saved.tar: enroot imports from registries and daemons only; build a .sif "
+       "error: image /a/saved.tar: enroot imports only from registries and daemons; build a .sif "
        "from it, with Apptainer"},
       {podman(), "docker://python",
-       "error: image file /p/t.sif.part: podman makes none; name a .sif (Apptainer) or a .sqsh "
+       "error: image file /p/t.sif.part: podman cannot build image files; name a .sif (Apptainer) "
+       "or a .sqsh "
        "(enroot)"},
   };
   for (const auto& [runtime, source, expected] : cases) {
@@ -219,7 +220,8 @@ TEST(Pyxis, StepOptions) {
             "/home/ada/project:/home/ada/project --container-workdir=/home/ada/project "
             "--no-container-entrypoint --container-remap-root --container-writable "
             "--container-env=LANG,A");
-  EXPECT_TRUE(line(pyxis(), run_in("a"), plain_user()).starts_with("error: n1: pyxis starts no"));
+  EXPECT_TRUE(
+      line(pyxis(), run_in("a"), plain_user()).starts_with("error: n1: pyxis cannot start"));
 }
 
 TEST(Podman, KeptContainer) {
@@ -248,19 +250,19 @@ TEST(Runtimes, WhatTheyTake) {
   const Case cases[] = {
       {"python:3.12", "", "", "", "", ""},
       {"docker://a/b", "", "", "", "", ""},
-      {"a.sif", "say --container-runtime apptainer", "say --container-runtime apptainer", "",
-       "say --container-runtime apptainer", "say --container-runtime apptainer"},
-      {"a.sqsh", "", "", "", "say --container-runtime enroot", "say --container-runtime enroot"},
-      {"./a", "say --container-runtime podman", "say --container-runtime podman", "", "",
-       "say --container-runtime podman"},
-      {"a.tar", "say --container-runtime podman", "say --container-runtime podman", "", "",
-       "docker load -i a.tar, then name the image"},
-      {"oras://a.b/c", "say --container-runtime podman", "say --container-runtime podman", "",
-       "say --container-runtime apptainer", "say --container-runtime apptainer"},
-      {"dockerd://a", "say --container-runtime podman", "", "say --container-runtime enroot",
-       "say --container-runtime apptainer", ""},
-      {"containers-storage:a", "say --container-runtime podman", "say --container-runtime podman",
-       "say --container-runtime podman", "", "say --container-runtime apptainer"},
+      {"a.sif", "use --container-runtime apptainer", "use --container-runtime apptainer", "",
+       "use --container-runtime apptainer", "use --container-runtime apptainer"},
+      {"a.sqsh", "", "", "", "use --container-runtime enroot", "use --container-runtime enroot"},
+      {"./a", "use --container-runtime podman", "use --container-runtime podman", "", "",
+       "use --container-runtime podman"},
+      {"a.tar", "use --container-runtime podman", "use --container-runtime podman", "", "",
+       "load it with docker load -i a.tar, then name the image"},
+      {"oras://a.b/c", "use --container-runtime podman", "use --container-runtime podman", "",
+       "use --container-runtime apptainer", "use --container-runtime apptainer"},
+      {"dockerd://a", "use --container-runtime podman", "", "use --container-runtime enroot",
+       "use --container-runtime apptainer", ""},
+      {"containers-storage:a", "use --container-runtime podman", "use --container-runtime podman",
+       "use --container-runtime podman", "", "use --container-runtime apptainer"},
   };
   const auto fix = [](const Runtime& runtime, const char* image) {
     const auto taken = runtime.accepts(image);
@@ -280,7 +282,7 @@ TEST(Runtimes, AnnotationsWithoutEffectAreNamed) {
   run.wanted.annotations = {{"com.hooks.cxi.enabled", "true"}};
   EXPECT_EQ(
       apptainer().notes(run),
-      std::vector<std::string>{"annotation com.hooks.cxi.enabled: without effect with apptainer"});
+      std::vector<std::string>{"annotation com.hooks.cxi.enabled: has no effect with apptainer"});
   EXPECT_TRUE(podman().notes(run).empty());
   EXPECT_TRUE(
       line(podman(), run, plain_user()).contains("--annotation com.hooks.cxi.enabled=true"));

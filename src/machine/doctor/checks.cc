@@ -83,7 +83,7 @@ Findings rdma_gids(const Facts& facts) {
     if (port.state != PortState::active || !is_roce || verdict.gid.index) continue;
     all.push_back(found(Severity::error,
                         fmt::format("{}: {}", name_of(facts, verdict), verdict.why_not),
-                        "give its interface an address, or NCCL cannot use it"));
+                        "give its interface an address; without an address NCCL cannot use it"));
   }
   return all;
 }
@@ -170,13 +170,14 @@ Findings pci_redirection(const Facts& facts) {
 Findings subnets(const Facts& facts) {
   Findings all;
   for (const std::vector<std::string>& interfaces : facts.shared_subnets) {
-    all.push_back(found(Severity::note,
-                        fmt::format("{} are in one IPv4 subnet, and each answers for the others' "
-                                    "addresses: traffic may take the wrong one",
-                                    join(interfaces, ", ")),
-                        "arp_ignore 1 and arp_announce 2, and a routing rule for each",
-                        {"sysctl -w net.ipv4.conf.all.arp_ignore=1",
-                         "sysctl -w net.ipv4.conf.all.arp_announce=2"}));
+    all.push_back(found(
+        Severity::note,
+        fmt::format("{} are in one IPv4 subnet, and each replies to ARP for the addresses of the "
+                    "others: traffic may use the wrong interface",
+                    join(interfaces, ", ")),
+        "set arp_ignore to 1 and arp_announce to 2, and add a routing rule for each interface",
+        {"sysctl -w net.ipv4.conf.all.arp_ignore=1",
+         "sysctl -w net.ipv4.conf.all.arp_announce=2"}));
   }
   return all;
 }
@@ -215,7 +216,7 @@ Findings own_settings(const Facts& facts) {
   Findings all;
   for (std::string& sentence : fabric::contradictions(facts.network)) {
     all.push_back(found(Severity::warning, std::move(sentence),
-                        "correct it or take it out where it is set: the shell's files, the job's "
+                        "correct or remove it where it is set: the shell's files, the job's "
                         "script, toprun.toml or nccl.conf; toprun net env shows what fits this "
                         "machine, and why"));
   }
@@ -327,7 +328,7 @@ Findings nvlink_fabric(const Facts& facts) {
     all.push_back(found(Severity::error,
                         fmt::format("GPU {} has not joined the NVLink fabric: {}", gpu.index,
                                     is_ready ? gpu.fabric_status : gpu.fabric_state),
-                        "look at the fabric manager (of a rack with NVLink: at its switches)",
+                        "check the fabric manager (in a rack with NVLink: on its switches)",
                         {"systemctl restart nvidia-fabricmanager"}));
   }
   return all;

@@ -106,7 +106,7 @@ TEST(Checks, EachFindsItsOwn) {
        },
        "warning bonds: eth3 of eth1 is down\n"},
       {[](Facts& f) { f.network.environment.set("NCCL_IB_TIMOUT", "22"); },
-       "warning nccl-settings: NCCL_IB_TIMOUT: NCCL knows no such variable; did you mean "
+       "warning nccl-settings: NCCL_IB_TIMOUT: NCCL does not have this variable; did you mean "
        "NCCL_IB_TIMEOUT?\n"},
       {[](Facts& f) { f.network.environment.set("NCCL_IB_DISABLE", "1"); },
        "warning nccl-settings: NCCL_IB_DISABLE=1 (set by you): NCCL leaves this machine's RDMA "
@@ -146,8 +146,8 @@ TEST(Checks, EachFindsItsOwn) {
       {[](Facts& f) {
          f.shared_subnets = {{"a", "b"}};
        },
-       "note subnets: a, b are in one IPv4 subnet, and each answers for the others' addresses: "
-       "traffic may take the wrong one\n"},
+       "note subnets: a, b are in one IPv4 subnet, and each replies to ARP for the addresses of "
+       "the others: traffic may use the wrong interface\n"},
       {[](Facts& f) { f.gpu_faults = {"Xid 79 of 0000:1a:00"}; },
        "warning gpu-faults: the kernel's log has faults of GPUs since the start: Xid 79 of "
        "0000:1a:00\n"},

@@ -138,11 +138,12 @@ Shared wrong_clocks(std::span<const HostReport> reports) {
   for (const HostReport& report : reports) {
     const auto behind = report.clock_behind - *middle;
     if (std::chrono::abs(behind) <= clock_tolerance) continue;
-    all.push_back({{report.host},
-                   {"clock-difference", Severity::warning,
-                    fmt::format("the clock is {} {} the others", duration_text(abs(behind)),
-                                behind.count() > 0 ? "behind" : "ahead of"),
-                    "set it by NTP (chronyc makestep), or times in logs and files will mislead"}});
+    all.push_back(
+        {{report.host},
+         {"clock-difference", Severity::warning,
+          fmt::format("the clock is {} {} the others", duration_text(abs(behind)),
+                      behind.count() > 0 ? "behind" : "ahead of"),
+          "set it with NTP (chronyc makestep): until then, times in logs and files are wrong"}});
   }
   return limited(std::move(all));
 }

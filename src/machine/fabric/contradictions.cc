@@ -251,7 +251,7 @@ void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
   for (const std::string& name : names) {
     if (is_known_nccl_name(name)) continue;
     const auto meant = nearest_nccl_name(name);
-    said.push_back(fmt::format("{}: NCCL knows no such variable{}", name,
+    said.push_back(fmt::format("{}: NCCL does not have this variable{}", name,
                                meant ? fmt::format("; did you mean {}?", *meant) : ""));
   }
 }

@@ -24,7 +24,7 @@ constexpr const char* by_efa =
 // Of a node with two InfiniBand ports whose rank ended on sockets.
 #define BY_SOCKET(cause)                                                                     \
   "network: 1 rank on 1 node communicated by Socket / warning: n0: NCCL used plain sockets " \
-  "beside 2 InfiniBand ports of 400 Gb/s / warning: n0: NCCL said: " cause
+  "in addition to 2 InfiniBand ports of 400 Gb/s / warning: n0: NCCL said: " cause
 
 constexpr Form forms[] = {
     // Healthy jobs: none of these lines is a warning.

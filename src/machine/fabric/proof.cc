@@ -39,7 +39,8 @@ void add_other_ways(std::span<const NcclLog> logs, const NodeFabric& node, Netwo
     use.troubles.push_back(
         fmt::format("NCCL used plain sockets instead of the plugin for {}", node.profile->title));
   } else if (by_sockets && node.choice.uses_rdma()) {
-    use.troubles.push_back(fmt::format("NCCL used plain sockets beside {}", summary_of(node)));
+    use.troubles.push_back(
+        fmt::format("NCCL used plain sockets in addition to {}", summary_of(node)));
   }
   if (std::ranges::any_of(logs,
                           [&](const NcclLog& log) { return left_the_plugin_out(log, node); })) {

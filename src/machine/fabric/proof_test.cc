@@ -54,10 +54,11 @@ TEST(Proof, SaysWhatIsWrongAndWhere) {
   sockets.complaints = {{Cause::verbs, "NET/IB : No device found."}};
   const NetworkUse slow = judge(std::vector{sockets}, {}, node);
   const NetworkUse good = judge(std::vector{log_of("IB", 2, 2)}, {}, node);
-  EXPECT_EQ(proof_told({{"n0", good}, {"n2", slow}, {"n1", slow}}),
-            "network: 3 ranks on 3 nodes communicated by IB, Socket, partly with GPUDirect\n"
-            "warning: n[1-2]: NCCL used plain sockets beside 2 InfiniBand ports of 400 Gb/s\n"
-            "warning: n[1-2]: NCCL said: NET/IB : No device found.");
+  EXPECT_EQ(
+      proof_told({{"n0", good}, {"n2", slow}, {"n1", slow}}),
+      "network: 3 ranks on 3 nodes communicated by IB, Socket, partly with GPUDirect\n"
+      "warning: n[1-2]: NCCL used plain sockets in addition to 2 InfiniBand ports of 400 Gb/s\n"
+      "warning: n[1-2]: NCCL said: NET/IB : No device found.");
   EXPECT_EQ(proof_told({{"n0", judge(std::vector{log_of("IB", 4, 2)}, {}, node)}}),
             "network: 1 rank on 1 node communicated by IB\n"
             "warning: n0: 1 of 1 rank communicated without GPUDirect RDMA: about half of the "

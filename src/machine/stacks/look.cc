@@ -183,7 +183,7 @@ struct Reader::Impl {
   Result<std::vector<Frame>> read() {
     const auto threads = python->threads(memory);
     const auto thread = python->main_thread(memory, threads, inner_id);
-    if (!thread) return fail(what(), "its Python has ended");
+    if (!thread) return fail(what(), "its Python process has ended");
     auto stack = python->stack(memory, *thread);
     if (!stack) return fail(what(), "it changed while it was read");
     return std::move(*stack);
@@ -206,7 +206,7 @@ Result<std::vector<Frame>> Reader::main_stack() {
   const std::function<Result<std::vector<Frame>>()> work =
       [impl = impl_]() -> Result<std::vector<Frame>> {
     const std::unique_lock lock(impl->mutex, std::try_to_lock);
-    if (!lock) return fail(impl->what(), "the last look has not ended yet");
+    if (!lock) return fail(impl->what(), "the previous read of its stacks has not ended yet");
     return impl->read();
   };
   auto stack = within(memory_limit, work);

@@ -198,7 +198,7 @@ TEST(SlurmConf, BoundsDepthAndSize) {
   EXPECT_NE(parsed_conf(deep).find("more than 15 levels below it"), std::string::npos);
   EXPECT_EQ(
       parsed_conf("SwitchName=p0 Switches=s[0-65535]\nSwitchName=p1 Switches=a[0-999]b[0-949]\n")
-          .find("error: t.conf:2:24: too many hosts, at most 262144 fit here"),
+          .find("error: t.conf:2:24: too many hosts: the maximum is 262144"),
       0u);
   std::string keys = "SwitchName=s0";
   for (int i = 0; i < 100; ++i) keys += fmt::format(" k{}=1", i);
