@@ -11,20 +11,21 @@
 
 namespace toprun::output {
 
-// Reports each armed pipe once when it becomes readable. A pipe that is not armed costs nothing,
-// however often it is written to; Asio watches edge-triggered and would wake at every write.
+// Reports each armed pipe once when it becomes readable. A pipe that is not armed causes no
+// wake-ups, however often it is written to. Asio, in contrast, watches edge-triggered and would
+// wake up at every write.
 class Readable : public std::enable_shared_from_this<Readable> {
  public:
   using Ready = std::function<void(std::size_t index)>;
 
-  // `ready` receives the index that the pipe was armed with. It may call any method here.
+  // `ready` receives the index that was passed to arm(). It may call any method of this object.
   static Result<std::shared_ptr<Readable>> create(boost::asio::io_context& io, Ready ready);
 
-  // The caller owns the descriptor and must remove it before closing it.
+  // The caller owns the descriptor and must call remove() before closing it.
   Result<void> add(int fd);
   void arm(int fd, std::size_t index);
   void remove(int fd);
-  void close();  // no more reports
+  void close();  // stops all reports
 
  private:
   Readable(boost::asio::io_context& io, Fd epoll, Ready ready);

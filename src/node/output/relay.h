@@ -15,38 +15,39 @@
 namespace toprun::output {
 
 // A console on another node (--gather-output). Lines are delivered in batches to a callback that
-// sends them; delivered bytes use up a credit until the other side has taken them. While no credit
-// is left, no batch is delivered and the workers are not read.
+// sends them. Delivered bytes reduce a credit until the other side has accepted them. While no
+// credit is left, no batch is delivered and the workers' output is not read.
 //
 //   open --close()--> closed: new lines are dropped, nothing waits
 class Relay : public Console, public std::enable_shared_from_this<Relay> {
  public:
-  // Small pieces wait this long, to be sent together.
+  // How long small pieces wait so that they are sent together.
   static constexpr std::chrono::milliseconds gather_time{10};
   static constexpr std::size_t batch_bytes =
       64 * 1024;  // a batch of this size is delivered at once
   static constexpr std::size_t default_credit_bytes = 1u << 20;
-  // The most bytes that the other side may hold for all its relays, and the least credit of each.
+  // The maximum number of bytes that the other side may hold for all its relays, and the minimum
+  // credit of each relay.
   static constexpr std::size_t total_credit_bytes = 64u << 20;
   static constexpr std::size_t least_credit_bytes = 4u << 10;
 
-  // The credit of each relay if there are `relays` of them.
+  // The credit of each relay if there are `relays` relays.
   static std::size_t credit_among(std::size_t relays);
 
-  // Receives whole prefixed lines in order; bytes as the workers wrote them, so not always UTF-8. A
-  // line that stays unfinished for a while may arrive without its end.
+  // Receives whole prefixed lines in order. The bytes are unchanged from the workers, so they are
+  // not always UTF-8. A line that stays unfinished for a while may arrive without its line end.
   using Deliver = std::function<void(bool is_err, std::string lines)>;
 
-  // `colours`: the console at the other end shows them. The other side never holds more than the
-  // credit, except for a single longer line. The io_context must outlive the relay.
+  // `colours`: the console at the other end shows colours. The other side never holds more bytes
+  // than the credit, except for a single longer line. The io_context must outlive the relay.
   static std::shared_ptr<Relay> create(boost::asio::io_context& io, Deliver deliver, bool colours,
                                        std::size_t credit_bytes = default_credit_bytes);
 
-  // The credit from now on; what is under way stays so.
+  // Sets the credit for later batches. Bytes that are already delivered are not affected.
   void set_credit(std::size_t bytes) { credit_bytes_ = bytes; }
-  // The other side has taken `bytes` of the delivered lines.
+  // Call it when the other side has accepted `bytes` of the delivered lines.
   void sent(std::size_t bytes);
-  // The connection to the other side has ended.
+  // Call it when the connection to the other side has ended.
   void close();
 
   void write(bool is_err, std::string text) override;
@@ -72,7 +73,7 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   Deliver deliver_;  // empty once closed
   bool colours_;
   std::size_t credit_bytes_;
-  std::size_t outstanding_bytes_ = 0;  // accepted here, not yet taken by the other side
+  std::size_t outstanding_bytes_ = 0;  // accepted here, not yet accepted by the other side
   std::deque<Batch> batches_;          // not yet delivered
   std::size_t batched_bytes_ = 0;
   bool due_ = false;  // the batches have waited long enough or are large enough to deliver

@@ -15,54 +15,56 @@
 
 namespace toprun::output {
 
-// Writes to file descriptors on a separate thread, so that a stuck terminal, a full pipe or a
-// hanging file server blocks that thread and never the event loop. The thread starts with the first
-// byte; if the system cannot start one, the caller writes and blocks. Callbacks run on the
+// Writes to file descriptors on a separate thread. A stuck terminal, a full pipe or a hanging file
+// server then blocks that thread and never the event loop. The thread starts with the first byte;
+// if the system cannot start a thread, the caller writes and blocks. Callbacks run on the
 // io_context's thread.
 //
-// The caller stops producing while room() is false and continues at the `roomy` callback; this
-// bounds the memory.
+// The caller stops producing output while room() is false and continues at the `roomy` callback, so
+// memory is limited.
 class Writer : public std::enable_shared_from_this<Writer> {
  public:
-  // The queue limits: no room above `high`, room again below `low`.
+  // The queue limits: room() becomes false above `high_bytes` and true again below `low_bytes`.
   struct Limits {
     std::size_t high_bytes = 1u << 20;
     std::size_t low_bytes = 1u << 18;
   };
 
   struct Observer {
-    std::function<void()> roomy;  // room() turned true again, or idle() did after it was false
-    std::function<void(int fd, int code)> failed;  // errno; once per descriptor
+    // Room() became true again, or idle() became true after it was false.
+    std::function<void()> roomy;
+    std::function<void(int fd, int code)> failed;  // `code` is an errno; called once per descriptor
   };
 
-  // The io_context must exist until abandon().
-  // `unfinished`: where it is noted whether the text ends within a line (base/os/line_state.h);
-  // null: nowhere else.
+  // The io_context must exist until abandon(). `unfinished`: a flag that is set while the text ends
+  // within a line (base/os/line_state.h); null: the flag is kept only here.
   static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
                                         Limits limits, std::atomic<bool>* unfinished = nullptr);
   ~Writer();
 
-  // Queues bytes for `fd`. After a failure each write retries the bytes (a disk may have space
-  // again), except if the descriptor's reader is gone.
+  // Queues bytes for `fd`. After a failure, each write retries the bytes, because a disk may have
+  // space again. There is no retry if the descriptor's reader has closed it.
   void write(int fd, std::string bytes);
-  // Like write(), from any thread, and on a line of its own, whatever was written before. Returns
-  // false and queues nothing if more than `most_bytes` wait already or the writer was abandoned.
+  // Like write(), but callable from any thread. The bytes start on a new line, whatever was written
+  // before. Returns false and queues nothing if more than `most_bytes` are pending or the writer
+  // was abandoned.
   bool offer(int fd, std::string bytes, std::size_t most_bytes);
-  // Calls `action` on the thread after the bytes queued for `fd`; an errno that it returns counts
-  // as a failed write.
+  // Calls `action` on the thread after the bytes queued for `fd` are written. If it returns an
+  // errno, that counts as a failed write.
   void run(int fd, std::function<int(int fd)> action);
-  // Shows `line` below the text that is written here, on the terminal `fd`, instead of the one
-  // before; empty: none. It is erased before any text and not shown in the middle of a line.
+  // Shows `line` below the text on the terminal `fd`, and replaces the previous such line; empty:
+  // removes the line. The line is erased before any text is written, and is not shown in the middle
+  // of a line.
   void show_below(int fd, std::string line);
-  // Closes `fd`, which this writer then owns, after the bytes queued for it.
+  // Closes `fd` after the bytes queued for it are written. From the call on, this writer owns `fd`.
   void close(int fd);
 
   bool room() const;
-  // True once all bytes are written, or have failed and the failure was reported; otherwise roomy()
+  // True once all bytes are written, or have failed and the failure was reported. Otherwise roomy()
   // is called when that is so.
   bool idle();
-  // Waits until all bytes are written or have failed; false at the deadline. May be called from any
-  // thread, even from one that is crashing inside a method of this object.
+  // Waits until all bytes are written or have failed; returns false at the deadline. May be called
+  // from any thread, even from one that is crashing inside a method of this object.
   bool flush(SteadyTime deadline);
   // Stops the callbacks and ends the thread as soon as possible; unwritten bytes are lost.
   void abandon();
@@ -106,9 +108,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   bool idle_awaited_ = false;
   bool ending_ = false;
   std::thread thread_;
-  std::vector<int> failed_;  // descriptors whose failure was reported; used by the thread only
-  std::vector<int> dead_;    // descriptors whose reader is gone; used by the thread only
-  // The terminal that shows a line below the text; used by the thread only.
+  std::vector<int> failed_;  // descriptors whose failure was reported; used only by the thread
+  std::vector<int> dead_;    // descriptors whose reader is closed; used only by the thread
+  // The terminal that shows a line below the text; used only by the thread.
   static constexpr int nowhere = -1;
   int shown_below_ = nowhere;
   std::atomic<bool> own_unfinished_{false};

@@ -11,12 +11,12 @@
 
 namespace toprun::plan {
 
-// Importing accelerate also imports torch, perhaps from a file server.
+// Importing accelerate also imports torch, possibly from a file server.
 inline constexpr std::chrono::seconds accelerate_limit{120};
 
 struct AccelerateSettings {
   Environment variables;
-  std::optional<int> processes;  // on all nodes, as the file says; unset: any number
+  std::optional<int> processes;  // on all nodes, from the file; unset: any number
 };
 
 struct World {
@@ -25,16 +25,17 @@ struct World {
 };
 
 // The variables in which `accelerate launch --config_file FILE` passes its settings to the ranks,
-// for the accelerate of this Python. Runs its launcher without starting ranks. Errors name `host`:
-// no such file, no accelerate in that Python, accelerate's own error.
+// for the accelerate package of this Python. Runs accelerate's launcher without starting ranks.
+// Errors name `host`: the file does not exist, this Python has no accelerate, or accelerate itself
+// reports an error.
 Result<AccelerateSettings> accelerate_settings(const std::string& file, const std::string& python,
                                                World world, const Environment& environment,
                                                const std::string& host);
 
-// The path of accelerate's default file (accelerate.commands.config).
+// The path of accelerate's default configuration file (accelerate.commands.config).
 std::filesystem::path accelerate_default_config(const Environment& environment);
 
-// Whether the launcher's settings are set, by any program.
+// Whether any program has set the variables of accelerate's launcher.
 bool has_accelerate_settings(const Environment& environment);
 
 // Whether a line of this Python text imports the package `accelerate`.

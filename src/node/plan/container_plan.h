@@ -10,7 +10,7 @@
 
 namespace toprun::plan {
 
-// toprun's path in a container, where it is the first program (node/worker/shim.h).
+// toprun's path in a container in which it is the first program (node/worker/shim.h).
 inline constexpr std::string_view program_inside = "/run/toprun/toprun";
 inline constexpr std::string_view shim_socket_name = "agent";
 
@@ -19,31 +19,31 @@ struct ContainerPlan {
   const container::Runtime* runtime = nullptr;
   container::Node node;
   container::Run run;
-  std::vector<container::Command> creation;  // creates missing parts first
+  std::vector<container::Command> creation;  // commands to run first, which create missing parts
   container::Command command;
-  std::optional<container::Command> removal;  // of what a start that is cut off leaves
+  std::optional<container::Command> removal;  // removes what an interrupted start leaves
 };
 
-// The program to start in a container, with its needs.
+// The program to start in a container, with its requirements.
 struct Inside {
-  std::vector<container::Bind> binds;  // besides the user's and the current folder
+  std::vector<container::Bind> binds;  // in addition to the user's binds and the current folder
   std::vector<std::string> program;
   std::vector<std::pair<std::string, std::string>> variables;
   bool interactive = false;
-  std::string id = {};  // container::Run::id
+  std::string id = {};  // see container::Run::id
 };
 
-// `host`: this node's name. Errors: the runtime is missing, it does not support the image, or a
+// `host`: this node's name. Errors: the runtime is missing or does not support the image, or a
 // bind's source does not exist.
 Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
                                      const Environment& environment, const std::string& host);
 
 // Plans the container with the shim as its program. `folder` belongs to this run alone and has the
-// same path inside; it holds the shim's socket and the ranks' error files.
+// same path inside the container. It contains the shim's socket and the ranks' error files.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
-// How the engine's own command starts the agents inside (pyxis): additional options and the
-// program. The options are empty if agents start their node's container themselves.
+// How the engine's own command starts the agents inside containers (pyxis): additional options and
+// the program. The options are empty if the agents themselves start their node's container.
 struct EngineContainer {
   std::vector<std::string> options;
   std::string program;
@@ -53,24 +53,25 @@ inline constexpr const char* inside_variable = "TOPRUN_INSIDE";
 
 Result<EngineContainer> plan_engine_container(const Job& job);
 
-// Plans a container for the one rank that this process will become. `argv` is the rank's,
-// `environment` complete except for the image's; `folder` holds its files and may be empty.
+// Plans a container for the one rank that this process will become. `argv` is the rank's command
+// line. `environment` is complete except for the image's variables. `folder` contains the rank's
+// files and may be empty.
 Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
                                 const Environment& environment, const std::string& folder);
 
-// PYTHON_EXEC for the container: from -e, --container-env or an EDF. The host's own variable names
-// a program on the host.
+// PYTHON_EXEC for the container, from -e, --container-env or an EDF. The host's own PYTHON_EXEC is
+// not used, because it names a program on the host.
 std::optional<std::string> python_exec_inside(const Options& options,
                                               const Environment& environment);
-// A note for -v and --dry-run that PYTHON_EXEC stays outside; empty: it is unset, or valid inside
-// too.
+// A note for -v and --dry-run that PYTHON_EXEC is not set inside the container. Empty: the variable
+// is unset, or is also valid inside.
 std::string python_exec_note(const Options& options, const Environment& environment);
 
-// The rank's program when the container's contents are unknown.
+// The rank's command line when the container's contents are unknown.
 std::vector<std::string> program_of_rank(const Options& options, const Environment& environment);
 
-// Plans the container with an interactive shell, in the virtual environment `venv` unless empty.
-// All variables of `environment` that are useful inside are set.
+// Plans the container with an interactive shell, in the virtual environment `venv` unless that is
+// empty. Sets all variables of `environment` that are useful inside.
 Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
                                  const Environment& environment, const std::string& host,
                                  bool on_terminal);

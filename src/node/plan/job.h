@@ -16,62 +16,65 @@
 
 namespace toprun::plan {
 
-// All that a process of a run knows before it joins the others.
+// All facts that a process of a run has before it joins the others.
 struct Job {
   Options options;
-  Environment environment;  // as inherited
+  Environment environment;  // as this process inherited it
   spawn::Inherited inherited;
-  engines::Allocation place;  // from the environment
+  engines::Allocation place;  // detected from the environment
 
   int nnodes = 1;  // the maximum
   std::string nnodes_source;
-  int min_nodes = 1;  // fewer than nnodes only with --nnodes MIN:MAX
-  int tasks = 1;      // ranks in place: number of tasks in the step
+  int min_nodes = 1;  // less than nnodes only with --nnodes MIN:MAX
+  int tasks = 1;      // for in-place ranks: the number of tasks in the step
   int nproc = 1;      // number of workers of this process
   std::string nproc_source;
-  std::vector<std::string> program;  // the workers' argv
+  std::vector<std::string> program;  // the workers' command line
   std::string program_reason;        // why this Python was chosen
-  // Why this node cannot take part. Its agent only reports this to the root, since others may wait.
+  // Why this node cannot take part. Its agent only reports this to the root, because other nodes
+  // may be waiting.
   std::optional<Error> unfit;
 
   std::string run_id;  // TORCHELASTIC_RUN_ID
-  std::string name;    // distinguishes the job from others on the same port
-  // Whether this process is the root; unset: the owner of the endpoint's address is.
+  std::string name;    // distinguishes the job from other jobs on the same port
+  // Whether this process is the root. Unset: the owner of the endpoint's address is the root.
   std::optional<bool> is_root;
   std::string root_host;                      // where the root listens; empty with one node
-  std::vector<std::string> other_root_hosts;  // … or may listen, if that is uncertain
-  std::string root_beside_endpoint;  // the root's host, if root_host may be none of the job's
+  std::vector<std::string> other_root_hosts;  // … or where it may listen, if that is uncertain
+  std::string root_beside_endpoint;  // the root's host, if root_host may not be a node of the job
   bool is_root_if_no_other = false;  // RootPlace::if_no_other
-  std::vector<int> ports;            // P, then those to try if another program holds it
+  std::vector<int> ports;            // the port P, then ports to try if another program holds P
   bool port_is_ours_to_choose = true;
 
   link::Patience patience;
-  std::chrono::milliseconds keeper_beat{1'000};  // an agent's heartbeats to its own keeper
+  // Interval of an agent's heartbeats to its own keeper.
+  std::chrono::milliseconds keeper_beat{1'000};
   std::chrono::milliseconds join_timeout{600'000};
-  std::chrono::milliseconds last_call{30'000};  // wait after the minimum joined
+  std::chrono::milliseconds last_call{30'000};  // wait after the minimum number of nodes has joined
   run::Grace grace;
 
   bool is_elastic() const { return min_nodes < nnodes; }
-  // Whether another node may take the part of one that is lost.
+  // Whether another node may replace a lost node.
   bool replaces_nodes() const {
     const bool restarts = nnodes > 1 && options.max_restarts > 0;
     return place.stance != engines::Stance::in_place && (is_elastic() || restarts);
   }
-  // Whether there are more nodes than it begins with.
+  // Whether the allocation has more nodes than the job starts with.
   bool has_spares() const {
     return replaces_nodes() && place.nodes.size() > static_cast<std::size_t>(nnodes);
   }
-  // Whether it can go on when a node is gone without which it has begun, or would begin.
+  // Whether the job can continue without a lost node, or start without a missing node.
   bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
-  // Whether the others join soon by themselves. If not, a user or their pods start them.
+  // Whether the other nodes soon join by themselves. If not, a user or the pods of a user start
+  // them.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
-  // Whether the engine has started one agent on each of its nodes, and starts none again. A step to
-  // which others may be added by hand has an endpoint of its own.
+  // Whether the engine has started one agent on each of its nodes, and will not start another. A
+  // step that users may extend by hand has its own endpoint.
   bool each_node_comes_once() const {
     return others_come() && place.engine != engines::EngineKind::manual &&
            place.stance != engines::Stance::in_place;
   }
-  // Whether the nodes' locations matter: for one node only if the user asks.
+  // Whether the nodes' locations matter. With one node, they matter only if the user requests them.
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
@@ -80,22 +83,23 @@ struct Job {
     return !options.stage.empty() && several_processes() &&
            place.stance != engines::Stance::in_place;
   }
-  // If true, the ranks may find other programs and paths than this process.
+  // True: the ranks may find different programs and paths than this process.
   bool in_container() const { return !options.container.empty(); }
-  // Whether no other host takes part.
+  // Whether the job runs on one host only.
   bool on_one_host() const { return nnodes == 1 && !place.nodes_estimated; }
   // The hosts that must reach the store and the root.
   hosts::Reach reach() const;
   bool several_processes() const {
     return nnodes > 1 || place.stance == engines::Stance::in_place || place.started_by_toprun;
   }
-  // Hosts and pods behind logins count GPUs and find Python themselves; this one may have neither.
+  // True for a launcher by logins. Hosts and pods that are reached by logins count GPUs and find
+  // Python themselves; this host may have neither.
   bool starts_by_login() const {
     return is_by_login(place.engine) && place.stance == engines::Stance::starter;
   }
 };
 
-// Combines the options, the environment and the engine's facts. It accesses the machine only to
+// Combines the options, the environment and the engine's facts. It examines the machine only to
 // count GPUs and to find Python.
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const spawn::Inherited& inherited);

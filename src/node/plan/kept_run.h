@@ -8,40 +8,42 @@
 
 namespace toprun::plan {
 
-// A run whose agents outlive the logins that started them (--detach). On each node it has a folder:
+// A run whose agents outlive the logins that started them (--detach). The run has a folder on each
+// node:
 //
-//   out          what its agent and ranks print, at the root of all nodes
-//   pid          of its agent's keeper, which passes signals on
+//   out          the output of its agent and ranks; at the root, the output of all nodes
+//   pid          the process id of its agent's keeper, which forwards signals
 //   report.json  at the root, see --report
-//   code         the agent's exit code, once it has ended
+//   code         the agent's exit code, once the agent has ended
 //
-// The folder is below that of all runs of a user.
+// This folder is inside the folder of all runs of a user, which is returned here.
 std::string kept_runs_folder(std::string_view temporary, std::string_view uid);
 inline constexpr std::string_view kept_output = "out";
 inline constexpr std::string_view kept_pid = "pid";
 inline constexpr std::string_view kept_report = "report.json";
 inline constexpr std::string_view kept_code = "code";
 
-// Makes the run's folder and goes on in a process of its own, in a session without a terminal. The
-// caller's process holds the login until all agents of the run are about to join:
+// Creates the run's folder and continues in a new process, in a session without a terminal. The
+// caller's process keeps the login open until all agents of the run are about to join:
 //
 //   starting --leave_login() of the new process--> kept --"go"--> the login ends with 0
 //   starting, kept --the launcher's end or a signal--> the new process is ended
 //
-// It says login_kept when it is kept.
+// The caller's process prints login_kept when it reaches the state kept.
 //
-// Reads the secret that comes on stdin behind the orders first, and hands it and the report's place
-// on in the environment. Returns the run's folder, in the new process. Error: that of one of the
-// two processes.
+// First reads the secret, which follows the orders on stdin. Passes the secret and the report's
+// path to the new process in the environment. Returns the run's folder, in the new process. Error:
+// from one of the two processes.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
-// The launcher's word, on a line of its own.
+// The launcher's message, on a line of its own.
 inline constexpr std::string_view kept_go = "go";
 
-// Called when nothing more keeps the agent from joining: its output goes to the run's folder from
-// here on, before it went to the login. Does nothing where keep_running() was not called.
+// Call it when nothing prevents the agent from joining any more. From then on, the agent's output
+// goes to the run's folder and no longer to the login. Does nothing if keep_running() was not
+// called.
 Result<void> leave_login();
 
-// Says in the folder how the agent has ended.
+// Writes the agent's exit code to the folder.
 void keep_exit_code(const std::string& folder, int exit_code);
 
 }  // namespace toprun::plan

@@ -9,8 +9,8 @@
 
 namespace toprun::plan {
 
-// The hosts from --hosts or --hostfile, none if neither was given; reads the file. `notes` receives
-// warnings about it.
+// The hosts from --hosts or --hostfile; empty if neither option was given. Reads the file. `notes`
+// receives warnings about the file.
 Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes);
 

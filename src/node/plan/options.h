@@ -19,7 +19,7 @@
 
 namespace toprun::plan {
 
-// A value and its source in the user's words: "--nnodes", "PET_NNODES", "default".
+// A value and its source as the user wrote it: "--nnodes", "PET_NNODES", "default".
 template <class T>
 struct Setting {
   T value{};
@@ -30,12 +30,13 @@ struct Setting {
 // How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
 enum class Program { script, module, executable };
 
-// Whether NCCL's own lines are kept and read for what network the workers used; automatic: where
-// there are GPUs.
+// Whether NCCL's log lines are kept and read, to find which network the workers used. automatic:
+// only on nodes with GPUs.
 enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 
-// A set of a worker's streams, for log files or doubling: a bit set, stdout = 1, stderr = 2.
+// A set of a worker's streams, for log files or for copies. It is a bit set: stdout = 1, stderr =
+// 2.
 using StreamSet = unsigned;
 
 // Streams per local rank: `all` for every rank without its own entry.
@@ -54,38 +55,41 @@ struct StreamMap {
 
 using worker::NumaBinding;
 
-// The address at which nodes meet. Written host[:port], an IPv6 literal in brackets, which are
-// removed here.
+// The address at which nodes meet. It is written as host[:port]. An IPv6 literal is in brackets,
+// which are removed here.
 struct Endpoint {
   std::string host;
   std::optional<int> port;  // 0 (one node only): the kernel chooses
 };
 
-// The options of `toprun [run]` with its PET_* defaults. The form of every value is checked, but
-// not whether the machine has it (GPUs, names that resolve).
+// The options of `toprun [run]` with defaults from PET_* variables. The form of every value is
+// checked, but not whether the machine has what it names (GPUs, names that resolve).
 struct Options {
   Program program = Program::script;
   std::string script;                  // path, module name or program
-  std::vector<std::string> arguments;  // passed to it unchanged
+  std::vector<std::string> arguments;  // passed to the program unchanged
 
-  Setting<std::string> hosts;          // hosts on which ssh starts agents, as in a,b[3-9]:4
-  Setting<std::string> host_file;      // … or a file with them
-  Setting<std::string> in_job;         // … or a job whose pods sleep; each pod gets an agent
-  bool detach = false;                 // its agents go on when the launcher ends
+  Setting<std::string> hosts;          // hosts on which ssh starts agents, for example a,b[3-9]:4
+  Setting<std::string> host_file;      // … or a file that lists the hosts
+  Setting<std::string> in_job;         // … or a job with sleeping pods; each pod gets an agent
+  bool detach = false;                 // its agents continue when the launcher ends
   Setting<std::optional<int>> nnodes;  // the maximum; unset: from the engine, else 1
   std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: equal to nnodes
-  // "", a number ≥ 1, "cpu", "gpu" or "auto"; the default is "1" if called as torchrun.
+  // "", a number ≥ 1, "cpu", "gpu" or "auto". The default is "1" if the program is called as
+  // torchrun.
   Setting<std::string> nproc_per_node;
-  Setting<std::optional<int>> node_rank;   // from --node-rank only
-  Setting<std::optional<int>> node_index;  // from PET_NODE_RANK: an index, not an order
+  Setting<std::optional<int>> node_rank;  // from --node-rank only
+  // From PET_NODE_RANK: a node index, which does not require an order.
+  Setting<std::optional<int>> node_index;
   Setting<std::optional<std::string>> master_addr;
   Setting<std::optional<int>> master_port;  // 0 (one node only): the kernel chooses
   Setting<std::optional<Endpoint>> rdzv_endpoint;
   Setting<std::string> rdzv_backend;             // "static" or "c10d"
   Setting<std::string> rdzv_id;                  // "none" unless given
   std::map<std::string, std::string> rdzv_conf;  // known keys only
-  // Runs on one node and ignores the engine. node_rank, node_index, master_addr, master_port and
-  // rdzv_endpoint are then unset and rdzv_backend is "c10d", whatever the user gave.
+  // Runs on one node and ignores the engine. In this case node_rank, node_index, master_addr,
+  // master_port and rdzv_endpoint are unset and rdzv_backend is "c10d", even if the user set other
+  // values.
   bool standalone = false;
   std::optional<std::string> local_addr;
   int max_restarts = 0;
@@ -95,9 +99,9 @@ struct Options {
   std::optional<NumaBinding> numa_binding;
   // --warm: the modules that one Python imports before it forks this node's ranks.
   std::optional<std::vector<std::string>> warm;
-  // --prefetch: the modules whose files each node reads before its ranks import them.
+  // --prefetch: the modules that each node reads from the file system before its ranks import them.
   std::optional<std::vector<std::string>> prefetch;
-  // --stage: the folder or file that is copied to the nodes; empty: none.
+  // --stage: the folder or file that is copied to the nodes; empty: nothing is copied.
   std::string stage;
   std::optional<std::string> stage_to;  // the folder for copies on each node
   bool preflight = true;
@@ -105,7 +109,8 @@ struct Options {
   // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and
   // SIGUSR2 are always forwarded, but end the run only if they are listed here.
   Setting<std::vector<int>> signals_to_handle{{SIGTERM, SIGINT, SIGHUP, SIGQUIT}};
-  // Ranks without progress for so long are a hang; unset: none is looked for.
+  // Ranks that make no progress for this time are reported as a hang; unset: toprun does not look
+  // for hangs.
   std::optional<std::chrono::seconds> hang_timeout;
   run::OnHang on_hang = run::OnHang::report;
   std::vector<std::string> notify;                       // commands and URLs
@@ -115,18 +120,21 @@ struct Options {
   StreamMap tee;
   std::optional<std::string> log_dir;
   bool prefix = false;
-  std::string prefix_template;  // with ${role_name} ${local_rank} ${rank} ${hostname}; may be empty
-  std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these
-  // Lines of tee'd streams that contain one of these also go to one file for all ranks.
+  // Macros: ${role_name} ${local_rank} ${rank} ${hostname}; may be empty.
+  std::string prefix_template;
+  std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these ranks
+  // Lines of copied streams (--tee) that contain one of these texts also go to one file for all
+  // ranks.
   std::vector<std::string> duplicate_stdout_filters;
   std::vector<std::string> duplicate_stderr_filters;
   bool gather_output = false;  // the root's console also shows the other nodes' output
   bool fold = false;           // equal lines of many ranks are shown once
-  bool progress = true;        // a terminal shows meanwhile how far the launch has come
-  std::optional<std::uint64_t> log_max_bytes;  // a log file is rotated before it exceeds this size
+  bool progress = true;        // a terminal shows the progress of the launch
+  // A log file is rotated before its size exceeds this limit.
+  std::optional<std::uint64_t> log_max_bytes;
 
   Order order = Order::automatic;
-  std::string order_file;         // with Order::file
+  std::string order_file;         // used with Order::file
   std::string topology = "auto";  // auto, slurm, gcp … or a file
   bool topology_required = false;
   std::string fabric = "auto";  // auto, off or one of fabric::profiles()
@@ -137,30 +145,31 @@ struct Options {
   std::optional<placement::Plan> plan;  // --parallel
 
   Activation activation;          // --modules, --conda, --venv, -e
-  std::string accelerate_config;  // a file of accelerate's launcher; empty: none
+  std::string accelerate_config;  // a configuration file for accelerate's launcher; empty: no file
   container::Wanted container;    // --container and its related options
 
   bool ranks_in_place = false;
-  // The program that starts the agents, or every rank, on the hosts: "" or "mpirun".
+  // The program that starts the agents (via), or every rank (launcher), on the hosts: "" or
+  // "mpirun".
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;
-  // --web: where the root serves the job's page; the host is an address.
+  // --web: the address at which the root serves the job's page. The host must be an address.
   std::optional<Endpoint> web;
   std::optional<std::string> report;
   std::optional<std::string> node_log;  // folder for HOST.out with each node's output
   int verbose = 0;
 
-  // argv from the user, argv[0] included: a step starts it again on every node.
+  // The user's argv, including argv[0]. A step starts this command again on every node.
   std::vector<std::string> command_line;
   bool called_torchrun = false;
-  // PET_* and TOPRUN_* variables of options that are set: workers must not inherit them, because a
-  // toprun that they start would use them.
+  // The PET_* and TOPRUN_* variables of options that are set. Workers must not inherit these
+  // variables, because a toprun that a worker starts would use them.
   std::vector<std::string> option_variables;
 };
 
-// torchrun ignores --node-rank with c10d, and scripts give it the same value on every node. With
-// c10d it therefore affects neither the choice of the root nor the admission of nodes.
+// torchrun ignores --node-rank with c10d, and scripts pass the same value on every node. Therefore,
+// with c10d, the option affects neither the choice of the root nor the admission of nodes.
 inline bool node_rank_is_a_wish(const Options& options) {
   return options.rdzv_backend.value == "c10d";
 }

@@ -10,13 +10,13 @@
 namespace toprun::plan {
 
 // Set for an agent that toprun's own launcher started. The agent's standard input then comes from
-// the launcher: first the line "secret HEX", then "signal N" lines; its end means that the launcher
-// has ended.
+// the launcher: first the line "secret HEX", then "signal N" lines. End of file means that the
+// launcher has ended.
 inline constexpr std::string_view step_variable = "TOPRUN_STEP";
 // Set for a toprun on a job's node that must become this shell.
 inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 inline constexpr std::chrono::seconds orders_timeout{30};
-// Without a word of its launcher for so long, an agent takes it for gone.
+// If an agent receives nothing from its launcher for this time, it treats the launcher as lost.
 inline constexpr std::chrono::seconds launcher_silence_limit{30};
 // How long an agent that ssh started waits for the other hosts to answer or fail.
 inline constexpr std::chrono::seconds login_orders_timeout{600};
@@ -26,14 +26,15 @@ struct Orders {
   std::optional<std::string> secret;
 };
 
-// Reads a line of 1024 bytes at most, without its end; the bytes after it stay unread.
+// Reads a line of at most 1024 bytes and returns it without its newline. The bytes after the line
+// stay unread.
 Result<std::string> read_orders_line(int fd, SteadyTime deadline);
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline);
 
-// Reads the line "secret HEX" from stdin; blocks at most `orders_timeout`.
+// Reads the line "secret HEX" from stdin. Blocks for at most `orders_timeout`.
 Result<std::string> receive_secret();
 
-// Reads the secret if toprun's launcher wrote one; blocks at most `orders_timeout`.
+// Reads the secret if toprun's launcher wrote one. Blocks for at most `orders_timeout`.
 Result<Orders> receive_orders(const Job& job);
 
 }  // namespace toprun::plan

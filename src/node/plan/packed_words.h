@@ -8,22 +8,24 @@
 
 namespace toprun::plan {
 
-// argv[1] of a toprun whose own words stand packed in argv[2].
+// argv[1] of a toprun whose own arguments are packed in argv[2].
 inline constexpr std::string_view packed_word = "packed-words";
 
-// One word takes 128 KiB at most (Linux: MAX_ARG_STRLEN), and base64 a third more than it holds.
+// One argument may have at most 128 KiB (Linux: MAX_ARG_STRLEN), and base64 adds a third to the
+// size.
 inline constexpr std::size_t max_packed_bytes = 90u << 10;
 
-// The command line (toprun and its words) as one that arrives unchanged whatever is done on the way
-// with quotes, blanks, commas and $: toprun, packed_word and one word of letters, digits, - and _.
-// Error (exit 2): it is too long.
+// Packs a command line (toprun and its arguments) so that it arrives unchanged, whatever happens on
+// the way to quotes, blanks, commas and $. The result is toprun, packed_word and one argument of
+// letters, digits, - and _. Error (exit 2): the command line is too long.
 Result<std::vector<std::string>> pack_words(const std::vector<std::string>& argv);
 
-// The command line itself, of a packed one what is in it. Error (exit 2): what follows packed_word
-// is not a packed one.
+// Returns the command line, unpacked if it was packed. Error (exit 2): the argument after
+// packed_word is not a packed command line.
 Result<std::vector<std::string>> words_unpacked(std::vector<std::string> argv);
 
-// The command line of the two words behind argv[0]. Error (exit 2): it is not such a word.
+// The packed command line; `packed` is the argument after packed_word. Error (exit 2): `packed` is
+// not a packed command line.
 Result<std::vector<std::string>> unpack_words(std::string_view packed);
 
 }  // namespace toprun::plan

@@ -8,8 +8,8 @@
 
 namespace toprun::plan {
 
-// Inside an mpiexec of Hydra: all its processes exchange the job's name and the address of rank 0,
-// and block until all take part. Elsewhere: returns nullopt.
+// Inside an mpiexec of Hydra: all processes exchange the job's name and the address of rank 0.
+// Blocks until all processes take part. Elsewhere: returns nullopt.
 Result<std::optional<engines::PmiMeeting>> meet(const Environment& environment);
 
 }  // namespace toprun::plan

@@ -15,19 +15,20 @@ namespace toprun::plan {
 struct JobOfPods {
   std::unique_ptr<engines::Queue> queue;
   engines::Job job;
-  std::vector<engines::JobPod> pods;  // by their number in the job; each may be in trouble
+  // Sorted by their number in the job; any of them may have a problem.
+  std::vector<engines::JobPod> pods;
 };
 
-// Asks the job's engine. `option`: the user's word for the job, for errors: "--in dev". Error: the
-// job is unknown, has ended or has no pods.
+// Queries the job's engine. `option`: the option with which the user named the job, for errors:
+// "--in dev". Error: the job is unknown, has ended or has no pods.
 Result<JobOfPods> find_pods(const std::string& option, const std::string& id,
                             const Environment& environment);
 
-// The same, all of whose pods run. Error: which of them does not, and why.
+// The same, but all pods must be running. Error: names a pod that is not running, and the reason.
 Result<JobOfPods> running_pods(const std::string& option, const std::string& id,
                                const Environment& environment);
 
-// The pods as nodes of a launch.
+// Converts the pods to nodes of a launch.
 std::vector<engines::Node> nodes_of(const JobOfPods& found);
 
 }  // namespace toprun::plan

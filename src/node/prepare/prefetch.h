@@ -16,9 +16,9 @@
 
 namespace toprun::prepare {
 
-// Reads the files that this node's ranks are about to import into its page cache (--prefetch),
-// beside all else: nothing waits for it. If no run has recorded which files these are, it makes the
-// record for later runs, once the ranks have imported.
+// Reads the files that this node's ranks will import into the node's page cache (--prefetch). It
+// runs in parallel, and no other step waits for it. If no run has recorded which files these are,
+// it writes the record for later runs after the ranks have imported them.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
 //      |----all cached, or left out------------------------------------------------------------^
@@ -26,21 +26,22 @@ namespace toprun::prepare {
 //                           ^-------------its process was killed---'
 class Prefetch {
  public:
-  // It begins at once.
+  // Starts at once.
   Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job);
   ~Prefetch();
   Prefetch(const Prefetch&) = delete;
   Prefetch& operator=(const Prefetch&) = delete;
 
-  // They will have imported after a while.
+  // Call it when the ranks have started. It is assumed that they have imported their modules after
+  // a while.
   void ranks_have_started();
-  // All have come to the store.
+  // Call it when all ranks have connected to the store.
   void ranks_have_imported();
-  // How long the reading took, once; nullopt if there was none, or it goes on.
+  // Returns how long the reading took, once. nullopt if nothing was read, or the reading continues.
   std::optional<std::chrono::milliseconds> take_time() {
     return std::exchange(time_, std::nullopt);
   }
-  // The handler of the reading's end.
+  // Called when the reading ends.
   std::function<void()> on_read;
 
  private:
@@ -53,14 +54,14 @@ class Prefetch {
   void tell(const std::string& what) const;
 
   const std::shared_ptr<const plan::Job> job_;
-  Pool pool_;  // its own: a file server that hangs must not keep others waiting
+  Pool pool_;  // a separate pool: a file server that hangs must not delay other work
   boost::asio::steady_timer timer_;
   enum class State { finding, reading, waiting, recording, idle } state_ = State::finding;
   std::shared_ptr<prefetch::Reading> reading_;
-  std::size_t threads_ = 0;  // that still read
+  std::size_t threads_ = 0;  // threads that are still reading
   std::chrono::steady_clock::time_point began_;
   std::optional<std::chrono::milliseconds> time_;
-  bool may_record_ = false;  // the ranks have imported, or had the time for it
+  bool may_record_ = false;  // the ranks have imported their modules, or had enough time for it
 };
 
 }  // namespace toprun::prepare

@@ -5,7 +5,7 @@
 
 namespace toprun::setup {
 
-// The errors in the output of pip (or venv), on one line: with their continuation lines and, if
+// The errors in the output of pip (or venv), on one line. Includes their continuation lines and, if
 // present, the reason for a failed connection. Empty if no line looks like an error. Supports pip
 // 22 to 26.
 std::string pips_words(const std::vector<std::string>& lines);

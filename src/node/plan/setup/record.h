@@ -12,53 +12,57 @@
 namespace toprun::setup {
 
 // The file that `toprun setup` writes into a virtual environment or beside an image. run, submit
-// and shell read from it how it was built. States:
+// and shell read this file to find how the environment was built. States:
 //
 //   submitted → building → complete
 //                   └────→ failed
 //
-// A killed build stays `building` (a cancelled job: `submitted`), so only a `complete` environment
-// may be used.
+// A build that is killed stays `building` (a cancelled job stays `submitted`), so only a `complete`
+// environment may be used.
 enum class State { submitted, building, complete, failed };
 
 struct Record {
   State state = State::building;
-  std::string why = {};    // failed: one line
-  std::string job = {};    // the engine's job id; empty: built by hand
-  std::string host = {};   // where it was built; empty: not started yet
+  std::string why = {};    // if failed: the reason, in one line
+  std::string job = {};    // the engine's job id; empty: built without a job
+  std::string host = {};   // the host that builds it; empty: not started yet
   std::string begun = {};  // RFC 3339
   std::string ended = {};
-  std::string toprun = {};                 // version
+  std::string toprun = {};                 // toprun's version
   std::string os = {};                     // ID and VERSION_ID of os-release(5), as in "debian 12"
   std::string architecture = {};           // from uname(2): "x86_64"
   std::string python = {};                 // "3.11.2"
-  std::string base_python = {};            // path of the Python that created it
+  std::string base_python = {};            // path of the Python that created the environment
   std::vector<std::string> modules = {};   // names as in LOADEDMODULES: "cuda/12.4"
   std::vector<std::string> packages = {};  // the requested packages and files
   std::vector<std::string> asked = {};     // all requested contents, for contents_differences()
-  std::map<std::string, std::string> imports = {};  // module → its version, "" if it has none
+  // Module → its version, "" if the module has no version.
+  std::map<std::string, std::string> imports = {};
 };
 
 inline constexpr std::string_view record_name = "toprun-setup.json";
 
-// Whether toprun setup builds an image there instead of a virtual environment: FILE.sif, FILE.sqsh.
+// Whether `toprun setup` builds an image at this path (FILE.sif, FILE.sqsh) instead of a virtual
+// environment.
 bool is_image(const std::filesystem::path& built);
-// The record's path: inside a virtual environment; beside an image, as FILE.sif.toprun-setup.json.
+// The path of the record: inside a virtual environment, or beside an image as
+// FILE.sif.toprun-setup.json.
 std::filesystem::path record_path(const std::filesystem::path& built);
 
-// {"schema": "toprun.setup/1", "state": "complete", "job": …}: the fields of Record under their
-// names.
+// The JSON text {"schema": "toprun.setup/1", "state": "complete", "job": …}, with the fields of
+// Record under their names.
 std::string text_of(const Record& record);
-// An error if the text is not such an object; the error names `label`. Missing fields are empty;
-// unknown ones are ignored.
+// Error: the text is not a record. The error names `label`. Missing fields are empty; unknown
+// fields are ignored.
 Result<Record> parse_record(std::string_view text, const std::string& label);
 
-// The record of the environment at this path. nullopt: there is none. Error: it cannot be read.
+// The record of the environment at this path. nullopt: the path has no record. Error: the record
+// cannot be read.
 Result<std::optional<Record>> read_record(const std::filesystem::path& built);
 // Replaces the record atomically.
 Result<void> write_record(const std::filesystem::path& built, const Record& record);
 
-// LOADEDMODULES as a list.
+// The value of LOADEDMODULES as a list.
 std::vector<std::string> loaded_modules(std::string_view variable);
 
 // Describes the differences: "cuda/12.2 instead of cuda/12.4, without nccl/2.20, rocm/6 besides".
@@ -66,15 +70,15 @@ std::vector<std::string> loaded_modules(std::string_view variable);
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
 
-// Describes how what was built differs from what a call requests: "with numpy, which this call does
-// not name, and without torch==2.7, which this call names". Their order does not matter. Empty: no
-// difference.
+// Describes how the contents of what was built differ from the contents that a call requests: "with
+// numpy, which this call does not name, and without torch==2.7, which this call names". Their order
+// does not matter. Empty: no difference.
 std::string contents_differences(const std::vector<std::string>& built,
                                  const std::vector<std::string>& wanted);
 
-// Whether the environment can be used on a node of this architecture; `what` names it for errors,
-// as in "--venv env on host n0". An error if it is not complete or was built for another
-// architecture.
+// Whether the environment can be used on a node with this architecture. `what` names the
+// environment in errors, as in "--venv env on host n0". Error: the environment is not complete, or
+// was built for another architecture.
 Result<void> check_usable(const Record& record, const std::string& what,
                           std::string_view architecture);
 
