@@ -215,7 +215,7 @@ class Queue {
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
   // Whether an ended job keeps its name and output until a user cancels it too.
   virtual bool keeps_what_has_ended() const { return false; }
-  // Runs the command that ends these jobs, or sends them a signal ("USR1"), and returns that
+  // The command that ends these jobs, or sends them a signal ("USR1"); execute() runs the
   // command. The error has the engine's words, or says that the engine has no such command.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,

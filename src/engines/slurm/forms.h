@@ -4,11 +4,11 @@
 
 namespace toprun::engines::slurm {
 
-// What is wrong with the form of a value of one of sbatch's options (sbatch(1)), as a phrase.
-// Empty: nothing, or only Slurm can judge it. It is asked before anything is written: with an order
-// that Slurm would refuse only at submission, a dry run would look well.
+// What is wrong with the form of an sbatch option's value (sbatch(1)), as a phrase. Empty: nothing,
+// or only Slurm can decide. It is checked before anything is written. Otherwise a dry run would
+// accept a value that Slurm refuses at submission.
 std::string_view wrong_form(std::string_view option, std::string_view value);
-// Whether wrong_form() knows what its values look like.
+// Whether wrong_form() can check the values of the option.
 bool has_form(std::string_view option);
 
 }  // namespace toprun::engines::slurm

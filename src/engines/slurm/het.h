@@ -9,15 +9,15 @@
 
 namespace toprun::engines::slurm {
 
-// One component of a heterogeneous job (sbatch's ":", heterogeneous_jobs(5)). Variables of the
-// whole job that have no number are the first component's in its batch script, but of all
-// components in a step of all (22.05).
+// One component of a heterogeneous job (sbatch's ":", heterogeneous_jobs(5)). The job's variables
+// without a component number describe the first component in the batch script. In a step on all
+// components they describe all of them (22.05).
 struct HetComponent {
   std::vector<std::string> nodes;
-  std::optional<std::vector<int>> tasks;  // on each node, if the header asked for a number
+  std::optional<std::vector<int>> tasks;  // on each node, if the header specified a number
 };
 
-// Empty in an ordinary job.
+// Empty for an ordinary job.
 Result<std::vector<HetComponent>> het_components(const Environment& environment);
 
 }  // namespace toprun::engines::slurm

@@ -8,38 +8,38 @@
 
 namespace toprun::engines {
 
-// An option of sbatch and salloc, with their name and meaning (sbatch(1)).
+// An option of sbatch and salloc; name and meaning are as in sbatch(1).
 struct JobOption {
   std::string name;                  // "--nodes"
-  std::optional<std::string> value;  // none: it stands alone
-  std::string reason;                // why it is there, where the user did not say it
+  std::optional<std::string> value;  // unset: the option has no value
+  std::string reason;                // why toprun added it, if the user did not set it
 
   bool operator==(const JobOption&) const = default;
 };
 
-// A job to be submitted, or an allocation to be asked for.
+// A job to submit, or an allocation to request.
 struct JobRequest {
-  // Each name once, in the order in which they are written; then what --slurm-arg gave, whole words
-  // as they are.
+  // Each name appears once, in the order of output. The words of --slurm-arg follow unchanged.
   std::vector<JobOption> options;
   std::vector<std::string> raw_options;
 
-  // Of a job that is submitted; all paths are absolute.
-  std::string log_dir;  // its files go to a folder of its own below
+  // Only for a submitted job; all paths are absolute.
+  std::string log_dir;  // the job's files go to a separate folder in this folder
   std::string toprun;
-  std::string verb;                      // of the script's last line: "setup"; empty: run
-  std::vector<std::string> run_options;  // words for it, those for its files left out
-  bool keeps_rank_files = false;         // torchrun's --log-dir is that folder too
-  bool reports = true;                   // and so is report.json's; false: run_options name another
-  std::vector<std::string> program;      // the script and its arguments; of setup the packages
-  std::optional<int> workers;            // on each node, where a number says so
-  bool survives_a_node = false;          // goes on with fewer nodes, or with a spare one
+  std::string verb;                      // of toprun in the script's last line: "setup"; empty: run
+  std::vector<std::string> run_options;  // options of that verb, without those for its files
+  bool keeps_rank_files = false;         // torchrun's --log-dir is the job's folder, too
+  bool reports = true;                   // report.json goes to that folder; false: run_options name
+                                         // another file
+  std::vector<std::string> program;      // the script and its arguments; for setup the packages
+  std::optional<int> workers;            // on each node, if given as a number
+  bool survives_a_node = false;          // continues with fewer nodes, or with a spare node
 
   const JobOption* find(std::string_view name) const {
     const auto found = std::ranges::find(options, name, &JobOption::name);
     return found == options.end() ? nullptr : &*found;
   }
-  // Whether --slurm-arg says something about this option.
+  // Whether --slurm-arg sets this option.
   bool has_raw(std::string_view name) const {
     return std::ranges::any_of(raw_options, [&](const std::string& word) {
       return word == name || word.starts_with(std::string(name) + '=');

@@ -7,15 +7,15 @@
 
 namespace toprun::engines::slurm {
 
-// `scontrol show partition -o` and `scontrol -d show node -o`; pure. What is not a record is passed
-// over.
+// Parse `scontrol show partition -o` and `scontrol -d show node -o`; pure functions. Text that is
+// not a record is skipped.
 std::vector<Partition> parse_partitions(std::string_view text);
 std::vector<ClusterNode> parse_nodes(std::string_view text);
 
 // The GPUs of a Gres or GresUsed value: "gpu:h100:8(S:0-1),nvme:1", "gpu:4(IDX:0-3)".
 struct GpuGres {
   std::int64_t count = 0;
-  std::string kind;  // of the first with one; empty: not told
+  std::string kind;  // the first GPU type in the value; empty: unknown
 };
 GpuGres gpus_in(std::string_view gres);
 

@@ -6,7 +6,8 @@
 
 namespace toprun::engines {
 
-// Slurm's queue by squeue, scontrol, sacct and scancel; nullptr: none of them is in PATH.
+// Slurm's queue through squeue, scontrol, sacct and scancel. nullptr: PATH has none of these
+// programs.
 Result<std::unique_ptr<Queue>> slurm_queue(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -11,12 +11,14 @@
 
 namespace toprun::engines::slurm {
 
-inline constexpr std::size_t max_records = 1'000'000;        // of one answer; the rest is left out
-inline constexpr std::size_t max_fields_per_record = 1'000;  // of one record; likewise
+inline constexpr std::size_t max_records = 1'000'000;        // of one answer; further records are
+                                                             // dropped
+inline constexpr std::size_t max_fields_per_record = 1'000;  // of one record; further fields are
+                                                             // dropped
 
-// One line that `scontrol show … -o` prints: "JobId=17 JobName=a b UserId=…". A value ends where
-// a blank and the next KEY= follow, so values with blanks in them are whole; one that itself holds
-// " Key=" is not.
+// One line of `scontrol show … -o`: "JobId=17 JobName=a b UserId=…". A value ends before a blank
+// that is followed by KEY=. So a value may contain blanks, but a value that contains " Key=" is
+// cut.
 class Record {
  public:
   struct Field {
@@ -25,8 +27,8 @@ class Record {
   };
   explicit Record(std::string_view line);
 
-  // The value of the first (last) field of this name; empty if there is none, or it stands for
-  // none: "(null)", "N/A", "n/a", "None".
+  // The value of the first (last) field with this name. Empty if the field is missing or has a
+  // placeholder: "(null)", "N/A", "n/a", "None".
   std::string_view get(std::string_view key) const;
   std::string_view last(std::string_view key) const;
 
@@ -34,19 +36,19 @@ class Record {
   std::vector<Field> fields_;
 };
 
-// The records of an answer: each begins on a line of its own with "KEY=", and a line that does not
-// belongs to the one before (names may hold line ends). Refers to the text.
+// The records of an answer. Each starts on its own line with "KEY=". A line without this start
+// belongs to the previous record, because names may contain line ends. The views refer to `text`.
 std::vector<std::string_view> record_lines(std::string_view text, std::string_view key);
 
-// Pieces between separators of several characters, without the last one if it is empty.
+// The pieces between separators of several characters. An empty last piece is omitted.
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separator);
 
-// "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and what is not a duration.
+// "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and any text in another form.
 std::optional<std::chrono::seconds> duration(std::string_view text);
-// Seconds since 1970, as SLURM_TIME_FORMAT=%s asks for, or local time as 2026-11-22T03:26:11; unset
-// for Unknown, N/A and what is not a time.
+// Seconds since 1970, as SLURM_TIME_FORMAT=%s requests, or local time such as 2026-11-22T03:26:11.
+// Unset for Unknown, N/A and any text in another form.
 std::optional<WallTime> moment(std::string_view text);
-// A number that may be followed by other text ("1-4", "2G"); unset if there is none in front.
+// The number at the start of a text ("1-4", "2G"); unset if the text starts differently.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
 }  // namespace toprun::engines::slurm

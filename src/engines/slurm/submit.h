@@ -11,42 +11,43 @@
 
 namespace toprun::engines {
 
-// The environment for sbatch and salloc, which the job inherits: without what another job has left
-// there (a login shell started inside one, an allocation's own shell). What configures Slurm's
-// programs stays. Pure.
+// The environment that the job inherits through sbatch or salloc. Variables of another job are
+// removed, as in a login shell inside a job, or an allocation's own shell. Settings for Slurm's
+// programs remain. Pure function.
 Environment without_job(const Environment& environment);
 
-// Hands the script to sbatch on its standard input. The job's id, an array's for an array. What
-// sbatch refuses is answered with what this user may choose instead, as far as sinfo and sacctmgr
-// tell.
+// Passes the script to sbatch on standard input. Returns the id of the job, or of the array. If
+// sbatch refuses, the error lists what this user may choose instead, as far as sinfo and sacctmgr
+// report it.
 Result<std::string> submit_slurm(const std::string& script, const JobRequest& job,
                                  const SlurmFacts& facts, const Environment& environment);
 
-// What `sbatch --test-only` says of the script: whether the job could run, and when and where.
+// What `sbatch --test-only` reports about the script: whether the job could run, and when and
+// where.
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment);
 
-// No program of this name: what was looked for and what to do.
+// The error for a missing program: the name that was searched for, and what to do.
 Error no_slurm(std::string_view program);
 
-// What a user may name in a request. Empty: not known.
+// Values that a user may name in a request. Empty: unknown.
 struct Choices {
   std::vector<std::string> accounts;
   std::vector<std::string> qos;
 };
 
-// ACCOUNT|QOS,QOS per line, as sacctmgr prints a user's associations. Pure.
+// Parses ACCOUNT|QOS,QOS per line, as sacctmgr prints a user's associations. Pure function.
 Choices choices_in(std::string_view associations);
 
-// Asks sacctmgr, which clusters without accounting lack.
+// Queries sacctmgr, which needs accounting; some clusters have none.
 Choices ask_choices(const Environment& environment);
 
-// sbatch's or salloc's own words about a refusal, and what to change. Pure.
+// The text with which sbatch or salloc refused, and what to change. Pure function.
 Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFacts& facts,
               const Choices& choices);
 
-// The id in what `sbatch --parsable` prints: ID[;CLUSTER], below warnings that a site may print.
-// nullopt: there is none. Pure.
+// The id in the output of `sbatch --parsable`: ID[;CLUSTER], after warnings that a site may print.
+// nullopt: there is no id. Pure function.
 std::optional<std::string> job_id_in(std::string_view text);
 
 }  // namespace toprun::engines

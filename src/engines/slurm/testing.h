@@ -6,7 +6,7 @@
 
 #include "engines/slurm/slurm.h"
 
-// What the tests of Slurm's engine share.
+// Shared parts of the tests for the Slurm engine.
 namespace toprun::engines {
 
 using Changes = std::vector<std::pair<std::string, std::string>>;

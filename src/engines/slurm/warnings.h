@@ -4,8 +4,8 @@
 
 namespace toprun::engines {
 
-// Shows what one of Slurm's programs wrote to stderr beside a good answer: a site's news, an option
-// that is going to vanish. Each line once in the life of this process. For any thread.
+// Shows the stderr output of a Slurm program that succeeded, such as a site's news or an option
+// that will be removed. Each process shows each line only once. Thread-safe.
 void pass_on_warnings(std::string_view err);
 
 }  // namespace toprun::engines
