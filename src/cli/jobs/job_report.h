@@ -81,7 +81,7 @@ struct JobReport {
   nlohmann::json document;  // the whole report
 };
 
-// Error: it is not such a report.
+// Error: the text is not a report of this schema.
 Result<JobReport> parse_report(std::string_view text);
 // The report of a job that the caller will query or signal at the process named in the report.
 // Error: another user could have written the file, or the job has ended.

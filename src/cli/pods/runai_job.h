@@ -21,7 +21,7 @@ std::string keep_output(engines::kubernetes::Workload& job);
 // would make toprun start one rank per CPU in pods without GPUs. Pure.
 void count_ranks(engines::kubernetes::Workload& job);
 
-// Makes only the master's pod end with the run's exit code; other pods end with 0. Does nothing if
+// Sets that only the exit code of the master's pod counts as the run's exit code. Does nothing if
 // failed pods are created again, because a new root would then wait for members that have already
 // ended with 0. Pure.
 void count_one_failure(engines::kubernetes::Workload& job);

@@ -11,8 +11,8 @@ namespace toprun::cli {
 
 // The completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the shell's folder
 // of completion scripts. At each Tab the script queries toprun for candidates. tcsh's script
-// completes only names of verbs and options. `program`: toprun's path, if the command's name
-// (torchrun) could also mean another program.
+// completes only names of options and their fixed values. `program`: toprun's path, if the
+// command's name (torchrun) could also mean another program.
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
 // `toprun completion SHELL`. The scripts' queries use `completion --words [WORD...]`
