@@ -10,14 +10,15 @@
 
 namespace toprun::engines::kubernetes {
 
-// What a cluster tells of whether it will take a job and its pods, before it is given them. What it
-// does not tell, or may not tell this user, stays open: it refuses then by itself.
+// Checks before submission whether a cluster will accept a job and its pods. Facts that the cluster
+// does not report, or not to this user, stay open: then the cluster itself may refuse the job.
 
 // Whether `kubectl get namespace -o json` prints a namespace whose pods have to be restricted (Pod
 // Security Admission, label pod-security.kubernetes.io/enforce). Pure.
 bool is_restricted(std::string_view namespace_object);
 
-// Asks kubectl for the namespace; empty: that of its context. Blocks three times `limit` at most.
+// Queries the namespace with kubectl; empty: the context's namespace. Blocks for at most three
+// times `limit`.
 bool asks_for_restricted(const std::string& space, const Environment& environment,
                          std::chrono::milliseconds limit);
 

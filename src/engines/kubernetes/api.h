@@ -15,8 +15,8 @@
 
 namespace toprun::engines::kubernetes {
 
-// A kind of objects: its name as kubectl takes it ("pytorchjobs.kubeflow.org", "pods"), and the
-// versions of its group that are read here, those of today's clusters first: "v1beta1 v1beta2".
+// A kind of objects. It holds the name for kubectl ("pytorchjobs.kubeflow.org", "pods") and the
+// supported versions of the kind's group, current clusters' versions first: "v1beta1 v1beta2".
 struct Resource {
   std::string_view name;
   std::string_view versions;
@@ -27,41 +27,43 @@ inline constexpr Resource events_resource{"events", "v1"};
 inline constexpr Resource claims_resource{"persistentvolumeclaims", "v1"};
 inline constexpr Resource queues_resource{"localqueues.kueue.x-k8s.io", "v1beta1 v1beta2"};
 
-// Objects in one answer. A pod is 5 KB or, with a long command line, some hundred.
+// Objects in one answer. A pod takes 5 KB or, with a long command line, some hundred KB.
 inline constexpr std::size_t page_size = 500;
 
 struct Answer {
   enum class Kind {
     told,
-    absent,     // there is no such object, or no such kind
+    absent,     // there is no such object or kind
     forbidden,  // to this user
   };
   Kind kind = Kind::told;
-  Error refusal;  // where it is forbidden, in the cluster's words
+  Error refusal;  // the cluster's message, if forbidden
 
   bool is_told() const { return kind == Kind::told; }
   bool is_forbidden() const { return kind == Kind::forbidden; }
 };
 
-// Takes a page of a list. `is_first`: pages before it are void. False: no more is wanted.
+// Receives a page of a list. `is_first`: discard all earlier pages. False: stop, no more pages are
+// wanted.
 using TakePage = std::function<bool(const nlohmann::json& page, bool is_first)>;
 
-// Objects as the API server has them, by `kubectl get --raw`: with -o json kubectl itself reads
-// each into a type and takes 40 times as long (5,000 pods: 22 s instead of 0.6 s). Every question
-// blocks for the limit at most, a list for that of each page; any thread may ask. Error: no answer,
-// or another one than Answer has.
+// Objects as the API server sends them, read with `kubectl get --raw`. With -o json kubectl itself
+// parses each object into a type, which takes 40 times as long (5,000 pods: 22 s instead of 0.6 s).
+// Every query blocks for at most the limit, a list for at most the limit per page. Thread-safe.
+// Error: no answer, or an answer that Answer cannot represent.
 class Api {
  public:
   Api(const Environment& environment, std::chrono::milliseconds limit);
 
   enum class Scope { own_namespace, cluster };
-  // `query`: "labelSelector=…", its values escaped.
+  // `query`: "labelSelector=…", with escaped values.
   Result<Answer> list(const Resource& resource, Scope scope, std::string_view query,
                       const TakePage& take) const;
-  // `name`: of an object in the namespace, or "NAME/SUBRESOURCE".
+  // `name`: an object in the namespace, or "NAME/SUBRESOURCE".
   Result<Answer> get(const Resource& resource, const std::string& name,
                      nlohmann::json& object) const;
-  // TOPRUN_NAMESPACE, else that of kubectl's context, else that of this pod, else "default".
+  // TOPRUN_NAMESPACE, else the namespace of kubectl's context, else that of this pod, else
+  // "default".
   Result<std::string> space() const;
 
  private:
@@ -80,10 +82,10 @@ class Api {
   mutable std::string space_;
 };
 
-// A value of a query with all but unreserved characters escaped (RFC 3986). Pure.
+// A query value with all but unreserved characters escaped (RFC 3986). Pure function.
 std::string escaped(std::string_view value);
 
-// Whether kubectl says this of a kind that the cluster has not, or of an object. Pure.
+// Whether kubectl's message says that a kind or an object does not exist. Pure function.
 bool says_not_found(std::string_view stderr_text);
 bool says_forbidden(std::string_view stderr_text);
 

@@ -18,20 +18,21 @@ struct ClaimChoice {
   bool is_shared = false;  // pods on several nodes can mount it
 };
 
-// What a user can choose from for a job of pods.
+// The values that a user can choose from for a job of pods.
 struct PodChoices {
   std::string space;                   // namespace of kubectl's context; empty: "default"
-  std::vector<std::string> operators;  // installed, as --operator has them
+  std::vector<std::string> operators;  // installed operators, as in --operator
   std::vector<ClaimChoice> claims;
 };
 
-// Asks kubectl; what it does not tell is empty, and a line in `trouble` says why.
+// Queries kubectl. Facts that it does not report stay empty, and a line in `trouble` says why.
 PodChoices ask_pod_choices(const Environment& environment, std::vector<std::string>& trouble);
 
-// What `kubectl api-resources -o name` prints: names of kinds, "pytorchjobs.kubeflow.org". Pure.
+// Parses the output of `kubectl api-resources -o name`: names of kinds, "pytorchjobs.kubeflow.org".
+// Pure function.
 std::vector<std::string> parse_operators(std::string_view text);
 
-// The PersistentVolumeClaims in a list, Pure.
+// The PersistentVolumeClaims in a list. Pure function.
 std::vector<ClaimChoice> claims_in(const nlohmann::json& list);
 
 }  // namespace toprun::engines::kubernetes

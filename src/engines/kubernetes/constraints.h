@@ -6,9 +6,9 @@
 
 namespace toprun::engines::kubernetes {
 
-// Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A command
-// that is longer goes on in `args`, which may be as many; one of even more words is to be
-// packed before (node/plan/packed_words.h).
+// Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A longer
+// command continues in `args`, which has the same limit. A command with even more words must be
+// packed first (node/plan/packed_words.h).
 inline constexpr std::size_t most_command_words = 128;
 inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
 inline constexpr std::size_t most_variables = 128;

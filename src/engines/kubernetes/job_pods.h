@@ -12,54 +12,56 @@
 
 namespace toprun::engines::kubernetes {
 
-// Where a pod stands in its job: Kubeflow's labels, those of a JobSet and the index of an Indexed
-// Job, else its name.
+// A pod's position in its job. It comes from Kubeflow's labels, a JobSet's labels or the index of
+// an Indexed Job, otherwise from the pod's name.
 struct Place {
   bool is_worker = false;
-  std::string part;  // which of a JobSet's replicatedJobs
+  std::string part;  // the replicatedJob in a JobSet
   std::int64_t job = 0;
   std::int64_t number = 0;
-  std::string name;  // of pods without a number
+  std::string name;  // for pods without a number
   auto operator<=>(const Place&) const = default;
 };
 
-// Why something does not happen: a word, and a sentence to it.
+// Why something does not happen: a word, and an explaining sentence.
 struct Reason {
-  std::string word;  // "Unschedulable"; empty: there is none
+  std::string word;  // "Unschedulable"; empty: no reason
   std::string sentence;
 };
 
-// The end of a pod that failed.
+// How a failed pod ended.
 struct Death {
-  std::string moment;  // RFC 3339; empty: not told
-  int code = 0;        // 0: not told
+  std::string moment;  // RFC 3339; empty: unknown
+  int code = 0;        // 0: unknown
   std::string why;     // "train-worker-0: Evicted The node was low on resource: memory"
   bool is_preemption = false;
 };
 
-// What a pod tells of its job.
+// Facts about a job from one of its pods.
 struct PodFacts {
-  std::string job;  // the name of its job, by its label
+  std::string job;  // the job's name, from its label
   std::string made;
   Place place;
   std::string node, phase;
-  std::optional<Printer> printer;  // once its container has begun
-  std::string step;                // until then: "ContainerCreating"
-  Reason waits;                    // why it will not run by itself
+  std::optional<Printer> printer;  // set once its container has started
+  std::string step;                // until then, its start-up step: "ContainerCreating"
+  Reason waits;                    // why it will not start by itself
   std::optional<Death> death;
-  bool prepares = false;  // one of a TrainJob's initializers, which is none of the job's nodes
+  bool prepares = false;  // one of a TrainJob's initializers, which do not count as nodes of the
+                          // job
   JobPod pod;
 };
 
-// The pods in a list, by the value of `label`. What is missing or of another type stays unset.
-// Pure.
+// The pods in a list. `label` holds the job's name. Values that are missing or of another type stay
+// unset. Pure function.
 std::vector<PodFacts> pods_in(const nlohmann::json& list, std::string_view label);
 
-// What the pods of a job tell of it: where they run, why they wait, the first bad exit code. Pure.
+// Adds facts from a job's pods: where they run, why they wait, the first exit code other than 0.
+// Pure function.
 void add_pods(Job& job, std::span<const PodFacts> pods);
 
-// The pods of a job by their number in it. Of several with one number the one that lives: a pod
-// that has ended may have another in its place. Pure.
+// A job's pods by their number in the job. Among pods with the same number, the running one is
+// chosen, because a new pod may have replaced an ended one. Pure function.
 std::vector<JobPod> pods_by_number(std::span<const PodFacts> pods);
 
 }  // namespace toprun::engines::kubernetes

@@ -13,12 +13,12 @@
 
 namespace toprun::engines::kubernetes {
 
-// The kinds of jobs that are looked for.
+// The kinds of jobs that toprun searches for.
 struct Kind {
-  std::string_view resource;    // as kubectl takes it: "pytorchjobs.kubeflow.org"
+  std::string_view resource;    // the name for kubectl: "pytorchjobs.kubeflow.org"
   std::string_view word;        // "PyTorchJob"
-  std::string_view pods_label;  // of its pods: its value is the job's name
-  std::string_view version;     // that of the objects which toprun writes
+  std::string_view pods_label;  // the label of its pods that holds the job's name
+  std::string_view version;     // API version of the objects that toprun writes
 };
 inline constexpr std::array kinds = {
     Kind{"pytorchjobs.kubeflow.org", "PyTorchJob", "training.kubeflow.org/job-name", "v1"},
@@ -27,27 +27,28 @@ inline constexpr std::array kinds = {
     Kind{"jobsets.jobset.x-k8s.io", "JobSet", "jobset.sigs.k8s.io/jobset-name", "v1alpha2"},
 };
 
-// The label of jobs that toprun has submitted, with the user's name on the submitting host.
+// The label on jobs that toprun submitted. Its value is the user's name on the submitting host.
 inline constexpr std::string_view user_label = "toprun.io/user";
 
-// What the API server says of jobs and of what happens to them; pure. What is missing or of another
-// type stays unset.
+// Parsers for the API server's answers about jobs and events; pure functions. Values that are
+// missing or of another type stay unset.
 //
-// The jobs in a list or a single object of the kind. A JobSet that a TrainJob has made is left out.
+// The jobs in a list or a single object of the kind. The JobSet of a TrainJob is left out.
 std::vector<Job> jobs_in(const nlohmann::json& list, const Kind& kind);
 
-// An event of type Warning about an object: "FailedCreatePod", "exceeded quota …".
+// An event with type Warning about an object: "FailedCreatePod", "exceeded quota …".
 struct Warning {
   std::string about, moment, reason, message;
 };
 std::vector<Warning> warnings_in(const nlohmann::json& list);
 
-// The last one about the job or what its operator makes of it ("train-worker-0" of a PyTorchJob
-// "train", but not "train-2-worker-0", which is another's); null: none.
+// The last warning about the job or about an object that the job's operator made. For a PyTorchJob
+// "train" that includes "train-worker-0", but not "train-2-worker-0" of another job. null: no
+// warning.
 const Warning* last_warning(std::span<const Warning> warnings, std::string_view job,
                             const Kind& kind);
 
-// What a state means, of these words; empty: the word says it, or we do not know it.
+// An explanation of a state. Empty: the word is clear, or toprun does not know it.
 std::string_view state_words(std::string_view state_word);
 
 }  // namespace toprun::engines::kubernetes

@@ -12,19 +12,20 @@
 
 namespace toprun::engines::kubernetes {
 
-// What `kubectl get … -o json` prints, read so that what is missing or of another type is nothing.
+// Readers for `kubectl get … -o json` output. Values that are missing or of another type read as
+// empty.
 
-// Error: it is not a JSON object, with its beginning.
+// Error: the text is not a JSON object; the message shows its beginning.
 Result<nlohmann::json> parse_object(std::string_view text);
 
-// The items of a list, or the object alone.
+// The items of a list, or the object itself if it is not a list.
 std::vector<const nlohmann::json*> items_of(const nlohmann::json& value);
 
-// null if it is not there.
+// null if the value is missing.
 const nlohmann::json& at(const nlohmann::json& value, std::initializer_list<std::string_view> path);
-// "" if it is not a string.
+// "" if the value is not a string.
 std::string text_at(const nlohmann::json& value, std::initializer_list<std::string_view> path);
-// 0 if it is not a whole number.
+// 0 if the value is not a whole number.
 std::int64_t number_at(const nlohmann::json& value, std::initializer_list<std::string_view> path);
 
 }  // namespace toprun::engines::kubernetes

@@ -10,32 +10,32 @@
 
 namespace toprun::engines::kubernetes {
 
-// Error: there is no kubectl in PATH.
+// Error: PATH has no kubectl.
 Result<void> find_kubectl(const Environment& environment);
 
-// Has kubectl create the object of this manifest; `trial`: only asks the cluster whether it would
-// take it. The object as kubectl names it: "pytorchjob.kubeflow.org/train-x7k2p". Blocks `limit` at
-// most. Error: no kubectl, no answer, or the cluster's own words.
+// Creates the manifest's object with kubectl. `trial`: only checks whether the cluster would accept
+// it. Returns the object's name from kubectl: "pytorchjob.kubeflow.org/train-x7k2p". Blocks for at
+// most `limit`. Error: no kubectl, no answer, or the cluster's own words.
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
                            std::chrono::milliseconds limit);
 
-// The same, with what tells the object apart from any other of its name.
+// The same, but returns an identity that distinguishes the object from others with the same name.
 Result<Owner> create_owner(std::string_view manifest, const Environment& environment,
                            std::chrono::milliseconds limit);
 
-// Has kubectl delete what was made.
+// Deletes a created object with kubectl.
 Result<void> remove(const Owner& object, const std::string& space, const Environment& environment,
                     std::chrono::milliseconds limit);
 
-// "train-x7k2p" of "pytorchjob.kubeflow.org/train-x7k2p".
+// "train-x7k2p" in "pytorchjob.kubeflow.org/train-x7k2p".
 std::string_view name_in(std::string_view object);
 
-// What a kubectl that failed says on stderr, on one line, and what to do about it. Pure.
+// A failed kubectl's stderr on one line, and what to do about it. Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text);
-// Whether kubectl refused because it knows no cluster at all.
+// Whether kubectl refused because it has no cluster configured.
 bool is_without_cluster(const Error& refusal);
 
-// The user who submits, as a label's value. Never empty.
+// The submitting user as a label value. Never empty.
 std::string user_of(const Environment& environment);
 
 }  // namespace toprun::engines::kubernetes

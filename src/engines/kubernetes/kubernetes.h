@@ -4,8 +4,8 @@
 
 namespace toprun::engines {
 
-// A pod of a job for which Kubernetes, or an operator in it, starts one pod per node; toprun is
-// this pod's agent. Of what the pod tells (pod.h) and what the user says:
+// For pods of a job with one pod per node, started by Kubernetes or by an operator in it. toprun is
+// this pod's agent. It combines facts from the pod (pod.h) and from the user:
 //
 //   | fact          | the first that is known                                    | none of them   |
 //   |---------------|------------------------------------------------------------|----------------|
@@ -13,9 +13,9 @@ namespace toprun::engines {
 //   | this pod      | --node-rank, PET_NODE_RANK, the pod                        | root decides   |
 //   | pod 0's host  | --rdzv-endpoint, --master-addr, their PET_, the pod        | error          |
 //
-// A contradiction between the user and the pod is said. One pod: stance `single`. The error for a
-// pod whose job may have others keeps N pods from training alone, each a world of its own; called
-// torchrun, that is said only.
+// toprun reports a contradiction between the user's options and the pod. One pod: stance `single`.
+// If the job may have other pods and their number is unknown, toprun stops with an error. Otherwise
+// N pods would each train alone. Called as torchrun, it only warns.
 class KubernetesEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::kubernetes; }

@@ -12,10 +12,10 @@
 
 namespace toprun::engines::kubernetes {
 
-// Kueue keeps a job suspended until its Workload is admitted. v1beta2 has the same fields
-// (apis/kueue/v1beta1/workload_types.go).
+// The resource of Workloads: Kueue keeps a job suspended until the job's Workload is admitted.
+// v1beta2 has the same fields (apis/kueue/v1beta1/workload_types.go).
 inline constexpr Resource workloads_resource{"workloads.kueue.x-k8s.io", "v1beta1 v1beta2"};
-// Its own API server for the order of a queue (apis/visibility/v1beta1/types.go), since 0.9.
+// Kueue's separate API for the order of a queue (apis/visibility/v1beta1/types.go), since 0.9.
 inline constexpr Resource visibility_resource{"localqueues.visibility.kueue.x-k8s.io",
                                               "v1beta1 v1beta2"};
 
@@ -27,28 +27,29 @@ struct Admission {
     bool holds = false;
     std::string reason, message;
   };
-  std::string name;   // of the Workload
-  std::string queue;  // its LocalQueue
+  std::string name;   // the Workload's name
+  std::string queue;  // the Workload's LocalQueue
   bool is_active = true;
   std::vector<Owner> owners;
   std::optional<Condition> reserved, admitted, evicted;
-  std::vector<std::string> checks;  // those that are not ready: "provisioning is Pending: …"
+  std::vector<std::string> checks;  // admission checks that are not ready: "provisioning is
+                                    // Pending: …"
 };
 
-// The Workloads in a list. What is missing or of another type stays unset. Pure.
+// The Workloads in a list. Values that are missing or of another type stay unset. Pure function.
 std::vector<Admission> admissions_in(const nlohmann::json& list);
 
-// Whether this is the Workload of the job: of this very object, or of the JobSet that a TrainJob
-// has made. Pure.
+// Whether this Workload belongs to exactly this job, or to the JobSet of a TrainJob. Pure function.
 bool is_of(const Admission& admission, const Job& job, const Kind& kind);
 
-// Why a job of this Workload waits, in Kueue's words where it has any. Pure.
+// Why a job with this Workload waits, in Kueue's words if it has any. Pure function.
 std::string why_it_waits(const Admission& admission);
 
-// The job waits in Kueue, for this. Pure.
+// Marks the job as waiting in Kueue for this reason. Pure function.
 void set_queued(Job& job, std::string why);
 
-// How many Workloads of its LocalQueue come before this one, in a PendingWorkloadsSummary. Pure.
+// The number of Workloads before this one in its LocalQueue, from a PendingWorkloadsSummary. Pure
+// function.
 std::optional<std::int64_t> ahead_in(const nlohmann::json& summary, std::string_view workload);
 
 }  // namespace toprun::engines::kubernetes

@@ -13,31 +13,33 @@
 
 namespace toprun::engines::kubernetes {
 
-// What the API server says of nodes, pods and Kueue's queues; pure. What is missing or of another
-// type stays unset.
+// Parsers for the API server's answers about nodes, pods and Kueue's queues; pure functions. Values
+// that are missing or of another type stay unset.
 
-// The nodes in a list, each in the pool that its cloud's or its scaler's label names, as if nothing
-// ran on them. usable: Ready, not cordoned, and without a taint that keeps a training pod away.
+// The nodes in a list, as if they were empty. The pool of a node comes from a label of its cloud or
+// its autoscaler. usable: Ready, not cordoned, and without a taint that repels a training pod.
 std::vector<ClusterNode> nodes_in(const nlohmann::json& list);
 
-// What a pod that has not ended uses of its node.
+// The resources that a pod which has not ended uses on its node.
 struct PodUse {
   std::string node;
-  bool is_of_the_cluster = false;                          // every node has such a pod
+  bool is_of_the_cluster = false;                          // every node has one, like pods of a
+                                                           // DaemonSet
   std::vector<std::pair<std::string, std::int64_t>> gpus;  // by resource
 };
 std::vector<PodUse> uses_in(const nlohmann::json& list);
 
-// A node with GPUs is idle while none is used, another one while only pods run that every node has.
+// A node with GPUs is idle if no GPU is in use. Another node is idle if it runs only pods that
+// every node has.
 void add_usage(std::vector<ClusterNode>& nodes, std::span<const PodUse> uses);
 
-// The pools of these nodes by name, with the reasons why some of their nodes take no jobs.
+// The pools of these nodes by name, with the reasons why some of their nodes accept no jobs.
 std::vector<Partition> pools_of(const std::vector<ClusterNode>& nodes);
 
 // LocalQueues of Kueue (apis/kueue/v1beta1/localqueue_types.go).
 std::vector<AdmissionQueue> queues_in(const nlohmann::json& list);
 
-// A quantity of CPUs as a whole number: 8 of "8", 7 of "7910m"; 0 of another form.
+// A CPU quantity as a whole number: "8" is 8, "7910m" is 7. 0 for another form.
 std::int64_t whole_cpus(std::string_view quantity);
 
 }  // namespace toprun::engines::kubernetes

@@ -10,19 +10,20 @@
 
 namespace toprun::engines::kubernetes {
 
-// The operators whose jobs toprun writes, the one that is preferred first: a PyTorchJob can be
-// elastic, and a TrainJob is given its runtime by the site.
+// The operators whose jobs toprun writes, most preferred first. A PyTorchJob can be elastic. A
+// TrainJob uses a runtime that the site provides.
 enum class Operator { pytorchjob, trainjob, jobset };
 
 std::string_view kind_of(Operator which);  // "PyTorchJob"
-// Job::number of a job of this operator's.
+// Job::number for a job of this operator.
 std::string record_of(Operator which, std::string_view name);
 
-// Those that are in what `kubectl api-resources -o name` prints, the preferred one first. Pure.
+// The operators in the output of `kubectl api-resources -o name`, most preferred first. Pure
+// function.
 std::vector<Operator> installed(std::string_view api_resources);
 
-// Those that the cluster has, by kubectl; at least one. Blocks `limit` at most. Error: it has none,
-// or gives no answer.
+// The cluster's operators, at least one, by a kubectl query. Blocks for at most `limit`. Error:
+// there is no operator, or no answer.
 Result<std::vector<Operator>> find_operators(const Environment& environment,
                                              std::chrono::milliseconds limit);
 

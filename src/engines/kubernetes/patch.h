@@ -25,9 +25,9 @@ namespace toprun::engines::kubernetes {
 Result<void> apply_patch(nlohmann::ordered_json& object, const nlohmann::ordered_json& patch,
                          const std::string& file);
 
-// Fields of a patch that are likely to be misspelt, with what may be meant, a line each: those that
-// no object has at its top, and those that are almost a field of the object at the same place. To
-// ask where no schema of the kind is known. Pure.
+// Fields of a patch that are likely to be misspelt, one line each with the probable meaning. These
+// are fields that no object has at its top level, and fields similar to one of the object at the
+// same place. For kinds whose schema is unknown. Pure function.
 std::vector<std::string> doubtful_fields(const nlohmann::ordered_json& object,
                                          const nlohmann::ordered_json& patch);
 

@@ -8,7 +8,7 @@ namespace toprun::engines::kubernetes {
 
 using Json = nlohmann::ordered_json;
 
-// A Placement in the words of those who decide it. Verified in
+// Writes a Placement in the terms of the component that places the pods. Verified in
 //   Kueue     pkg/controller/constants/constants.go (queue-name, priority-class: its
 //             WorkloadPriorityClass) and apis/kueue/v1beta1/topology_types.go (podset-*)
 //   Volcano   training-operator 1.9 pkg/controller.v1/common/job.go (PyTorchJobs, if the operator
@@ -22,11 +22,11 @@ using Json = nlohmann::ordered_json;
 // is what Run:AI's own --required-pod-topology-key becomes. Volcano's networkTopology counts tiers
 // of its HyperNodes and KAI's names a Topology object; a label's key says neither.
 
-// Labels and annotations that placing adds to those that the workload has.
+// Labels and annotations for placement, in addition to those of the workload.
 Json labels_of_job(const Workload& job);
 Json labels_of_pods(const Workload& job);
 Json annotations_of_pods(const Workload& job);
-// What Volcano reads from a Job about its pods.
+// Annotations of a Job from which Volcano reads facts about the Job's pods.
 Json annotations_of_volcanos_job(const Workload& job);
 
 // Sets nodeSelector, tolerations and affinity of a pod's spec.
@@ -34,13 +34,13 @@ void choose_nodes(Json& pod_spec, const Workload& job);
 // Sets schedulerName and priorityClassName.
 void choose_scheduler(Json& pod_spec, const Workload& job);
 
-// {queue, minAvailable, priorityClass} of a PyTorchJob; empty: it is not Volcano's.
+// {queue, minAvailable, priorityClass} of a PyTorchJob; empty: the job does not use Volcano.
 Json scheduling_policy(const Workload& job);
 
-// Whether the pods find each other by the label that `Workload::mark` is the value of.
+// Whether the pods find each other by the label with the value `Workload::mark`.
 bool needs_mark(const Placement& placement);
 
-// "kai-scheduler"; empty: the cluster's own.
+// "kai-scheduler"; empty: the cluster's default scheduler.
 std::string_view scheduler_name(Placer placer);
 
 }  // namespace toprun::engines::kubernetes

@@ -10,7 +10,7 @@
 
 namespace toprun::engines::kubernetes {
 
-// What started this pod. The first kind whose evidence is there:
+// Which program started this pod. The first kind with evidence applies:
 //
 //   | kind              | evidence                                                              |
 //   |-------------------|-----------------------------------------------------------------------|
@@ -24,9 +24,9 @@ namespace toprun::engines::kubernetes {
 //   | indexed_job       | JOB_COMPLETION_INDEX                                                  |
 //   | stateful_set      | host <name>-N in the domain of a headless service                     |
 //
-// Kueue starts one of these. Without KUBERNETES_SERVICE_HOST, which the kubelet sets in every
-// container, or with TORCHELASTIC_RUN_ID, which makes this a process of another launcher, it is not
-// a pod of any kind.
+// Kueue starts jobs of these kinds. A process is not in a pod of any kind if
+// KUBERNETES_SERVICE_HOST, which the kubelet sets in every container, is unset. The same holds if
+// TORCHELASTIC_RUN_ID is set, because then another launcher started the process.
 enum class PodKind {
   volcano,
   leader_worker_set,
@@ -39,48 +39,48 @@ enum class PodKind {
 };
 std::string_view title_of(PodKind kind);  // "a PyTorchJob"
 
-// A fact, and the variable or name that tells it.
+// A fact, and the variable or name that contains it.
 template <class T>
 struct Told {
   T value{};
   std::string source;
 };
 
-// What a pod's environment tells of the job. A fact that it does not tell is unset.
+// Facts about the job from a pod's environment. Unknown facts are unset.
 struct Pod {
   PodKind kind = PodKind::stateful_set;
   std::string evidence;                   // "JOB_COMPLETION_INDEX=1"
-  std::optional<Told<int>> count;         // pods of the job, at least 1; of MIN:MAX the maximum
+  std::optional<Told<int>> count;         // pods of the job, at least 1; for MIN:MAX the maximum
   std::optional<Told<int>> index;         // of this pod, 0 ≤ index < count
   std::optional<Told<std::string>> root;  // host name or address of pod 0
-  std::optional<int> port;                // where pod 0 is to listen
-  std::vector<std::string> names;         // the pods' host names by index, or none
+  std::optional<int> port;                // the port on which pod 0 must listen
+  std::vector<std::string> names;         // the pods' host names by index; may be empty
   std::string job;                        // the same in all pods of the job; may be empty
-  std::vector<std::string> notes;         // contradictions that were settled
+  std::vector<std::string> notes;         // contradictions that were resolved
 };
 
-// What the host tells: name as gethostname(2) does, domain as kubelet writes it to /etc/hosts,
-// "web.default.svc.cluster.local"; empty without a headless service.
+// Facts from the host. The name is that of gethostname(2). The domain is the one that kubelet
+// writes to /etc/hosts, "web.default.svc.cluster.local"; empty without a headless service.
 struct PodHost {
   std::string name;
   std::string domain;
 };
 
-// RANK and WORLD_SIZE count pods only where their writer is known to mean that: PyTorchJob up to
-// 1.6, Run:AI and Volcano's plugin. From 1.7 on WORLD_SIZE may be pods times processes, and PET_
-// variables tell the pods; those go before all others everywhere. nullopt: no pod of a known kind.
-// Error: a variable that contradicts another or is not a number.
+// Reads the job's facts. RANK and WORLD_SIZE count pods only if their writer is known to use them
+// so: PyTorchJob up to 1.6, Run:AI and Volcano's plugin. From 1.7 on WORLD_SIZE may be pods times
+// processes, and PET_ variables count the pods. PET_ variables take precedence everywhere. nullopt:
+// not a pod of a known kind. Error: a variable contradicts another or is not a number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
-// Set by `toprun submit` in pods that are not started again once the run has ended: then only pod
-// 0's exit code counts (Allocation::root_speaks); where it is each_code, that of each pod
-// (Allocation::lost_return).
+// `toprun submit` sets this variable in pods that are not started again after the run's end. Then
+// only pod 0's exit code counts (Allocation::root_speaks). With the value each_code, each pod's
+// exit code counts (Allocation::lost_return).
 inline constexpr const char* one_code_variable = "TOPRUN_ONE_CODE";
 inline constexpr const char* each_code = "each";
 
-// The launcher pod of an MPIJob, or of a TrainJob of MPI: the variable for the host file of Open
-// MPI, Intel MPI or MPICH is this one, which the operator mounts (mpi-operator v0.6
-// pkg/controller/mpi_job_controller.go).
+// The host file in the launcher pod of an MPIJob, or of a TrainJob with MPI. The variable for the
+// host file of Open MPI, Intel MPI or MPICH has this value; the operator mounts the file
+// (mpi-operator v0.6 pkg/controller/mpi_job_controller.go).
 inline constexpr const char* mpi_host_file = "/etc/mpi/hostfile";
 bool is_mpi_launcher(const Environment& environment);
 
@@ -88,12 +88,12 @@ bool is_mpi_launcher(const Environment& environment);
 // kubelet writes it: "10.1.0.5 web-1.web.default.svc.cluster.local web-1". Empty: none.
 std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// The address before the host's own name in such a file: the pod's, of a pod of the host network
-// the node's. Empty: none.
+// The address before the host's own name in such a file. It is the pod's address or, for a pod on
+// the host network, the node's. Empty: not found.
 std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// Of these variables, those with which an operator tells a pod its place in the job. That of the
-// processes per node is not among them: it holds for any run in the pod.
+// Those of these variables by which an operator passes a pod its place in the job. The number of
+// processes per node is excluded, because it applies to any run in the pod.
 std::vector<std::string> world_variables(const Environment& environment);
 
 }  // namespace toprun::engines::kubernetes

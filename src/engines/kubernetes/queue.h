@@ -6,8 +6,8 @@
 
 namespace toprun::engines {
 
-// PyTorchJobs, TrainJobs and JobSets of one namespace, TOPRUN_NAMESPACE or that of kubectl's
-// context, by kubectl; nullptr: it is not in PATH.
+// PyTorchJobs, TrainJobs and JobSets of one namespace, through kubectl. The namespace is
+// TOPRUN_NAMESPACE or that of kubectl's context. nullptr: kubectl is not in PATH.
 Result<std::unique_ptr<Queue>> kubernetes_queue(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -12,31 +12,32 @@
 
 namespace toprun::engines::kubernetes {
 
-// What a cluster's own version of a kind has for fields: its CRD's schema, as the API server
-// publishes it for everyone who may log in (OpenAPI v3, Kubernetes 1.27 and later).
+// The fields of a kind in the cluster's own version. They come from the CRD's schema, which the API
+// server publishes to all authenticated users (OpenAPI v3, Kubernetes 1.27 and later).
 class Schema {
  public:
-  // Knows nothing, and so allows everything.
+  // An empty schema allows every field.
   Schema() = default;
-  // `schema`: of the kind, as components.schemas has it.
+  // `schema`: the kind's entry in components.schemas.
   explicit Schema(nlohmann::json schema) : schema_(std::move(schema)) {}
 
   bool is_known() const { return !schema_.is_null(); }
-  // Whether a field is there: "spec.runtimePatches". True where nothing is known.
+  // Whether a field exists: "spec.runtimePatches". True if the schema is unknown.
   bool has(std::string_view path) const;
   // The first field of the object that the kind does not have: "spec.runtimePatches",
-  // "spec.podTemplateOverrides[0].spec.hostNetwork". nullopt: none, or nothing is known.
+  // "spec.podTemplateOverrides[0].spec.hostNetwork". nullopt: all fields exist, or the schema is
+  // unknown.
   std::optional<std::string> unknown_field(const nlohmann::ordered_json& object) const;
 
  private:
   nlohmann::json schema_;
 };
 
-// The kind's schema in what `kubectl get --raw /openapi/v3/apis/GROUP/VERSION` prints. Pure. One
-// that knows nothing if it is not there.
+// The kind's schema from the output of `kubectl get --raw /openapi/v3/apis/GROUP/VERSION`; an empty
+// schema if it is missing. Pure function.
 Schema parse_schema(std::string_view text, Operator which);
 
-// Asks kubectl. Blocks `limit` at most. What gives no answer gives a schema that knows nothing.
+// Queries kubectl. Blocks for at most `limit`. Without an answer, the schema is empty.
 Schema ask_schema(Operator which, const Environment& environment, std::chrono::milliseconds limit);
 
 }  // namespace toprun::engines::kubernetes

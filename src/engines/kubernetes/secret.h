@@ -11,7 +11,7 @@
 
 namespace toprun::engines::kubernetes {
 
-// An object that the API server has made, for those that go with it.
+// An object in the API server that owns other objects.
 struct Owner {
   std::string api_version;  // "kubeflow.org/v1"
   std::string kind;
@@ -19,11 +19,12 @@ struct Owner {
   std::string uid;
 };
 
-// The owner in what `kubectl create -o json` prints. Pure. Error: it is not there.
+// The owner from the output of `kubectl create -o json`. Pure function. Error: the output lacks it.
 Result<Owner> parse_owner(std::string_view text);
 
-// The Secret `Workload::own_secret` with these values, by names of variables, which Kubernetes
-// takes away with its owner; without one, of a trial. Pure. Any bytes may be values.
+// The Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes it
+// together with its owner. Without an owner it is for a trial. Values may contain any bytes. Pure
+// function.
 nlohmann::ordered_json secret_object(const Workload& job,
                                      const std::map<std::string, std::string>& values,
                                      const Owner* owner);

@@ -9,7 +9,7 @@
 
 namespace toprun::engines::kubernetes {
 
-// What the options make of the PET_ variables, without any on the command line.
+// Hints from PET_ variables, as the options module computes them without command-line options.
 inline Hints hints_of(const Environment& environment) {
   Hints hints;
   if (const auto nodes = environment.non_empty("PET_NNODES")) {
@@ -30,7 +30,7 @@ inline Hints hints_of(const Environment& environment) {
   return hints;
 }
 
-// A pod as the kubelet starts it.
+// A pod in the form in which the kubelet starts it.
 struct PodInTest {
   std::string host;
   Environment environment;

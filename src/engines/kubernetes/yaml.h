@@ -6,9 +6,9 @@
 
 namespace toprun::engines::kubernetes {
 
-// The value as YAML for people, block style, ended by a newline. Whatever reads it, YAML 1.1 (as
-// kubectl's library) or 1.2, gets the same value back: a string is quoted unless it begins with a
-// letter and no version takes it for anything else. Pure.
+// The value as readable YAML in block style, with a newline at the end. Parsers for YAML 1.1 (as
+// kubectl's library) and 1.2 read the same value. Therefore a string is quoted unless it starts
+// with a letter and both versions read it as a string. Pure function.
 std::string yaml(const nlohmann::ordered_json& value);
 
 }  // namespace toprun::engines::kubernetes
