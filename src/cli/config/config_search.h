@@ -30,12 +30,12 @@ struct Config {
 };
 
 // Finds and reads the configuration files. `chosen` is --config-file: then only this file is read,
-// with any owner. Otherwise it reads the nearest toprun.toml from the working directory upwards on
-// its file system, $XDG_CONFIG_HOME/toprun/toprun.toml (or in ~/.config), and the system's file. A
-// file that another user could have written (base/os/trust.h) is ignored, because a configuration
-// names programs to run. An unreadable file is also ignored: otherwise a user with write access to
-// a parent folder could block all runs below it. Errors (exit 2): errors of parse_config(); the
-// chosen file cannot be read; a file is too large.
+// and its owner is not checked. Otherwise it reads the nearest toprun.toml from the working
+// directory upwards on its file system, $XDG_CONFIG_HOME/toprun/toprun.toml (or in ~/.config), and
+// the system's file. A file that another user could have written (base/os/trust.h) is ignored,
+// because a configuration names programs to run. An unreadable file is also ignored: otherwise a
+// user with write access to a parent folder could block all runs below it. Errors (exit 2): errors
+// of parse_config(); the chosen file cannot be read; a file is too large.
 Result<Config> find_config(const std::optional<options::Given>& chosen,
                            const Environment& environment);
 
