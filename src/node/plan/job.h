@@ -65,8 +65,7 @@ struct Job {
   }
   // Whether the job can continue without a lost node, or start without a missing node.
   bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
-  // Whether the other nodes soon join by themselves. If not, a user or the pods of a user start
-  // them.
+  // Whether the other nodes join soon by themselves. If not, a user or their own pods start them.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
   // Whether the engine has started one agent on each of its nodes, and will not start another. A
   // step that users may extend by hand has its own endpoint.

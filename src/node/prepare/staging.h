@@ -25,17 +25,17 @@
 
 namespace toprun::prepare {
 
-// The time limit for a node's copy.
+// The time limit for making a node's copy.
 inline constexpr std::chrono::minutes stage_limit{60};
-// How often the root says how much it has sent, while it sends.
+// How often the root reports how much it has sent, while it sends.
 inline constexpr std::chrono::seconds tell_staging_every{10};
-// So many other agents are answered at once; further ones wait.
+// The number of other agents that are served at the same time; further agents wait.
 inline constexpr std::size_t most_stage_visits = 16;
 
-// This node's copy of the environment (--stage): one for all attempts. At the root it reads and
-// hashes the environment itself; elsewhere it fetches a copy and mounts it over the environment's
-// path for the ranks. Both give it to others, as long as the object lives. Everything that blocks
-// has threads of its own.
+// This node's copy of the environment (--stage). One copy serves all attempts. The root's node
+// reads and hashes the environment itself. The other nodes fetch a copy and mount it over the
+// environment's path for the ranks. All nodes offer their data to other nodes while this object
+// exists. Blocking work has its own threads.
 class Staging {
  public:
   Staging(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job,
@@ -44,16 +44,16 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // This is the root's node. Returns the key for all nodes.
+  // Call it on the root's node. Returns the key for all nodes.
   std::string become_source();
-  // Another agent wants the environment.
+  // Call it when another agent asks for the environment.
   void visit(Fd socket, std::string preamble);
-  // Waits until this node has its copy or will do without. Error: it can do neither. The next
-  // attempt may ask while the last one's question is still open.
+  // Waits until this node has its copy or continues without it. Error: both are impossible. The
+  // next attempt may call this while the call of the last attempt is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
-  // What has come of it, once.
+  // Returns the result of the staging, once.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
-  // Lets ranks use the copy, if there is one.
+  // Lets ranks use the copy, if there is a copy.
   void enter(Workplace& place) const;
 
  private:
@@ -67,22 +67,24 @@ class Staging {
   boost::asio::io_context& io_;
   const std::shared_ptr<const plan::Job> job_;
   const link::Identity identity_;
-  const std::string path_;  // of the environment
+  const std::string path_;  // the environment's path
   // Shared with the threads.
   const std::shared_ptr<stage::Share> share_ = std::make_shared<stage::Share>();
-  Pool own_;     // one thread: the scan, or the copy
-  Pool visits_;  // those of others that have shown the key
+  Pool own_;     // one thread, for the scan or the copy
+  Pool visits_;  // for other agents that have shown the key
   stage::Entrance entrance_;
-  const bool has_threads_;  // where the system gives none, a pool works on the event loop
+  // False: the system starts no threads, so a pool works on the event loop.
+  const bool has_threads_;
   std::optional<stage::Hash> key_;
   bool is_fetching_ = false;
   boost::asio::steady_timer progress_timer_;
   boost::asio::steady_timer settled_timer_;  // cancelled when outcome_ is known
   std::optional<Result<void>> outcome_;
   std::optional<model::Staged> news_;
-  std::optional<stage::Fetched> copy_;  // keeps it from being removed
+  std::optional<stage::Fetched> copy_;  // protects the copy from removal
   std::shared_ptr<const spawn::View> view_;
-  std::string moved_to_;  // without mounts: a venv's copy, which ranks use where it lies
+  // If mounts are not possible: the path of a virtual environment's copy, which ranks use directly.
+  std::string moved_to_;
 };
 
 }  // namespace toprun::prepare

@@ -13,28 +13,29 @@
 
 namespace toprun::prepare {
 
-// Keeps the warm parent of this node's ranks (--warm): one for all attempts, which imports while
-// the agents find each other. A parent that died is replaced before the next attempt.
+// Manages the warm parent of this node's ranks (--warm). One parent serves all attempts and imports
+// modules while the agents find each other. A parent that has died is replaced before the next
+// attempt.
 class WarmStart {
  public:
-  // On the host it begins at once, but with --stage when begin() or settled() says where; in a
-  // container, when settled_in() names it.
+  // On the host, the parent starts at once. With --stage, it starts when begin() or settled()
+  // passes the workplace. In a container, it starts when settled_in() passes the workplace.
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;
 
-  // It has not begun yet, and may.
+  // Starts the parent if it has not started yet and may start.
   void begin(const Workplace& workplace);
-  // Waits until ranks can be forked, or says why they cannot.
+  // Waits until ranks can be forked, or reports why they cannot.
   boost::asio::awaitable<void> settled(const Workplace& workplace);
-  // The same for the ranks in a container that is up.
+  // The same for ranks in a container that is up.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<worker::ShimLink> shim,
                                           const Workplace& workplace);
-  // How long the imports took, once after each start of a parent.
+  // Returns how long the imports took, once after each start of a parent.
   std::optional<std::chrono::milliseconds> take_import_time() {
     return std::exchange(import_time_, std::nullopt);
   }
-  // On the host, once settled: null if its ranks start without it.
+  // On the host, once settled. Null if the ranks start without the parent.
   std::shared_ptr<warm::Parent> parent() const;
 
  private:
@@ -51,7 +52,7 @@ class WarmStart {
   std::shared_ptr<warm::Parent> parent_;
   bool was_ready_ = false;
   std::optional<std::chrono::milliseconds> import_time_;
-  bool wanted_ = true;  // false: it has been refused, which was said
+  bool wanted_ = true;  // false: a warm start was refused, which was reported
 };
 
 }  // namespace toprun::prepare

@@ -18,33 +18,34 @@ namespace toprun::rehearsal {
 
 class Play;
 
-// An event loop whose owner can drop whatever waits in it, while all that this refers to is there.
+// An event loop whose owner can drop all pending handlers while the objects that they refer to
+// still exist.
 class Loop : public boost::asio::io_context {
  public:
   Loop() : io_context(1) {}
   void forget() { shutdown(); }
 };
 
-// One agent's process in virtual time: Root and Member as they are, and what they get from a
-// Session played.
+// One agent's process in virtual time. Root and Member are the real ones. Everything that they get
+// from a Session is simulated.
 class Actor : public agent::Services {
  public:
   Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> job, std::size_t index);
   ~Actor() override;
 
-  // Until it ends; `link`: with the root, null at the root itself.
+  // Runs until the agent ends. `link`: the link to the root; null at the root itself.
   void begin(std::shared_ptr<model::Link> link);
   model::Join join() const;
   std::optional<int> exit_code() const { return exit_code_; }
   agent::Root* root() { return root_.get(); }
   const Admission& admission() const { return admission_; }
-  // A rank of the attempt whose store is here has come to it.
+  // Called when a rank has connected to the store here; it belongs to the attempt of this store.
   void rank_came(const Rank& rank, bool has_met);
   bool has_store_of(int attempt) const { return store_ && store_->attempt == attempt; }
-  // The terminal takes nothing, or all again.
+  // The terminal accepts no output (true), or accepts output again (false).
   void stand(bool stands);
   void pause(bool pauses);
-  // In a turn of its event loop.
+  // Runs `what` in an iteration of its event loop.
   void happens(std::function<void(Actor&)> what);
 
   void become_root(link::Secret secret, Admission admission) override;
@@ -63,7 +64,7 @@ class Actor : public agent::Services {
  private:
   class Screen;
   struct Store {
-    int attempt = -1;  // of the first rank that came
+    int attempt = -1;  // the attempt of the first rank that connected
     int expected = 0;
     StoreNews news;
     std::vector<store::Arrival> arrivals;
@@ -76,7 +77,7 @@ class Actor : public agent::Services {
   const std::size_t index_;
   Admission admission_;
   std::shared_ptr<Screen> screen_;
-  std::optional<Store> store_;  // unset: it is elsewhere
+  std::optional<Store> store_;  // unset: another agent has the store
   std::unique_ptr<agent::Root> root_;
   std::unique_ptr<agent::Member> member_;
   std::optional<int> exit_code_;

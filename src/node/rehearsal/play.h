@@ -19,25 +19,27 @@ namespace toprun::rehearsal {
 
 // The result of a rehearsed run.
 struct Outcome {
-  std::string broken;  // the first promise that was broken; empty: none
-  int exit_code = -1;  // the root's; -1: it has not ended
+  std::string broken;  // the first broken promise; empty: all promises were kept
+  int exit_code = -1;  // the root's exit code; -1: the root has not ended
   std::uint64_t steps = 0;
   milliseconds took{0};
 };
 
-// Plays one run of Root and Members, as they are in the program, on this thread: their time, pool,
-// links, ranks, terminal and store are played, and a seed determines all of them. What is real: the
-// coroutines and callbacks, messages as JSON, output through pipes, folders for logs.
+// Simulates one run of Root and Members on this thread. The code of Root and Member is the same as
+// in the program. Their time, pool, links, ranks, terminal and store are simulated, and a seed
+// determines all of them. The coroutines and callbacks, messages as JSON, output through pipes and
+// log folders are real.
 //
 // Promises:
-//   the run ends, and within a time that its limits give
-//   whatever is not answered, answered late or not taken by the pool has a limit
-//   without faults it ends with 0
-//   no rank lives after it
-//   no answer about an attempt is used for another (a crash, with a sanitizer for sure)
-//   a process that asks is answered
-//   every byte of output that the root gets is taken, soon after its terminal takes any, or the
-//   link that it came by is gone
+//   the run ends within a time that follows from its limits
+//   a wait for an answer that is missing or late, or for work that the pool refuses, has a limit
+//   without faults, the run ends with 0
+//   no rank is alive after the run
+//   no answer about an attempt is used for another attempt (a violation is a crash, reliably with a
+//   sanitizer)
+//   a process that asks gets an answer
+//   every byte of output that the root receives is accepted soon after its terminal accepts output
+//   again, or the link on which it arrived is gone
 class Play : public StandIn {
  public:
   Play(Script script, bool traces);
@@ -72,11 +74,12 @@ class Play : public StandIn {
     ~Process();
 
     const std::size_t index;
-    Loop loop;  // outlives what waits in it
+    Loop loop;  // outlives its pending handlers
     std::unique_ptr<Actor> actor;
     std::shared_ptr<Wire> wire;
     bool lives = true;
-    // Of its output: bytes that have come to the root, and that the root has said are taken.
+    // The bytes of its output that have reached the root, and the bytes that the root has reported
+    // as accepted.
     std::size_t delivered = 0;
     std::size_t taken = 0;
   };
@@ -102,11 +105,11 @@ class Play : public StandIn {
   simulation::Timeline timeline_;
   Dice dice_;
   Ranks ranks_;
-  std::vector<std::function<void()>> unanswered_;  // what the pool never does
+  std::vector<std::function<void()>> unanswered_;  // tasks that the pool never runs
   std::vector<std::unique_ptr<Process>> processes_;
   bool is_disturbed_ = false;
-  bool is_slow_ = false;  // the pool
-  // Of the root's terminal.
+  bool is_slow_ = false;  // the pool is slow
+  // The state of the root's terminal.
   bool stands_ = false;
   SteadyTime goes_on_since_{};
   std::string broken_;

@@ -20,17 +20,17 @@ struct Rank {
   int rank = 0;
   int attempt = 0;
   std::size_t node = 0;
-  std::size_t index = 0;  // on the node
+  std::size_t index = 0;  // its index on the node
   pid_t pid = 0;
   bool lives = true;
   bool is_stubborn = false;    // ignores SIGTERM
   bool hangs = false;          // makes no progress
-  bool is_guilty = false;      // … and is the one that the others wait for
-  std::uint64_t progress = 0;  // grows while it does
-  int status = 0;              // once it has ended, as of waitpid(2)
+  bool is_guilty = false;      // … and is the rank that the others wait for
+  std::uint64_t progress = 0;  // grows while the rank makes progress
+  int status = 0;              // once the rank has ended, in the format of waitpid(2)
   bool is_reaped = false;
-  std::string unwritten;         // of its output
-  std::optional<int> ends_with;  // an exit code, once the output is written
+  std::string unwritten;         // output that is not written yet
+  std::optional<int> ends_with;  // an exit code, used once the output is written
   Fd out;
 };
 
@@ -41,12 +41,13 @@ class Ranks {
 
   // The processes of one node in one attempt.
   std::shared_ptr<worker::Children> children(boost::asio::io_context& io, std::size_t node);
-  // Called when a rank has joined the store, and when it has met the others.
+  // Called when a rank has joined the store, and when it has met the other ranks.
   std::function<void(const Rank& rank, bool has_met)> on_arrival;
 
   void exits(std::size_t node, std::size_t index, int code);
   void is_killed(std::size_t node, std::size_t index, int signal);
-  // All that live stand still, because this one does; returns their number.
+  // Makes this rank hang. All other living ranks then wait for it. Returns the number of ranks that
+  // stopped making progress.
   int hang(std::size_t node, std::size_t index);
   void go_on();
   void die_with(std::size_t node);

@@ -16,18 +16,19 @@ using simulation::Dice;
 using std::chrono::milliseconds;
 
 enum class FaultKind {
-  rank_exits,     // with a code of its own
+  rank_exits,     // with the exit code of the fault
   rank_killed,    // by a signal that toprun did not send
-  agent_dies,     // and its ranks with it
-  link_lost,      // both ends hear of it
-  ranks_hang,     // one stands still, and the others wait for it
-  fails_in_look,  // the same, and it is killed while its root looks at the ranks, which is slow
-  fails_unread,   // a rank is killed while the terminal stands, which goes on between two attempts
-  places_asked,   // a process asks where the ranks stand
-  output_stands,  // the root's terminal takes nothing for a while
-  signalled,      // SIGTERM to one agent
-  orphaned,       // its keeper was killed
-  paused,         // SIGTSTP, and SIGCONT after a while
+  agent_dies,     // and its ranks die with it
+  link_lost,      // both ends detect the loss
+  ranks_hang,     // one rank makes no progress, and the others wait for it
+  fails_in_look,  // as before, and the rank is killed during the root's slow look at the ranks
+  // A rank is killed while the terminal is blocked; the terminal continues between two attempts.
+  fails_unread,
+  places_asked,   // a process queries where the ranks are
+  output_stands,  // the root's terminal accepts no output for a while
+  signalled,      // SIGTERM is sent to one agent
+  orphaned,       // its keeper is killed
+  paused,         // SIGTSTP is sent, and SIGCONT after a while
 };
 std::string_view name_of(FaultKind kind);
 
@@ -35,37 +36,38 @@ struct Fault {
   FaultKind kind = FaultKind::rank_exits;
   milliseconds at{0};  // since the start
   std::size_t node = 0;
-  std::size_t rank = 0;  // its index on the node
+  std::size_t rank = 0;  // the rank's index on the node
   int code = 1;
   milliseconds lasts{0};
 };
 
-// What a pool does with its work, in percent of the calls.
+// How often a pool fails to do its work normally, in percent of the calls.
 struct PoolFaults {
-  int late = 0;   // answered after up to `latest`
-  int never = 0;  // not answered
-  int full = 0;   // not taken
+  int late = 0;   // the result comes late, after up to `latest`
+  int never = 0;  // the result never comes
+  int full = 0;   // the work is refused
   milliseconds latest{30'000};
 };
 
 // One run; the seed determines all values.
 struct Script {
   std::uint64_t seed = 0;
-  std::vector<std::shared_ptr<const plan::Job>> jobs;  // by node; the first is the root's
-  milliseconds work{0};                                // a rank's run time without faults
-  int lines = 0;                                       // that each rank prints
-  int stubborn_percent = 0;                            // of the ranks: they ignore SIGTERM
+  // Indexed by node; the first is the root's job.
+  std::vector<std::shared_ptr<const plan::Job>> jobs;
+  milliseconds work{0};      // a rank's run time without faults
+  int lines = 0;             // the number of lines that each rank prints
+  int stubborn_percent = 0;  // percentage of ranks that ignore SIGTERM
   milliseconds slowest_message{5};
   PoolFaults pool;
-  int ras_percent = 0;  // of the looks: NCCL's RAS thread listens
+  int ras_percent = 0;  // percentage of looks in which NCCL's RAS thread listens
   std::vector<Fault> faults;
 
-  // Nothing happens that may fail the run or delay it beyond a limit.
+  // True: the pool causes no failure and no delay beyond a limit.
   bool is_calm() const { return pool.never == 0 && pool.full == 0 && pool.late == 0; }
 };
 
 Script script(std::uint64_t seed);
-// … without faults.
+// The same without faults.
 Script calm_script(std::uint64_t seed);
 
 }  // namespace toprun::rehearsal

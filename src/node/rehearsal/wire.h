@@ -13,22 +13,23 @@
 
 namespace toprun::rehearsal {
 
-// A connection between two agents in virtual time: each direction keeps its order. An end may
-// close, or the whole may be lost.
+// A connection between two agents in virtual time. Each direction keeps its order. One end may
+// close, or the whole connection may be lost.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
   Wire(simulation::Timeline& timeline, Dice dice, milliseconds slowest)
       : timeline_(timeline), dice_(dice), slowest_(slowest) {}
 
-  // Both ends, each on its process's event loop; only once. They keep this alive.
+  // Returns both ends, each on its process's event loop. Call it only once. The ends keep this
+  // object alive.
   std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> ends(
       boost::asio::io_context& first, boost::asio::io_context& second);
-  // Both hear of it, with this delay.
+  // Loses the connection. Both ends detect that after a random delay.
   void lose();
-  // Neither end has closed it, and none has heard of a loss.
+  // True: neither end has closed the connection or detected a loss.
   bool is_open() const;
-  // What passes it of output: bytes that its first end has got, and bytes of it that this end says
-  // are taken.
+  // Called for output on this connection: with the bytes that its first end has received, and with
+  // the bytes that this end reports as accepted.
   std::function<void(std::size_t bytes)> on_output;
   std::function<void(std::size_t bytes)> on_taken;
 

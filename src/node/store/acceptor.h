@@ -8,17 +8,18 @@
 
 namespace toprun::store {
 
-// Takes connections from a listening socket, a batch at a time, and lives through a shortage of
-// descriptors: then it closes those who are waiting, with a spare one, and rests a while. Visitors
-// ("toprun/") read `busy` first: a listener that closes without a word may be another program.
+// Accepts connections from a listening socket in batches. It also survives a shortage of
+// descriptors: then it uses a spare descriptor to close waiting connections, and pauses. Before the
+// close, it sends `busy` to visitors ("toprun/"), which could otherwise take the listener for
+// another program.
 class Acceptor {
  public:
-  // The listener's options are inherited by the connections: no delay, keep-alive.
+  // Connections inherit the listener's options: no delay, keep-alive.
   Acceptor(Fd listener, std::string busy);
 
   int fd() const { return listener_.get(); }
-  // Calls `accepted` for each of at most a batch. False if descriptors ran out: the caller should
-  // not ask again before rest().
+  // Accepts at most one batch and calls `accepted` for each connection. False if descriptors ran
+  // out: the caller must wait for rest() before the next call.
   bool accept_batch(const std::function<void(Fd)>& accepted);
   static constexpr std::chrono::milliseconds rest{100};
 

@@ -10,21 +10,21 @@
 
 namespace toprun::prefetch {
 
-// Bytes of a file.
+// A range of bytes in a file.
 struct Range {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
 
-// What an import reads or looks at.
+// A file or folder that an import reads or checks.
 struct Entry {
   enum class Kind {
-    looked_at,  // only its status; it may not exist
-    whole,      // the file, or the folder's names
-    part,       // of a library
+    looked_at,  // only its status is read; it may not exist
+    whole,      // the whole file, or the names in the folder
+    part,       // a part of a library
   } kind = Kind::whole;
-  std::string path;  // absolute
-  Range range = {};  // of a part
+  std::string path;  // an absolute path
+  Range range = {};  // the range of a part
 };
 
 // A folder of installed packages.
@@ -33,8 +33,8 @@ struct Packages {
   std::int64_t changed_ns = 0;  // the time of its last change, since 1970
 };
 
-// What imports read of an environment, in their order: lines that node/prepare/prefetch/probe.py
-// writes, the path last, so that it may hold blanks.
+// The files of an environment that imports read, in order. The lines are written by
+// node/prepare/prefetch/probe.py. The path comes last, so that it may contain blanks.
 //
 //   toprun prefetch 1
 //   packages 1795575911123456789 /opt/venv/lib/python3.11/site-packages
@@ -43,7 +43,7 @@ struct Packages {
 //   part 65536 8192 /opt/venv/lib/b.so
 //   end
 //
-// It is a hint: what it names may be gone or changed.
+// The record is a hint: its files may have been removed or changed.
 struct Record {
   std::vector<Entry> entries;
   std::vector<Packages> packages = {};
@@ -55,7 +55,7 @@ inline constexpr std::size_t most_lines = 1'000'000;
 inline constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // of all parts together
 inline constexpr std::uint64_t largest_file = std::uint64_t{1} << 40;
 
-// An error names the first line that is wrong.
+// An error names the first invalid line.
 Result<Record> parse_record(std::string_view text);
 
 }  // namespace toprun::prefetch

@@ -12,15 +12,15 @@ namespace toprun::probes {
 
 inline constexpr std::chrono::seconds first_presence_look{2};  // after the wait begins
 inline constexpr std::chrono::seconds between_presence_looks{2};
-// How late a node's first process of the run may start.
+// How late the first process of the run on a node may start.
 inline constexpr std::chrono::seconds slowest_begin{8};
-inline constexpr std::chrono::milliseconds more_per_node{20};  // for both
+inline constexpr std::chrono::milliseconds more_per_node{20};  // added per node to both times
 
-// Finds the nodes whose agents ended before they joined, from the engine's list of nodes with
-// processes of the run. Pure.
+// Finds the nodes whose agents ended before they joined. The source is the engine's list of nodes
+// with processes of the run. Pure.
 //
-// A node has ended if it had a process and has none in two consecutive looks; and, if no agent
-// starts late, if it had none until `begun_by`.
+// A node has ended if it had a process and has none in two consecutive looks. If no agent starts
+// late, a node that had no process until `begun_by` has also ended.
 class Attendance {
  public:
   explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}
@@ -33,7 +33,7 @@ class Attendance {
   bool all_have_begun_ = false;
   std::set<std::string> seen_;
   std::set<std::string> now_;
-  std::set<std::string> before_;  // in the previous look
+  std::set<std::string> before_;  // the nodes in the previous look
   int looks_ = 0;
 };
 

@@ -11,16 +11,17 @@
 
 namespace toprun::probes {
 
-// Asks this node's cloud for the node's location while the agents find each other; only if the
-// firmware names a cloud that this --topology uses. If Slurm gave the location already, `auto`
-// takes the cloud's answer only if it is there at the join.
+// Asks this node's cloud provider for the node's location while the agents find each other. It asks
+// only if the firmware names a cloud that this --topology uses. If Slurm has already provided the
+// location, `auto` uses the cloud's answer only if it has arrived when the agent joins.
 //
 //   asking --answer or topology::auto_budget--> over
 class CloudProbe {
  public:
   CloudProbe(boost::asio::io_context& io, const plan::Job& job);
 
-  // Waits until it is over. nullopt: no cloud was asked, or its answer is late and not needed.
+  // Waits until the query is over. nullopt: no cloud was asked, or its answer is late and not
+  // needed.
   boost::asio::awaitable<std::optional<model::CloudPlace>> answer() const;
 
  private:

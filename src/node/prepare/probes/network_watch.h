@@ -9,19 +9,19 @@
 
 namespace toprun::probes {
 
-// Reads what NCCL writes in a node's workers while they run (--require-rdma), to find a worker that
-// communicates with other nodes over plain sockets.
+// Reads NCCL's log lines from a node's workers while they run (--require-rdma), to find a worker
+// that communicates with other nodes over plain sockets.
 class NetworkWatch {
  public:
-  // The logs of the workers, which need not exist yet, and what they are to use.
+  // The logs of the workers, which need not exist yet, and the network that the workers must use.
   NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path);
 
-  // Reads what was added since the last look, at most max_log_bytes of each log in all. Returns why
-  // the workers must not go on; nullopt: no reason so far. Blocks.
+  // Reads the lines since the last look, up to a total of max_log_bytes per log. Returns why the
+  // workers must not continue; nullopt: no reason so far. Blocks.
   std::optional<std::string> look();
 
-  // Every worker communicates with other nodes by another network than plain sockets, or its log
-  // has reached the limit: there is nothing more to look for.
+  // True: no further look is needed. Every worker communicates with other nodes over a network
+  // other than plain sockets, or its log has reached the limit.
   bool is_settled() const;
 
  private:

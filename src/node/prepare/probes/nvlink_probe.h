@@ -11,16 +11,16 @@
 
 namespace toprun::probes {
 
-// Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other; only
-// if the driver supports such domains (decide/topology/nvlink.h). A thread of the pool waits for
-// the answer.
+// Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other. It
+// asks only if the driver supports such domains (decide/topology/nvlink.h). A thread of the pool
+// waits for the answer.
 //
 //   asking --answer or topology::auto_budget--> over
 class NvlinkProbe {
  public:
   NvlinkProbe(Pool& pool, const plan::Job& job);
 
-  // Waits until it is over; nullopt: nvidia-smi was not asked.
+  // Waits until the query is over; nullopt: nvidia-smi was not asked.
   boost::asio::awaitable<std::optional<model::Told>> answer() const;
 
  private:

@@ -9,15 +9,16 @@
 
 namespace toprun::probes {
 
-// The machine below this pod, from files below `root`. A pod in a virtual machine of its own (Kata
-// Containers) sees that one.
+// The machine on which this pod runs, from files below `root`. A pod in its own virtual machine
+// (Kata Containers) sees that virtual machine.
 model::PodMachine look_at_machine(const Environment& environment,
                                   const std::filesystem::path& root = "/");
 
-// What pods with GPUs lose on a machine that they do not have to themselves, one line each: two of
-// them on one machine, or fewer GPUs than it has. Nothing about pods without GPUs: on one machine
-// these share only what they asked for, and test clusters put all of them there. Nothing about
-// agents outside of pods: several on one host are started by a user who knows that host.
+// What pods with GPUs lose on a machine that they share, one line for each problem. The problems
+// are two such pods on one machine, and a pod with fewer GPUs than its machine has. Pods without
+// GPUs cause no warning: on one machine they share only the resources that they requested, and test
+// clusters put all of them there. Agents outside pods cause no warning: if several run on one host,
+// a user who knows that host has started them.
 std::vector<std::string> pod_warnings(const std::vector<model::Join>& members);
 
 }  // namespace toprun::probes

@@ -9,8 +9,8 @@
 
 namespace toprun::probes {
 
-// Asks the engine from time to time on which nodes processes of the run are, while this agent waits
-// for others. A thread of the pool waits for the answer.
+// Periodically asks the engine which nodes have processes of the run, while this agent waits for
+// others. A thread of the pool waits for the answer.
 //
 //   resting --look_if_due()--> asking --answer--> resting; --the engine does not tell--> over
 class PresenceWatch {

@@ -11,7 +11,7 @@ namespace toprun::stage {
 
 inline constexpr std::int64_t ns_per_second = 1'000'000'000;
 
-// Numbers as little-endian bytes.
+// Appends a number as little-endian bytes.
 template <class Integer>
 void put(std::string& out, Integer number) {
   for (std::size_t i = 0; i < sizeof number; ++i) {
@@ -19,7 +19,7 @@ void put(std::string& out, Integer number) {
   }
 }
 
-// Reads what put() wrote; once something is missing it gives zeros and empty texts.
+// Reads what put() wrote. When bytes are missing, it returns zeros and empty texts from then on.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

@@ -15,38 +15,39 @@
 
 namespace toprun::stage {
 
-// A node's copy of an environment, while the lock of its KEY is held.
+// A node's copy of an environment. It is used while the lock of its KEY is held.
 //
 //   begin() --all there--> whole
 //   begin() --> unfinished --write() for each missing chunk, finish()--> whole
 //
-// A copy that is whole stays locked against removal as long as the object lives.
+// A whole copy stays locked against removal while this object exists.
 class Copy {
  public:
-  // Finds out what is there: in a whole copy, in an unfinished one, or in one of another version,
-  // from which files that are the same are taken over. Whatever was not left as it was made is
-  // hashed again.
+  // Finds out which data is on the node: in a whole copy, in an unfinished copy, or in a copy of
+  // another version, from which identical files are reused. Files that have changed since they were
+  // copied are hashed again.
   static Result<Copy> begin(const Shelf& shelf, const std::string& key,
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 
   bool is_whole() const { return whole_; }
-  // By chunk. One of zeros is there from the beginning: it becomes a hole.
+  // Indexed by chunk. A chunk of zeros counts as present from the beginning, because it becomes a
+  // hole.
   const std::vector<bool>& is_there() const { return is_there_; }
   std::uint64_t missing_bytes() const;
-  // Error: the file system has no room for what is missing.
+  // Error: the file system has no room for the missing chunks.
   Result<void> check_room() const;
   // Writes a chunk whose hash has been checked.
   Result<void> write(std::uint32_t chunk, std::string_view bytes);
-  // All chunks are there: makes links, sets times and modes, gives the copy its name, and removes
-  // other versions that no job uses.
+  // Call it when all chunks are there. Makes links, sets times and modes, gives the copy its name,
+  // and removes other versions that no job uses.
   Result<void> finish();
 
-  // It cannot be finished: gives the room back.
+  // Call it when the copy cannot be finished. Frees its disk space.
   void discard();
 
-  // Where it lies; also while it is unfinished.
+  // The location of the copy, also while it is unfinished.
   Result<Place> place() const;
-  // Once it is whole.
+  // The path of the copy; valid once it is whole.
   std::string path() const { return shelf_.path() + "/" + name_ + "/tree"; }
 
  private:
@@ -72,9 +73,9 @@ class Copy {
   std::shared_ptr<const Manifest> manifest_;
   std::vector<bool> is_there_;
   bool whole_ = false;
-  Fd folder_;  // of the copy
+  Fd folder_;  // the copy's folder
   Place place_;
-  // The file that was written last.
+  // The file to which the last write went.
   Fd file_;
   std::size_t file_entry_ = 0;
 };

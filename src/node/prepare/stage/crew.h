@@ -10,11 +10,12 @@
 
 namespace toprun::stage {
 
-// So many threads read at once: a file server answers many questions sooner than one after another.
+// The number of threads that read at the same time. A file server answers many requests faster in
+// parallel than one after another.
 inline constexpr std::size_t crew_size = 8;
 
-// Calls body(i) for each i below `count` on several threads and waits for all. Where the system
-// gives no thread, on this one.
+// Calls body(i) for each i below `count` on several threads and waits for all of them. If the
+// system cannot start a thread, the calls run on this thread.
 inline void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {

@@ -11,17 +11,17 @@
 
 namespace toprun::stage {
 
-// That have not shown the key; beyond it the oldest is closed. Who wants to keep agents out has to
-// fill it faster than a handshake takes, and agents ask again.
+// The maximum number of connections that have not shown the key. Beyond it, the oldest connection
+// is closed. To block agents, an attacker would have to fill it in less time than a handshake
+// takes, and agents retry.
 inline constexpr std::size_t most_undecided = 4'096;
 inline constexpr std::chrono::seconds undecided_limit{15};
 
-// Receives the connections of those who ask for the environment, until they have shown the key:
-// any process can reach the port, so none of them has a thread yet. Everything runs on the event
-// loop.
+// Receives the connections that ask for the environment, until they have shown the key. Any process
+// can reach the port, so these connections have no thread yet. All code runs on the event loop.
 class Entrance {
  public:
-  // Gets those who have shown the key.
+  // Receives the connections that have shown the key.
   using Admit = std::function<void(Visit)>;
 
   Entrance(boost::asio::io_context& io, Admit admit, std::size_t most = most_undecided);
@@ -30,7 +30,7 @@ class Entrance {
   Entrance& operator=(const Entrance&) = delete;
 
   void enter(Visit visit);
-  // Until the key is known, all wait.
+  // Sets the key. Until then, all connections wait.
   void open(const Hash& key);
 
   struct State;

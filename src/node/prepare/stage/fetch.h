@@ -15,7 +15,7 @@
 
 namespace toprun::stage {
 
-// An agent that has the environment, or will have it.
+// An agent that has the environment, or will have it later.
 struct Upstream {
   std::string agent, host;
   std::vector<hosts::Address> addresses;  // best first
@@ -23,30 +23,31 @@ struct Upstream {
 };
 
 struct Order {
-  std::string environment;          // its path
+  std::string environment;          // the environment's path
   std::string base;                 // the folder for copies
-  std::vector<Upstream> upstreams;  // the one to ask first; the root is the last
+  std::vector<Upstream> upstreams;  // in the order in which to ask them; the root is the last
   Hash key{};
   std::string our_line;  // our preamble
   Waits waits = {};
-  std::chrono::milliseconds pause{1'000};  // after all of them failed, before they are asked again
+  // Pause after all upstreams failed, before they are asked again.
+  std::chrono::milliseconds pause{1'000};
 };
 
 struct Fetched {
   std::uint64_t received_bytes = 0;
-  std::string from;  // the host that sent the last of it; empty: all was there
-  std::string path;  // of the copy
-  // They keep the copy from being removed.
+  std::string from;  // the host that sent the last part; empty: all data was here already
+  std::string path;  // the path of the copy
+  // These objects protect the copy from removal.
   std::shared_ptr<const Shelf> shelf;
   std::shared_ptr<const Copy> copy;
 };
 
-// Rounds through all upstreams that bring nothing new.
+// The maximum number of consecutive rounds through all upstreams without new data.
 inline constexpr int most_idle_rounds = 3;
 
-// Makes this node's copy from the first upstream that gives it, goes on with the next where that
-// one fails, and offers in `share` what it has received. Blocks. Error: there is no copy, and why;
-// `share` is then closed.
+// Makes this node's copy from the first upstream that can provide it. If an upstream fails,
+// continues with the next. Offers the received data in `share`. Blocks. Error: why there is no
+// copy; `share` is then closed.
 Result<Fetched> fetch(const Order& order, Share& share);
 
 }  // namespace toprun::stage

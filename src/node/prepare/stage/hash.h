@@ -10,13 +10,13 @@
 namespace toprun::stage {
 
 inline constexpr std::size_t hash_bytes = 32;
-// BLAKE2b of a chunk's bytes, or of a manifest's.
+// The BLAKE2b hash of a chunk or of a manifest.
 using Hash = std::array<std::uint8_t, hash_bytes>;
 
 Hash hash_of(std::string_view bytes);
-// The same under a key of hash_bytes bytes: only who has the key can make it.
+// The same with a key of hash_bytes bytes: only a process that has the key can compute it.
 Hash keyed_hash_of(const Hash& key, std::string_view bytes);
-bool is_equal(const Hash& a, const Hash& b);  // in constant time
+bool is_equal(const Hash& a, const Hash& b);  // takes constant time
 
 // The hash itself, as bytes of text.
 std::string_view bytes_of(const Hash& hash);

@@ -9,10 +9,10 @@
 
 namespace toprun::stage {
 
-// A file may have holes: parts that take no room and read as zeros. A whole chunk of zeros is not
-// read, not sent and not written: in a copy it is a hole.
+// A file may have holes: parts that use no disk space and read as zeros. A chunk that contains only
+// zeros is not read, sent or written. In a copy, it is a hole.
 
-// Whether the file has no data in this part of it, which may lie behind its end.
+// Whether the file has no data in this part, which may be after the file's end.
 bool is_hole(const Fd& file, off_t begin, std::size_t size);
 
 // The hash of a chunk of chunk_bytes zeros.

@@ -13,28 +13,28 @@ namespace toprun::stage {
 
 inline constexpr std::uint16_t permissions = 0777;
 
-// A file is hashed, sent and checked in pieces of this size. A node passes one on once it is whole
-// and checked, so each node of a chain is one chunk behind the one before it.
+// A file is hashed, sent and checked in chunks of this size. A node forwards a chunk once it is
+// complete and checked, so each node in a chain is one chunk behind the node before it.
 inline constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
-// Limits for what comes from the network, and for what is staged.
+// Limits for data from the network, and for what is staged.
 inline constexpr std::size_t most_entries = 4'000'000;
 inline constexpr std::size_t most_manifest_bytes = std::size_t{1} << 30;
 inline constexpr std::size_t most_name_bytes = 255;               // NAME_MAX
 inline constexpr std::size_t most_target_bytes = 4095;            // PATH_MAX
 inline constexpr std::size_t most_chunks = std::size_t{1} << 24;  // 16 TiB
-inline constexpr std::size_t deepest = 256;                       // folders in folders
+inline constexpr std::size_t deepest = 256;  // the maximum depth of nested folders
 
 struct Entry {
   enum class Kind : std::uint8_t { folder, file, link };
   Kind kind = Kind::folder;
-  std::uint16_t mode = 0;         // none but `permissions`
-  std::uint32_t parent = 0;       // the index of its folder, which stands before it
-  std::string name;               // without a slash; empty for the first entry alone
-  std::string target;             // of a link
-  std::uint64_t size = 0;         // of a file
-  std::int64_t mtime_ns = 0;      // of a file; Python compares it with that in a .pyc
-  std::uint32_t first_chunk = 0;  // the number of chunks of all entries before it
+  std::uint16_t mode = 0;     // only bits in `permissions`
+  std::uint32_t parent = 0;   // the index of its folder, which comes before it
+  std::string name;           // without a slash; empty only for the first entry
+  std::string target;         // the target of a link
+  std::uint64_t size = 0;     // the size of a file
+  std::int64_t mtime_ns = 0;  // the time of a file; Python compares it with the time in a .pyc file
+  std::uint32_t first_chunk = 0;  // the number of chunks of all entries before this one
 
   std::uint32_t chunks() const {
     return static_cast<std::uint32_t>((size + chunk_bytes - 1) / chunk_bytes);
@@ -42,18 +42,18 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
-// What a folder or file consists of. The first entry is itself; those of a folder follow it, sorted
-// by name, each with all that is below it.
+// The contents of a folder or file. The first entry is the folder or file itself. The entries of a
+// folder follow it, sorted by name; each is followed by everything below it.
 struct Manifest {
   std::vector<Entry> entries;
-  std::vector<Hash> hashes;  // of all files' chunks, in the order of the entries
+  std::vector<Hash> hashes;  // hashes of all files' chunks, in the order of the entries
 
-  // Relative to the first entry, for which it is empty.
+  // Relative to the first entry; empty for the first entry.
   std::string path_of(std::size_t entry) const;
   std::size_t chunk_size(const Entry& entry, std::uint32_t chunk) const;
-  // The file of a chunk.
+  // The file that contains a chunk.
   std::size_t entry_of(std::uint32_t chunk) const;
-  std::uint64_t bytes() const;  // of all files
+  std::uint64_t bytes() const;  // the total size of all files
   std::size_t files() const;
   bool operator==(const Manifest&) const = default;
 
@@ -63,8 +63,8 @@ struct Manifest {
   //     of a file: u64 size, i64 time in ns, the hash of each chunk
   //     of a link: u16 length and bytes of its target
   std::string encode() const;
-  // Refuses what no tree can be: a name with a slash, a parent that is not a folder, two equal
-  // names. So no path that it gives leads out of the folder.
+  // Refuses a manifest that cannot describe a folder: a name with a slash, a parent that is not a
+  // folder, or two equal names. So none of its paths leads out of the folder.
   static Result<Manifest> decode(std::string_view bytes);
 };
 

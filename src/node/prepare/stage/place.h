@@ -8,18 +8,19 @@
 
 namespace toprun::stage {
 
-// Where a tree lies: entries of its manifest are opened below a folder that is open, and no link on
-// the way is followed.
+// The location of a folder or file. Entries of its manifest are opened relative to an open folder,
+// and links on the way are not followed.
 class Place {
  public:
   Place() = default;
-  // The tree is `name` in `folder`, for which `path` stands in errors.
+  // The location is `name` in `folder`. `path` is used in errors.
   Place(Fd folder, std::string name, std::string path)
       : folder_(std::move(folder)), name_(std::move(name)), path_(std::move(path)) {}
 
-  // Opens a path of the manifest (empty: the tree itself). If it is not open, errno says why.
+  // Opens a path of the manifest (empty: the location itself). On failure, the result is not open
+  // and errno is set.
   Fd open(const std::string& path, int flags, unsigned mode = 0) const;
-  // For calls that take a folder and a path.
+  // For calls that require a folder and a path.
   int folder() const { return folder_.get(); }
   std::string below(const std::string& path) const {
     return path.empty() ? name_ : name_ + "/" + path;

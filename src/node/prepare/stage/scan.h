@@ -10,19 +10,19 @@
 
 namespace toprun::stage {
 
-// What is staged, and where it lies on the root's node.
+// A folder or file that is staged, and its location on the root's node.
 struct Source {
   Stamped stamped;
   Place place;
-  std::uint64_t hashed_bytes = 0;  // the others' hashes were known
+  std::uint64_t hashed_bytes = 0;  // the hashes of the other bytes were known
 };
 
-// Reads and hashes a folder or file; a path without links. Sockets, pipes and devices are left out.
-// `known`: of an earlier scan; files that are as they were then are not read again. Errors: what
-// cannot be read, or changes meanwhile.
+// Reads and hashes a folder or file, whose path must not contain links. Sockets, pipes and devices
+// are left out. `known`: the result of an earlier scan; files that have not changed since are not
+// read again. Errors: a file cannot be read, or changes during the scan.
 Result<Source> scan(const std::string& path, const Stamped* known);
 
-// Whether the file still is what the manifest says, as far as its size and time tell.
+// Whether the file still matches the manifest, judged by its size and time.
 bool is_as_scanned(int fd, const Entry& entry);
 
 }  // namespace toprun::stage

@@ -8,19 +8,19 @@
 
 namespace toprun::stage {
 
-// One connection of another agent that asks for the environment: its socket, over which the
-// preambles have gone.
+// A connection from another agent that asks for the environment. The preambles have already been
+// exchanged over its socket.
 struct Visit {
   Fd socket;
-  std::string their_line;  // with the newline
+  std::string their_line;  // includes the newline
   std::string our_line;
-  std::string read_ahead = {};  // what followed their line
+  std::string read_ahead = {};  // bytes already received after their line
 };
 
-// Answers until the other end has all that it lacks, goes, or is refused. Blocks.
+// Answers until the other end has all the data that it lacks, disconnects, or is refused. Blocks.
 void serve(Visit visit, Share& share, const Hash& key, const Waits& waits = {});
 
-// What both ends show that they have the key: `asks` is which of them.
+// The hash with which an end proves that it has the key. `asks`: true for the end that asks.
 Hash proof_of(const Hash& key, std::string_view their_line, std::string_view our_line, bool asks);
 
 }  // namespace toprun::stage

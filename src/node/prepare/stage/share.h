@@ -16,48 +16,48 @@
 
 namespace toprun::stage {
 
-// What this node has to give to others, between the thread that reads or receives it and those that
-// send it.
+// The data that this node offers to other nodes. It is shared between the thread that reads or
+// receives the data and the threads that send it.
 //
 //   empty --list()--> listed --open()--> open, while chunks are added
 //   any --close()--> closed
 class Share {
  public:
-  // A manifest as it is sent.
+  // A manifest in the form in which it is sent.
   struct List {
     std::shared_ptr<const Manifest> manifest;
     std::string bytes;
-    Hash digest;  // of its bytes
+    Hash digest;  // the hash of its bytes
   };
-  // Why there is nothing to give.
+  // Why this node has no data to offer.
   struct Refusal {
     std::string why;
-    bool for_all = false;  // no node has it: the source itself fails
+    bool for_all = false;  // no node has the data, because the source itself fails
   };
 
   void list(std::shared_ptr<const List> list);
-  // `is_there`: by chunk. `is_source`: its files may change, so each is looked at once more.
+  // `is_there`: indexed by chunk. `is_source`: the files may change, so each file is checked again.
   void open(Place place, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
-  // This node waits for another job on it, whose copy may in turn depend on that of ours: a node
-  // that asks goes to another node meanwhile.
+  // Set while this node waits for another job on it. That job's copy may in turn depend on our
+  // job's copy, so a node that asks uses another node meanwhile.
   void set_waiting(bool waiting);
-  // Ends all waits below, and whatever else asks stopped().
+  // Ends all waits below. Other code can check stopped().
   void stop();
   bool stopped() const { return stopped_; }
 
-  // Wait this long at most. A refusal is for good.
+  // Each function waits for at most this time. A refusal is final.
   std::shared_ptr<const List> list_within(std::chrono::milliseconds wait);
   bool has_within(std::uint32_t chunk, std::chrono::milliseconds wait);
   bool is_open_within(std::chrono::milliseconds wait);
   std::optional<Refusal> refusal() const;
 
-  // Once it is open:
+  // Valid once it is open.
   const Place& place() const { return place_; }
   bool is_source() const { return is_source_; }
 
-  // How much has been sent to others.
+  // The number of bytes that were sent to other nodes.
   std::atomic<std::uint64_t> sent_bytes{0};
 
  private:

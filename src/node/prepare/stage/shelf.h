@@ -15,18 +15,18 @@ namespace toprun::stage {
 // never changed: the next version is made beside it and shares the files that are the same.
 class Shelf {
  public:
-  // Makes the folder if it is missing. Errors: it belongs to another user or is open to others, or
-  // others could replace it; it cannot be written, or programs cannot be run from it.
+  // Creates the folder if it is missing. Errors: the folder belongs to another user or is open to
+  // others; other users could replace it; it cannot be written; programs cannot be run from it.
   static Result<Shelf> open(const std::string& base);
 
   int folder() const { return folder_.get(); }
   const std::string& path() const { return path_; }
 
-  // Opens a folder in it; null if it is missing or not this user's own.
+  // Opens a folder in it. Null if that folder is missing or does not belong to this user.
   Fd open_own(const std::string& name) const;
-  // Makes it if it is missing.
+  // The same, but creates the folder if it is missing.
   Result<Fd> make_own(const std::string& name) const;
-  // Null while another process holds it.
+  // Null while another process holds the lock.
   Result<Fd> try_lock(const std::string& key) const;
   // Removes a copy unless a job uses it.
   void remove_unused(const std::string& name) const;
@@ -35,10 +35,10 @@ class Shelf {
   Shelf(Fd folder, std::string path) : folder_(std::move(folder)), path_(std::move(path)) {}
 
   Fd folder_;
-  std::string path_;  // without links
+  std::string path_;  // contains no links
 };
 
-// KEY.
+// Returns KEY.
 std::string key_of(const std::string& environment);
 
 }  // namespace toprun::stage

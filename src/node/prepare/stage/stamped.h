@@ -12,18 +12,19 @@ struct stat;
 
 namespace toprun::stage {
 
-// What the kernel changes whenever a program changes a file, even if it sets its time back.
+// Data that the kernel changes whenever a program changes a file, even if the program resets the
+// file's time.
 struct Stamp {
   std::uint64_t inode = 0;
-  std::int64_t changed_ns = 0;  // 0: not to be trusted
+  std::int64_t changed_ns = 0;  // 0: do not rely on this stamp
   bool operator==(const Stamp&) const = default;
 };
 
-// A manifest and the stamps of its files when they were hashed (zeros for other entries). While
-// they have the same stamps, sizes and times they need not be hashed again.
+// A manifest and the stamps of its files when they were hashed (zeros for other entries). Files
+// need not be hashed again while their stamps, sizes and times are the same.
 struct Stamped {
   Manifest manifest;
-  std::vector<Stamp> stamps;  // by entry
+  std::vector<Stamp> stamps;  // indexed by entry
 
   std::string encode() const;
   static Result<Stamped> decode(std::string_view bytes);

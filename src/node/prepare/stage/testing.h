@@ -17,7 +17,7 @@ inline void write(const std::filesystem::path& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// So many bytes that differ from chunk to chunk.
+// Returns `size` bytes that differ from chunk to chunk.
 inline std::string content(std::size_t size, char seed) {
   std::string text(size, seed);
   for (std::size_t i = 0; i < size; i += 4096)
@@ -25,7 +25,7 @@ inline std::string content(std::size_t size, char seed) {
   return text;
 }
 
-// All that a program can see of a tree: for each path its kind, mode, time and content.
+// Everything that a program can see of a folder: the kind, mode, time and content of each path.
 inline std::map<std::string, std::string> seen(const std::filesystem::path& tree) {
   std::map<std::string, std::string> all;
   const auto add = [&](const std::filesystem::path& path) {
@@ -46,8 +46,8 @@ inline std::map<std::string, std::string> seen(const std::filesystem::path& tree
   return all;
 }
 
-// An environment with what environments have: links, an empty file and folder, programs, a library
-// of several chunks.
+// Creates an environment with typical contents: links, an empty file and folder, programs, a
+// library of several chunks.
 inline void make_environment(const std::filesystem::path& path) {
   write(path / "bin/python", "#!/bin/sh\n");
   ::chmod((path / "bin/python").c_str(), 0755);

@@ -32,12 +32,12 @@ namespace toprun::stage {
 enum class Record : std::uint32_t {
   proof = 1,
   has,       // length 0 or hash_bytes
-  manifest,  // a part of at most most_part_bytes; number: bytes of the whole
+  manifest,  // a part of at most most_part_bytes; number: the size of the whole manifest
   seal,      // the keyed hash of the manifest
-  lacks,     // number: how many chunks there are
-  data,      // number: the chunk
+  lacks,     // number: the number of chunks
+  data,      // number: the index of the chunk
   wait,
-  refuse,  // number 1: for all
+  refuse,  // number 1: no node can provide the data
   end,
 };
 
@@ -51,39 +51,39 @@ inline constexpr std::size_t most_part_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t most_reason_bytes = 2000;
 
 std::string encode(const Head& head);
-// nullopt: its kind is unknown.
+// nullopt: the kind is unknown.
 std::optional<Head> decode_head(std::string_view bytes);
 
-// How long both ends wait for each other.
+// The time limits with which both ends wait for each other.
 struct Waits {
   std::chrono::milliseconds connect{5'000};
-  std::chrono::milliseconds silence{15'000};     // of the side that answers
-  std::chrono::milliseconds wait_record{1'000};  // between its `wait` records
-  std::chrono::milliseconds send{60'000};        // until the other end takes more
+  std::chrono::milliseconds silence{15'000};     // silence of the side that answers
+  std::chrono::milliseconds wait_record{1'000};  // the interval of its `wait` records
+  std::chrono::milliseconds send{60'000};        // until the other end accepts more bytes
 };
 
-// A TCP connection whose calls block, on a thread of its own, until they are done, their time is
-// over or `stopped` says so.
+// A TCP connection with blocking calls, for use on a separate thread. A call returns when it is
+// done, when its time is over or when `stopped` returns true.
 class Wire {
  public:
-  // `input`: what has been read of the socket already.
+  // `input`: bytes that were already read from the socket.
   Wire(Fd socket, Waits waits, std::function<bool()> stopped, std::string input = {});
   static Result<Wire> connect(const hosts::Address& address, int port, Waits waits,
                               std::function<bool()> stopped);
 
-  // Without its newline.
+  // Returns the line without its newline.
   Result<std::string> read_line(std::size_t most_bytes);
   Result<void> read(char* bytes, std::size_t size);
   Result<Head> read_head();
-  // Sends at once what was queued before, too.
+  // Sends at once, including bytes that were queued before.
   Result<void> send(std::string_view bytes);
   Result<void> send(const Head& head, std::string_view bytes);
-  // Sent with what comes next, or by flush().
+  // The bytes are sent with the next send(), or by flush().
   Result<void> queue(const Head& head, std::string_view bytes);
-  // The bytes come from a file, past this process.
+  // The bytes are sent directly from a file, without a copy in this process.
   Result<void> send_file(const Head& head, int file, std::uint64_t offset);
   Result<void> flush() { return send({}); }
-  // Whether the other end has closed.
+  // Whether the other end has closed the connection.
   bool is_closed() const;
 
  private:
@@ -94,7 +94,7 @@ class Wire {
   Waits waits_;
   std::function<bool()> stopped_;
   std::string input_;
-  std::size_t used_ = 0;  // of input_
+  std::size_t used_ = 0;  // used bytes of input_
   std::string output_;
 };
 
