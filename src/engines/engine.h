@@ -122,7 +122,7 @@ class Engine {
   // For a node of an elastic run that has lost contact with the root's node. If the engine reports
   // that node as lost, nothing else would end the job. Then this function requeues or ends the job.
   // It blocks until then, or until it is clear that there is no need.
-  virtual void settle_orphaned(const Environment& environment, const Pause& pause) const;
+  virtual void requeue_orphaned(const Environment& environment, const Pause& pause) const;
   // The locations of the processes that the engine started together with this one. nullopt:
   // unknown. Runs commands.
   virtual std::optional<Presence> presence(const Environment& environment) const;
@@ -181,8 +181,8 @@ void put_back(const Environment& environment);
 bool is_of_an_engine(pid_t process);
 bool signals_every_process(const Environment& environment);
 
-// Calls settle_orphaned() of each engine.
-void settle_orphaned(const Environment& environment, const Pause& pause);
+// Calls requeue_orphaned() of each engine.
+void requeue_orphaned(const Environment& environment, const Pause& pause);
 
 // The result of the first engine that knows the processes' locations.
 std::optional<Presence> presence(const Environment& environment);

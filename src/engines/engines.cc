@@ -73,7 +73,7 @@ bool Engine::signals_every_process(const Environment&) const {
   return false;
 }
 
-void Engine::settle_orphaned(const Environment&, const Pause&) const {}
+void Engine::requeue_orphaned(const Environment&, const Pause&) const {}
 
 std::optional<Presence> Engine::presence(const Environment&) const {
   return std::nullopt;
@@ -125,8 +125,8 @@ Result<AgentCommand> agent_command(const Environment& environment, const Allocat
   return (*engine)->agent_command(environment, allocation, request);
 }
 
-void settle_orphaned(const Environment& environment, const Pause& pause) {
-  for (const Engine* engine : engines()) engine->settle_orphaned(environment, pause);
+void requeue_orphaned(const Environment& environment, const Pause& pause) {
+  for (const Engine* engine : engines()) engine->requeue_orphaned(environment, pause);
 }
 
 std::optional<Presence> presence(const Environment& environment) {

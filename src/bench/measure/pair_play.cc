@@ -198,7 +198,7 @@ Measured PairPlay::left_out(const Pair& pair) const {
   return {pair.a, pair.b, round_, 0, 0, 0, state};
 }
 
-std::vector<Measured> PairPlay::settled(std::vector<Measured> pass) const {
+std::vector<Measured> PairPlay::without_gaps(std::vector<Measured> pass) const {
   for (Measured& one : pass) {
     if (one.state == State::not_measured) one.state = left_out({one.a, one.b}).state;
   }

@@ -35,7 +35,7 @@ class PairPlay {
   // Rank 0's clock decides, for all ranks.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
   // On rank 0, after a last round: the results with those of ranks that did not come out as hung.
-  std::vector<pairs::Measured> settled(std::vector<pairs::Measured> pass) const;
+  std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
   // Rank 0's rounds, told to all others.
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
 

@@ -120,8 +120,8 @@ bool is_cleared(const SecondLook::Answers& answers) {
 
 // A pair's nodes come before the pair, because a slow node makes the pair slow. Where there was
 // nothing to compare a node with, the pair is all that can be told.
-void settle(const Finding& finding, const SecondLook::Answers& answers, Figure figure, bool is_left,
-            Confirmed& out) {
+void judge(const Finding& finding, const SecondLook::Answers& answers, Figure figure, bool is_left,
+           Confirmed& out) {
   if (is_cleared(answers)) {
     out.cleared.push_back(finding);
     return;
@@ -209,7 +209,7 @@ std::vector<Question> SecondLook::unanswered(bool others_are_cleared) const {
 Confirmed SecondLook::found() const {
   Confirmed out;
   for (std::size_t i = 0; i < findings_; ++i) {
-    settle(suspects_[i].finding, answers_[i], figure_, is_left_[i], out);
+    judge(suspects_[i].finding, answers_[i], figure_, is_left_[i], out);
   }
   // Of doubts that were not confirmed there is nothing to say.
   Confirmed doubts{out.bad, {}, {}, {}};
@@ -220,7 +220,7 @@ Confirmed SecondLook::found() const {
     const Answer& alone = about(answers_[i], Subject::itself);
     pair.reached = in_unit(alone.reached, figure_);
     pair.usual = in_unit(alone.usual, figure_);
-    settle(pair, answers_[i], figure_, is_left_[i], doubts);
+    judge(pair, answers_[i], figure_, is_left_[i], doubts);
   }
   out.bad = std::move(doubts.bad);
   return out;

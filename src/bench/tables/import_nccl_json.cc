@@ -63,7 +63,7 @@ std::size_t ranks_of(JsonFields& config, const std::vector<Device>& devices) {
 }
 
 // Without a list of devices the figures tell what they can.
-void settle_by_figures(JsonFields& config, const std::vector<Device>& devices, Series& series) {
+void set_ranks_by_figures(JsonFields& config, const std::vector<Device>& devices, Series& series) {
   constexpr double rounding =
       0.005;  // the text of a number is not known here: two decimals or more
   RankBounds bounds;
@@ -74,7 +74,7 @@ void settle_by_figures(JsonFields& config, const std::vector<Device>& devices, S
       if (side) bounds.narrow(series.collective, {side->algbw, rounding}, {side->busbw, rounding});
     }
   }
-  settle_ranks({}, bounds, by_count, series);
+  set_ranks({}, bounds, by_count, series);
   const std::size_t listed = ranks_of(config, devices);
   if (listed == 0 || !bounds.allow(listed)) return;
   series.ranks = listed;
@@ -119,7 +119,7 @@ Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms)
                  "name the collective");
   }
   series.collective = *collective;
-  settle_by_figures(config, report.devices, series);
+  set_ranks_by_figures(config, report.devices, series);
   if (!wrong.empty()) return usage("cannot read " + printable(terms.file), printable(wrong));
   return report;
 }

@@ -166,7 +166,7 @@ class NcclTextReader {
     for (Table& table : tables_) {
       Series& series = series_of(table);
       add_devices_of_others(table);
-      settle_ranks(table.devices, table.bounds, table.by_count, series);
+      set_ranks(table.devices, table.bounds, table.by_count, series);
       if (writers.size() > 1) series.source = name_of(table.writer);
       if (with_rows(table)) keep_devices(table);
     }

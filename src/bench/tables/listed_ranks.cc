@@ -64,8 +64,8 @@ void RanksByCount::add(Collective collective, const Row& row) {
   ranks_ = ranks;
 }
 
-void settle_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
-                  const RanksByCount& by_count, Series& series) {
+void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
+               const RanksByCount& by_count, Series& series) {
   const Listed listed = listed_in(devices);
   const auto ranks = ranks_of(listed, bounds, by_count);
   series.ranks = ranks.value_or(0);

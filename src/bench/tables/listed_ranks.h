@@ -33,7 +33,7 @@ class RanksByCount {
 // Sets the series' ranks and nodes: by its bandwidths where they allow one number only, else by its
 // counts, else by a list of devices that is whole and possible. Of a list that is cut off at least
 // the highest rank is known.
-void settle_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
-                  const RanksByCount& by_count, Series& series);
+void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
+               const RanksByCount& by_count, Series& series);
 
 }  // namespace toprun::bench

@@ -278,7 +278,7 @@ Result<Played> played(measure::PairPlay& play, std::vector<pairs::Round> own, bo
     if (!is_root) continue;
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
   }
-  return Played{play.settled(std::move(all)), i};
+  return Played{play.without_gaps(std::move(all)), i};
 }
 
 // Where nothing is suspected, as on all ranks but 0, the ranks play rank 0's rounds.

@@ -78,7 +78,7 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
   return {};
 }
 
-Result<void> settle_paths(JobRequest& request) {
+Result<void> make_paths_absolute(JobRequest& request) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
   if (error) return fail("the working directory", error.message(), "change to another");

@@ -16,7 +16,7 @@ namespace toprun::jobs {
 Result<void> enter_directory(const options::Split& split, options::Command command);
 
 // Makes the request's folder, log directory and toprun absolute.
-Result<void> settle_paths(engines::JobRequest& request);
+Result<void> make_paths_absolute(engines::JobRequest& request);
 
 // The environment for Slurm's commands, which the job inherits. It contains no variables of another
 // job, and no variables that repeat lines of the script.

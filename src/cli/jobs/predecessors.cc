@@ -116,8 +116,8 @@ Prospect prospect(Fate fate, Demand demand) {
   return Prospect::unclear;
 }
 
-Result<Settled> settle_predecessors(const options::Split& split, const Environment& environment) {
-  Settled out{split, {}};
+Result<Resolved> resolve_predecessors(const options::Split& split, const Environment& environment) {
+  Resolved out{split, {}};
   const auto is_after = [](const options::GivenOption& option) {
     return option.flag->id == options::FlagId::after;
   };

@@ -39,7 +39,7 @@ Fate fate_of(const std::vector<KnownJob>& known);
 enum class Prospect { wait, met, never, unclear };
 Prospect prospect(Fate fate, Demand demand);
 
-struct Settled {
+struct Resolved {
   options::Split split;            // without conditions that are already met
   std::vector<std::string> notes;  // notes about the removed conditions
 };
@@ -47,6 +47,6 @@ struct Settled {
 // Checks every job in --after before the submission. This is necessary because an engine may treat
 // a forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job that was
 // successful (26.05). Error: the new job can never begin, or it is unknown whether it can begin.
-Result<Settled> settle_predecessors(const options::Split& split, const Environment& environment);
+Result<Resolved> resolve_predecessors(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::jobs

@@ -112,7 +112,7 @@ Result<void> complete(Wanted& wanted, const Environment& environment,
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
   if (error) return fail("the working directory", error.message(), "change to another");
-  container::settle(wanted, here.native());
+  container::make_absolute(wanted, here.native());
   return {};
 }
 

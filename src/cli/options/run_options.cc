@@ -74,7 +74,7 @@ Result<void> set_program(RunDraft& draft, const Split& split) {
   return {};
 }
 
-Result<void> settle_standalone(RunDraft& draft) {
+Result<void> apply_standalone(RunDraft& draft) {
   Options& options = draft.options;
   if (!options.standalone) return {};
   if (const auto nodes = options.nnodes.value; nodes && *nodes > 1) {
@@ -93,7 +93,7 @@ Result<void> settle_standalone(RunDraft& draft) {
 }
 
 // The backend's own, which may come after them on the command line.
-Result<void> settle_rendezvous(RunDraft& draft) {
+Result<void> set_rendezvous(RunDraft& draft) {
   if (!draft.rendezvous_settings) return {};
   auto settings =
       TRY(parse_rendezvous_settings(*draft.rendezvous_settings, draft.options.rdzv_backend.value));
@@ -103,7 +103,7 @@ Result<void> settle_rendezvous(RunDraft& draft) {
 }
 
 // As torchrun does: without log files, the streams are not redirected.
-void settle_logs(RunDraft& draft) {
+void drop_unkept_redirects(RunDraft& draft) {
   Options& options = draft.options;
   if (!draft.keeps_no_logs || options.redirects.empty()) return;
   options.redirects = {};
@@ -111,7 +111,7 @@ void settle_logs(RunDraft& draft) {
       fmt::format("--redirects has no effect: --log-dir {} keeps no files", null_device));
 }
 
-Result<void> settle_plan(Options& options, const PlanOptions& given) {
+Result<void> set_plan(Options& options, const PlanOptions& given) {
   auto plan = parse_order_plan(given);
   if (!plan) return std::unexpected(std::move(plan.error()));
   const bool by_topology =
@@ -162,7 +162,7 @@ Result<void> check_pods(const Options& options) {
 }
 
 // An option on the command line overrides the other option's variable.
-Result<void> settle_hosts(Options& options) {
+Result<void> choose_hosts(Options& options) {
   if (!options.hosts.given() || !options.host_file.given()) return {};
   const bool file_is_meant = options.host_file.source.starts_with('-');
   if (options.hosts.source.starts_with('-') == file_is_meant) {
@@ -174,7 +174,7 @@ Result<void> settle_hosts(Options& options) {
   return {};
 }
 
-Result<void> settle_launcher(Options& options) {
+Result<void> check_launcher(Options& options) {
   const std::string& ranks = options.nproc_per_node.source;
   if (options.launcher.value.empty()) {
     if (ranks != "--ranks-per-node" && ranks != "TOPRUN_RANKS_PER_NODE") return {};
@@ -243,25 +243,25 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   RunDraft draft{.options = defaults(split, argv), .is_file = is_file};
   TRY(fill(draft, split, environment));
   Options& options = draft.options;
-  settle_logs(draft);
+  drop_unkept_redirects(draft);
   note_what_is_idle(draft);
   options.option_variables = option_variables(environment);
   auto container = TRY(container_options(split, environment, draft.notes));
   options.container = std::move(container);
 
-  Result<void> settled = set_program(draft, split);
-  if (settled) settled = check_activation(options.activation);
-  if (settled) settled = check_stage(options);
-  if (settled) settled = settle_standalone(draft);
-  if (settled) settled = settle_rendezvous(draft);
-  if (settled) settled = check_accelerate(options);
-  if (settled) settled = settle_plan(options, draft.plan);
-  if (settled) settled = settle_hosts(options);
-  if (settled) settled = settle_launcher(options);
-  if (settled) settled = check_pods(options);
-  if (settled) settled = check_node_rank(options);
-  if (settled) settled = check_ports(options);
-  if (!settled) return std::unexpected(std::move(settled.error()));
+  Result<void> valid = set_program(draft, split);
+  if (valid) valid = check_activation(options.activation);
+  if (valid) valid = check_stage(options);
+  if (valid) valid = apply_standalone(draft);
+  if (valid) valid = set_rendezvous(draft);
+  if (valid) valid = check_accelerate(options);
+  if (valid) valid = set_plan(options, draft.plan);
+  if (valid) valid = choose_hosts(options);
+  if (valid) valid = check_launcher(options);
+  if (valid) valid = check_pods(options);
+  if (valid) valid = check_node_rank(options);
+  if (valid) valid = check_ports(options);
+  if (!valid) return std::unexpected(std::move(valid.error()));
   return RunOptions{std::move(options), std::move(draft.notes)};
 }
 

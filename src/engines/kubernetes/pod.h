@@ -41,7 +41,7 @@ std::string_view title_of(PodKind kind);  // "a PyTorchJob"
 
 // A fact, and the variable or name that contains it.
 template <class T>
-struct Told {
+struct Sourced {
   T value{};
   std::string source;
 };
@@ -49,14 +49,14 @@ struct Told {
 // Facts about the job from a pod's environment. Unknown facts are unset.
 struct Pod {
   PodKind kind = PodKind::stateful_set;
-  std::string evidence;                   // "JOB_COMPLETION_INDEX=1"
-  std::optional<Told<int>> count;         // pods of the job, at least 1; for MIN:MAX the maximum
-  std::optional<Told<int>> index;         // of this pod, 0 ≤ index < count
-  std::optional<Told<std::string>> root;  // host name or address of pod 0
-  std::optional<int> port;                // the port on which pod 0 must listen
-  std::vector<std::string> names;         // the pods' host names by index; may be empty
-  std::string job;                        // the same in all pods of the job; may be empty
-  std::vector<std::string> notes;         // contradictions that were resolved
+  std::string evidence;                      // "JOB_COMPLETION_INDEX=1"
+  std::optional<Sourced<int>> count;         // pods of the job, at least 1; for MIN:MAX the maximum
+  std::optional<Sourced<int>> index;         // of this pod, 0 ≤ index < count
+  std::optional<Sourced<std::string>> root;  // host name or address of pod 0
+  std::optional<int> port;                   // the port on which pod 0 must listen
+  std::vector<std::string> names;            // the pods' host names by index; may be empty
+  std::string job;                           // the same in all pods of the job; may be empty
+  std::vector<std::string> notes;            // contradictions that were resolved
 };
 
 // Facts from the host. The name is that of gethostname(2). The domain is the one that kubelet

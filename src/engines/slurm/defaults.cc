@@ -233,8 +233,8 @@ void choose_segment(JobRequest& job, const SlurmFacts& facts) {
 
 // --segment is also an option of toprun. Without block topology it affects only the order of the
 // ranks.
-void settle_segment(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
-                    std::vector<std::string>& notes) {
+void drop_segment_without_blocks(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
+                                 std::vector<std::string>& notes) {
   if (job.find("--segment") == nullptr || facts.topology == "block") return;
   std::erase_if(job.options, [](const JobOption& option) { return option.name == "--segment"; });
   notes.push_back(
@@ -334,7 +334,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
     return choose_files(job);
   }
   tell_of_idle_gpus(job, kinds, notes);
-  settle_segment(job, facts, purpose, notes);
+  drop_segment_without_blocks(job, facts, purpose, notes);
   if (purpose == Purpose::shell) return {};  // somebody waits for it: no wish for near nodes either
   choose_switches(job, facts);
   choose_segment(job, facts);

@@ -161,7 +161,7 @@ void split_id(Job& job) {
   job.task = std::string(task);
 }
 
-void settle_end(Job& job) {
+void normalise_end(Job& job) {
   if (job.state == JobState::cancelled) job.end = end_of_cancelled(job.reason);
   if (has_ended(job.state)) return;
   job.exit_code.reset();
@@ -188,7 +188,7 @@ std::optional<Job> job_of(const std::array<Column, n>& columns, std::string_view
   columns[n - 1].read(record, job);
   if (job.id.empty() || job.id[0] < '0' || job.id[0] > '9') return std::nullopt;
   split_id(job);
-  settle_end(job);
+  normalise_end(job);
   return job;
 }
 
@@ -265,7 +265,7 @@ Job job_of(const Record& record) {
   job.folder = std::string(record.last("WorkDir"));
   job.out = own_file(record.last("StdOut"), job);
   job.err = own_file(record.last("StdErr"), job);
-  settle_end(job);
+  normalise_end(job);
   return job;
 }
 

@@ -52,7 +52,7 @@ BatchScript batch_script_in(std::string_view job) {
   return std::ranges::find(*nodes, host) == nodes->end() ? BatchScript::lost : BatchScript::alive;
 }
 
-void SlurmEngine::settle_orphaned(const Environment& environment, const Pause& pause) const {
+void SlurmEngine::requeue_orphaned(const Environment& environment, const Pause& pause) const {
   const auto job = environment.non_empty("SLURM_JOB_ID");
   const auto index = slurm::number(environment, "SLURM_NODEID", 0, INT32_MAX);
   if (!job || !index || !*index || **index < 1 || **index > last_watcher) return;

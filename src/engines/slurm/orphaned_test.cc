@@ -37,7 +37,7 @@ esac
     const Environment environment({{"SLURM_JOB_ID", "7"},
                                    {"SLURM_NODEID", "1"},
                                    {"PATH", folder_.path().string() + ":/usr/bin:/bin"}});
-    settle_orphaned(environment, [&](std::chrono::milliseconds) { return pauses-- > 0; });
+    requeue_orphaned(environment, [&](std::chrono::milliseconds) { return pauses-- > 0; });
     return read_file(folder_.path() / "asked", 10'000).value_or("");
   }
 

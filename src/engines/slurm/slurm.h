@@ -29,7 +29,7 @@ class SlurmEngine final : public Engine {
   bool signals_every_process(const Environment& environment) const override;
   // With --no-kill Slurm (22.05) removes a lost node from the job, even the batch script's node,
   // and then never ends the job. At most three nodes query Slurm, until SlurmdTimeout has passed.
-  void settle_orphaned(const Environment& environment, const Pause& pause) const override;
+  void requeue_orphaned(const Environment& environment, const Pause& pause) const override;
   // Uses `sstat --pidformat`, which queries the nodes themselves, with or without accounting.
   std::optional<Presence> presence(const Environment& environment) const override;
   void end_step(const Environment& environment) const override;

@@ -54,7 +54,7 @@ Result<Bind> parse_bind(std::string_view text) {
   return bind;
 }
 
-void settle(Wanted& wanted, std::string_view folder) {
+void make_absolute(Wanted& wanted, std::string_view folder) {
   const auto whole = [&](const std::string& path) {
     return normal((std::filesystem::path(folder) / path).native());
   };

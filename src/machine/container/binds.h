@@ -11,8 +11,8 @@
 namespace toprun::container {
 
 // Parses SRC[:DST[:ro|rw]], the value of --bind; without DST, SRC is mounted at its own path. SRC
-// may be relative, see settle(). Errors (exit_usage): empty text, DST relative or "/", an unknown
-// word after DST.
+// may be relative, see make_absolute(). Errors (exit_usage): empty text, DST relative or "/", an
+// unknown word after DST.
 Result<Bind> parse_bind(std::string_view text);
 
 // The binds without any option from the user: the project's folder at its own path. Empty for "/"

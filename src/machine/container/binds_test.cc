@@ -53,10 +53,10 @@ TEST(Binds, Errors) {
   }
 }
 
-TEST(Binds, SettledBelowAFolder) {
+TEST(Binds, MadeAbsoluteBelowAFolder) {
   struct Case {
     const char* image;
-    const char* settled;
+    const char* absolute;
   };
   const Case cases[] = {
       {"a/b.sif", "/home/ada/a/b.sif"},
@@ -71,8 +71,8 @@ TEST(Binds, SettledBelowAFolder) {
   for (const Case& test : cases) {
     Wanted wanted{.image = test.image};
     wanted.binds = {{"data", "data"}, {"../b", "/b"}};
-    settle(wanted, "/home/ada");
-    EXPECT_EQ(wanted.image, test.settled);
+    make_absolute(wanted, "/home/ada");
+    EXPECT_EQ(wanted.image, test.absolute);
     EXPECT_EQ(wanted.binds,
               (std::vector<Bind>{{"/home/ada/data", "/home/ada/data"}, {"/home/b", "/b"}}));
   }

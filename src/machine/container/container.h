@@ -16,16 +16,18 @@ struct Bind {
 };
 
 // A host file or folder, and what determined it: a variable or FILE:LINE.
-struct Place {
+struct SourcedPath {
   std::string path;
   std::string source;
 
-  Place operator/(std::string_view name) const { return {path + "/" + std::string(name), source}; }
+  SourcedPath operator/(std::string_view name) const {
+    return {path + "/" + std::string(name), source};
+  }
 };
 
 // The user's requests, from --container and related options or from an EDF file. No image: the
-// ranks run on the host itself. Host paths may be relative until settle().
-struct Wanted {
+// ranks run on the host itself. Host paths may be relative until make_absolute().
+struct Request {
   std::string environment = {};  // from --environment: an EDF's name or file; empty: no EDF
   std::string image = {};        // as typed: a path, or a reference such as docker://python:3.12
   std::string runtime = "auto";  // a name of runtimes(), or "auto"
@@ -44,6 +46,6 @@ struct Wanted {
 };
 
 // Makes the host paths absolute: the image's, if it is a file or folder, and those of the binds.
-void settle(Wanted& wanted, std::string_view folder);
+void make_absolute(Request& request, std::string_view folder);
 
 }  // namespace toprun::container

@@ -292,7 +292,7 @@ void Server::Loop::finish(Connection& connection, Answer& answer) {
     if (sent == Sent::broken) return close(connection);
     if (sent == Sent::partly) {
       connection.output = std::make_unique<Output>(std::move(answer.replies));
-      if (!connection.output->settle()) connection.doomed = Refusal::total_bytes;
+      if (!connection.output->shrink()) connection.doomed = Refusal::total_bytes;
     }
   }
   if (answer.why != Refusal::none) return refuse(connection, answer.why);

@@ -72,7 +72,7 @@ void Output::consume(std::size_t bytes) {
   }
 }
 
-bool Output::settle() {
+bool Output::shrink() {
   text_.shrink_to_fit();
   return charge();
 }

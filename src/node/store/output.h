@@ -43,7 +43,7 @@ class Output {
   void consume(std::size_t bytes);
   void clear();
   // Makes it fit to be kept until the client reads: no spare memory, counted in the ledger.
-  bool settle();
+  bool shrink();
   // Counts what it holds by now in the ledger, where shared values already are; false if that has
   // no room for it.
   bool charge() { return charge_.try_set(text_.capacity()); }

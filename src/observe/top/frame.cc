@@ -354,7 +354,7 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Look& 
     }
   } else {
     const auto rows = rows_of(picture, tree, state.sort, state.folds, shown);
-    state = settled(std::move(state), rows, shown);
+    state = normalised(std::move(state), rows, shown);
     for (std::size_t i = 0; i < shown && state.first_row + i < rows.size(); ++i) {
       const std::size_t row = state.first_row + i;
       const bool is_selected = row == state.row;

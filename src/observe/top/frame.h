@@ -14,7 +14,7 @@ inline constexpr TerminalSize least_size{.columns = 40, .rows = 10};
 // One screen. Everything in it is harmless to a terminal but for our own colours.
 struct Frame {
   std::vector<std::string> lines;  // as many as the terminal has, at most
-  State state;                     // settled for what is shown
+  State state;                     // normalised for what is shown
 };
 Frame frame(const snapshot::Picture& picture, State state, TerminalSize size, const Look& look);
 // What stands above the list: the job, how far it is, what is wrong. A size of 0 rows: there is

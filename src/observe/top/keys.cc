@@ -282,7 +282,7 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
   }
   // Of many ranks this takes the time of a frame.
   const auto rows = rows_of(picture, tree_of(picture), state.sort, state.folds, lines);
-  state = settled(std::move(state), rows, lines);
+  state = normalised(std::move(state), rows, lines);
   if (key.code == Code::enter) {
     open(state, rows);
   } else {
@@ -293,7 +293,7 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
   return state;
 }
 
-State settled(State state, const std::vector<Row>& rows, std::size_t lines) {
+State normalised(State state, const std::vector<Row>& rows, std::size_t lines) {
   // Sorted ranks change their places all the time: there the row stays, not the rank.
   const bool goes_with_it = state.sort == Sort::order || state.is_followed || state.shows_rank;
   const auto selected =

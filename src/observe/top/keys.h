@@ -41,6 +41,6 @@ struct State {
 // The state after a key. `lines`: how many rows are shown.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);
 // The state with its row where the selected place is now, and what is shown around it.
-State settled(State state, const std::vector<Row>& rows, std::size_t lines);
+State normalised(State state, const std::vector<Row>& rows, std::size_t lines);
 
 }  // namespace toprun::top

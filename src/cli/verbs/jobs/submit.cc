@@ -134,12 +134,12 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   }
   auto awaited = jobs::after_setup(given, environment);
   if (!awaited) return give_up(awaited.error());
-  const auto settled = jobs::settle_predecessors(awaited->split, environment);
-  if (!settled) return give_up(settled.error());
-  auto options = jobs::submit_options(settled->split, arguments, environment, is_file);
+  const auto resolved = jobs::resolve_predecessors(awaited->split, environment);
+  if (!resolved) return give_up(resolved.error());
+  auto options = jobs::submit_options(resolved->split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
   options->setups = awaited->setups;
-  for (const std::string& note : settled->notes) options->notes.push_back(note);
+  for (const std::string& note : resolved->notes) options->notes.push_back(note);
   if (const auto fine = check_hidden(hidden, options->request, environment); !fine) {
     return give_up(fine.error());
   }
@@ -148,7 +148,7 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }
-  if (const auto paths = jobs::settle_paths(options->request); !paths) {
+  if (const auto paths = jobs::make_paths_absolute(options->request); !paths) {
     return give_up(paths.error());
   }
   const Environment clean = jobs::submission_environment(environment);

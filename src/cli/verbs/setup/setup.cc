@@ -52,8 +52,8 @@ Result<void> make_absolute(SetupOptions& options) {
 // The record is written before the job exists: --after setup finds it, and it stops a second setup.
 int submit(SetupOptions& options, const Environment& environment) {
   jobs::SubmitOptions& job = options.job;
-  if (const auto settled = jobs::settle_paths(job.request); !settled)
-    return give_up(settled.error());
+  if (const auto resolved = jobs::make_paths_absolute(job.request); !resolved)
+    return give_up(resolved.error());
   const Environment clean = jobs::submission_environment(environment);
   if (const auto limit = engines::engine_timeout_of(clean); !limit) {
     return give_up(limit.error());
@@ -99,11 +99,11 @@ int set_up(const options::Split& given, const Environment& environment) {
   if (const auto there = jobs::enter_directory(given, options::Command::setup); !there) {
     return give_up(there.error());
   }
-  const auto settled = jobs::settle_predecessors(given, environment);
-  if (!settled) return give_up(settled.error());
-  auto options = setup_options({options::Command::setup, settled->split, environment});
+  const auto resolved = jobs::resolve_predecessors(given, environment);
+  if (!resolved) return give_up(resolved.error());
+  auto options = setup_options({options::Command::setup, resolved->split, environment});
   if (!options) return give_up(options.error());
-  for (const std::string& note : settled->notes) options->job.notes.push_back(note);
+  for (const std::string& note : resolved->notes) options->job.notes.push_back(note);
   if (const auto made = make_absolute(*options); !made) return give_up(made.error());
   const std::string own_job = environment.get("SLURM_JOB_ID").value_or("");
   auto asked = contents_asked(*options);

@@ -379,7 +379,7 @@ Result<void> Copy::write(std::uint32_t chunk, std::string_view bytes) {
   return {};
 }
 
-Result<void> Copy::settle_links() {
+Result<void> Copy::finish_links() {
   for (std::size_t i = 0; i < manifest_->entries.size(); ++i) {
     const Entry& entry = manifest_->entries[i];
     if (entry.kind != Entry::Kind::link) continue;
@@ -407,7 +407,7 @@ Result<void> Copy::make_size(const Entry& entry, const std::string& path) {
 }
 
 // Times and modes, only where they are not right yet: a file that is shared is left alone.
-Result<void> Copy::settle_files() {
+Result<void> Copy::finish_files() {
   for (std::size_t i = 0; i < manifest_->entries.size(); ++i) {
     const Entry& entry = manifest_->entries[i];
     if (entry.kind != Entry::Kind::file) continue;
@@ -431,7 +431,7 @@ Result<void> Copy::settle_files() {
   return {};
 }
 
-Result<void> Copy::settle_folders() {
+Result<void> Copy::finish_folders() {
   for (std::size_t i = manifest_->entries.size(); i-- > 0;) {
     const Entry& entry = manifest_->entries[i];
     if (entry.kind != Entry::Kind::folder) continue;
@@ -445,9 +445,9 @@ Result<void> Copy::settle_folders() {
 
 Result<void> Copy::finish() {
   file_.reset();
-  if (auto done = settle_links(); !done) return done;
-  if (auto done = settle_files(); !done) return done;
-  if (auto done = settle_folders(); !done) return done;
+  if (auto done = finish_links(); !done) return done;
+  if (auto done = finish_files(); !done) return done;
+  if (auto done = finish_folders(); !done) return done;
   Stamped stamped{*manifest_, std::vector<Stamp>(manifest_->entries.size())};
   for (std::size_t i = 0; i < manifest_->entries.size(); ++i) {
     struct stat status {};

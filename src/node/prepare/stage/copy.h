@@ -60,9 +60,9 @@ class Copy {
   void take_from(const std::string& version);
   bool take_file(const Place& from, const Stamped& other, std::size_t theirs, std::size_t ours);
   std::vector<std::string> other_versions() const;
-  Result<void> settle_links();
-  Result<void> settle_files();
-  Result<void> settle_folders();
+  Result<void> finish_links();
+  Result<void> finish_files();
+  Result<void> finish_folders();
   bool has_file(const Entry& entry) const;
   bool is_zeros(std::uint32_t chunk) const;
   Result<void> make_size(const Entry& entry, const std::string& path);
