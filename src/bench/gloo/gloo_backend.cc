@@ -41,9 +41,9 @@ Result<void> called(const Request& request, Call call) {
 
 class GlooWork final : public measure::HostWork {
  public:
-  GlooWork(Context context, const Request& request, const measure::Place& place,
+  GlooWork(Context context, const Request& request, const measure::RingPosition& ring,
            measure::HostBuffers memory)
-      : HostWork(request, place, std::move(memory)), context_(std::move(context)) {
+      : HostWork(request, ring, std::move(memory)), context_(std::move(context)) {
     if (request.collective != Collective::sendrecv) return;
     const Buffers& buffers = memory_.buffers(false);
     const auto& need = memory_.lengths();
@@ -74,9 +74,9 @@ class GlooWork final : public measure::HostWork {
     T* const send = reinterpret_cast<T*>(buffers.send);
     T* const receive = reinterpret_cast<T*>(buffers.receive);
     const std::size_t count = buffers.part / sizeof(T);
-    const std::size_t all = count * place_.size;
-    const int root = static_cast<int>(place_.root);
-    const bool is_root = place_.position == place_.root;
+    const std::size_t all = count * ring_.size;
+    const int root = static_cast<int>(ring_.root);
+    const bool is_root = ring_.position == ring_.root;
     switch (request_.collective) {
       case Collective::all_reduce: {
         gloo::AllreduceOptions options(context_);
@@ -123,7 +123,7 @@ class GlooWork final : public measure::HostWork {
       case Collective::scatter: {
         gloo::ScatterOptions options(context_);
         std::vector<T*> parts;
-        for (std::size_t i = 0; i < place_.size && is_root; ++i) parts.push_back(send + i * count);
+        for (std::size_t i = 0; i < ring_.size && is_root; ++i) parts.push_back(send + i * count);
         if (is_root) options.setInputs(parts, count);
         options.setOutput(receive, count);
         options.setRoot(root);
@@ -139,10 +139,10 @@ class GlooWork final : public measure::HostWork {
   }
 
   void send_and_receive() {
-    const std::size_t size = place_.size;
+    const std::size_t size = ring_.size;
     constexpr std::uint64_t slot = 1;
-    in_->recv(static_cast<int>((place_.position + size - 1) % size), slot);
-    out_->send(static_cast<int>((place_.position + 1) % size), slot);
+    in_->recv(static_cast<int>((ring_.position + size - 1) % size), slot);
+    out_->send(static_cast<int>((ring_.position + 1) % size), slot);
     out_->waitSend(request_.stall_limit);
     in_->waitRecv(request_.stall_limit);
   }
@@ -173,9 +173,9 @@ class GlooBackend final : public measure::Backend {
       gloo::transport::tcp::attr where;
       where.hostname = group_.peers[group_.self.rank].address;
       auto device = gloo::transport::tcp::CreateDevice(where);
-      const auto& place = mesh_.place();
-      context_ = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(place.position),
-                                                             static_cast<int>(place.size));
+      const auto& ring = mesh_.ring();
+      context_ = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(ring.position),
+                                                             static_cast<int>(ring.size));
       context_->setTimeout(request_.stall_limit);
       GlooStore store(group_.store,
                       fmt::format("toprun.bench/{}/gloo/{}/", group_.self.attempt, index_));
@@ -188,8 +188,8 @@ class GlooBackend final : public measure::Backend {
   }
 
   Result<std::unique_ptr<measure::Work>> work(std::size_t part) override {
-    auto memory = TRY(measure::HostBuffers::of(request_, mesh_.place(), part));
-    return std::make_unique<GlooWork>(context_, request_, mesh_.place(), std::move(memory));
+    auto memory = TRY(measure::HostBuffers::of(request_, mesh_.ring(), part));
+    return std::make_unique<GlooWork>(context_, request_, mesh_.ring(), std::move(memory));
   }
 
  private:

@@ -47,11 +47,12 @@ class NcclWork final : public measure::Work {
   };
 
   NcclWork(SharedPlatform platform, Nccl::Comm comm, const Request& request,
-           const measure::Place& place, measure::HostBuffers host, Memories memories, Stream stream)
+           const measure::RingPosition& ring, measure::HostBuffers host, Memories memories,
+           Stream stream)
       : platform_(std::move(platform)),
         comm_(comm),
         request_(request),
-        place_(place),
+        ring_(ring),
         host_(std::move(host)),
         memories_(std::move(memories)),
         stream_(std::move(stream)) {}
@@ -90,7 +91,7 @@ class NcclWork final : public measure::Work {
   }
 
  private:
-  measure::Check check() const { return {request_.collective, request_.type, request_.op, place_}; }
+  measure::Check check() const { return {request_.collective, request_.type, request_.op, ring_}; }
 
   // All of the buffer that also holds the result when in place.
   std::span<std::byte> host_send() const {
@@ -103,7 +104,7 @@ class NcclWork final : public measure::Work {
     const std::byte* send = memories_.send.get();
     std::byte* receive = memories_.receive.get();
     if (in_place) {
-      const auto where = measure::in_place(request_.collective, part, place_);
+      const auto where = measure::in_place(request_.collective, part, ring_);
       send = memories_.send.get() + where.send;
       receive = memories_.send.get() + where.receive;
     }
@@ -120,7 +121,7 @@ class NcclWork final : public measure::Work {
     const std::size_t count = part / host_.buffers(false).element;
     const int type = nccl_number(request_.type);
     const int op = nccl_number(request_.op);
-    const int root = static_cast<int>(place_.root);
+    const int root = static_cast<int>(ring_.root);
     void* const stream = stream_.get();
     switch (request_.collective) {
       case Collective::barrier:  // NCCL has none; PyTorch's is this too
@@ -143,21 +144,21 @@ class NcclWork final : public measure::Work {
   // Those that consist of messages between two ranks.
   int call_group(const std::byte* send, std::byte* receive, std::size_t part) {
     const Nccl& nccl = platform_->nccl;
-    const std::size_t size = place_.size;
-    const bool is_root = place_.position == place_.root;
+    const std::size_t size = ring_.size;
+    const bool is_root = ring_.position == ring_.root;
     std::vector<Message> out;
     std::vector<Message> in;
     switch (request_.collective) {
       case Collective::sendrecv:
-        out.push_back({(place_.position + 1) % size, 0});
-        in.push_back({(place_.position + size - 1) % size, 0});
+        out.push_back({(ring_.position + 1) % size, 0});
+        in.push_back({(ring_.position + size - 1) % size, 0});
         break;
       case Collective::gather:
-        out.push_back({place_.root, 0});
+        out.push_back({ring_.root, 0});
         for (std::size_t i = 0; i < size && is_root; ++i) in.push_back({i, i * part});
         break;
       case Collective::scatter:
-        in.push_back({place_.root, 0});
+        in.push_back({ring_.root, 0});
         for (std::size_t i = 0; i < size && is_root; ++i) out.push_back({i, i * part});
         break;
       default:
@@ -215,7 +216,7 @@ class NcclWork final : public measure::Work {
   SharedPlatform platform_;
   Nccl::Comm comm_;
   const Request& request_;
-  measure::Place place_;
+  measure::RingPosition ring_;
   measure::HostBuffers host_;
   Memories memories_;
   Stream stream_;
@@ -252,8 +253,8 @@ class NcclBackend final : public measure::Backend {
   }
 
   Result<std::unique_ptr<measure::Work>> work(std::size_t part) override {
-    const auto& place = mesh_.place();
-    auto host = TRY(measure::HostBuffers::of(request_, place, part));
+    const auto& ring = mesh_.ring();
+    auto host = TRY(measure::HostBuffers::of(request_, ring, part));
     const auto& need = host.lengths();
     // A barrier has no bytes but reduces one element.
     const std::size_t least = measure::facts_of(request_.type).bytes;
@@ -261,7 +262,7 @@ class NcclBackend final : public measure::Backend {
         TRY(DeviceMemory::of(platform_->device, std::max({need.send, need.receive, least})));
     auto receive = TRY(DeviceMemory::of(platform_->device, std::max(need.receive, least)));
     auto stream = TRY(Stream::of(platform_->device));
-    return std::make_unique<NcclWork>(platform_, comm_, request_, place, std::move(host),
+    return std::make_unique<NcclWork>(platform_, comm_, request_, ring, std::move(host),
                                       NcclWork::Memories{std::move(send), std::move(receive)},
                                       std::move(stream));
   }
@@ -271,7 +272,7 @@ class NcclBackend final : public measure::Backend {
   Result<Nccl::Id> id_of_all() {
     const std::string key = key_of(group_, fmt::format("id/{}", index_));
     Nccl::Id id{};
-    if (mesh_.place().position == 0) {
+    if (mesh_.ring().position == 0) {
       TRY(platform_->nccl.check(platform_->nccl.get_id(&id), "making NCCL's id"));
       auto set = group_.store.set(key, std::string_view(id.bytes.data(), id.bytes.size()));
       return set ? Result<Nccl::Id>(id) : std::unexpected(set.error());
@@ -293,9 +294,9 @@ class NcclBackend final : public measure::Backend {
     };
     auto shared = std::make_shared<Shared>();
     auto code = shared->code.get_future();
-    const auto& place = mesh_.place();
-    std::thread([shared, platform = platform_, id, size = static_cast<int>(place.size),
-                 position = static_cast<int>(place.position), over_tcp = is_over_tcp()] {
+    const auto& ring = mesh_.ring();
+    std::thread([shared, platform = platform_, id, size = static_cast<int>(ring.size),
+                 position = static_cast<int>(ring.position), over_tcp = is_over_tcp()] {
       const Nccl& nccl = platform->nccl;
       Nccl::Config config;
       config.network = "Socket";
@@ -307,7 +308,7 @@ class NcclBackend final : public measure::Backend {
     }).detach();
     if (code.wait_for(init_limit) != std::future_status::ready) {
       return fail("starting NCCL",
-                  fmt::format("it did not connect {} within {} s", counted(place.size, "rank"),
+                  fmt::format("it did not connect {} within {} s", counted(ring.size, "rank"),
                               init_limit.count()),
                   "NCCL_DEBUG=INFO tells how far it came");
     }

@@ -11,7 +11,7 @@ constexpr milliseconds connection_limit{30'000};
 
 Result<void> CellMesh::connect(bench::Collective collective, std::size_t stripes) {
   std::vector<std::size_t> ranks;
-  for (const std::size_t position : peers(collective, place_)) {
+  for (const std::size_t position : peers(collective, ring_)) {
     ranks.push_back(cell_.ranks[position]);
   }
   return group_.mesh.connect(ranks, stripes, connection_limit);
@@ -20,10 +20,10 @@ Result<void> CellMesh::connect(bench::Collective collective, std::size_t stripes
 std::vector<Lane> CellMesh::lanes(bench::Collective collective, const Buffers& buffers,
                                   std::size_t stripes) const {
   std::vector<Lane> lanes;
-  for (Planned& planned : plan(collective, place_, buffers, stripes)) {
+  for (Planned& planned : plan(collective, ring_, buffers, stripes)) {
     Lane& lane = planned.lane;
-    if (planned.to < place_.size) bind(planned.to, planned.stripe, lane.out_socket, lane.to);
-    if (planned.from < place_.size) {
+    if (planned.to < ring_.size) bind(planned.to, planned.stripe, lane.out_socket, lane.to);
+    if (planned.from < ring_.size) {
       bind(planned.from, planned.stripe, lane.in_socket, lane.from);
     }
     lanes.push_back(std::move(lane));
@@ -41,7 +41,7 @@ Result<void> CellMesh::combine_over_all(std::vector<double>& values, Op op,
 }
 
 Result<void> CellMesh::barrier(milliseconds limit) const {
-  std::vector<double> nothing(place_.size);
+  std::vector<double> nothing(ring_.size);
   return combine_over_all(nothing, Op::sum, limit);
 }
 

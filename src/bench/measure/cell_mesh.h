@@ -14,11 +14,11 @@ namespace toprun::measure {
 // The TCP connections of one cell, seen from one of its ranks.
 class CellMesh {
  public:
-  CellMesh(Group& group, const Cell& cell, const Place& place)
-      : group_(group), cell_(cell), place_(place) {}
+  CellMesh(Group& group, const Cell& cell, const RingPosition& ring)
+      : group_(group), cell_(cell), ring_(ring) {}
 
   const Cell& cell() const { return cell_; }
-  const Place& place() const { return place_; }
+  const RingPosition& ring() const { return ring_; }
 
   // All ranks of the cell do the same. `stripes`: connections to each.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
@@ -36,7 +36,7 @@ class CellMesh {
 
   Group& group_;
   const Cell& cell_;
-  Place place_;
+  RingPosition ring_;
 };
 
 }  // namespace toprun::measure

@@ -4,8 +4,9 @@
 
 namespace toprun::measure {
 
-Result<HostBuffers> HostBuffers::of(const Request& request, const Place& place, std::size_t part) {
-  const Lengths need = measure::lengths(request.collective, part, place.size);
+Result<HostBuffers> HostBuffers::of(const Request& request, const RingPosition& ring,
+                                    std::size_t part) {
+  const Lengths need = measure::lengths(request.collective, part, ring.size);
   auto send = TRY(Memory::of(std::max(need.send, need.receive)));
   auto receive = TRY(Memory::of(need.receive));
   auto scratch = TRY(Memory::of(need.scratch));
@@ -13,7 +14,7 @@ Result<HostBuffers> HostBuffers::of(const Request& request, const Place& place, 
   made.need_ = need;
   made.outside_ = {made.send_.get(), made.receive_.get(), made.scratch_.get(), part,
                    facts_of(request.type).bytes};
-  const InPlace where = in_place(request.collective, part, place);
+  const InPlace where = in_place(request.collective, part, ring);
   made.inside_ = made.outside_;
   made.inside_.send = made.send_.get() + where.send;
   made.inside_.receive = made.send_.get() + where.receive;

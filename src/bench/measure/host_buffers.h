@@ -9,7 +9,7 @@ namespace toprun::measure {
 // One rank's buffers in host memory, as nccl-tests lays them.
 class HostBuffers {
  public:
-  static Result<HostBuffers> of(const Request& request, const Place& place, std::size_t part);
+  static Result<HostBuffers> of(const Request& request, const RingPosition& ring, std::size_t part);
 
   const Buffers& buffers(bool in_place) const { return in_place ? inside_ : outside_; }
   const Lengths& lengths() const { return need_; }

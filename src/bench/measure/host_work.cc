@@ -20,7 +20,7 @@ Result<std::vector<double>> HostWork::run(bool in_place, std::size_t iterations,
     TRY(once(in_place));
     if (divides) {
       divide(request_.type, {memory_.buffers(in_place).receive, memory_.lengths().receive},
-             place_.size);
+             ring_.size);
     }
     const std::chrono::duration<double, std::micro> took = steady_clock::now() - began;
     times.push_back(took.count());

@@ -8,8 +8,8 @@ namespace toprun::measure {
 // The work of a backend whose buffers are in host memory and whose calls return when they are done.
 class HostWork : public Work {
  public:
-  HostWork(const Request& request, const Place& place, HostBuffers memory)
-      : request_(request), place_(place), memory_(std::move(memory)) {}
+  HostWork(const Request& request, const RingPosition& ring, HostBuffers memory)
+      : request_(request), ring_(ring), memory_(std::move(memory)) {}
 
   Result<void> fill(bool in_place) final;
   Result<std::vector<double>> run(bool in_place, std::size_t iterations,
@@ -21,11 +21,11 @@ class HostWork : public Work {
   virtual Result<void> once(bool in_place) = 0;
 
   const Request& request_;
-  const Place place_;
+  const RingPosition ring_;
   HostBuffers memory_;
 
  private:
-  Check check() const { return {request_.collective, request_.type, request_.op, place_}; }
+  Check check() const { return {request_.collective, request_.type, request_.op, ring_}; }
 };
 
 }  // namespace toprun::measure

@@ -54,9 +54,9 @@ struct Load {
 };
 
 // The busiest link of one kind. `place`: the name of what a rank is in; empty: not known.
-template <class Place>
+template <class Where>
 void lower(std::optional<Limit>& limit, const Cell& cell, Collective collective, std::size_t root,
-           double rate, double share, std::string_view kind, Place place) {
+           double rate, double share, std::string_view kind, Where place) {
   std::map<std::string, Load> loads;
   visit_flows(collective, cell.ranks.size(), root,
               [&](std::size_t from, std::size_t to, double part) {

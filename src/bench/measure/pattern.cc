@@ -85,12 +85,12 @@ std::uint64_t Repeating::wrong(const std::byte* data, std::size_t first, std::si
   return count;
 }
 
-Check::Check(Collective collective, Type type, Op op, const Place& place)
-    : collective_(collective), type_(type), op_(op), place_(place) {}
+Check::Check(Collective collective, Type type, Op op, const RingPosition& ring)
+    : collective_(collective), type_(type), op_(op), ring_(ring) {}
 
 Repeating Check::sent_by(std::size_t position) const {
   const bool reduces = bench::facts_of(collective_).reduces;
-  std::vector<double> period(reduces ? reduced_period(op_, place_.size) : copied_period);
+  std::vector<double> period(reduces ? reduced_period(op_, ring_.size) : copied_period);
   for (std::size_t i = 0; i < period.size(); ++i) {
     period[i] = reduces ? contribution(op_, position, i, period.size())
                         : static_cast<double>((position * 31 + i) % copied_period);
@@ -99,14 +99,14 @@ Repeating Check::sent_by(std::size_t position) const {
 }
 
 Repeating Check::reduced() const {
-  std::vector<double> period(reduced_period(op_, place_.size));
+  std::vector<double> period(reduced_period(op_, ring_.size));
   for (std::size_t i = 0; i < period.size(); ++i) {
     double value = contribution(op_, 0, i, period.size());
-    for (std::size_t position = 1; position < place_.size; ++position) {
+    for (std::size_t position = 1; position < ring_.size; ++position) {
       value = joined(op_, value, contribution(op_, position, i, period.size()));
     }
     if (op_ == Op::avg) {
-      value /= static_cast<double>(place_.size);
+      value /= static_cast<double>(ring_.size);
       if (is_integer(type_)) value = std::trunc(value);
     }
     period[i] = value;
@@ -115,18 +115,18 @@ Repeating Check::reduced() const {
 }
 
 void Check::fill(const Buffers& buffers) const {
-  const auto bytes = lengths(collective_, buffers.part, place_.size).send;
-  sent_by(place_.position).fill(buffers.send, 0, bytes);
+  const auto bytes = lengths(collective_, buffers.part, ring_.size).send;
+  sent_by(ring_.position).fill(buffers.send, 0, bytes);
 }
 
 std::uint64_t Check::wrong(const Buffers& buffers) const {
   const std::size_t part = buffers.part;
   const std::size_t elements = part / buffers.element;
-  const std::size_t own = place_.position * elements;
-  const bool is_root = place_.position == place_.root;
+  const std::size_t own = ring_.position * elements;
+  const bool is_root = ring_.position == ring_.root;
   const auto parts_of_all = [&](std::size_t first) {
     std::uint64_t count = 0;
-    for (std::size_t position = 0; position < place_.size; ++position) {
+    for (std::size_t position = 0; position < ring_.size; ++position) {
       count += sent_by(position).wrong(buffers.receive + position * part, first, part);
     }
     return count;
@@ -145,11 +145,11 @@ std::uint64_t Check::wrong(const Buffers& buffers) const {
     case Collective::alltoall:
       return parts_of_all(own);
     case Collective::scatter:
-      return sent_by(place_.root).wrong(buffers.receive, own, part);
+      return sent_by(ring_.root).wrong(buffers.receive, own, part);
     case Collective::broadcast:
-      return sent_by(place_.root).wrong(buffers.receive, 0, part);
+      return sent_by(ring_.root).wrong(buffers.receive, 0, part);
     case Collective::sendrecv: {
-      const std::size_t before = (place_.position + place_.size - 1) % place_.size;
+      const std::size_t before = (ring_.position + ring_.size - 1) % ring_.size;
       return sent_by(before).wrong(buffers.receive, 0, part);
     }
     case Collective::barrier:

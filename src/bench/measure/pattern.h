@@ -31,7 +31,7 @@ class Repeating {
 // neutral one, so that the result is exact in every type and at any number of ranks.
 class Check {
  public:
-  Check(bench::Collective collective, Type type, Op op, const Place& place);
+  Check(bench::Collective collective, Type type, Op op, const RingPosition& ring);
 
   // Writes what this position sends.
   void fill(const Buffers& buffers) const;
@@ -45,7 +45,7 @@ class Check {
   bench::Collective collective_;
   Type type_;
   Op op_;
-  Place place_;
+  RingPosition ring_;
 };
 
 }  // namespace toprun::measure

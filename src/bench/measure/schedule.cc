@@ -24,17 +24,17 @@ Range share(Range whole, std::size_t i, std::size_t n, std::size_t element) {
 // The lanes of a ring, one for each stripe.
 class Ring {
  public:
-  Ring(const Place& place, const Buffers& buffers, std::size_t stripe, std::size_t stripes)
-      : place_(place),
+  Ring(const RingPosition& ring, const Buffers& buffers, std::size_t stripe, std::size_t stripes)
+      : ring_(ring),
         buffers_(buffers),
         range_(share({0, buffers.part}, stripe, stripes, buffers.element)) {
-    planned_.to = back(place.size - 1);
+    planned_.to = back(ring.size - 1);
     planned_.from = back(1);
     planned_.stripe = stripe;
   }
 
   Planned all_reduce() {
-    const std::size_t n = place_.size;
+    const std::size_t n = ring_.size;
     wait_for_head(chunk(0).bytes());
     out(buffers_.send, chunk(0));
     for (std::size_t step = 1; step < n; ++step) reduce(chunk(step), buffers_.receive);
@@ -47,7 +47,7 @@ class Ring {
   }
 
   Planned all_gather() {
-    const std::size_t n = place_.size;
+    const std::size_t n = ring_.size;
     wait_for_head(range_.bytes());
     out(buffers_.send, range_);
     for (std::size_t step = 1; step + 1 < n; ++step) out(buffers_.receive, part(step));
@@ -56,7 +56,7 @@ class Ring {
   }
 
   Planned reduce_scatter() {
-    const std::size_t n = place_.size;
+    const std::size_t n = ring_.size;
     wait_for_head(range_.bytes());
     for (std::size_t step = 1; step < n; ++step) {
       out(step == 1 ? buffers_.send : buffers_.scratch, part(step));
@@ -71,9 +71,9 @@ class Ring {
 
   // Down the chain that begins at the root.
   Planned broadcast() {
-    const std::size_t distance = back(place_.root);
+    const std::size_t distance = back(ring_.root);
     const bool is_root = distance == 0;
-    const bool is_last = distance + 1 == place_.size;
+    const bool is_last = distance + 1 == ring_.size;
     if (!is_root) copy(range_);
     if (!is_last) out(is_root ? buffers_.send : buffers_.receive, range_);
     if (!is_root) wait_for_head(0);
@@ -82,7 +82,7 @@ class Ring {
 
   // Along the chain that ends at the root.
   Planned reduce_to_root() {
-    const std::size_t distance = back(place_.root);
+    const std::size_t distance = back(ring_.root);
     const bool is_root = distance == 0;
     const bool is_first = distance == 1;
     if (!is_first) reduce(range_, is_root ? buffers_.receive : buffers_.scratch);
@@ -100,11 +100,11 @@ class Ring {
  private:
   // The position so many places before this one.
   std::size_t back(std::size_t distance) const {
-    return (place_.position + place_.size - distance % place_.size) % place_.size;
+    return (ring_.position + ring_.size - distance % ring_.size) % ring_.size;
   }
   // Of the message, of the position so many places before this one.
   Range chunk(std::size_t distance) const {
-    return share(range_, back(distance), place_.size, buffers_.element);
+    return share(range_, back(distance), ring_.size, buffers_.element);
   }
   std::size_t part_offset(std::size_t distance) const { return back(distance) * buffers_.part; }
   Range part(std::size_t distance) const {
@@ -122,12 +122,12 @@ class Ring {
     planned_.lane.in.push_back({base + range.begin, buffers_.send + range.begin, range.bytes()});
   }
   Planned take() {
-    if (planned_.lane.out.empty()) planned_.to = place_.size;
-    if (planned_.lane.in.empty()) planned_.from = place_.size;
+    if (planned_.lane.out.empty()) planned_.to = ring_.size;
+    if (planned_.lane.in.empty()) planned_.from = ring_.size;
     return std::move(planned_);
   }
 
-  const Place& place_;
+  const RingPosition& ring_;
   const Buffers& buffers_;
   const Range range_;
   Planned planned_;
@@ -157,16 +157,16 @@ bool is_ring(Collective collective) {
 
 // One exchange with one other position: what goes there and what comes from there, of a range of
 // each part.
-Planned exchange(Collective collective, const Place& place, const Buffers& buffers,
+Planned exchange(Collective collective, const RingPosition& ring, const Buffers& buffers,
                  std::size_t peer, Range range) {
-  const bool is_root = place.position == place.root;
+  const bool is_root = ring.position == ring.root;
   const bool sends =
       collective == Collective::alltoall || (collective == Collective::gather) != is_root;
   const bool receives =
       collective == Collective::alltoall || (collective == Collective::gather) == is_root;
   const bool sends_a_part = collective != Collective::gather;
   const bool receives_a_part = collective != Collective::scatter;
-  Planned planned{place.size, place.size, 0, {}};
+  Planned planned{ring.size, ring.size, 0, {}};
   const std::size_t of_peer = peer * buffers.part + range.begin;
   if (sends) {
     planned.to = peer;
@@ -202,56 +202,56 @@ Lengths lengths(Collective collective, std::size_t part, std::size_t size) {
   }
 }
 
-InPlace in_place(Collective collective, std::size_t part, const Place& place) {
+InPlace in_place(Collective collective, std::size_t part, const RingPosition& ring) {
   switch (collective) {
     case Collective::all_gather:
     case Collective::gather:
-      return {place.position * part, 0};
+      return {ring.position * part, 0};
     case Collective::reduce_scatter:
     case Collective::scatter:
-      return {0, place.position * part};
+      return {0, ring.position * part};
     default:
       return {};
   }
 }
 
-std::vector<std::size_t> peers(Collective collective, const Place& place) {
+std::vector<std::size_t> peers(Collective collective, const RingPosition& ring) {
   std::vector<std::size_t> found;
-  if (place.size == 1) return found;
+  if (ring.size == 1) return found;
   if (is_ring(collective)) {
-    found = {(place.position + 1) % place.size, (place.position + place.size - 1) % place.size};
+    found = {(ring.position + 1) % ring.size, (ring.position + ring.size - 1) % ring.size};
     if (found[0] == found[1]) found.pop_back();
     return found;
   }
-  if (collective != Collective::alltoall && place.position != place.root) return {place.root};
-  for (std::size_t step = 1; step < place.size; ++step) {
-    found.push_back((place.position + step) % place.size);
+  if (collective != Collective::alltoall && ring.position != ring.root) return {ring.root};
+  for (std::size_t step = 1; step < ring.size; ++step) {
+    found.push_back((ring.position + step) % ring.size);
   }
   return found;
 }
 
-std::vector<Planned> plan(Collective collective, const Place& place, const Buffers& buffers,
+std::vector<Planned> plan(Collective collective, const RingPosition& ring, const Buffers& buffers,
                           std::size_t stripes) {
   std::vector<Planned> planned;
-  if (place.size == 1) return planned;
+  if (ring.size == 1) return planned;
   const std::vector<std::size_t> others =
-      is_ring(collective) ? std::vector<std::size_t>() : peers(collective, place);
+      is_ring(collective) ? std::vector<std::size_t>() : peers(collective, ring);
   for (std::size_t stripe = 0; stripe < stripes; ++stripe) {
     if (is_ring(collective)) {
-      planned.push_back(ring_lane(collective, Ring(place, buffers, stripe, stripes)));
+      planned.push_back(ring_lane(collective, Ring(ring, buffers, stripe, stripes)));
     }
     for (const std::size_t peer : others) {
       const Range range = share({0, buffers.part}, stripe, stripes, buffers.element);
-      planned.push_back(exchange(collective, place, buffers, peer, range));
+      planned.push_back(exchange(collective, ring, buffers, peer, range));
       planned.back().stripe = stripe;
     }
   }
   return planned;
 }
 
-void keep_own(Collective collective, const Place& place, const Buffers& buffers) {
-  const std::size_t own = place.position * buffers.part;
-  const bool is_root = place.position == place.root;
+void keep_own(Collective collective, const RingPosition& ring, const Buffers& buffers) {
+  const std::size_t own = ring.position * buffers.part;
+  const bool is_root = ring.position == ring.root;
   const std::byte* source = buffers.send;
   std::byte* target = buffers.receive;
   switch (collective) {
@@ -274,10 +274,10 @@ void keep_own(Collective collective, const Place& place, const Buffers& buffers)
       if (!is_root) return;
       break;
     case Collective::reduce_scatter:
-      if (place.size > 1) return;
+      if (ring.size > 1) return;
       break;
     default:
-      if (place.size > 1) return;
+      if (ring.size > 1) return;
   }
   if (source != target) std::memcpy(target, source, buffers.part);
 }

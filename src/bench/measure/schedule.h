@@ -11,7 +11,7 @@ namespace toprun::measure {
 
 // The ranks that run a collective, in the order of the ring; the position in it is what counts
 // below, and `root` is a position.
-struct Place {
+struct RingPosition {
   std::size_t position = 0;
   std::size_t size = 1;  // positions
   std::size_t root = 0;
@@ -39,9 +39,9 @@ struct InPlace {
   std::size_t send = 0;
   std::size_t receive = 0;
 };
-InPlace in_place(bench::Collective collective, std::size_t part, const Place& place);
+InPlace in_place(bench::Collective collective, std::size_t part, const RingPosition& ring);
 
-// A lane whose connections are named by position; unset where the position is Place::size.
+// A lane whose connections are named by position; unset where the position is RingPosition::size.
 struct Planned {
   std::size_t to = 0;
   std::size_t from = 0;
@@ -51,12 +51,12 @@ struct Planned {
 
 // What this position sends and receives. The work is divided over `stripes` connections to the same
 // position, each with a range of the elements.
-std::vector<Planned> plan(bench::Collective collective, const Place& place, const Buffers& buffers,
-                          std::size_t stripes);
+std::vector<Planned> plan(bench::Collective collective, const RingPosition& ring,
+                          const Buffers& buffers, std::size_t stripes);
 // Copies what a rank keeps of its own data.
-void keep_own(bench::Collective collective, const Place& place, const Buffers& buffers);
+void keep_own(bench::Collective collective, const RingPosition& ring, const Buffers& buffers);
 
 // The positions with which this one exchanges bytes.
-std::vector<std::size_t> peers(bench::Collective collective, const Place& place);
+std::vector<std::size_t> peers(bench::Collective collective, const RingPosition& ring);
 
 }  // namespace toprun::measure

@@ -55,7 +55,7 @@ struct Case {
 // One position's memory and work.
 struct Member {
   Member(const Case& wanted, std::size_t position)
-      : place{position, wanted.size, wanted.root}, element(facts_of(wanted.type).bytes) {
+      : ring{position, wanted.size, wanted.root}, element(facts_of(wanted.type).bytes) {
     const std::size_t part = wanted.elements * element;
     const Lengths need = lengths(wanted.collective, part, wanted.size);
     send.resize(std::max(need.send, need.receive) + 1);
@@ -66,11 +66,11 @@ struct Member {
   Buffers buffers(const Case& wanted, bool is_in_place) {
     const std::size_t part = wanted.elements * element;
     if (!is_in_place) return {send.data(), receive.data(), scratch.data(), part, element};
-    const InPlace where = in_place(wanted.collective, part, place);
+    const InPlace where = in_place(wanted.collective, part, ring);
     return {send.data() + where.send, send.data() + where.receive, scratch.data(), part, element};
   }
 
-  Place place;
+  RingPosition ring;
   std::size_t element;
   std::vector<std::byte> send;
   std::vector<std::byte> receive;
@@ -79,16 +79,16 @@ struct Member {
 
 void run(const Case& wanted, const Wires& wires, Member& member, const Buffers& buffers) {
   std::vector<Lane> lanes;
-  for (Planned& planned : plan(wanted.collective, member.place, buffers, wanted.stripes)) {
+  for (Planned& planned : plan(wanted.collective, member.ring, buffers, wanted.stripes)) {
     const auto at = [&](std::size_t peer) {
       if (peer == wanted.size) return -1;
-      return wires.socket(member.place.position, peer, planned.stripe);
+      return wires.socket(member.ring.position, peer, planned.stripe);
     };
     planned.lane.out_socket = at(planned.to);
     planned.lane.in_socket = at(planned.from);
     lanes.push_back(std::move(planned.lane));
   }
-  keep_own(wanted.collective, member.place, buffers);
+  keep_own(wanted.collective, member.ring, buffers);
   const auto done = transfer(lanes, combine_of(wanted.type, wanted.op), member.element, limit);
   ASSERT_TRUE(done) << done.error().line();
   if (wanted.op == Op::avg) {
@@ -106,7 +106,7 @@ std::uint64_t wrong(const Case& wanted, bool is_in_place) {
     threads.emplace_back([&, position] {
       Member member(wanted, position);
       const Buffers buffers = member.buffers(wanted, is_in_place);
-      const Check check(wanted.collective, wanted.type, wanted.op, member.place);
+      const Check check(wanted.collective, wanted.type, wanted.op, member.ring);
       check.fill(buffers);
       run(wanted, wires, member, buffers);
       found[position] = check.wrong(buffers);
@@ -158,7 +158,7 @@ TEST(Schedule, AMessageMayGoOverSeveralConnections) {
   for (const Collective collective : {Collective::all_reduce, Collective::alltoall}) {
     Member member({collective, 2, 1000}, 0);
     const Buffers buffers = member.buffers({collective, 2, 1000}, false);
-    const auto planned = plan(collective, member.place, buffers, 4);
+    const auto planned = plan(collective, member.ring, buffers, 4);
     ASSERT_EQ(planned.size(), 4u);
     for (const Planned& one : planned) EXPECT_GT(one.lane.out.front().bytes, 0u);
   }
@@ -181,9 +181,9 @@ TEST(Schedule, AWrongElementIsCounted) {
   const Case wanted{Collective::all_reduce, 1, 1000};
   Member member(wanted, 0);
   const Buffers buffers = member.buffers(wanted, false);
-  const Check check(wanted.collective, wanted.type, wanted.op, member.place);
+  const Check check(wanted.collective, wanted.type, wanted.op, member.ring);
   check.fill(buffers);
-  keep_own(wanted.collective, member.place, buffers);
+  keep_own(wanted.collective, member.ring, buffers);
   EXPECT_EQ(check.wrong(buffers), 0u);
   store(wanted.type, buffers.receive, 7, 42);
   store(wanted.type, buffers.receive, 999, 42);

@@ -33,7 +33,7 @@ bool runs_in_place(Collective collective) {
          collective != Collective::barrier;
 }
 
-Place place_in(const Cell& cell, std::size_t position, std::size_t root) {
+RingPosition position_in(const Cell& cell, std::size_t position, std::size_t root) {
   return {position, cell.ranks.size(), cell.position_of(root).value_or(0)};
 }
 
@@ -111,7 +111,7 @@ class Sizing {
     side.times = bench::times_of(times);
     constexpr double bytes_per_us_of_gb = 1e3;
     side.algbw = static_cast<double>(extent_.bytes) / side.times.mean_us / bytes_per_us_of_gb;
-    side.busbw = side.algbw * bench::bus_factor(request_.collective, mesh_.place().size);
+    side.busbw = side.algbw * bench::bus_factor(request_.collective, mesh_.ring().size);
     side.wrong = wrong;
     return side;
   }
@@ -127,10 +127,10 @@ class Sizing {
       case Average::least:
         return over_all(Op::min);
       case Average::first_rank:
-        if (mesh_.place().position != 0) std::ranges::fill(times, 0);
+        if (mesh_.ring().position != 0) std::ranges::fill(times, 0);
         return over_all(Op::sum);
       case Average::mean:
-        for (double& time : times) time /= static_cast<double>(mesh_.place().size);
+        for (double& time : times) time /= static_cast<double>(mesh_.ring().size);
         return over_all(Op::sum);
     }
     return {};
@@ -162,7 +162,7 @@ class Round {
       const auto position = cells[i].position_of(group.self.rank);
       if (!position) continue;
       OwnCell& own = own_.emplace_back(
-          i, CellMesh(group, cells[i], place_in(cells[i], *position, request.root)), nullptr);
+          i, CellMesh(group, cells[i], position_in(cells[i], *position, request.root)), nullptr);
       own.backend = make(group, request, i, own.mesh);
     }
   }
@@ -181,7 +181,7 @@ class Round {
   Result<void> measure(std::uint64_t bytes, const std::function<void(double)>& tell) {
     std::uint64_t memory = 0;
     for (const OwnCell& own : own_) {
-      const std::size_t ranks = own.mesh.place().size;
+      const std::size_t ranks = own.mesh.ring().size;
       memory += memory_of(request_.collective, Extent::of(request_, bytes, ranks).part, ranks);
     }
     for (const OwnCell& own : own_) {
@@ -191,7 +191,7 @@ class Round {
     std::vector<Sizing> sizings;
     for (const OwnCell& own : own_) {
       auto sizing =
-          TRY(Sizing::make(own, request_, Extent::of(request_, bytes, own.mesh.place().size)));
+          TRY(Sizing::make(own, request_, Extent::of(request_, bytes, own.mesh.ring().size)));
       sizings.push_back(std::move(sizing));
       if (auto warm = sizings.back().warm_up(); !warm) return warm;
     }

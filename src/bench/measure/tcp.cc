@@ -12,7 +12,7 @@ using bench::Collective;
 class TcpWork final : public HostWork {
  public:
   TcpWork(const Request& request, const CellMesh& mesh, HostBuffers memory)
-      : HostWork(request, mesh.place(), std::move(memory)), mesh_(mesh) {
+      : HostWork(request, mesh.ring(), std::move(memory)), mesh_(mesh) {
     for (const bool in_place : {false, true}) {
       lanes_[in_place] = mesh.lanes(request.collective, memory_.buffers(in_place), request.stripes);
     }
@@ -22,7 +22,7 @@ class TcpWork final : public HostWork {
   Result<void> once(bool in_place) override {
     if (request_.collective == Collective::barrier) return mesh_.barrier(request_.stall_limit);
     const Buffers& buffers = memory_.buffers(in_place);
-    keep_own(request_.collective, place_, buffers);
+    keep_own(request_.collective, ring_, buffers);
     return transfer(lanes_[in_place], combine_of(request_.type, request_.op), buffers.element,
                     request_.stall_limit);
   }
@@ -42,7 +42,7 @@ class TcpBackend final : public Backend {
   }
 
   Result<std::unique_ptr<Work>> work(std::size_t part) override {
-    auto memory = TRY(HostBuffers::of(request_, mesh_.place(), part));
+    auto memory = TRY(HostBuffers::of(request_, mesh_.ring(), part));
     return std::make_unique<TcpWork>(request_, mesh_, std::move(memory));
   }
 

@@ -6,9 +6,9 @@
 namespace toprun::pairs {
 
 Domains::Domains(const Cluster& cluster) : of_(cluster.names.size()) {
-  std::map<Place, std::size_t> known;
+  std::map<DomainPath, std::size_t> known;
   for (std::size_t node = 0; node < cluster.places.size(); ++node) {
-    Place path;
+    DomainPath path;
     for (const std::string& name : cluster.places[node]) {
       path.push_back(name);
       const auto [entry, added] = known.emplace(path, domains_.size());

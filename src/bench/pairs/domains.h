@@ -13,7 +13,7 @@ class Domains {
  public:
   struct Domain {
     std::size_t depth = 1;  // 1: outermost
-    Place path;             // its names from the top
+    DomainPath path;        // its names from the top
     std::vector<std::size_t> nodes;
   };
 

@@ -10,7 +10,7 @@ namespace toprun::pairs {
 
 struct Cluster {
   std::vector<std::string> names;   // of the nodes, which are their indexes elsewhere
-  std::vector<Place> places;        // one per node, or none at all
+  std::vector<DomainPath> places;   // one per node, or none at all
   std::vector<std::string> levels;  // of the places, outermost first, such as "pod", "rack";
                                     // where there are too few, "domain"
   // Where several nodes, as ranks, are on one host: the host of each. Empty: the names are hosts.

@@ -108,25 +108,25 @@ class Planner {
                        [&](std::size_t domain) { return suspected(domains_[domain].path); });
   }
 
-  bool is_in(std::size_t node, const Place& path) const {
+  bool is_in(std::size_t node, const DomainPath& path) const {
     return std::ranges::any_of(domains_.of(node),
                                [&](std::size_t domain) { return domains_[domain].path == path; });
   }
 
   bool between_suspects(std::size_t a, std::size_t b) const {
-    return std::ranges::any_of(between_, [&](const std::vector<Place>& ends) {
+    return std::ranges::any_of(between_, [&](const std::vector<DomainPath>& ends) {
       return (is_in(a, ends[0]) && is_in(b, ends[1])) || (is_in(a, ends[1]) && is_in(b, ends[0]));
     });
   }
 
   // One end of what is suspected between two domains.
-  bool is_an_end(const Place& path) const {
-    return std::ranges::any_of(between_, [&](const std::vector<Place>& ends) {
+  bool is_an_end(const DomainPath& path) const {
+    return std::ranges::any_of(between_, [&](const std::vector<DomainPath>& ends) {
       return path == ends[0] || path == ends[1];
     });
   }
 
-  bool suspected(const Place& path) const {
+  bool suspected(const DomainPath& path) const {
     return std::ranges::find(uplinks_, path) != uplinks_.end();
   }
 
@@ -179,7 +179,7 @@ class Planner {
   }
 
   // The nodes of a domain that are not said to be slow.
-  Nodes nodes_of(const Place& path) const {
+  Nodes nodes_of(const DomainPath& path) const {
     Nodes out = all_nodes_of(path);
     std::erase_if(out, [&](std::size_t node) { return bad_[node] != 0; });
     return out;
@@ -187,13 +187,13 @@ class Planner {
 
   // Those that nothing at all is said of, on their way to nodes with which they share so many
   // domains.
-  Nodes usable_nodes_of(const Place& path, std::size_t shared) const {
+  Nodes usable_nodes_of(const DomainPath& path, std::size_t shared) const {
     Nodes out = all_nodes_of(path);
     std::erase_if(out, [&](std::size_t node) { return !usable(node, shared, Trust::good); });
     return out;
   }
 
-  Nodes all_nodes_of(const Place& path) const {
+  Nodes all_nodes_of(const DomainPath& path) const {
     for (std::size_t i = 0; i < domains_.size(); ++i) {
       if (domains_[i].path == path) return domains_[i].nodes;
     }
@@ -201,10 +201,10 @@ class Planner {
   }
 
   // Usable nodes of the domain's neighbours, one of each in turn, so that all are loaded alike.
-  Nodes others(const Place& path, std::size_t shared) const {
+  Nodes others(const DomainPath& path, std::size_t shared) const {
     std::vector<Nodes> neighbours;
     for (std::size_t i = 0; i < domains_.size(); ++i) {
-      const Place& other = domains_[i].path;
+      const DomainPath& other = domains_[i].path;
       const bool beside =
           other.size() == path.size() && other != path &&
           std::equal(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(shared),
@@ -234,7 +234,7 @@ class Planner {
   // The same with a domain that nothing is said about; it must have as many nodes to be as busy.
   Round healthy_round(const Finding& finding, std::size_t pairs) const {
     for (std::size_t i = 0; i < domains_.size(); ++i) {
-      const Place& path = domains_[i].path;
+      const DomainPath& path = domains_[i].path;
       if (path.size() != finding.domains[0].size() || suspected(path) || is_an_end(path)) {
         continue;
       }
@@ -252,8 +252,8 @@ class Planner {
   std::vector<char> good_;  // nodes of no finding
   std::vector<char> bad_;   // nodes that are a finding
   Round slow_pairs_;
-  std::vector<Place> uplinks_;               // of these domains
-  std::vector<std::vector<Place>> between_;  // two domains each
+  std::vector<DomainPath> uplinks_;               // of these domains
+  std::vector<std::vector<DomainPath>> between_;  // two domains each
   SecondPlan out_;
 };
 

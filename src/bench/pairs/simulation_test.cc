@@ -67,7 +67,7 @@ std::string short_words(const Cluster& cluster, std::span<const Finding> finding
     out += fmt::format("{} {}", kinds[static_cast<std::size_t>(finding.kind)],
                        ways[static_cast<std::size_t>(finding.way)]);
     for (const std::size_t node : finding.nodes) out += " " + cluster.names[node];
-    for (const Place& domain : finding.domains) out += " " + domain.back();
+    for (const DomainPath& domain : finding.domains) out += " " + domain.back();
   }
   return out;
 }

@@ -77,8 +77,8 @@ std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured
   return groups;
 }
 
-std::vector<Place> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups) {
-  std::vector<Place> places(cluster.names.size());
+std::vector<DomainPath> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups) {
+  std::vector<DomainPath> places(cluster.names.size());
   for (const SpeedGroup& group : groups) {
     for (const std::size_t node : group.nodes) places[node] = {cluster.names[group.nodes.front()]};
   }

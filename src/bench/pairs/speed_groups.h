@@ -19,6 +19,6 @@ struct SpeedGroup {
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
 // Each group as a place, named by its first node; of other nodes the place is unknown.
-std::vector<Place> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups);
+std::vector<DomainPath> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups);
 
 }  // namespace toprun::pairs

@@ -27,7 +27,7 @@ class Unnamed : public Simulation {
     std::string out;
     for (const Finding& finding : verdict->findings) {
       for (const std::size_t node : finding.nodes) out += " " + cluster.names[node];
-      for (const Place& domain : finding.domains) out += " group " + domain.back();
+      for (const DomainPath& domain : finding.domains) out += " group " + domain.back();
     }
     return out;
   }

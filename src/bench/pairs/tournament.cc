@@ -67,18 +67,19 @@ std::vector<Round> group_rounds(const std::vector<Group>& groups) {
 }
 
 // The nodes that share so many domains, as groups of those that share one more.
-std::map<Place, std::vector<Group>> families(std::span<const Place> places, std::size_t shared) {
-  std::map<Place, std::map<Place, Group>> inside;
-  std::map<Place, std::vector<Group>> out;
+std::map<DomainPath, std::vector<Group>> families(std::span<const DomainPath> places,
+                                                  std::size_t shared) {
+  std::map<DomainPath, std::map<DomainPath, Group>> inside;
+  std::map<DomainPath, std::vector<Group>> out;
   for (std::size_t node = 0; node < places.size(); ++node) {
-    const Place& place = places[node];
+    const DomainPath& place = places[node];
     if (place.size() < shared) continue;
     const auto end = place.begin() + static_cast<std::ptrdiff_t>(shared);
-    const Place parent(place.begin(), end);
+    const DomainPath parent(place.begin(), end);
     if (place.size() == shared) {
       out[parent].push_back({node});
     } else {
-      inside[parent][Place(place.begin(), end + 1)].push_back(node);
+      inside[parent][DomainPath(place.begin(), end + 1)].push_back(node);
     }
   }
   for (auto& [parent, children] : inside) {
@@ -104,9 +105,9 @@ std::vector<Round> tournament(std::size_t nodes, std::size_t most_rounds) {
   return out;
 }
 
-std::vector<Batch> batches(std::span<const Place> places, std::size_t most_rounds) {
+std::vector<Batch> batches(std::span<const DomainPath> places, std::size_t most_rounds) {
   std::size_t deepest = 0;
-  for (const Place& place : places) deepest = std::max(deepest, place.size());
+  for (const DomainPath& place : places) deepest = std::max(deepest, place.size());
   std::vector<Batch> out;
   for (std::size_t shared = deepest + 1; shared-- > 0;) {
     Batch batch{shared, {}};

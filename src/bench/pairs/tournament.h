@@ -24,7 +24,7 @@ using Round = std::vector<Pair>;
 
 // Where a node is: the names of its domains from the outermost inwards, such as {"pod1", "rack3"}.
 // Empty: not known.
-using Place = std::vector<std::string>;
+using DomainPath = std::vector<std::string>;
 
 inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max();
 
@@ -45,6 +45,7 @@ struct Batch {
 // batch has more than `most_rounds`. Domains are told apart by all names from the top: rack r1 of
 // pod p1 is not rack r1 of pod p2. A node whose place is shorter than others' is a domain of its
 // own below its last.
-std::vector<Batch> batches(std::span<const Place> places, std::size_t most_rounds = every_round);
+std::vector<Batch> batches(std::span<const DomainPath> places,
+                           std::size_t most_rounds = every_round);
 
 }  // namespace toprun::pairs

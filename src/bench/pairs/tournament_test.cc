@@ -53,12 +53,12 @@ TEST(Tournament, LeavesOutRoundsEvenly) {
 
 struct Case {
   const char* about;
-  std::vector<Place> places;
+  std::vector<DomainPath> places;
   std::vector<std::pair<std::size_t, std::size_t>> shared_and_rounds;  // per batch
 };
 
-std::vector<Place> racks(std::size_t count, std::size_t nodes_each) {
-  std::vector<Place> out;
+std::vector<DomainPath> racks(std::size_t count, std::size_t nodes_each) {
+  std::vector<DomainPath> out;
   for (std::size_t i = 0; i < count * nodes_each; ++i) {
     out.push_back({"r" + std::to_string(i / nodes_each)});
   }
@@ -67,7 +67,7 @@ std::vector<Place> racks(std::size_t count, std::size_t nodes_each) {
 
 TEST(Batches, FromTheLeafOutwards) {
   const Case cases[] = {
-      {"nothing known", std::vector<Place>(6), {{0, 5}}},
+      {"nothing known", std::vector<DomainPath>(6), {{0, 5}}},
       {"nobody", {}, {}},
       {"one node", {{"r1"}}, {}},
       {"two racks", racks(2, 3), {{1, 3}, {0, 3}}},

@@ -42,9 +42,9 @@ enum class Way { both, out, in };
 struct Finding {
   Kind kind = Kind::node;
   Way way = Way::both;
-  std::vector<std::size_t> nodes;  // one, two, or none
-  std::vector<Place> domains;      // names from the top
-  std::size_t shared = 0;          // domains that the nodes of its pairs share
+  std::vector<std::size_t> nodes;   // one, two, or none
+  std::vector<DomainPath> domains;  // names from the top
+  std::size_t shared = 0;           // domains that the nodes of its pairs share
   // Medians of what its slow pairs reached and of what is usual: Gbit/s or µs. 0: no pair that is
   // slow gave a result.
   double reached = 0;

@@ -25,7 +25,7 @@ using Change = std::function<void(Measured&)>;
 std::vector<Measured> measure(const Cluster& cluster, const Change& change) {
   std::vector<Measured> out;
   std::size_t number = 0;
-  const std::vector<Place> nowhere(cluster.names.size());
+  const std::vector<DomainPath> nowhere(cluster.names.size());
   for (const Batch& batch : batches(cluster.places.empty() ? nowhere : cluster.places)) {
     const double gbps = batch.shared == 0 && !cluster.places.empty() ? 50 : 98;
     for (const Round& round : batch.rounds) {

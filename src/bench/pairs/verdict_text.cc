@@ -9,7 +9,7 @@
 namespace toprun::pairs {
 namespace {
 
-std::string domain_name(const Cluster& cluster, const Place& path) {
+std::string domain_name(const Cluster& cluster, const DomainPath& path) {
   const std::size_t level = path.size() - 1;
   const std::string kind = level < cluster.levels.size() ? cluster.levels[level] : "domain";
   return printable(fmt::format("{} {}", kind, join(path, "/")));

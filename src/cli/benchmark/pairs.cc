@@ -68,7 +68,7 @@ pairs::Cluster cluster_of(const Group& group) {
     cluster.names.push_back(are_hosts ? peer.host
                                       : fmt::format("{} rank {}", peer.host, peer.rank));
     if (!are_hosts) cluster.hosts.push_back(peer.host);
-    pairs::Place& place = cluster.places.emplace_back();
+    pairs::DomainPath& place = cluster.places.emplace_back();
     for (const std::string_view name : split(measure::domain_of(peer), '/')) {
       if (!name.empty()) place.emplace_back(name);
     }
@@ -131,7 +131,7 @@ std::string json_of(const pairs::Cluster& cluster, const std::vector<Measured>& 
 // else healthy nodes would be slow beside a pair that shares a switch.
 void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>& measured) {
   constexpr std::size_t most_named = 4;
-  if (!std::ranges::all_of(cluster.places, &pairs::Place::empty)) return;
+  if (!std::ranges::all_of(cluster.places, &pairs::DomainPath::empty)) return;
   const auto groups = pairs::speed_groups(cluster.names.size(), measured);
   if (groups.empty()) return;
   cluster.places = pairs::places_of(cluster, groups);
@@ -215,7 +215,7 @@ std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size
 Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said& said,
                  const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
-  if (!said.bad_hosts.empty() && std::ranges::all_of(cluster.places, &pairs::Place::empty)) {
+  if (!said.bad_hosts.empty() && std::ranges::all_of(cluster.places, &pairs::DomainPath::empty)) {
     say("no racks are known, and nodes behind a slow or shared uplink look the same: before you "
         "leave a node out, give --topology FILE, which names the racks, and measure again");
   }

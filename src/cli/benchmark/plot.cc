@@ -146,10 +146,10 @@ std::vector<Run> runs_of(const std::vector<std::size_t>& nodes) {
   return runs;
 }
 
-std::vector<std::size_t> nodes_in(const pairs::Cluster& cluster, const pairs::Place& domain) {
+std::vector<std::size_t> nodes_in(const pairs::Cluster& cluster, const pairs::DomainPath& domain) {
   std::vector<std::size_t> nodes;
   for (std::size_t node = 0; node < cluster.places.size(); ++node) {
-    const pairs::Place& place = cluster.places[node];
+    const pairs::DomainPath& place = cluster.places[node];
     if (place.size() < domain.size()) continue;
     if (std::equal(domain.begin(), domain.end(), place.begin())) nodes.push_back(node);
   }
@@ -176,7 +176,7 @@ std::vector<chart::Frame> frames_of(const pairs::Cluster& cluster,
   for (const pairs::Finding& finding : findings) {
     std::vector<std::vector<Run>> sides;
     for (const std::size_t node : finding.nodes) sides.push_back({{node, 1}});
-    for (const pairs::Place& domain : finding.domains) {
+    for (const pairs::DomainPath& domain : finding.domains) {
       sides.push_back(runs_of(nodes_in(cluster, domain)));
     }
     if (sides.empty()) continue;

@@ -29,7 +29,7 @@ std::vector<pairs::Measured> measured_pairs() {
 }
 
 pairs::Finding finding(pairs::Kind kind, pairs::Way way, std::vector<std::size_t> nodes,
-                       std::vector<pairs::Place> domains) {
+                       std::vector<pairs::DomainPath> domains) {
   pairs::Finding out;
   out.kind = kind;
   out.way = way;

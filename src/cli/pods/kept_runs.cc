@@ -52,13 +52,13 @@ std::string text_of(const RunId& id) {
   return id.run.empty() ? "run in " + id.job : fmt::format("run {}/{}", id.job, id.run);
 }
 
-struct Place {
+struct RunTarget {
   plan::JobOfPods found;
   std::vector<std::string> command;  // executes the words after it in the job's first pod
   const std::string& pod() const { return found.pods.front().name; }
 };
 
-Result<Place> place_of(const RunId& id, const Environment& environment) {
+Result<RunTarget> target_of(const RunId& id, const Environment& environment) {
   auto found = TRY(plan::find_pods(text_of(id), id.job, environment));
   if (found.pods.empty()) {
     return fail(text_of(id), "its job has no pods", "toprun status " + id.job);
@@ -70,16 +70,16 @@ Result<Place> place_of(const RunId& id, const Environment& environment) {
                 "toprun status " + id.job);
   }
   auto command = found.queue->exec_command(found.job, first, engines::Terminal::no);
-  return Place{std::move(found), std::move(command)};
+  return RunTarget{std::move(found), std::move(command)};
 }
 
-Error no_run(const RunId& id, const Place& place) {
-  return {text_of(id), fmt::format("pod {} has none of that name", place.pod()),
+Error no_run(const RunId& id, const RunTarget& target) {
+  return {text_of(id), fmt::format("pod {} has none of that name", target.pod()),
           "it is kept only as long as the pod is", exit_failure};
 }
 
-std::vector<std::string> shell(const Place& place, std::string text) {
-  std::vector<std::string> words = place.command;
+std::vector<std::string> shell(const RunTarget& target, std::string text) {
+  std::vector<std::string> words = target.command;
   words.insert(words.end(), {"sh", "-c", std::move(text)});
   return words;
 }
@@ -87,10 +87,10 @@ std::vector<std::string> shell(const Place& place, std::string text) {
 // Runs it to its end and returns what it printed.
 Result<std::string> answer(const RunId& id, std::string_view then, const Environment& environment) {
   const auto limit = TRY(engines::engine_timeout_of(environment));
-  const auto place = TRY(place_of(id, environment));
-  auto done = TRY(process::run(shell(place, script(id, then)), environment, limit));
+  const auto target = TRY(target_of(id, environment));
+  auto done = TRY(process::run(shell(target, script(id, then)), environment, limit));
   if (done.code == 0) return std::move(done.out);
-  if (done.code == no_such_run) return std::unexpected(no_run(id, place));
+  if (done.code == no_such_run) return std::unexpected(no_run(id, target));
   const engines::LoginTrouble trouble = engines::exec_trouble(done.err);
   return fail(text_of(id), trouble.why, trouble.fix);
 }
@@ -139,11 +139,11 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text) {
 }
 
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {
-  const auto place = TRY(place_of(id, environment));
+  const auto target = TRY(target_of(id, environment));
   const auto said =
-      TRY(show(shell(place, script(id, follow ? follow_output : "cat \"$f/out\"")), environment));
+      TRY(show(shell(target, script(id, follow ? follow_output : "cat \"$f/out\"")), environment));
   if (said.code_of_run) return *said.code_of_run;
-  if (said.code == no_such_run) return std::unexpected(no_run(id, place));
+  if (said.code == no_such_run) return std::unexpected(no_run(id, target));
   if (said.code == 0 && !follow) return 0;
   if (said.code == 0) {
     return fail(text_of(id), "its agent was killed and could not say how it ended",

@@ -54,20 +54,20 @@ Environment surroundings(const options::Split& split, const Environment& environ
 }
 
 // What a dry run shows where there is no runai: v2's, of which newer clusters have one.
-Result<runai::Place> place_of(const PodOptions& options, const Environment& environment,
-                              std::chrono::milliseconds limit) {
+Result<runai::Client> client_of(const PodOptions& options, const Environment& environment,
+                                std::chrono::milliseconds limit) {
   const bool is_there = process::find_program("runai", environment).has_value();
   if (is_there || environment.non_empty("TOPRUN_RUNAI_CLI")) {
-    auto place = runai::find_place(environment, limit);
-    if (place && is_there) runai::ask_flags(*place, environment, limit);
-    return place;
+    auto client = runai::find_client(environment, limit);
+    if (client && is_there) runai::ask_flags(*client, environment, limit);
+    return client;
   }
   if (options.dry_run == DryRun::no) {
     return fail("--on runai", "there is no runai in PATH",
                 "install it, or print the command with --dry-run");
   }
   say("there is no runai in PATH: this is the command of v2; --runai-cli v1 shows the other's");
-  return runai::Place{runai::Cli::v2, environment.get("TOPRUN_PROJECT").value_or("")};
+  return runai::Client{runai::Cli::v2, environment.get("TOPRUN_PROJECT").value_or("")};
 }
 
 int after_submission(const PodOptions& options, const Workload& job, const std::string& folder,
@@ -94,8 +94,8 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   const Environment there = surroundings(split, environment);
   const auto limit = engines::engine_timeout_of(there);
   if (!limit) return give_up(limit.error());
-  const auto place = place_of(options, there, *limit);
-  if (!place) return give_up(place.error());
+  const auto client = client_of(options, there, *limit);
+  if (!client) return give_up(client.error());
   Workload job = options.job;
   if (!options.patch.empty()) {
     return give_up(
@@ -119,7 +119,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   }
   const std::vector<std::string> words = job.command;
   if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
-  const auto command = runai::submit_command(*place, job);
+  const auto command = runai::submit_command(*client, job);
   if (!command) return give_up(command.error());
   if (options.dry_run == DryRun::client) {
     if (job.command != words) say("in the pods: " + shell_quote(words));

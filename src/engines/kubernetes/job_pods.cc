@@ -127,7 +127,7 @@ std::string label_of(const json& pod, std::string_view name) {
   return said.empty() ? text_at(pod, {"metadata", "annotations", name}) : said;
 }
 
-Place place_of(const json& pod) {
+PodIndex index_of(const json& pod) {
   for (const std::string_view name :
        {"training.kubeflow.org/replica-index", "batch.kubernetes.io/job-completion-index"}) {
     const auto number = parse_int(label_of(pod, name));
@@ -167,14 +167,14 @@ PodFacts facts_of(const json& pod, std::string_view label) {
   PodFacts facts;
   facts.job = text_at(pod, {"metadata", "labels", label});
   facts.made = text_at(pod, {"metadata", "creationTimestamp"});
-  facts.place = place_of(pod);
+  facts.index = index_of(pod);
   facts.node = text_at(pod, {"spec", "nodeName"});
   facts.phase = text_at(pod, {"status", "phase"});
   facts.printer = printer_of(pod);
   if (!facts.printer) facts.step = step_of(pod);
   facts.waits = reason_of(pod);
   facts.death = death_of(pod);
-  facts.prepares = std::ranges::find(initializers, facts.place.part) != initializers.end();
+  facts.prepares = std::ranges::find(initializers, facts.index.part) != initializers.end();
   facts.pod.name = text_at(pod, {"metadata", "name"});
   facts.pod.container = container_of(pod);
   facts.pod.address = text_at(pod, {"status", "podIP"});
@@ -185,15 +185,15 @@ PodFacts facts_of(const json& pod, std::string_view label) {
 
 // Of several in one place the one that lives, else the last one. By place.
 std::vector<const PodFacts*> current(std::span<const PodFacts> pods) {
-  std::map<Place, const PodFacts*> by_place;
+  std::map<PodIndex, const PodFacts*> by_index;
   for (const PodFacts& pod : pods) {
-    const PodFacts*& known = by_place[pod.place];
+    const PodFacts*& known = by_index[pod.index];
     const bool is_next = known == nullptr || (!known->pod.trouble.empty() &&
                                               (pod.pod.trouble.empty() || pod.made >= known->made));
     if (is_next) known = &pod;
   }
   std::vector<const PodFacts*> all;
-  for (const auto& [place, pod] : by_place) all.push_back(pod);
+  for (const auto& [index, pod] : by_index) all.push_back(pod);
   return all;
 }
 

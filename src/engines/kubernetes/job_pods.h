@@ -14,13 +14,13 @@ namespace toprun::engines::kubernetes {
 
 // A pod's position in its job. It comes from Kubeflow's labels, a JobSet's labels or the index of
 // an Indexed Job, otherwise from the pod's name.
-struct Place {
+struct PodIndex {
   bool is_worker = false;
   std::string part;  // the replicatedJob in a JobSet
   std::int64_t job = 0;
   std::int64_t number = 0;
   std::string name;  // for pods without a number
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const PodIndex&) const = default;
 };
 
 // Why something does not happen: a word, and an explaining sentence.
@@ -41,7 +41,7 @@ struct Death {
 struct PodFacts {
   std::string job;  // the job's name, from its label
   std::string made;
-  Place place;
+  PodIndex index;
   std::string node, phase;
   std::optional<Printer> printer;  // set once its container has started
   std::string step;                // until then, its start-up step: "ContainerCreating"

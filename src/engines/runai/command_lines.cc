@@ -21,8 +21,8 @@ void add(Words& words, std::string_view option, std::string value) {
   words.push_back(std::move(value));
 }
 
-void add_project(Words& words, const Place& place) {
-  if (!place.project.empty()) add(words, "--project", place.project);
+void add_project(Words& words, const Client& client) {
+  if (!client.project.empty()) add(words, "--project", client.project);
 }
 
 // The beginning of a command about PyTorch jobs.
@@ -70,13 +70,13 @@ void add_pods(Words& words, Cli cli, const Workload& job) {
 }
 
 // v2's number of GPUs has to be positive.
-void add_resources_by(Words& words, const Names& names, const Place& place, const Workload& job) {
-  const bool is_v1 = place.cli == Cli::v1;
-  if (is_v1 || (job.gpus > 0 && place.has(names.gpus))) {
+void add_resources_by(Words& words, const Names& names, const Client& client, const Workload& job) {
+  const bool is_v1 = client.cli == Cli::v1;
+  if (is_v1 || (job.gpus > 0 && client.has(names.gpus))) {
     add(words, names.gpus, fmt::to_string(job.gpus));
   }
-  if (job.cpus && place.has(names.cpus)) add(words, names.cpus, fmt::to_string(*job.cpus));
-  if (job.memory && place.has(names.memory)) add(words, names.memory, *job.memory);
+  if (job.cpus && client.has(names.cpus)) add(words, names.cpus, fmt::to_string(*job.cpus));
+  if (job.memory && client.has(names.memory)) add(words, names.memory, *job.memory);
   for (const auto& [name, count] : job.resources) {
     add(words, names.resource, fmt::format("{}={}", name, count));
   }
@@ -84,20 +84,20 @@ void add_resources_by(Words& words, const Names& names, const Place& place, cons
 
 // v2's master is as its workers are until one of its own options is given, and then has what these
 // give: all of them, because the extended resources have to be among them.
-void add_resources(Words& words, const Place& place, const Workload& job) {
-  add_resources_by(words, place.cli == Cli::v1 ? of_v1 : of_v2, place, job);
-  const bool differs = place.cli == Cli::v2 && !job.least_nodes && !job.resources.empty();
-  if (differs) add_resources_by(words, of_master, place, job);
+void add_resources(Words& words, const Client& client, const Workload& job) {
+  add_resources_by(words, client.cli == Cli::v1 ? of_v1 : of_v2, client, job);
+  const bool differs = client.cli == Cli::v2 && !job.least_nodes && !job.resources.empty();
+  if (differs) add_resources_by(words, of_master, client, job);
 }
 
 // One failure ends the job, and what still runs then ends by itself; of jobs with restarts the
 // defaults stay.
-void add_policies(Words& words, const Place& place, const Workload& job) {
+void add_policies(Words& words, const Client& client, const Workload& job) {
   add(words, "--backoff-limit", fmt::to_string(job.restarts));
-  const bool ends = job.restarts == 0 && !job.least_nodes && place.cli == Cli::v2;
-  if (ends && place.has("--restart-policy")) add(words, "--restart-policy", "Never");
-  if (ends && place.has("--master-restart-policy")) add(words, "--master-restart-policy", "Never");
-  if (place.has("--clean-pod-policy")) add(words, "--clean-pod-policy", "None");
+  const bool ends = job.restarts == 0 && !job.least_nodes && client.cli == Cli::v2;
+  if (ends && client.has("--restart-policy")) add(words, "--restart-policy", "Never");
+  if (ends && client.has("--master-restart-policy")) add(words, "--master-restart-policy", "Never");
+  if (client.has("--clean-pod-policy")) add(words, "--clean-pod-policy", "None");
 }
 
 void add_user(Words& words, const Workload& job) {
@@ -157,10 +157,10 @@ std::optional<std::string_view> first_foreign_option(const Workload& job) {
   return found->second;
 }
 
-Result<void> check_secrets(const Place& place, const Workload& job) {
+Result<void> check_secrets(const Client& client, const Workload& job) {
   if (job.secret_variables.empty()) return {};
   const std::string& name = job.secret_variables.front().name;
-  if (place.cli == Cli::v1 || !place.has("--env-secret")) {
+  if (client.cli == Cli::v1 || !client.has("--env-secret")) {
     return usage("--secret-env " + name, "this runai has no flag for a Secret's key (--env-secret)",
                  "have a newer runai, or the program read a file of a claim");
   }
@@ -173,22 +173,22 @@ Result<void> check_secrets(const Place& place, const Workload& job) {
   return {};
 }
 
-Result<void> check_user(const Place& place, const Workload& job) {
-  const bool is_v1 = place.cli == Cli::v1;
-  if (job.run_as && (is_v1 || !place.has("--run-as-uid"))) {
+Result<void> check_user(const Client& client, const Workload& job) {
+  const bool is_v1 = client.cli == Cli::v1;
+  if (job.run_as && (is_v1 || !client.has("--run-as-uid"))) {
     return usage("--run-as", "this runai has no flag for it", "leave it out");
   }
-  if (job.restricted && (is_v1 || !place.has("--run-as-non-root"))) {
+  if (job.restricted && (is_v1 || !client.has("--run-as-non-root"))) {
     return usage("--restricted", "this runai has no flag for it (--run-as-non-root)",
                  "leave it out");
   }
   return {};
 }
 
-Result<void> check(const Place& place, const Workload& job) {
-  const Cli cli = place.cli;
-  if (const auto fine = check_secrets(place, job); !fine) return fine;
-  if (const auto fine = check_user(place, job); !fine) return fine;
+Result<void> check(const Client& client, const Workload& job) {
+  const Cli cli = client.cli;
+  if (const auto fine = check_secrets(client, job); !fine) return fine;
+  if (const auto fine = check_user(client, job); !fine) return fine;
   if (const auto option = first_foreign_option(job)) {
     return usage(std::string(*option), "runai has no option for it", "leave it out");
   }
@@ -218,7 +218,7 @@ Cli cli_of(std::string_view version) {
   return version.contains("Version:") && version.contains("GitCommit:") ? Cli::v1 : Cli::v2;
 }
 
-bool Place::has(std::string_view flag) const {
+bool Client::has(std::string_view flag) const {
   if (!help) return true;
   const std::size_t at = help->find(flag);
   const std::size_t end = at + flag.size();
@@ -239,19 +239,19 @@ bool is_plain(std::string_view word) {
   });
 }
 
-Result<Words> submit_command(const Place& place, const Workload& job) {
-  TRY(check(place, job));
-  Words words = beginning(place.cli, job.name);
-  add_project(words, place);
+Result<Words> submit_command(const Client& client, const Workload& job) {
+  TRY(check(client, job));
+  Words words = beginning(client.cli, job.name);
+  add_project(words, client);
   add(words, "--image", job.image);
-  add_pods(words, place.cli, job);
-  add_resources(words, place, job);
+  add_pods(words, client.cli, job);
+  add_resources(words, client, job);
   words.emplace_back("--large-shm");
-  add_policies(words, place, job);
+  add_policies(words, client, job);
   add_user(words, job);
-  add_placement(words, place.cli, job);
+  add_placement(words, client.cli, job);
   if (!job.folder.empty()) add(words, "--working-dir", job.folder);
-  for (const Claim& claim : job.claims) add_claim(words, place.cli, claim);
+  for (const Claim& claim : job.claims) add_claim(words, client.cli, claim);
   for (const auto& [key, value] : job.annotations) {
     add(words, "--annotation", fmt::format("{}={}", key, value));
   }
@@ -267,63 +267,63 @@ Result<Words> submit_command(const Place& place, const Workload& job) {
   return words;
 }
 
-Words list_command(const Place& place, bool of_all_projects) {
-  Words words = place.cli == Cli::v1 ? Words{"runai", "list", "jobs"} : pytorch("list");
+Words list_command(const Client& client, bool of_all_projects) {
+  Words words = client.cli == Cli::v1 ? Words{"runai", "list", "jobs"} : pytorch("list");
   if (of_all_projects) {
     words.emplace_back("-A");
   } else {
-    add_project(words, place);
+    add_project(words, client);
   }
-  if (place.cli == Cli::v2) words.emplace_back("--json");
+  if (client.cli == Cli::v2) words.emplace_back("--json");
   return words;
 }
 
-Words describe_command(const Place& place, const std::string& job) {
-  Words words = place.cli == Cli::v1 ? Words{"runai", "describe", "job"} : pytorch("describe");
+Words describe_command(const Client& client, const std::string& job) {
+  Words words = client.cli == Cli::v1 ? Words{"runai", "describe", "job"} : pytorch("describe");
   words.push_back(job);
-  add_project(words, place);
+  add_project(words, client);
   add(words, "-o", "json");
   return words;
 }
 
-Words events_command(const Place& place, const std::string& job) {
+Words events_command(const Client& client, const std::string& job) {
   Words words{"runai", "describe", "job", job};
-  add_project(words, place);
+  add_project(words, client);
   return words;
 }
 
-Words nodes_command(const Place& place) {
-  return place.cli == Cli::v1 ? Words{"runai", "list", "nodes"}
-                              : Words{"runai", "node", "list", "--json"};
+Words nodes_command(const Client& client) {
+  return client.cli == Cli::v1 ? Words{"runai", "list", "nodes"}
+                               : Words{"runai", "node", "list", "--json"};
 }
 
-Words projects_command(const Place& place) {
-  return place.cli == Cli::v1 ? Words{"runai", "list", "projects"}
-                              : Words{"runai", "project", "list", "--json"};
+Words projects_command(const Client& client) {
+  return client.cli == Cli::v1 ? Words{"runai", "list", "projects"}
+                               : Words{"runai", "project", "list", "--json"};
 }
 
-Words delete_command(const Place& place, const std::string& job) {
-  Words words = place.cli == Cli::v1 ? Words{"runai", "delete", "job"} : pytorch("delete");
+Words delete_command(const Client& client, const std::string& job) {
+  Words words = client.cli == Cli::v1 ? Words{"runai", "delete", "job"} : pytorch("delete");
   words.push_back(job);
-  add_project(words, place);
+  add_project(words, client);
   return words;
 }
 
-Words logs_command(const Place& place, const std::string& job,
+Words logs_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool follow) {
-  Words words = place.cli == Cli::v1 ? Words{"runai", "logs"} : pytorch("logs");
+  Words words = client.cli == Cli::v1 ? Words{"runai", "logs"} : pytorch("logs");
   words.push_back(job);
-  add_project(words, place);
+  add_project(words, client);
   if (pod) add(words, "--pod", *pod);
   if (follow) words.emplace_back("--follow");
   return words;
 }
 
-Words exec_command(const Place& place, const std::string& job,
+Words exec_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool terminal, const Words& words) {
-  Words out = place.cli == Cli::v1 ? Words{"runai", "exec"} : pytorch("exec");
+  Words out = client.cli == Cli::v1 ? Words{"runai", "exec"} : pytorch("exec");
   out.push_back(job);
-  add_project(out, place);
+  add_project(out, client);
   if (pod) add(out, "--pod", *pod);
   out.emplace_back("--stdin");
   if (terminal) out.emplace_back("--tty");

@@ -24,7 +24,7 @@ Cli cli_of(std::string_view version);
 using Words = std::vector<std::string>;
 
 // A project of Run:AI's; empty: the one that `runai config project` or `project set` has chosen.
-struct Place {
+struct Client {
   Cli cli = Cli::v2;
   std::string project;
   // What v2's `submit --help` lists; unset: its flags are those of the newest.
@@ -38,21 +38,21 @@ Words help_command();
 
 // The command that submits this job of pods; pure. Of the pods one is the master, the others are
 // workers. Error (exit 2): the program has no option for something that the job asks for.
-Result<Words> submit_command(const Place& place, const kubernetes::Workload& job);
+Result<Words> submit_command(const Client& client, const kubernetes::Workload& job);
 
 // The commands that ask for and end jobs.
-Words list_command(const Place& place, bool of_all_projects);
-Words describe_command(const Place& place, const std::string& job);  // prints JSON
-Words events_command(const Place& place, const std::string& job);    // v1: prints what happened
+Words list_command(const Client& client, bool of_all_projects);
+Words describe_command(const Client& client, const std::string& job);  // prints JSON
+Words events_command(const Client& client, const std::string& job);    // v1: prints what happened
 // The commands that ask what the cluster has.
-Words nodes_command(const Place& place);
-Words projects_command(const Place& place);
-Words delete_command(const Place& place, const std::string& job);
+Words nodes_command(const Client& client);
+Words projects_command(const Client& client);
+Words delete_command(const Client& client, const std::string& job);
 // The output of one pod; without a pod of the master.
-Words logs_command(const Place& place, const std::string& job,
+Words logs_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool follow);
 // Runs the words in a pod; without a pod in the master.
-Words exec_command(const Place& place, const std::string& job,
+Words exec_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool terminal, const Words& words);
 
 // Whether the word reaches a pod unchanged whatever runai and kubelet do with quotes, blanks,

@@ -147,8 +147,8 @@ TEST(RunaiCommandLines, RefuseWhatRunaiCannotDo) {
 }
 
 TEST(RunaiCommandLines, OfJobsThatExist) {
-  const Place v1{Cli::v1, "mlo"};
-  const Place v2{Cli::v2, "mlo"};
+  const Client v1{Cli::v1, "mlo"};
+  const Client v2{Cli::v2, "mlo"};
   for (const auto& [words, expected] : std::vector<std::pair<Words, std::string>>{
            {list_command(v1, false), "runai list jobs --project mlo"},
            {list_command(v1, true), "runai list jobs -A"},

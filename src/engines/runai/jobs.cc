@@ -121,11 +121,11 @@ JobPod pod_of(const json& told) {
 
 // A master, then the workers by their number.
 bool is_before(const JobPod& a, const JobPod& b) {
-  const auto place = [](const JobPod& pod) {
+  const auto client = [](const JobPod& pod) {
     const auto role = kubernetes::role_in(pod.name);
     return std::tuple(!role || !role->is_master, role ? role->number : 0, pod.name);
   };
-  return place(a) < place(b);
+  return client(a) < client(b);
 }
 
 }  // namespace

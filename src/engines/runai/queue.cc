@@ -54,26 +54,26 @@ std::string_view said(const process::Finished& finished) {
 
 }  // namespace
 
-Result<Place> find_place(const Environment& environment, std::chrono::milliseconds limit) {
-  Place place;
-  place.project = environment.get("TOPRUN_PROJECT").value_or("");
+Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit) {
+  Client client;
+  client.project = environment.get("TOPRUN_PROJECT").value_or("");
   const std::string told = environment.get("TOPRUN_RUNAI_CLI").value_or("");
   if (told == "v1" || told == "v2") {
-    place.cli = told == "v1" ? Cli::v1 : Cli::v2;
-    return place;
+    client.cli = told == "v1" ? Cli::v1 : Cli::v2;
+    return client;
   }
   if (!told.empty()) return usage("TOPRUN_RUNAI_CLI=" + told, "no such program", "say v1 or v2");
   const auto answer = TRY(ask({std::string(program), "version"}, environment, limit));
   if (answer.code != 0) return std::unexpected(refusal("runai version", said(answer), advices));
-  place.cli = cli_of(answer.out);
-  return place;
+  client.cli = cli_of(answer.out);
+  return client;
 }
 
-void ask_flags(Place& place, const Environment& environment, std::chrono::milliseconds limit) {
-  if (place.cli == Cli::v1) return;
+void ask_flags(Client& client, const Environment& environment, std::chrono::milliseconds limit) {
+  if (client.cli == Cli::v1) return;
   auto answer = ask(help_command(), environment, limit);
   if (answer && answer->code == 0 && answer->out.contains("--image")) {
-    place.help = std::move(answer->out);
+    client.help = std::move(answer->out);
   }
 }
 
@@ -88,8 +88,8 @@ namespace {
 
 class RunaiQueue : public PodQueue {
  public:
-  RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Place place)
-      : PodQueue(environment, timeout), place_(std::move(place)) {}
+  RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Client client)
+      : PodQueue(environment, timeout), client_(std::move(client)) {}
 
   std::string_view engine() const override { return "runai"; }
   std::string_view engine_in_words() const override { return "Run:AI"; }
@@ -110,16 +110,16 @@ class RunaiQueue : public PodQueue {
   }
   std::string forgets(const JobId& id) const override {
     return fmt::format("Run:AI has no PyTorch job {} in {}", id.text,
-                       place_.project.empty() ? "this project" : "project " + place_.project);
+                       client_.project.empty() ? "this project" : "project " + client_.project);
   }
   std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
                                                       const Printer*) const override {
-    return logs_command(place_, job.id, std::nullopt, follow);
+    return logs_command(client_, job.id, std::nullopt, follow);
   }
   Result<std::vector<JobPod>> pods(const Job& job) const override;
   std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
                                         Terminal terminal) const override {
-    return runai::exec_command(place_, job.id, pod.name, terminal == Terminal::yes, {});
+    return runai::exec_command(client_, job.id, pod.name, terminal == Terminal::yes, {});
   }
 
  private:
@@ -130,13 +130,13 @@ class RunaiQueue : public PodQueue {
                               Result<std::vector<T>> (*parse)(std::string_view, Cli),
                               Machines& machines) const;
 
-  const Place place_;
+  const Client client_;
 };
 
 Result<std::vector<Job>> RunaiQueue::all(bool of_all_projects) const {
-  const auto answer = TRY(ask(list_command(place_, of_all_projects), environment_, timeout_));
+  const auto answer = TRY(ask(list_command(client_, of_all_projects), environment_, timeout_));
   if (answer.code != 0) return std::unexpected(refusal("runai list", said(answer), advices));
-  return place_.cli == Cli::v1 ? parse_table(answer.out) : parse_list(answer.out);
+  return client_.cli == Cli::v1 ? parse_table(answer.out) : parse_list(answer.out);
 }
 
 Result<JobList> RunaiQueue::jobs(std::optional<std::uint32_t> uid) const {
@@ -153,13 +153,13 @@ Result<JobList> RunaiQueue::ended(std::uint32_t) const {
 
 // v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.
 void RunaiQueue::add_reason(Job& job) const {
-  const auto answer = ask(events_command(place_, job.id), environment_, timeout_);
+  const auto answer = ask(events_command(client_, job.id), environment_, timeout_);
   const std::string warning = answer ? last_warning(answer->out) : std::string();
   if (!warning.empty()) job.reason = warning;
 }
 
 Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
-  const auto answer = TRY(ask(describe_command(place_, id.text), environment_, timeout_));
+  const auto answer = TRY(ask(describe_command(client_, id.text), environment_, timeout_));
   if (answer.code != 0) {
     const std::string_view words = said(answer);
     const bool is_absent = words.contains("not found") || words.contains("does not exist");
@@ -167,14 +167,14 @@ Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
     return std::unexpected(refusal("runai describe", words, advices));
   }
   auto job = TRY(parse_description(answer.out));
-  if (place_.cli == Cli::v1 && job.state == JobState::pending) add_reason(job);
+  if (client_.cli == Cli::v1 && job.state == JobState::pending) add_reason(job);
   job.uid = ::getuid();
   count_time_since(job, job.submitted);
   return std::vector<Job>{std::move(job)};
 }
 
 Result<std::vector<JobPod>> RunaiQueue::pods(const Job& job) const {
-  const auto answer = TRY(ask(describe_command(place_, job.id), environment_, timeout_));
+  const auto answer = TRY(ask(describe_command(client_, job.id), environment_, timeout_));
   if (answer.code == 0) return parse_pods(answer.out);
   return std::unexpected(refusal("runai describe", said(answer), advices));
 }
@@ -189,7 +189,7 @@ Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<st
   if (ids.size() != 1) {
     return fail(fmt::format("{} jobs", ids.size()), "Run:AI ends one job at a time", "name one");
   }
-  return delete_command(place_, ids.front());
+  return delete_command(client_, ids.front());
 }
 
 Result<void> RunaiQueue::execute(const std::vector<std::string>& command) const {
@@ -203,14 +203,14 @@ Result<Machines> RunaiQueue::machines() const {
   Machines machines;
   machines.partition_word = "POOL";
   machines.queue_word = "PROJECT";
-  machines.usage_known = place_.cli == Cli::v1;
-  auto nodes = TRY(told(nodes_command(place_), parse_nodes, machines));
+  machines.usage_known = client_.cli == Cli::v1;
+  auto nodes = TRY(told(nodes_command(client_), parse_nodes, machines));
   machines.nodes = std::move(nodes);
   machines.partitions = kubernetes::pools_of(machines.nodes);
   if (!machines.usage_known && !machines.nodes.empty()) {
     machines.untold.emplace_back("runai node list: it does not say which GPUs are in use");
   }
-  auto projects = TRY(told(projects_command(place_), parse_projects, machines));
+  auto projects = TRY(told(projects_command(client_), parse_projects, machines));
   machines.queues = std::move(projects);
   return machines;
 }
@@ -223,7 +223,7 @@ Result<std::vector<T>> RunaiQueue::told(const Words& command,
                                         Machines& machines) const {
   const auto answer = TRY(ask(command, environment_, timeout_));
   auto parsed = answer.code == 0
-                    ? parse(answer.out, place_.cli)
+                    ? parse(answer.out, client_.cli)
                     : std::unexpected(refusal(shell_quote(command), said(answer), advices));
   if (parsed) return parsed;
   machines.untold.push_back(parsed.error().line());
@@ -237,8 +237,8 @@ Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment) {
   if (!process::find_program(std::string(runai::program), environment))
     return std::unique_ptr<Queue>();
   const auto timeout = TRY(engine_timeout_of(environment));
-  auto place = TRY(runai::find_place(environment, timeout));
-  return std::make_unique<runai::RunaiQueue>(environment, timeout, std::move(place));
+  auto client = TRY(runai::find_client(environment, timeout));
+  return std::make_unique<runai::RunaiQueue>(environment, timeout, std::move(client));
 }
 
 }  // namespace toprun::engines

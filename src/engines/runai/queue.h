@@ -15,10 +15,10 @@ namespace runai {
 
 // Which program the runai in PATH is, by asking it unless TOPRUN_RUNAI_CLI (v1, v2) says; and the
 // project. Error: it does not answer.
-Result<Place> find_place(const Environment& environment, std::chrono::milliseconds limit);
+Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit);
 
 // Which flags this runai has, by its help; v1's are known. What gives no answer has the newest's.
-void ask_flags(Place& place, const Environment& environment, std::chrono::milliseconds limit);
+void ask_flags(Client& client, const Environment& environment, std::chrono::milliseconds limit);
 
 // Has runai submit the job. Blocks `limit` at most. Error: no runai, no answer, or its own words.
 Result<void> submit(const Words& command, const Environment& environment,

@@ -47,13 +47,14 @@ class Apptainer final : public Runtime {
 
   // A kept container is a folder (a sandbox); an image of a registry becomes one file, pulled once
   // for all nodes that share its folder. Other images are run as they are.
-  std::optional<Place> product(const Run& run, const Environment& environment) const override {
+  std::optional<SourcedPath> product(const Run& run,
+                                     const Environment& environment) const override {
     const auto image = parse_image(run.wanted.image);
     if (!image) return std::nullopt;
-    const Place place = containers_place(environment);
-    if (!run.wanted.name.empty()) return place / run.wanted.name;
+    const SourcedPath folder = containers_path(environment);
+    if (!run.wanted.name.empty()) return folder / run.wanted.name;
     if (image->is_path()) return std::nullopt;
-    return place / (file_name(*image) + ".sif");
+    return folder / (file_name(*image) + ".sif");
   }
 
   std::vector<Command> creation(const Run& run, const Node&,

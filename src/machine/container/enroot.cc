@@ -47,7 +47,8 @@ class Enroot final : public Runtime {
                                               : "use --container-runtime podman");
   }
 
-  std::optional<Place> product(const Run& run, const Environment& environment) const override {
+  std::optional<SourcedPath> product(const Run& run,
+                                     const Environment& environment) const override {
     const auto image = parse_image(run.wanted.image);
     if (!image || is_container(*image)) return std::nullopt;
     if (!run.wanted.name.empty()) {
@@ -67,7 +68,7 @@ class Enroot final : public Runtime {
       file = imported(*image, environment).path;
       const std::string part = file + ".part";
       commands.push_back({{"rm", "-f", part}, environment});
-      commands.push_back({{"mkdir", "-p", containers_place(environment).path}, environment});
+      commands.push_back({{"mkdir", "-p", containers_path(environment).path}, environment});
       commands.push_back({{"enroot", "import", "-o", part, uri(*image)}, environment});
       commands.push_back({{"mv", "-T", part, file}, environment});
     }
@@ -115,8 +116,8 @@ class Enroot final : public Runtime {
   }
 
  private:
-  static Place imported(const Image& image, const Environment& environment) {
-    return containers_place(environment) / (file_name(image) + ".sqsh");
+  static SourcedPath imported(const Image& image, const Environment& environment) {
+    return containers_path(environment) / (file_name(image) + ".sqsh");
   }
 
   // The container to start: its name, or a file.

@@ -126,7 +126,7 @@ Result<std::string> expand_enroot(std::string_view value, const Environment& env
   return Expansion(environment).of(value, 0);
 }
 
-Place enroot_data_path(const Environment& environment, const fs::path& root) {
+SourcedPath enroot_data_path(const Environment& environment, const fs::path& root) {
   constexpr std::string_view name = "ENROOT_DATA_PATH";
   if (const auto set = environment.non_empty(name)) return {*set, std::string(name)};
   EnrootConf conf;

@@ -34,6 +34,7 @@ Result<std::string> expand_enroot(std::string_view value, const Environment& env
 // The folder with enroot's containers. It is ENROOT_DATA_PATH from the environment, from
 // enroot.conf.d/*.conf by name, or from enroot.conf; else $XDG_DATA_HOME/enroot, else
 // ~/.local/share/enroot. A value that cannot be expanded is ignored. Files are read below `root`.
-Place enroot_data_path(const Environment& environment, const std::filesystem::path& root = "/");
+SourcedPath enroot_data_path(const Environment& environment,
+                             const std::filesystem::path& root = "/");
 
 }  // namespace toprun::container

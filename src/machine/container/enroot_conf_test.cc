@@ -68,22 +68,23 @@ TEST(EnrootConf, WhereContainersLie) {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   };
-  const auto place = [&](const Environment& environment) {
-    const Place found = enroot_data_path(environment, root.path());
+  const auto data_path = [&](const Environment& environment) {
+    const SourcedPath found = enroot_data_path(environment, root.path());
     return fmt::format("{} {}", found.path,
                        found.source.starts_with(root.path().native())
                            ? found.source.substr(root.path().native().size())
                            : found.source);
   };
-  EXPECT_EQ(place({{"HOME", "/h"}}), "/h/.local/share/enroot HOME");
-  EXPECT_EQ(place({{"HOME", "/h"}, {"XDG_DATA_HOME", "/d"}}), "/d/enroot XDG_DATA_HOME");
+  EXPECT_EQ(data_path({{"HOME", "/h"}}), "/h/.local/share/enroot HOME");
+  EXPECT_EQ(data_path({{"HOME", "/h"}, {"XDG_DATA_HOME", "/d"}}), "/d/enroot XDG_DATA_HOME");
   put("enroot.conf", "# site\nENROOT_DATA_PATH /enroot/$UID/data\n");
-  EXPECT_EQ(place({}), fmt::format("/enroot/{}/data /etc/enroot/enroot.conf:2", geteuid()));
+  EXPECT_EQ(data_path({}), fmt::format("/enroot/{}/data /etc/enroot/enroot.conf:2", geteuid()));
   put("enroot.conf.d/10-raid.conf", "ENROOT_DATA_PATH /raid/$(id -u)\n");
   put("enroot.conf.d/20-late.conf", "ENROOT_DATA_PATH /late\n");
   put("enroot.conf.d/00-other", "ENROOT_DATA_PATH /other\n");
-  EXPECT_EQ(place({}), fmt::format("/raid/{} /etc/enroot/enroot.conf.d/10-raid.conf:1", geteuid()));
-  EXPECT_EQ(place({{"ENROOT_DATA_PATH", "/e"}}), "/e ENROOT_DATA_PATH");
+  EXPECT_EQ(data_path({}),
+            fmt::format("/raid/{} /etc/enroot/enroot.conf.d/10-raid.conf:1", geteuid()));
+  EXPECT_EQ(data_path({{"ENROOT_DATA_PATH", "/e"}}), "/e ENROOT_DATA_PATH");
 }
 
 }  // namespace

@@ -15,16 +15,16 @@ namespace fs = std::filesystem;
 
 // toprun makes the folders below it: the folder that a variable names may belong to all users. One
 // that is there for images alone is looked at itself.
-fs::path base_of(const Place& place, const Environment& environment) {
-  if (place.source == "default") return "/var/tmp";
-  const fs::path given = environment.get(place.source).value_or("");
-  const fs::path folder = fs::path(place.path).parent_path();
+fs::path base_of(const SourcedPath& sourced, const Environment& environment) {
+  if (sourced.source == "default") return "/var/tmp";
+  const fs::path given = environment.get(sourced.source).value_or("");
+  const fs::path folder = fs::path(sourced.path).parent_path();
   return given.empty() || given == folder ? folder.parent_path() : given;
 }
 
 }  // namespace
 
-Place containers_place(const Environment& environment) {
+SourcedPath containers_path(const Environment& environment) {
   if (const auto set = environment.non_empty("TOPRUN_CONTAINERS")) {
     return {*set, "TOPRUN_CONTAINERS"};
   }
@@ -40,17 +40,17 @@ Place containers_place(const Environment& environment) {
   return {"/var/tmp/toprun/containers", "default"};
 }
 
-std::optional<Place> caches_place(const Environment& environment) {
+std::optional<SourcedPath> caches_path(const Environment& environment) {
   const auto scratch = environment.non_empty("SCRATCH");
   if (!scratch) return std::nullopt;
-  return Place{*scratch + "/toprun/cache", "SCRATCH"};
+  return SourcedPath{*scratch + "/toprun/cache", "SCRATCH"};
 }
 
-Result<void> check_place(const Place& place, const Environment& environment) {
-  auto checked = check_ours(base_of(place, environment), place.path, ::geteuid());
+Result<void> check_path(const SourcedPath& sourced, const Environment& environment) {
+  auto checked = check_ours(base_of(sourced, environment), sourced.path, ::geteuid());
   if (checked) return {};
-  const bool is_enroots = place.source.starts_with("ENROOT_");
-  const std::string variable = is_enroots ? place.source : "TOPRUN_CONTAINERS";
+  const bool is_enroots = sourced.source.starts_with("ENROOT_");
+  const std::string variable = is_enroots ? sourced.source : "TOPRUN_CONTAINERS";
   return fail(checked.error().what, checked.error().why,
               fmt::format("set {} to a folder of your own", variable));
 }
@@ -59,7 +59,7 @@ namespace {
 
 Environment with_folders(Environment environment, const std::string& cache, std::string_view name,
                          const std::string& temporary) {
-  const auto caches = caches_place(environment);
+  const auto caches = caches_path(environment);
   if (caches && !environment.non_empty(cache)) environment.set(cache, (*caches / name).path);
   const auto here = environment.non_empty("TMPDIR");
   if (here && !environment.non_empty(temporary)) environment.set(temporary, *here);

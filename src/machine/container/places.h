@@ -14,14 +14,14 @@ namespace toprun::container {
 // The folder for pulled images and kept containers. It is $TOPRUN_CONTAINERS, else below $SCRATCH,
 // because homes have quotas, else below $XDG_DATA_HOME or ~/.local/share. If none of these
 // variables is set, it is below /var/tmp.
-Place containers_place(const Environment& environment);
+SourcedPath containers_path(const Environment& environment);
 
 // The folder for caches of pulls and builds: below $SCRATCH, if that is set.
-std::optional<Place> caches_place(const Environment& environment);
+std::optional<SourcedPath> caches_path(const Environment& environment);
 
 // Checks that no other user can have put files at this place: a shared $SCRATCH and /var/tmp are
 // open to all users. The error names the path and its owner.
-Result<void> check_place(const Place& place, const Environment& environment);
+Result<void> check_path(const SourcedPath& sourced, const Environment& environment);
 
 // Adds APPTAINER_CACHEDIR and APPTAINER_TMPDIR (or SINGULARITY_…) for a pull or build, unless the
 // user has set them. The folders are below $SCRATCH and in $TMPDIR. Without these variables, the

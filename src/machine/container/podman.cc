@@ -113,9 +113,10 @@ class Podman final : public Runtime {
 
   // Podman cannot run a kept container again with other folders and another program, so a kept
   // container is a separate folder. A file in it has the image's variables, which a folder lacks.
-  std::optional<Place> product(const Run& run, const Environment& environment) const override {
+  std::optional<SourcedPath> product(const Run& run,
+                                     const Environment& environment) const override {
     if (run.wanted.name.empty()) return std::nullopt;
-    return containers_place(environment) / run.wanted.name;
+    return containers_path(environment) / run.wanted.name;
   }
 
   std::vector<Command> creation(const Run& run, const Node&,

@@ -44,12 +44,12 @@ bool has_link(const fs::path& folder, const fs::path& below) {
 Preparation::Preparation(const Runtime& runtime, const Run& run, const Node& node,
                          const Environment& environment)
     : runtime_(runtime), run_(run), node_(node), environment_(environment) {
-  place_ = runtime.product(run, environment);
-  if (place_) path_ = place_->path;
+  product_ = runtime.product(run, environment);
+  if (product_) path_ = product_->path;
 }
 
 std::string Preparation::where() const {
-  return fmt::format("{} ({})", path_.native(), place_ ? place_->source : "");
+  return fmt::format("{} ({})", path_.native(), product_ ? product_->source : "");
 }
 
 std::string Preparation::what() const {
@@ -64,7 +64,7 @@ fs::path Preparation::beside(std::string_view ending) const {
 }
 
 Result<Preparation::State> Preparation::try_begin() {
-  if (!place_) return State::ready;
+  if (!product_) return State::ready;
   std::error_code error;
   fs::create_directories(path_.parent_path(), error);
   if (error) {
@@ -81,9 +81,9 @@ Result<Preparation::State> Preparation::try_begin() {
 }
 
 Result<void> Preparation::check_places() const {
-  auto checked = check_place(*place_, environment_);
-  if (const auto caches = caches_place(environment_); checked && caches) {
-    checked = check_place(*caches, environment_);
+  auto checked = check_path(*product_, environment_);
+  if (const auto caches = caches_path(environment_); checked && caches) {
+    checked = check_path(*caches, environment_);
   }
   if (checked) return {};
   Error& error = checked.error();

@@ -57,8 +57,8 @@ class Preparation {
   const Run& run_;
   const Node& node_;
   const Environment& environment_;
-  std::optional<Place> place_;  // unset: nothing has to be made
-  std::filesystem::path path_;  // the path in `place_`
+  std::optional<SourcedPath> product_;  // unset: nothing has to be made
+  std::filesystem::path path_;          // the path in `product_`
   std::unique_ptr<FileLock> lock_;
 };
 

@@ -23,8 +23,8 @@ class Shell final : public Runtime {
   std::string_view program() const override { return "sh"; }
   Tried tried() const override { return Tried::run; }
   Result<void> accepts(std::string_view) const override { return {}; }
-  std::optional<Place> product(const container::Run&, const Environment&) const override {
-    return Place{path_.native(), "a test"};
+  std::optional<SourcedPath> product(const container::Run&, const Environment&) const override {
+    return SourcedPath{path_.native(), "a test"};
   }
   std::vector<Command> creation(const container::Run&, const Node&,
                                 const Environment& environment) const override {

@@ -36,7 +36,7 @@ struct Node {
 
 // One container and the program that is started in it.
 struct Run {
-  Wanted wanted;
+  Request request;
   std::vector<Bind> binds;           // the user's, the project's folder, toprun's own; in this
                                      // order
   std::string workdir;               // in the container, absolute
@@ -74,7 +74,7 @@ class Runtime {
   virtual Result<void> accepts(std::string_view image) const = 0;
   // The product of creation(), made before the container starts: the container that is kept under a
   // name, or the file of a pulled image. It is created atomically. nullopt: nothing has to be made.
-  virtual std::optional<Place> product(const Run& run, const Environment& environment) const;
+  virtual std::optional<SourcedPath> product(const Run& run, const Environment& environment) const;
   // The commands that make the product, in order. prepare() (machine/container/prepare.h) runs them
   // if the product does not exist yet.
   virtual std::vector<Command> creation(const Run& run, const Node& node,

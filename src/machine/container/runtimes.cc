@@ -9,7 +9,7 @@
 
 namespace toprun::container {
 
-std::optional<Place> Runtime::product(const Run&, const Environment&) const {
+std::optional<SourcedPath> Runtime::product(const Run&, const Environment&) const {
   return std::nullopt;
 }
 

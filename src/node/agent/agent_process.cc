@@ -318,7 +318,7 @@ void tell_the_trust(const Session& session, const Secret& secret, bool root) {
       session.port));
 }
 
-struct Place {
+struct RunRole {
   bool is_root;
   bool owns_endpoint;                               // where the others look for the root
   std::optional<hosts::CannotListen> trouble = {};  // not the root, though its address is here
@@ -326,12 +326,12 @@ struct Place {
 
 // Binds the port and decides who is root: the configured agent, else the first that binds the job's
 // port on the host with the endpoint's address.
-asio::awaitable<Result<Place>> take_place(Session& session) {
+asio::awaitable<Result<RunRole>> take_role(Session& session) {
   const plan::Job& job = session.job;
   if (!job.several_processes()) {
     auto listening = session.listen(true, false);
     if (!listening) co_return std::unexpected(listening.error().error);
-    co_return Place{true, true};
+    co_return RunRole{true, true};
   }
   const bool here = co_await root_is_here(session);
   bool is_root = job.is_root.value_or(here);
@@ -348,10 +348,10 @@ asio::awaitable<Result<Place>> take_place(Session& session) {
                     "others find it by that name",
                     job.root_host, job.root_beside_endpoint));
   }
-  Place member{false, here};
+  RunRole member{false, here};
   if (is_root) {
     auto listening = session.listen(true, here);
-    if (listening) co_return Place{true, here};
+    if (listening) co_return RunRole{true, here};
     if (job.is_root || session.leaves_endpoint) {
       co_return std::unexpected(listening.error().error);
     }
@@ -404,25 +404,25 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
       session.staging->visit(std::move(socket), std::move(preamble));
     };
   }
-  const auto place = co_await take_place(session);
-  if (!place) {
-    const Error& error = session.unfit ? *session.unfit : place.error();
+  const auto role = co_await take_role(session);
+  if (!role) {
+    const Error& error = session.unfit ? *session.unfit : role.error();
     co_return co_await give_up(session, error);
   }
   // Where memory suffices for one thread (ulimit -v), it is the store's, which has begun by now.
   Look look(session.pool, session.shared_job, !session.unfit);
-  auto secret = co_await choose_secret(session, orders, place->is_root);
+  auto secret = co_await choose_secret(session, orders, role->is_root);
   if (!secret) co_return co_await give_up(session, secret.error());
-  tell_the_trust(session, *secret, place->is_root);
+  tell_the_trust(session, *secret, role->is_root);
   if (!session.unfit && job.in_container() && job.place.stance != engines::Stance::in_place) {
     session.container = std::make_unique<NodeContainer>(session.pool, session.shared_job,
                                                         [&session] { session.show_life(); });
     asio::co_spawn(session.io, session.container->bring_up(), end_of_task);
   }
-  if (place->is_root) {
-    co_return co_await be_root(session, *std::move(secret), place->owns_endpoint, look);
+  if (role->is_root) {
+    co_return co_await be_root(session, *std::move(secret), role->owns_endpoint, look);
   }
-  co_return co_await be_member(session, *std::move(secret), place->trouble, look);
+  co_return co_await be_member(session, *std::move(secret), role->trouble, look);
 }
 
 // The run is over and reported, and nothing handles a signal any more: it would make another exit

@@ -46,11 +46,11 @@ Writer::Observer Terminal::observer() {
 
 void Terminal::write(bool is_err, std::string text) {
   last_output_ = SteadyClock::now();
-  place(is_err).writer->write(descriptor(is_err), std::move(text));
+  stream(is_err).writer->write(descriptor(is_err), std::move(text));
 }
 
 bool Terminal::room(bool is_err) const {
-  return place(is_err).writer->room();
+  return stream(is_err).writer->room();
 }
 
 bool Terminal::idle() {
@@ -68,7 +68,7 @@ int Terminal::terminal(bool is_err) const {
 }
 
 void Terminal::end_line() {
-  for (Place* const each : {&out_, &err_}) {
+  for (Stream* const each : {&out_, &err_}) {
     if (std::exchange(each->cursor.owner, Cursor::nobody) != Cursor::nobody && ::isatty(each->fd)) {
       each->writer->write(each->fd, "\n");
     }
@@ -88,7 +88,7 @@ void Terminal::show(const std::string& node, bool is_err, std::string lines,
 void Terminal::show_below(std::string line) {
   if (terminal(true) == no_terminal) return;
   if (cursor(true).owner != Cursor::nobody) line.clear();
-  place(true).writer->show_below(descriptors_.err, std::move(line));
+  stream(true).writer->show_below(descriptors_.err, std::move(line));
 }
 
 void Terminal::when_written(std::function<void()> written) {

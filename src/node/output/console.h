@@ -94,7 +94,7 @@ class Terminal : public Console {
   bool shows_colours(bool is_err) const override;
   int terminal(bool is_err) const override;
   void end_line() override;
-  Cursor& cursor(bool is_err) override { return place(is_err).cursor; }
+  Cursor& cursor(bool is_err) override { return stream(is_err).cursor; }
 
   // Shows lines that another node's Relay delivered. `taken` is called, now or later, when there is
   // room for more lines from that node.
@@ -109,11 +109,11 @@ class Terminal : public Console {
   void when_written(std::function<void()> written);
   // The writer for the stream, for other text that must stay in order with the lines on the
   // console.
-  std::shared_ptr<Writer> writer(bool is_err) const { return place(is_err).writer; }
+  std::shared_ptr<Writer> writer(bool is_err) const { return stream(is_err).writer; }
   int descriptor(bool is_err) const { return is_err ? descriptors_.err : descriptors_.out; }
 
  private:
-  struct Place {
+  struct Stream {
     int fd;
     std::shared_ptr<Writer> writer;
     Cursor cursor;
@@ -123,8 +123,8 @@ class Terminal : public Console {
     std::function<void()> taken;
   };
 
-  Place& place(bool is_err) { return is_err && !shared_ ? err_ : out_; }
-  const Place& place(bool is_err) const { return is_err && !shared_ ? err_ : out_; }
+  Stream& stream(bool is_err) { return is_err && !shared_ ? err_ : out_; }
+  const Stream& stream(bool is_err) const { return is_err && !shared_ ? err_ : out_; }
   Writer::Observer observer();
   void on_room();
   void failed(int fd, int code);
@@ -132,8 +132,8 @@ class Terminal : public Console {
   ConsoleDescriptors descriptors_;
   bool colours_;
   bool shared_;  // both streams are the same terminal, pipe or file
-  Place out_;
-  Place err_;                         // unused if shared
+  Stream out_;
+  Stream err_;                        // unused if shared
   std::map<std::string, int> nodes_;  // node name -> source number
   std::vector<Waiting> waiting_;
   std::vector<std::function<void()>> written_;

@@ -16,7 +16,7 @@ constexpr double port_offset = 9;  // from the middle of a box to the ends of it
 constexpr double outside = 30;     // from all boxes to the line that closes the ring
 
 // The channel above a row in a frame.
-struct Place {
+struct Gap {
   std::size_t trunk = 0;
   std::size_t row = 0;
 };
@@ -37,9 +37,9 @@ class Router {
   std::vector<Point> along_trunks(const Step& step, std::size_t lane) const {
     const Stop& from = stops_[step.from];
     const Stop& to = stops_[step.to];
-    const std::vector<Place> out = ways_out(from);
-    const std::vector<Place> in = ways_out(to);
-    const std::size_t shared = shared_places(out, in);
+    const std::vector<Gap> out = ways_out(from);
+    const std::vector<Gap> in = ways_out(to);
+    const std::size_t shared = shared_gaps(out, in);
     Point at{from.box.centre().x + port_offset, from.box.y};
     std::vector<Point> points{at};
     const auto level_to = [&](double x) { points.push_back(at = {x, at.y}); };
@@ -66,24 +66,23 @@ class Router {
   double trunk_x(std::size_t trunk, std::size_t lane) const {
     return trunks_[trunk].x + trunks_[trunk].lane_step * static_cast<double>(lane);
   }
-  double channel(Place place, std::size_t lane) const {
-    return trunks_[place.trunk].channels[place.row] - first_lane -
-           lane_gap * static_cast<double>(lane);
+  double channel(Gap gap, std::size_t lane) const {
+    return trunks_[gap.trunk].channels[gap.row] - first_lane - lane_gap * static_cast<double>(lane);
   }
 
   // The channels on the way from a unit to the outside, outermost first.
-  std::vector<Place> ways_out(const Stop& stop) const {
-    std::vector<Place> places{{stop.trunk, stop.row}};
+  std::vector<Gap> ways_out(const Stop& stop) const {
+    std::vector<Gap> gaps{{stop.trunk, stop.row}};
     for (std::size_t trunk = stop.trunk; trunk != trunks_[trunk].parent;
          trunk = trunks_[trunk].parent) {
-      places.push_back({trunks_[trunk].parent, trunks_[trunk].row});
+      gaps.push_back({trunks_[trunk].parent, trunks_[trunk].row});
     }
-    std::ranges::reverse(places);
-    return places;
+    std::ranges::reverse(gaps);
+    return gaps;
   }
 
   // The number of frames around both, including the whole picture.
-  static std::size_t shared_places(const std::vector<Place>& a, const std::vector<Place>& b) {
+  static std::size_t shared_gaps(const std::vector<Gap>& a, const std::vector<Gap>& b) {
     std::size_t shared = 0;
     while (shared < std::min(a.size(), b.size()) && a[shared].trunk == b[shared].trunk) ++shared;
     return shared;
@@ -92,9 +91,9 @@ class Router {
   // The outermost boxes that contain only one of two units; the unit itself if there is no such
   // box.
   std::pair<Rect, Rect> separate_boxes(std::size_t from) const {
-    const std::vector<Place> a = ways_out(stops_[from]);
-    const std::vector<Place> b = ways_out(stops_[from + 1]);
-    const std::size_t shared = shared_places(a, b);
+    const std::vector<Gap> a = ways_out(stops_[from]);
+    const std::vector<Gap> b = ways_out(stops_[from + 1]);
+    const std::size_t shared = shared_gaps(a, b);
     return {shared < a.size() ? trunks_[a[shared].trunk].box : stops_[from].box,
             shared < b.size() ? trunks_[b[shared].trunk].box : stops_[from + 1].box};
   }

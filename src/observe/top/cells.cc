@@ -203,16 +203,16 @@ Facts facts_of_rack(const Picture& picture, const Rack& rack) {
   return facts;
 }
 
-Facts facts_of(const Picture& picture, const Tree& tree, Place place, bool with_node) {
-  switch (place.kind) {
+Facts facts_of(const Picture& picture, const Tree& tree, Item item, bool with_node) {
+  switch (item.kind) {
     case Kind::rack:
-      return facts_of_rack(picture, tree.racks[place.number]);
+      return facts_of_rack(picture, tree.racks[item.number]);
     case Kind::node:
-      return facts_of_node(picture, place.number);
+      return facts_of_node(picture, item.number);
     case Kind::rank:
       break;
   }
-  return facts_of_rank(picture, place.number, with_node);
+  return facts_of_rank(picture, item.number, with_node);
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -249,14 +249,14 @@ std::string to_the_right(std::string text, std::size_t width) {
 
 }  // namespace
 
-std::optional<std::size_t> newest_in(const Picture& picture, const Tree& tree, Place place) {
-  if (place.kind == Kind::rank) {
-    return snapshot::newest_to_speak(picture, place.number, place.number + 1);
+std::optional<std::size_t> newest_in(const Picture& picture, const Tree& tree, Item item) {
+  if (item.kind == Kind::rank) {
+    return snapshot::newest_to_speak(picture, item.number, item.number + 1);
   }
-  const bool is_node = place.kind == Kind::node;
-  if (place.number >= (is_node ? picture.nodes.size() : tree.racks.size())) return std::nullopt;
+  const bool is_node = item.kind == Kind::node;
+  if (item.number >= (is_node ? picture.nodes.size() : tree.racks.size())) return std::nullopt;
   const std::vector<std::size_t> nodes =
-      is_node ? std::vector{place.number} : tree.racks[place.number].nodes;
+      is_node ? std::vector{item.number} : tree.racks[item.number].nodes;
   std::vector<std::size_t> newest;
   for (const std::size_t node : nodes) {
     const Ranks ranks = ranks_of(picture, node);
@@ -424,8 +424,8 @@ std::string Columns::heads() const {
 
 std::string Columns::line(const Picture& picture, const Tree& tree, const Row& row, bool with_node,
                           const Look& look) const {
-  const Facts facts = facts_of(picture, tree, row.place, with_node);
-  const std::string_view mark = row.place.kind == Kind::rank ? "  " : row.is_open ? "- " : "+ ";
+  const Facts facts = facts_of(picture, tree, row.item, with_node);
+  const std::string_view mark = row.item.kind == Kind::rank ? "  " : row.is_open ? "- " : "+ ";
   const std::string before = std::string(2 * row.depth, ' ') + std::string(mark);
   const std::size_t room = name_width_ > before.size() ? name_width_ - before.size() : 0;
   const std::string name = before + name_in(facts, room);
@@ -436,7 +436,7 @@ std::string Columns::line(const Picture& picture, const Tree& tree, const Row& r
     line += to_the_right(columns[i].text(facts), columns[i].width);
   }
   if (!shows_lines()) return line;
-  const auto said = newest_in(picture, tree, row.place);
+  const auto said = newest_in(picture, tree, row.item);
   return line + "  " + (said ? beginning(picture.ranks[*said].line.shown(), line_width_ - 2) : "");
 }
 

@@ -33,8 +33,7 @@ class Columns {
 };
 
 // Whose output is the newest in a rack or node, or the rank itself; nullopt: nothing was said.
-std::optional<std::size_t> newest_in(const snapshot::Picture& picture, const Tree& tree,
-                                     Place place);
+std::optional<std::size_t> newest_in(const snapshot::Picture& picture, const Tree& tree, Item item);
 
 // All that is known of a rank, each part in words: its state, figures, last line.
 struct RankWords {

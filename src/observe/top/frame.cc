@@ -203,8 +203,8 @@ bool has_lines(const Picture& picture) {
 
 // What the selected rank said last, or the newest of a node's or rack's ranks, for a screen whose
 // list has no column for it.
-std::string said_at(const Picture& picture, const Tree& tree, Place place) {
-  const auto rank = newest_in(picture, tree, place);
+std::string said_at(const Picture& picture, const Tree& tree, Item item) {
+  const auto rank = newest_in(picture, tree, item);
   return rank ? fmt::format("rank {}: {}", *rank, picture.ranks[*rank].line) : "";
 }
 

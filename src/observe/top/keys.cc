@@ -57,10 +57,10 @@ std::optional<Key> plain_key(char c) {
 void open(State& state, const std::vector<Row>& rows) {
   if (state.row >= rows.size()) return;
   const Row& row = rows[state.row];
-  if (row.place.kind == Kind::rank) {
+  if (row.item.kind == Kind::rank) {
     state.shows_rank = true;
   } else {
-    state.folds[row.place] = !row.is_open;
+    state.folds[row.item] = !row.is_open;
   }
 }
 
@@ -121,45 +121,45 @@ const StateWords* state_called(std::string_view word) {
 }
 
 // The next rank after `from` whose state is called so.
-std::optional<Place> found_by_state(const Picture& picture, std::string_view word, Place from) {
+std::optional<Item> found_by_state(const Picture& picture, std::string_view word, Item from) {
   const StateWords* const wanted = state_called(word);
   if (wanted == nullptr) return std::nullopt;
   const std::size_t ranks = picture.ranks.size();
   const std::size_t after_it = from.kind == Kind::rank ? from.number + 1 : 0;
   for (std::size_t i = 0; i < ranks; ++i) {
     const std::size_t rank = (after_it + i) % ranks;
-    if (picture.ranks[rank].state == wanted->state) return Place{Kind::rank, rank};
+    if (picture.ranks[rank].state == wanted->state) return Item{Kind::rank, rank};
   }
   return std::nullopt;
 }
 
 // Ranks by their numbers or states, then nodes and racks by a part of their names, the next one
 // after `from`.
-std::optional<Place> found(const Picture& picture, const Tree& tree, std::string_view text,
-                           Place from) {
+std::optional<Item> found(const Picture& picture, const Tree& tree, std::string_view text,
+                          Item from) {
   const auto number = parse_int(text.starts_with("rank ") ? text.substr(5) : text);
   if (number && std::cmp_less(*number, picture.ranks.size()) && *number >= 0) {
-    return Place{Kind::rank, static_cast<std::size_t>(*number)};
+    return Item{Kind::rank, static_cast<std::size_t>(*number)};
   }
   if (const auto rank = found_by_state(picture, text, from)) return rank;
   const std::size_t nodes = picture.nodes.size();
   const std::size_t after_it = from.kind == Kind::node ? from.number + 1 : 0;
   for (std::size_t i = 0; i < nodes; ++i) {
     const std::size_t node = (after_it + i) % nodes;
-    if (picture.nodes[node].name.raw().contains(text)) return Place{Kind::node, node};
+    if (picture.nodes[node].name.raw().contains(text)) return Item{Kind::node, node};
   }
   for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) {
-    if (tree.racks[rack].name.raw().contains(text)) return Place{Kind::rack, rack};
+    if (tree.racks[rack].name.raw().contains(text)) return Item{Kind::rack, rack};
   }
   return std::nullopt;
 }
 
 // Unfolds what is around the place.
-void reveal(State& state, const Picture& picture, const Tree& tree, Place place) {
-  state.selected = place;
-  if (place.kind == Kind::rack) return;
-  const std::size_t node = place.kind == Kind::node ? place.number : node_of(picture, place.number);
-  if (place.kind == Kind::rank) state.folds[{Kind::node, node}] = true;
+void reveal(State& state, const Picture& picture, const Tree& tree, Item item) {
+  state.selected = item;
+  if (item.kind == Kind::rack) return;
+  const std::size_t node = item.kind == Kind::node ? item.number : node_of(picture, item.number);
+  if (item.kind == Kind::rank) state.folds[{Kind::node, node}] = true;
   for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) {
     if (std::ranges::find(tree.racks[rack].nodes, node) == tree.racks[rack].nodes.end()) continue;
     state.folds[{Kind::rack, rack}] = true;
@@ -168,17 +168,17 @@ void reveal(State& state, const Picture& picture, const Tree& tree, Place place)
 
 void search(State& state, const Picture& picture, const Tree& tree) {
   if (state.search.empty()) return;
-  const auto place = found(picture, tree, state.search, state.selected);
-  if (!place) {
+  const auto item = found(picture, tree, state.search, state.selected);
+  if (!item) {
     const StateWords* const words = state_called(state.search);
     state.note = words ? std::string(words->none)
                        : fmt::format("no rank, node or rack is called {}", state.search);
     return;
   }
   // Racks and nodes stand only in the list that is not sorted.
-  if (place->kind != Kind::rank) state.sort = Sort::order;
+  if (item->kind != Kind::rank) state.sort = Sort::order;
   state.is_followed = true;
-  reveal(state, picture, tree, *place);
+  reveal(state, picture, tree, *item);
 }
 
 State typed(State state, Key key, const Picture& picture) {
@@ -288,7 +288,7 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
   } else {
     state.is_followed = false;
     state.row = moved(key.code, state.row, rows.size(), lines);
-    if (state.row < rows.size()) state.selected = rows[state.row].place;
+    if (state.row < rows.size()) state.selected = rows[state.row].item;
   }
   return state;
 }
@@ -297,12 +297,12 @@ State normalised(State state, const std::vector<Row>& rows, std::size_t lines) {
   // Sorted ranks change their places all the time: there the row stays, not the rank.
   const bool goes_with_it = state.sort == Sort::order || state.is_followed || state.shows_rank;
   const auto selected =
-      goes_with_it ? std::ranges::find(rows, state.selected, &Row::place) : rows.end();
+      goes_with_it ? std::ranges::find(rows, state.selected, &Row::item) : rows.end();
   if (selected != rows.end()) {
     state.row = static_cast<std::size_t>(selected - rows.begin());
   } else if (!rows.empty()) {
     state.row = std::min(state.row, rows.size() - 1);
-    state.selected = rows[state.row].place;
+    state.selected = rows[state.row].item;
   }
   state.first_row = std::min(state.first_row, state.row);
   if (state.row >= state.first_row + lines) state.first_row = state.row + 1 - lines;

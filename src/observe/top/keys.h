@@ -25,7 +25,7 @@ std::vector<Key> keys_in(std::string& bytes, bool is_all);
 struct State {
   Sort sort = Sort::order;
   Folds folds;
-  Place selected{Kind::rack, 0};
+  Item selected{Kind::rack, 0};
   std::size_t row = 0;        // … its row when it was last seen
   std::size_t first_row = 0;  // the first that is shown
   bool searches = false;      // the search text is being typed

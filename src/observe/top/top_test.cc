@@ -46,9 +46,9 @@ Lines names(const Picture& picture, const State& state, std::size_t lines) {
   Lines all;
   const Tree tree = tree_of(picture);
   for (const Row& row : rows_of(picture, tree, state.sort, state.folds, lines)) {
-    const std::string mark = row.place.kind == Kind::rank ? "" : row.is_open ? "-" : "+";
-    const char kind = row.place.kind == Kind::rack ? 'k' : row.place.kind == Kind::node ? 'n' : 'r';
-    all.push_back(std::string(row.depth, ' ') + mark + kind + std::to_string(row.place.number));
+    const std::string mark = row.item.kind == Kind::rank ? "" : row.is_open ? "-" : "+";
+    const char kind = row.item.kind == Kind::rack ? 'k' : row.item.kind == Kind::node ? 'n' : 'r';
+    all.push_back(std::string(row.depth, ' ') + mark + kind + std::to_string(row.item.number));
   }
   return all;
 }
@@ -184,28 +184,28 @@ TEST(Keys, OfTerminals) {
 TEST(Keys, MoveAndFold) {
   const Picture picture = job(4, 8);  // two racks, four nodes: ranks do not fit into 20 lines
   State state = press({}, picture, "j");
-  EXPECT_EQ(state.selected, (Place{Kind::node, 0}));
+  EXPECT_EQ(state.selected, (Item{Kind::node, 0}));
   state = press(state, picture, "\n");
   EXPECT_EQ(names(picture, state, 20).at(2), "  r0");
   state = press(state, picture, "j");
-  EXPECT_EQ(state.selected, (Place{Kind::rank, 0}));
+  EXPECT_EQ(state.selected, (Item{Kind::rank, 0}));
   state = press(state, picture, "k\n");
   EXPECT_EQ(names(picture, state, 20).at(2), " +n1");
-  EXPECT_EQ(press(state, picture, "G").selected, (Place{Kind::node, 3}));
-  EXPECT_EQ(press(state, picture, "Gg").selected, (Place{Kind::rack, 0}));
+  EXPECT_EQ(press(state, picture, "G").selected, (Item{Kind::node, 3}));
+  EXPECT_EQ(press(state, picture, "Gg").selected, (Item{Kind::rack, 0}));
 }
 
 TEST(Keys, Search) {
   const Picture picture = job(40, 8);
   State state = press({}, picture, "/17\n");
-  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  EXPECT_EQ(state.selected, (Item{Kind::rank, 17}));
   EXPECT_EQ(
       text_of(frame(picture, state, usual, no_colours)).find(">      rank 17") != std::string::npos,
       true);
   state = press(state, picture, "/n3\n");
-  EXPECT_EQ(state.selected, (Place{Kind::node, 3}));
-  EXPECT_EQ(press(state, picture, "n").selected, (Place{Kind::node, 30})) << "the next one";
-  EXPECT_EQ(press(state, picture, "/rack9\n").selected, (Place{Kind::rack, 9}));
+  EXPECT_EQ(state.selected, (Item{Kind::node, 3}));
+  EXPECT_EQ(press(state, picture, "n").selected, (Item{Kind::node, 30})) << "the next one";
+  EXPECT_EQ(press(state, picture, "/rack9\n").selected, (Item{Kind::rack, 9}));
   state = press(state, picture, "/x9\n");
   EXPECT_EQ(state.note, "no rank, node or rack is called x9");
   EXPECT_EQ(press(state, picture, "j").note, "");
@@ -216,13 +216,13 @@ TEST(Keys, ASearchKeepsTheSort) {
   for (std::size_t rank = 0; rank < 32; ++rank) picture.ranks[rank].busy_cpus = rank;
   State state = press({}, picture, "s/17\n");
   EXPECT_EQ(state.sort, Sort::cpu);
-  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  EXPECT_EQ(state.selected, (Item{Kind::rank, 17}));
   const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
   EXPECT_TRUE(shown().contains("\n>  rank 17  n2 ")) << shown();
   picture.ranks[17].busy_cpus = 99;
   EXPECT_TRUE(shown().contains("\n>  rank 17  n2 ")) << "the row goes with it: " << shown();
   state = press(frame(picture, state, usual, no_colours).state, picture, "j");
-  EXPECT_NE(state.selected, (Place{Kind::rank, 17}));
+  EXPECT_NE(state.selected, (Item{Kind::rank, 17}));
   EXPECT_EQ(press(state, picture, "/n3\n").sort, Sort::order) << "a sorted list has no nodes";
 }
 
@@ -264,21 +264,21 @@ TEST(Keys, SearchByState) {
   Picture picture = job(40, 8);
   picture.ranks[17].state = picture.ranks[99].state = RankState::failed;
   State state = press({}, picture, "/failed\n");
-  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  EXPECT_EQ(state.selected, (Item{Kind::rank, 17}));
   state = press(state, picture, "n");
-  EXPECT_EQ(state.selected, (Place{Kind::rank, 99}));
-  EXPECT_EQ(press(state, picture, "n").selected, (Place{Kind::rank, 17})) << "from the beginning";
+  EXPECT_EQ(state.selected, (Item{Kind::rank, 99}));
+  EXPECT_EQ(press(state, picture, "n").selected, (Item{Kind::rank, 17})) << "from the beginning";
   EXPECT_EQ(press({}, picture, "/lost\n").note, "no rank is lost");
   for (const char* word : {"fail", "Failed", "failure"}) {
-    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Place{Kind::rank, 17}));
+    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Item{Kind::rank, 17}));
   }
   EXPECT_EQ(press({}, picture, "/hang\n").note, "no rank hangs");
   picture.ranks[3].state = RankState::suspect;
   for (const char* word : {"hang", "hangs", "hanging"}) {
-    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Place{Kind::rank, 3}));
+    EXPECT_EQ(press({}, picture, fmt::format("/{}\n", word)).selected, (Item{Kind::rank, 3}));
   }
   picture.nodes[5].name = "runner1";
-  EXPECT_EQ(press({}, picture, "/runner\n").selected, (Place{Kind::node, 5}));
+  EXPECT_EQ(press({}, picture, "/runner\n").selected, (Item{Kind::node, 5}));
 }
 
 TEST(Keys, HelpSortAndLeave) {

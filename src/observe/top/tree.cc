@@ -76,8 +76,8 @@ class Rows {
   std::vector<Row> take() { return std::move(rows_); }
 
  private:
-  bool is_open_at(Place place, bool otherwise) const {
-    const auto chosen = folds_.find(place);
+  bool is_open_at(Item item, bool otherwise) const {
+    const auto chosen = folds_.find(item);
     return chosen == folds_.end() ? otherwise : chosen->second;
   }
 
@@ -98,9 +98,9 @@ Tree tree_of(const Picture& picture) {
       tree.loose_nodes.push_back(node);
       continue;
     }
-    const auto [place, is_new] = known.emplace(name, tree.racks.size());
+    const auto [item, is_new] = known.emplace(name, tree.racks.size());
     if (is_new) tree.racks.push_back({std::move(name), {}});
-    tree.racks[place->second].nodes.push_back(node);
+    tree.racks[item->second].nodes.push_back(node);
   }
   return tree;
 }

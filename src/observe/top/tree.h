@@ -14,11 +14,11 @@ namespace toprun::top {
 enum class Kind { rack, node, rank };
 
 // A rack, node or rank by its number: racks in the order of their first nodes, nodes by group rank.
-struct Place {
+struct Item {
   Kind kind = Kind::node;
   std::size_t number = 0;
 
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Item&) const = default;
 };
 
 struct Rack {
@@ -46,10 +46,10 @@ std::size_t node_of(const snapshot::Picture& picture, std::size_t rank);
 enum class Sort { order, cpu, memory, silence };
 
 // What was folded or unfolded by hand, by rack and node.
-using Folds = std::map<Place, bool>;  // true: unfolded
+using Folds = std::map<Item, bool>;  // true: unfolded
 
 struct Row {
-  Place place;
+  Item item;
   std::size_t depth = 0;
   bool is_open = false;  // of a rack or node: what is in it follows
 };

@@ -225,11 +225,11 @@ asio::awaitable<void> receive(std::shared_ptr<State> state) {
   }
 }
 
-tcp::endpoint endpoint_of(const Place& place) {
-  const sockaddr_storage address = place.address.with_port(place.port);
+tcp::endpoint endpoint_of(const ListenAddress& at) {
+  const sockaddr_storage address = at.address.with_port(at.port);
   tcp::endpoint endpoint;
-  endpoint.resize(place.address.length());
-  std::memcpy(endpoint.data(), &address, place.address.length());
+  endpoint.resize(at.address.length());
+  std::memcpy(endpoint.data(), &address, at.address.length());
   return endpoint;
 }
 
@@ -238,13 +238,12 @@ std::string host_in_url(const tcp::endpoint& endpoint, const hosts::Address& add
   return address.is_v4() ? address.text() : fmt::format("[{}]", address.text());
 }
 
-Error not_there(const Place& place, const boost::system::error_code& error) {
+Error not_there(const ListenAddress& at, const boost::system::error_code& error) {
   const auto holder =
-      error == asio::error::address_in_use ? hosts::holder_of_port(place.port) : std::nullopt;
-  return {
-      fmt::format("cannot serve the job's page at {} port {}", place.address.text(), place.port),
-      holder ? holder->text() + " listens there" : error.message(),
-      "--web without a port takes a free one"};
+      error == asio::error::address_in_use ? hosts::holder_of_port(at.port) : std::nullopt;
+  return {fmt::format("cannot serve the job's page at {} port {}", at.address.text(), at.port),
+          holder ? holder->text() + " listens there" : error.message(),
+          "--web without a port takes a free one"};
 }
 
 }  // namespace
@@ -260,20 +259,20 @@ bool is_good_token(std::string_view token) {
          std::ranges::all_of(token, is_letter);
 }
 
-Result<std::unique_ptr<Server>> Server::listen(asio::io_context& io, const Place& place,
+Result<std::unique_ptr<Server>> Server::listen(asio::io_context& io, const ListenAddress& at,
                                                Source& source) {
   const auto state = std::make_shared<State>(io, source);
-  const tcp::endpoint wanted = endpoint_of(place);
+  const tcp::endpoint wanted = endpoint_of(at);
   boost::system::error_code error;
   state->acceptor.open(wanted.protocol(), error);
   if (!error) state->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) state->acceptor.bind(wanted, error);
   if (!error) state->acceptor.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return std::unexpected(not_there(place, error));
-  state->host = host_in_url(wanted, place.address);
+  if (error) return std::unexpected(not_there(at, error));
+  state->host = host_in_url(wanted, at.address);
   state->names = {hosts::host_name()};
-  state->is_new_token = place.token.empty();
-  state->token = state->is_new_token ? random_name(token_letters) : place.token;
+  state->is_new_token = at.token.empty();
+  state->token = state->is_new_token ? random_name(token_letters) : at.token;
   if (state->token.empty()) return fail_errno("cannot make a token for the job's page");
   state->versions.fill(1);
   asio::co_spawn(io, receive(state), asio::detached);

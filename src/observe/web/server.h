@@ -44,7 +44,7 @@ class Source {
 };
 
 // Where it listens.
-struct Place {
+struct ListenAddress {
   hosts::Address address = hosts::loopback();
   int port = 0;            // the kernel chooses
   std::string token = {};  // empty: a new one
@@ -69,8 +69,8 @@ inline constexpr std::chrono::seconds farewell_limit{1};  // for the last state 
 class Server {
  public:
   // The source outlives the server.
-  static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io, const Place& place,
-                                                Source& source);
+  static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io,
+                                                const ListenAddress& at, Source& source);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -25,7 +25,7 @@ class Nothing : public Source {
 TEST(Server, OnlyANewTokenStandsInTheAddress) {
   boost::asio::io_context io;
   Nothing source;
-  Place place;
+  ListenAddress place;
   auto made = Server::listen(io, place, source);
   ASSERT_TRUE(made);
   const auto at = (*made)->url().find("/#token=");

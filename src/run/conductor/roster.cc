@@ -11,12 +11,12 @@ using model::Join;
 using model::Refusal;
 using model::Refused;
 
-std::optional<Roster::Place> Roster::place_of(const Join& join) const {
+std::optional<Roster::Slot> Roster::slot_of(const Join& join) const {
   const bool fixed = join.node_rank && !size_.ranks_are_wishes;
   const auto node = fixed ? join.node_rank : join.node_index;
-  if (!node && join.task) return Place(*join.task, std::nullopt);
+  if (!node && join.task) return Slot(*join.task, std::nullopt);
   if (!node) return std::nullopt;
-  return Place(*node, join.local_rank);
+  return Slot(*node, join.local_rank);
 }
 
 std::optional<Refused> Roster::admit(const Join& join) {
@@ -53,9 +53,9 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
                                join.host, *join.max_restarts, other->host, *other->max_restarts)};
   }
   if (size_.repairable) return std::nullopt;
-  if (const Node* const holder = holder_of_place_of(join)) {
+  if (const Node* const holder = holder_of_slot(join)) {
     return Refused{Refusal::rank_taken,
-                   fmt::format("node rank {} is taken by {} (pid {})", place_of(join)->first,
+                   fmt::format("node rank {} is taken by {} (pid {})", slot_of(join)->first,
                                holder->join.host, holder->join.pid)};
   }
   if (seated() == size_.most) {
@@ -71,17 +71,17 @@ const Join* Roster::with_other_max_restarts(const Join& join) const {
   return first.max_restarts && first.max_restarts != join.max_restarts ? &first : nullptr;
 }
 
-const Node* Roster::holder_of_place_of(const Join& join) const {
-  const auto place = place_of(join);
-  if (!place) return nullptr;
-  const auto holder = places_.find(*place);
-  return holder == places_.end() ? nullptr : holder->second;
+const Node* Roster::holder_of_slot(const Join& join) const {
+  const auto slot = slot_of(join);
+  if (!slot) return nullptr;
+  const auto holder = slots_.find(*slot);
+  return holder == slots_.end() ? nullptr : holder->second;
 }
 
 bool Roster::seat(Node& node) {
-  if (seated() == size_.most || holder_of_place_of(node.join) != nullptr) return false;
+  if (seated() == size_.most || holder_of_slot(node.join) != nullptr) return false;
   seats_[node.came] = &node;
-  if (const auto place = place_of(node.join)) places_[*place] = &node;
+  if (const auto slot = slot_of(node.join)) slots_[*slot] = &node;
   node.has_seat = true;
   if (node.is_linked()) ++present_;
   return true;
@@ -93,9 +93,9 @@ void Roster::leave_seat(Node& node) {
   node.has_seat = false;
   seats_.erase(node.came);
   if (node.is_linked()) --present_;
-  const auto place = place_of(node.join);
-  const auto holder = place ? places_.find(*place) : places_.end();
-  if (holder != places_.end() && holder->second == &node) places_.erase(holder);
+  const auto slot = slot_of(node.join);
+  const auto holder = slot ? slots_.find(*slot) : slots_.end();
+  if (holder != slots_.end() && holder->second == &node) slots_.erase(holder);
 }
 
 void Roster::arrived(Node& node, std::string address) {
@@ -168,13 +168,13 @@ std::vector<std::string> Roster::members() const {
 }
 
 std::vector<Node*> Roster::candidates(std::size_t most) const {
-  std::set<Place> taken;
+  std::set<Slot> taken;
   std::vector<Node*> nodes;
   for (const auto& [came, node] : spares_) {
     if (nodes.size() == most) break;
-    if (!node->is_linked() || holder_of_place_of(node->join) != nullptr) continue;
-    const auto place = place_of(node->join);
-    if (!place || taken.insert(*place).second) nodes.push_back(node);
+    if (!node->is_linked() || holder_of_slot(node->join) != nullptr) continue;
+    const auto slot = slot_of(node->join);
+    if (!slot || taken.insert(*slot).second) nodes.push_back(node);
   }
   return nodes;
 }

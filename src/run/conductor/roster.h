@@ -24,7 +24,7 @@ struct Size {
   // A new agent can replace a lost one. Newcomers beyond `most` wait as spares.
   bool repairable = false;
   // Two agents may have the same node rank, because it is only a preference (arrange() decides).
-  bool ranks_are_wishes = false;
+  bool ranks_are_hints = false;
 };
 
 // One agent as the root sees it.
@@ -46,7 +46,7 @@ struct Node {
   std::optional<int> leaves_by{};     // the signal that ended only its agent
   bool has_taken_part = false;        // it has taken part in an attempt and keeps its seat
   bool waits = false;                 // it waits as a spare, by the root's order
-  std::uint64_t came = 0;             // sequence number of its arrival
+  std::uint64_t arrival = 0;          // sequence number of its arrival
   SteadyTime linked_at{};             // when its link was open
   std::string address;                // its remote address; empty: the root's own process
   model::Join join;
@@ -89,7 +89,7 @@ class Roster {
   // null.
   const model::Join* with_other_max_restarts(const model::Join& join) const;
   // The member with the same node rank or index. Null: there is none, or `join` has neither.
-  const Node* holder_of_place_of(const model::Join& join) const;
+  const Node* holder_of_slot(const model::Join& join) const;
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
@@ -116,8 +116,8 @@ class Roster {
  private:
   // A node rank or, if none is fixed, an engine's index, with the local rank of a rank in place.
   // Otherwise the engine's number of the process.
-  using Place = std::pair<int, std::optional<int>>;
-  std::optional<Place> place_of(const model::Join& join) const;
+  using Slot = std::pair<int, std::optional<int>>;
+  std::optional<Slot> slot_of(const model::Join& join) const;
   std::optional<model::Refused> conflict(const model::Join& join) const;
   bool seat(Node& node);
   void leave_seat(Node& node);
@@ -128,9 +128,9 @@ class Roster {
   Nodes nodes_;
   std::map<std::uint64_t, Node*> seats_;   // members, in the order of joining
   std::map<std::uint64_t, Node*> spares_;  // with and without links
-  std::map<Place, Node*> places_;          // places of members
+  std::map<Slot, Node*> slots_;            // places of members
   int present_ = 0;
-  std::uint64_t came_ = 0;
+  std::uint64_t arrivals_ = 0;
 };
 
 }  // namespace toprun::run

@@ -65,8 +65,8 @@ class ImageBuild {
     auto activated = TRY(plan::activate(options_.activation, environment_, record_.host));
     environment_ = std::move(activated.environment);
     record_.modules = setup::loaded_modules(environment_.get("LOADEDMODULES").value_or(""));
-    if (const auto caches = container::caches_place(environment_)) {
-      if (auto ours = container::check_place(*caches, environment_); !ours) return ours;
+    if (const auto caches = container::caches_path(environment_)) {
+      if (auto ours = container::check_path(*caches, environment_); !ours) return ours;
     }
     const auto command = TRY(image_command(options_, environment_));
     const std::string part = part_of(options_);

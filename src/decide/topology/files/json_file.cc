@@ -108,8 +108,8 @@ class InstanceListReader {
     if (depth_ + (any_nvlink_ ? 1 : 0) > max_levels) {
       return usage(file_, fmt::format("a path of more than {} levels", max_levels));
     }
-    for (Place& place : places_) {
-      TRY(add(place));
+    for (HostEntry& entry : entries_) {
+      TRY(add(entry));
     }
     if (spanning_ > 1) first_spanning_ += fmt::format(" ({} such hosts)", spanning_);
     if (spanning_ > 0) builder_.warn(std::move(first_spanning_));
@@ -119,7 +119,7 @@ class InstanceListReader {
   }
 
  private:
-  struct Place {
+  struct HostEntry {
     Position where;
     std::string host;
     Path network;
@@ -141,13 +141,13 @@ class InstanceListReader {
       return refuse(host->where,
                     fmt::format("a name of more than {} bytes", hosts::max_name_bytes));
     }
-    Place place{host->where, host->text, {}, form_.nvlink(instance)};
+    HostEntry entry{host->where, host->text, {}, form_.nvlink(instance)};
     if (const DataNode* path = form_.path(instance)) {
-      if (auto taken = take_path(*path, place.network); !taken) return taken;
+      if (auto taken = take_path(*path, entry.network); !taken) return taken;
     }
-    depth_ = std::max(depth_, place.network.size());
-    any_nvlink_ = any_nvlink_ || !place.nvlink.empty();
-    places_.push_back(std::move(place));
+    depth_ = std::max(depth_, entry.network.size());
+    any_nvlink_ = any_nvlink_ || !entry.nvlink.empty();
+    entries_.push_back(std::move(entry));
     return {};
   }
 
@@ -167,30 +167,30 @@ class InstanceListReader {
     return {};
   }
 
-  Result<void> add(Place& place) {
-    Path path = aligned_at_leaf(std::move(place.network), depth_);
+  Result<void> add(HostEntry& entry) {
+    Path path = aligned_at_leaf(std::move(entry.network), depth_);
     if (any_nvlink_) {
-      if (!place.nvlink.empty()) check_against_leaf(place, path);
-      path.push_back(place.nvlink.empty() ? std::nullopt : std::optional(place.nvlink));
+      if (!entry.nvlink.empty()) check_against_leaf(entry, path);
+      path.push_back(entry.nvlink.empty() ? std::nullopt : std::optional(entry.nvlink));
     }
-    return builder_.add(place.host, {std::move(path), at_line(file_, place.where.line), {}},
-                        at(file_, place.where));
+    return builder_.add(entry.host, {std::move(path), at_line(file_, entry.where.line), {}},
+                        at(file_, entry.where));
   }
 
   // An NVLink domain is a level inside the leaf only if all its hosts are on one leaf.
-  void check_against_leaf(const Place& place, const Path& network) {
-    const auto [first, is_new] = network_of_.emplace(place.nvlink, std::pair(network, place.host));
+  void check_against_leaf(const HostEntry& entry, const Path& network) {
+    const auto [first, is_new] = network_of_.emplace(entry.nvlink, std::pair(network, entry.host));
     if (is_new || first->second.first == network || spanning_++ > 0) return;
     first_spanning_ = fmt::format(
         "{}: {} and {} are in the NVLink domain {} but on different switches, so they count as "
         "apart",
-        at_line(file_, place.where.line), first->second.second, place.host, place.nvlink);
+        at_line(file_, entry.where.line), first->second.second, entry.host, entry.nvlink);
   }
 
   const std::string& file_;
   const Form& form_;
   MapBuilder builder_;
-  std::vector<Place> places_;
+  std::vector<HostEntry> entries_;
   std::size_t depth_ = 0;  // number of levels of the longest path
   bool any_nvlink_ = false;
   std::unordered_map<std::string, std::pair<Path, std::string>> network_of_;  // by NVLink domain

@@ -16,35 +16,35 @@ namespace {
 
 constexpr std::string_view token_variable = "TOPRUN_WEB_TOKEN";
 
-Result<web::Place> place_of(const plan::Job& job) {
+Result<web::ListenAddress> listen_address(const plan::Job& job) {
   const plan::Endpoint& wanted = *job.options.web;
-  web::Place place;
-  place.address = hosts::Address::parse(wanted.host).value_or(place.address);
-  place.port = wanted.port.value_or(0);
-  place.token = job.environment.non_empty(token_variable).value_or("");
-  if (!place.token.empty() && !web::is_good_token(place.token)) {
+  web::ListenAddress at;
+  at.address = hosts::Address::parse(wanted.host).value_or(at.address);
+  at.port = wanted.port.value_or(0);
+  at.token = job.environment.non_empty(token_variable).value_or("");
+  if (!at.token.empty() && !web::is_good_token(at.token)) {
     return fail("cannot serve the job's page",
                 fmt::format("{} is not a token: a token has 22 to 256 letters, digits, - and _",
                             token_variable),
                 "openssl rand -hex 16 makes one; without it toprun does");
   }
-  return place;
+  return at;
 }
 
 }  // namespace
 
 std::unique_ptr<JobPage> JobPage::open(asio::io_context& io, const plan::Job& job,
                                        JobPicture& picture) {
-  const auto place = place_of(job);
+  const auto at = listen_address(job);
   auto page = std::make_unique<JobPage>(io, picture);
-  auto server = place ? web::Server::listen(io, *place, *page) : std::unexpected(place.error());
+  auto server = at ? web::Server::listen(io, *at, *page) : std::unexpected(at.error());
   if (!server) {
     say(server.error().line() + "; the job goes on without it");
     return nullptr;
   }
   page->server_ = *std::move(server);
   say(fmt::format("the job's page on {}: {}{}", hosts::host_name(), page->server_->url(),
-                  place->token.empty() ? "" : fmt::format(" with {}", token_variable)));
+                  at->token.empty() ? "" : fmt::format(" with {}", token_variable)));
   return page;
 }
 

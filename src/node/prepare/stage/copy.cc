@@ -50,11 +50,11 @@ mode_t folder_mode(const Entry& entry) {
   return entry.mode | owner_all;
 }
 
-// A Place has a folder of its own.
-Result<Place> place_in(const Fd& folder, const std::string& path) {
+// A OpenTree has a folder of its own.
+Result<OpenTree> tree_in(const Fd& folder, const std::string& path) {
   Fd own(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
   if (!own) return fail_errno("cannot open " + path);
-  return Place(std::move(own), tree_name, path + "/" + tree_name);
+  return OpenTree(std::move(own), tree_name, path + "/" + tree_name);
 }
 
 off_t offset_of(const Entry& entry, std::uint32_t chunk) {
@@ -88,9 +88,9 @@ std::optional<Stamped> stamps_in(const Fd& folder, const std::string& path) {
   return *std::move(stamped);
 }
 
-bool has_content(const Place& place, const Manifest& manifest, std::size_t i) {
+bool has_content(const OpenTree& tree, const Manifest& manifest, std::size_t i) {
   const Entry& entry = manifest.entries[i];
-  const Fd file = place.open(manifest.path_of(i), O_RDONLY);
+  const Fd file = tree.open(manifest.path_of(i), O_RDONLY);
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) < 0 || !S_ISREG(status.st_mode) ||
       static_cast<std::uint64_t>(status.st_size) != entry.size) {
@@ -104,12 +104,12 @@ bool has_content(const Place& place, const Manifest& manifest, std::size_t i) {
 }
 
 // Whether what was made for an entry is still there. A file that somebody touched is read again.
-bool is_intact(const Place& place, const Stamped& stamped, std::size_t i) {
+bool is_intact(const OpenTree& tree, const Stamped& stamped, std::size_t i) {
   const Manifest& manifest = stamped.manifest;
   const Entry& entry = manifest.entries[i];
   const std::string path = manifest.path_of(i);
   struct stat status {};
-  if (::fstatat(place.folder(), place.below(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
+  if (::fstatat(tree.folder(), tree.below(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
     return false;
   }
   switch (entry.kind) {
@@ -118,7 +118,7 @@ bool is_intact(const Place& place, const Stamped& stamped, std::size_t i) {
     case Entry::Kind::link: {
       std::string target(most_target_bytes + 1, '\0');
       const ssize_t size =
-          ::readlinkat(place.folder(), place.below(path).c_str(), target.data(), target.size());
+          ::readlinkat(tree.folder(), tree.below(path).c_str(), target.data(), target.size());
       return size >= 0 && target.substr(0, static_cast<std::size_t>(size)) == entry.target;
     }
     case Entry::Kind::file:
@@ -127,7 +127,7 @@ bool is_intact(const Place& place, const Stamped& stamped, std::size_t i) {
   if (!S_ISREG(status.st_mode) || mtime_of(status) != entry.mtime_ns) return false;
   const bool is_untouched = stamp_of(status) == stamped.stamps[i] &&
                             static_cast<std::uint64_t>(status.st_size) == entry.size;
-  return is_untouched || has_content(place, manifest, i);
+  return is_untouched || has_content(tree, manifest, i);
 }
 
 }  // namespace
@@ -163,16 +163,16 @@ bool Copy::use_whole() {
   Fd folder = shelf_.open_own(name_);
   if (!folder || ::flock(folder.get(), LOCK_SH | LOCK_NB) < 0) return false;
   const std::string path = shelf_.path() + "/" + name_;
-  auto place = place_in(folder, path);
+  auto tree = tree_in(folder, path);
   const auto stamped = stamps_in(folder, path);
-  if (!place || !stamped || !(stamped->manifest == *manifest_)) return false;
+  if (!tree || !stamped || !(stamped->manifest == *manifest_)) return false;
   std::atomic<bool> is_good = true;
   in_parallel(manifest_->entries.size(), [&](std::size_t i) {
-    if (is_good && !is_intact(*place, *stamped, i)) is_good = false;
+    if (is_good && !is_intact(*tree, *stamped, i)) is_good = false;
   });
   if (!is_good) return false;
   folder_ = std::move(folder);
-  place_ = *std::move(place);
+  tree_ = *std::move(tree);
   is_there_.assign(is_there_.size(), true);
   whole_ = true;
   return true;
@@ -190,8 +190,8 @@ Result<void> Copy::begin_part() {
   }
   auto folder = TRY(shelf_.make_own(part));
   folder_ = std::move(folder);
-  auto place = TRY(place_in(folder_, shelf_.path() + "/" + part));
-  place_ = std::move(place);
+  auto tree = TRY(tree_in(folder_, shelf_.path() + "/" + part));
+  tree_ = std::move(tree);
   if (auto made = make_folders(); !made) return made;
   take_from_part();
   for (const std::string& version : other_versions()) take_from(version);
@@ -202,11 +202,11 @@ Result<void> Copy::make_folders() {
   for (std::size_t i = 0; i < manifest_->entries.size(); ++i) {
     if (manifest_->entries[i].kind != Entry::Kind::folder) continue;
     const std::string path = manifest_->path_of(i);
-    const std::string below = place_.below(path);
-    if (::mkdirat(place_.folder(), below.c_str(), owner_all) == 0) continue;
-    if (errno != EEXIST) return fail_errno("cannot make " + place_.text(path));
-    if (place_.open(path, O_RDONLY | O_DIRECTORY)) continue;
-    return fail("cannot use " + place_.text(path), "it is not a folder",
+    const std::string below = tree_.below(path);
+    if (::mkdirat(tree_.folder(), below.c_str(), owner_all) == 0) continue;
+    if (errno != EEXIST) return fail_errno("cannot make " + tree_.text(path));
+    if (tree_.open(path, O_RDONLY | O_DIRECTORY)) continue;
+    return fail("cannot use " + tree_.text(path), "it is not a folder",
                 "remove " + shelf_.path() + "/" + name_ + std::string(unfinished));
   }
   return {};
@@ -220,7 +220,7 @@ void Copy::take_from_part() {
     const Entry& entry = manifest_->entries[i];
     if (entry.kind != Entry::Kind::file) return;
     const std::string path = manifest_->path_of(i);
-    const Fd file = place_.open(path, O_RDONLY);
+    const Fd file = tree_.open(path, O_RDONLY);
     if (!file) return;
     struct stat status {};
     const bool is_file = ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
@@ -238,7 +238,7 @@ void Copy::take_from_part() {
     const bool is_whole =
         good.size() == entry.chunks() && static_cast<std::uint64_t>(status.st_size) == entry.size;
     if (!holes_are_right || (!is_whole && (good.empty() || status.st_nlink > 1))) {
-      ::unlinkat(place_.folder(), place_.below(path).c_str(), 0);
+      ::unlinkat(tree_.folder(), tree_.below(path).c_str(), 0);
       return;
     }
     const std::lock_guard lock(mutex);
@@ -268,8 +268,8 @@ void Copy::take_from(const std::string& version) {
   if (!folder) return;
   const std::string path = shelf_.path() + "/" + version;
   const auto other = stamps_in(folder, path);
-  const auto place = place_in(folder, path);
-  if (!other || !place) return;
+  const auto tree = tree_in(folder, path);
+  if (!other || !tree) return;
   std::unordered_map<std::string, std::size_t> theirs;
   for (std::size_t i = 0; i < other->manifest.entries.size(); ++i) {
     if (other->manifest.entries[i].kind == Entry::Kind::file) {
@@ -291,26 +291,26 @@ void Copy::take_from(const std::string& version) {
       const std::lock_guard lock(mutex);
       if (!is_same || has_file(entry)) return;
     }
-    if (!take_file(*place, *other, found->second, i)) return;
+    if (!take_file(*tree, *other, found->second, i)) return;
     const std::lock_guard lock(mutex);
     for (std::uint32_t k = 0; k < entry.chunks(); ++k) is_there_[entry.first_chunk + k] = true;
   });
 }
 
 // By a link where times and modes are the same too, else by copying.
-bool Copy::take_file(const Place& from, const Stamped& other, std::size_t theirs,
+bool Copy::take_file(const OpenTree& from, const Stamped& other, std::size_t theirs,
                      std::size_t ours) {
   if (!is_intact(from, other, theirs)) return false;
   const Entry& same = other.manifest.entries[theirs];
   const Entry& entry = manifest_->entries[ours];
   const std::string path = manifest_->path_of(ours);
-  ::unlinkat(place_.folder(), place_.below(path).c_str(), 0);
+  ::unlinkat(tree_.folder(), tree_.below(path).c_str(), 0);
   if (same.mtime_ns == entry.mtime_ns && file_mode(same) == file_mode(entry)) {
-    return ::linkat(from.folder(), from.below(path).c_str(), place_.folder(),
-                    place_.below(path).c_str(), 0) == 0;
+    return ::linkat(from.folder(), from.below(path).c_str(), tree_.folder(),
+                    tree_.below(path).c_str(), 0) == 0;
   }
   const Fd in = from.open(path, O_RDONLY);
-  const Fd out = place_.open(path, O_WRONLY | O_CREAT | O_EXCL, owner_all);
+  const Fd out = tree_.open(path, O_WRONLY | O_CREAT | O_EXCL, owner_all);
   if (!in || !out) return false;
   std::string buffer;
   for (std::uint32_t k = 0; k < entry.chunks(); ++k) {
@@ -363,15 +363,15 @@ Result<void> Copy::write(std::uint32_t chunk, std::string_view bytes) {
   const Entry& entry = manifest_->entries[i];
   if (!file_ || file_entry_ != i) {
     const std::string path = manifest_->path_of(i);
-    file_ = place_.open(path, O_WRONLY | O_CREAT, owner_all);
+    file_ = tree_.open(path, O_WRONLY | O_CREAT, owner_all);
     file_entry_ = i;
-    if (!file_) return fail_errno("cannot make " + place_.text(path));
+    if (!file_) return fail_errno("cannot make " + tree_.text(path));
   }
   off_t offset = offset_of(entry, chunk);
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(file_.get(), bytes.data(), bytes.size(), offset);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno("cannot write " + place_.text(manifest_->path_of(i)));
+    if (n < 0) return fail_errno("cannot write " + tree_.text(manifest_->path_of(i)));
     bytes.remove_prefix(static_cast<std::size_t>(n));
     offset += n;
   }
@@ -384,10 +384,10 @@ Result<void> Copy::finish_links() {
     const Entry& entry = manifest_->entries[i];
     if (entry.kind != Entry::Kind::link) continue;
     const std::string path = manifest_->path_of(i);
-    const std::string below = place_.below(path);
-    ::unlinkat(place_.folder(), below.c_str(), 0);
-    if (::symlinkat(entry.target.c_str(), place_.folder(), below.c_str()) < 0) {
-      return fail_errno("cannot make " + place_.text(path));
+    const std::string below = tree_.below(path);
+    ::unlinkat(tree_.folder(), below.c_str(), 0);
+    if (::symlinkat(entry.target.c_str(), tree_.folder(), below.c_str()) < 0) {
+      return fail_errno("cannot make " + tree_.text(path));
     }
   }
   return {};
@@ -397,11 +397,11 @@ Result<void> Copy::finish_links() {
 Result<void> Copy::make_size(const Entry& entry, const std::string& path) {
   struct stat status {};
   const bool is_there =
-      ::fstatat(place_.folder(), place_.below(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+      ::fstatat(tree_.folder(), tree_.below(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_there && static_cast<std::uint64_t>(status.st_size) == entry.size) return {};
-  const Fd file = place_.open(path, O_WRONLY | O_CREAT, owner_all);
+  const Fd file = tree_.open(path, O_WRONLY | O_CREAT, owner_all);
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(entry.size)) < 0) {
-    return fail_errno("cannot make " + place_.text(path));
+    return fail_errno("cannot make " + tree_.text(path));
   }
   return {};
 }
@@ -413,19 +413,19 @@ Result<void> Copy::finish_files() {
     if (entry.kind != Entry::Kind::file) continue;
     const std::string path = manifest_->path_of(i);
     if (auto made = make_size(entry, path); !made) return made;
-    const Fd file = place_.open(path, O_RDONLY);
+    const Fd file = tree_.open(path, O_RDONLY);
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) < 0) {
-      return fail_errno("cannot open " + place_.text(path));
+      return fail_errno("cannot open " + tree_.text(path));
     }
     constexpr mode_t all_bits = 07777;
     const bool has_mode = (status.st_mode & all_bits) == file_mode(entry);
     const timespec times[] = {time_of(entry.mtime_ns), time_of(entry.mtime_ns)};
     if (!has_mode && ::fchmod(file.get(), file_mode(entry)) < 0) {
-      return fail_errno("cannot set the mode of " + place_.text(path));
+      return fail_errno("cannot set the mode of " + tree_.text(path));
     }
     if (mtime_of(status) != entry.mtime_ns && ::futimens(file.get(), times) < 0) {
-      return fail_errno("cannot set the time of " + place_.text(path));
+      return fail_errno("cannot set the time of " + tree_.text(path));
     }
   }
   return {};
@@ -436,8 +436,8 @@ Result<void> Copy::finish_folders() {
     const Entry& entry = manifest_->entries[i];
     if (entry.kind != Entry::Kind::folder) continue;
     const std::string path = manifest_->path_of(i);
-    if (::fchmodat(place_.folder(), place_.below(path).c_str(), folder_mode(entry), 0) < 0) {
-      return fail_errno("cannot set the mode of " + place_.text(path));
+    if (::fchmodat(tree_.folder(), tree_.below(path).c_str(), folder_mode(entry), 0) < 0) {
+      return fail_errno("cannot set the mode of " + tree_.text(path));
     }
   }
   return {};
@@ -454,7 +454,7 @@ Result<void> Copy::finish() {
     const std::string path = manifest_->path_of(i);
     const bool is_file = manifest_->entries[i].kind == Entry::Kind::file;
     if (is_file &&
-        ::fstatat(place_.folder(), place_.below(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        ::fstatat(tree_.folder(), tree_.below(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
       stamped.stamps[i] = stamp_of(status);
     }
   }
@@ -475,8 +475,8 @@ void Copy::discard() {
   shelf_.remove_unused(name_ + std::string(unfinished));
 }
 
-Result<Place> Copy::place() const {
-  return place_in(folder_, shelf_.path() + "/" + name_);
+Result<OpenTree> Copy::tree() const {
+  return tree_in(folder_, shelf_.path() + "/" + name_);
 }
 
 }  // namespace toprun::stage

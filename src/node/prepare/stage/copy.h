@@ -8,9 +8,9 @@
 
 #include "base/os/fd.h"
 #include "base/text/error.h"
+#include "node/prepare/stage/copy_cache.h"
 #include "node/prepare/stage/manifest.h"
-#include "node/prepare/stage/place.h"
-#include "node/prepare/stage/shelf.h"
+#include "node/prepare/stage/open_tree.h"
 #include "node/prepare/stage/stamped.h"
 
 namespace toprun::stage {
@@ -26,7 +26,7 @@ class Copy {
   // Finds out which data is on the node: in a whole copy, in an unfinished copy, or in a copy of
   // another version, from which identical files are reused. Files that have changed since they were
   // copied are hashed again.
-  static Result<Copy> begin(const Shelf& shelf, const std::string& key,
+  static Result<Copy> begin(const CopyCache& cache, const std::string& key,
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 
   bool is_whole() const { return whole_; }
@@ -46,19 +46,19 @@ class Copy {
   void discard();
 
   // The location of the copy, also while it is unfinished.
-  Result<Place> place() const;
+  Result<OpenTree> tree() const;
   // The path of the copy; valid once it is whole.
-  std::string path() const { return shelf_.path() + "/" + name_ + "/tree"; }
+  std::string path() const { return cache_.path() + "/" + name_ + "/tree"; }
 
  private:
-  Copy(const Shelf& shelf, std::string key, std::shared_ptr<const Manifest> manifest,
+  Copy(const CopyCache& cache, std::string key, std::shared_ptr<const Manifest> manifest,
        const Hash& digest);
   bool use_whole();
   Result<void> begin_part();
   Result<void> make_folders();
   void take_from_part();
   void take_from(const std::string& version);
-  bool take_file(const Place& from, const Stamped& other, std::size_t theirs, std::size_t ours);
+  bool take_file(const OpenTree& from, const Stamped& other, std::size_t theirs, std::size_t ours);
   std::vector<std::string> other_versions() const;
   Result<void> finish_links();
   Result<void> finish_files();
@@ -67,14 +67,14 @@ class Copy {
   bool is_zeros(std::uint32_t chunk) const;
   Result<void> make_size(const Entry& entry, const std::string& path);
 
-  const Shelf& shelf_;
+  const CopyCache& cache_;
   const std::string key_;
   const std::string name_;  // KEY-DIGEST
   std::shared_ptr<const Manifest> manifest_;
   std::vector<bool> is_there_;
   bool whole_ = false;
   Fd folder_;  // the copy's folder
-  Place place_;
+  OpenTree tree_;
   // The file to which the last write went.
   Fd file_;
   std::size_t file_entry_ = 0;

@@ -246,9 +246,9 @@ Step Fetch::begin_copy() {
   } else if (auto room = copy_->check_room(); !room) {
     return of_ours(std::move(room.error()));
   }
-  auto place = copy_->place();
-  if (!place) return of_ours(std::move(place.error()));
-  share_.open(*std::move(place), copy_->is_there(), false);
+  auto tree = copy_->tree();
+  if (!tree) return of_ours(std::move(tree.error()));
+  share_.open(*std::move(tree), copy_->is_there(), false);
   return {};
 }
 

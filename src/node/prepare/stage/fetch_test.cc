@@ -104,7 +104,7 @@ struct FetchTest : testing::Test {
     std::string bytes = manifest->encode();
     const Hash digest = hash_of(bytes);
     share.list(std::make_shared<const Share::List>(Share::List{manifest, bytes, digest}));
-    share.open(std::move(source->place), std::vector<bool>(manifest->hashes.size(), true), true);
+    share.open(std::move(source->tree), std::vector<bool>(manifest->hashes.size(), true), true);
   }
   Order order(const std::string& node, std::vector<Upstream> upstreams) {
     return {environment,
@@ -176,7 +176,7 @@ TEST_F(FetchTest, GoesOnWithTheNextWhereTheChainBreaks) {
   const std::string bytes = manifest->encode();
   broken.share.list(
       std::make_shared<const Share::List>(Share::List{manifest, bytes, hash_of(bytes)}));
-  broken.share.open(std::move(source->place), some, false);
+  broken.share.open(std::move(source->tree), some, false);
   std::optional<Result<Fetched>> fetched;
   Share share;
   std::thread receiver([&] {

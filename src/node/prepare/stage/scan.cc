@@ -55,12 +55,12 @@ std::optional<std::string> target_of(int folder, const char* name) {
   return target;
 }
 
-Result<void> list(const Place& place, Folder& folder) {
-  Fd fd = place.open(folder.path, O_RDONLY | O_DIRECTORY);
-  if (!fd) return fail_errno("cannot read " + place.text(folder.path));
+Result<void> list(const OpenTree& tree, Folder& folder) {
+  Fd fd = tree.open(folder.path, O_RDONLY | O_DIRECTORY);
+  if (!fd) return fail_errno("cannot read " + tree.text(folder.path));
   const int number = fd.get();
   const Directory directory(std::move(fd));
-  if (directory.stream == nullptr) return fail_errno("cannot read " + place.text(folder.path));
+  if (directory.stream == nullptr) return fail_errno("cannot read " + tree.text(folder.path));
   errno = 0;
   while (const dirent* const item = ::readdir(directory.stream)) {
     const std::string name = item->d_name;
@@ -68,11 +68,11 @@ Result<void> list(const Place& place, Folder& folder) {
     Found found{name, {}, {}};
     if (::fstatat(number, item->d_name, &found.status, AT_SYMLINK_NOFOLLOW) < 0) {
       if (errno == ENOENT) continue;  // it has gone meanwhile
-      return fail_errno("cannot read " + place.text(folder.path) + "/" + name);
+      return fail_errno("cannot read " + tree.text(folder.path) + "/" + name);
     }
     if (S_ISLNK(found.status.st_mode)) {
       auto target = target_of(number, item->d_name);
-      if (!target) return fail_errno("cannot read " + place.text(folder.path) + "/" + name);
+      if (!target) return fail_errno("cannot read " + tree.text(folder.path) + "/" + name);
       found.target = *std::move(target);
     }
     const bool is_staged = S_ISLNK(found.status.st_mode) || S_ISREG(found.status.st_mode) ||
@@ -80,7 +80,7 @@ Result<void> list(const Place& place, Folder& folder) {
     if (is_staged) folder.found.push_back(std::move(found));
     errno = 0;
   }
-  if (errno != 0) return fail_errno("cannot read " + place.text(folder.path));
+  if (errno != 0) return fail_errno("cannot read " + tree.text(folder.path));
   std::ranges::sort(folder.found, {}, &Found::name);
   return {};
 }
@@ -105,14 +105,14 @@ class FirstError {
 };
 
 // All folders, those of one depth at once.
-Result<std::vector<Folder>> list_all(const Place& place) {
+Result<std::vector<Folder>> list_all(const OpenTree& tree) {
   std::vector<Folder> folders(1);
   std::size_t entries = 1;
   for (std::size_t begin = 0; begin < folders.size();) {
     const std::size_t end = folders.size();
     FirstError failed;
     in_parallel(end - begin, [&](std::size_t i) {
-      if (auto listed = list(place, folders[begin + i]); !listed) failed.keep(listed.error());
+      if (auto listed = list(tree, folders[begin + i]); !listed) failed.keep(listed.error());
     });
     if (failed.error()) return std::unexpected(*failed.error());
     for (; begin < end; ++begin) {
@@ -127,7 +127,7 @@ Result<std::vector<Folder>> list_all(const Place& place) {
       }
     }
     if (entries > most_entries || folders.back().depth > deepest) {
-      return fail(place.text(""),
+      return fail(tree.text(""),
                   fmt::format("it has more than {} files, or folders more than {} deep",
                               most_entries, deepest));
     }
@@ -179,10 +179,10 @@ Result<void> number_chunks(Manifest& manifest, const std::string& path) {
   return {};
 }
 
-Result<Stamped> walk(const Place& place) {
+Result<Stamped> walk(const OpenTree& tree) {
   struct stat status {};
-  if (::fstatat(place.folder(), place.below("").c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
-    return fail_errno("cannot read " + place.text(""));
+  if (::fstatat(tree.folder(), tree.below("").c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) {
+    return fail_errno("cannot read " + tree.text(""));
   }
   Stamped out;
   Entry first;
@@ -195,8 +195,8 @@ Result<Stamped> walk(const Place& place) {
     out.stamps.push_back(stamp_of(status));
     return out;
   }
-  if (!S_ISDIR(status.st_mode)) return fail(place.text(""), "it is neither a folder nor a file");
-  const auto folders = TRY(list_all(place));
+  if (!S_ISDIR(status.st_mode)) return fail(tree.text(""), "it is neither a folder nor a file");
+  const auto folders = TRY(list_all(tree));
   out.manifest.entries.push_back(std::move(first));
   out.stamps.emplace_back();
   flatten(folders, 0, 0, out);
@@ -252,11 +252,11 @@ std::vector<Task> tasks_of(const Manifest& manifest, const std::vector<std::size
   return tasks;
 }
 
-Result<void> hash_part(const Place& place, Manifest& manifest, const Task& task) {
+Result<void> hash_part(const OpenTree& tree, Manifest& manifest, const Task& task) {
   const Entry& entry = manifest.entries[task.entry];
   const std::string path = manifest.path_of(task.entry);
-  const Fd file = place.open(path, O_RDONLY);
-  if (!file) return fail_errno("cannot read " + place.text(path));
+  const Fd file = tree.open(path, O_RDONLY);
+  if (!file) return fail_errno("cannot read " + tree.text(path));
   thread_local std::string buffer(chunk_bytes, '\0');
   for (std::uint32_t chunk = task.chunk; chunk < task.end; ++chunk) {
     const std::size_t size = manifest.chunk_size(entry, chunk);
@@ -269,14 +269,14 @@ Result<void> hash_part(const Place& place, Manifest& manifest, const Task& task)
     while (got < size) {
       const ssize_t n =
           ::pread(file.get(), buffer.data() + got, size - got, offset + static_cast<off_t>(got));
-      if (n < 0 && errno != EINTR) return fail_errno("cannot read " + place.text(path));
-      if (n == 0) return fail(place.text(path), "it changes while it is read");
+      if (n < 0 && errno != EINTR) return fail_errno("cannot read " + tree.text(path));
+      if (n == 0) return fail(tree.text(path), "it changes while it is read");
       if (n > 0) got += static_cast<std::size_t>(n);
     }
     manifest.hashes[chunk] = hash_of({buffer.data(), size});
   }
   if (!is_as_scanned(file.get(), entry)) {
-    return fail(place.text(path), "it changes while it is read");
+    return fail(tree.text(path), "it changes while it is read");
   }
   return {};
 }
@@ -289,12 +289,12 @@ void distrust_fresh(std::vector<Stamp>& stamps, WallTime began) {
   }
 }
 
-Result<Place> place_of(const std::string& path) {
+Result<OpenTree> tree_of(const std::string& path) {
   const std::filesystem::path whole(path);
   Fd above(::open(whole.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!above) return fail_errno("cannot read " + whole.parent_path().string());
   if (!whole.has_filename()) return fail(path, "it has no name");
-  return Place(std::move(above), whole.filename().string(), path);
+  return OpenTree(std::move(above), whole.filename().string(), path);
 }
 
 }  // namespace
@@ -308,9 +308,9 @@ bool is_as_scanned(int fd, const Entry& entry) {
 
 Result<Source> scan(const std::string& path, const Stamped* known) {
   const WallTime began = std::chrono::system_clock::now();
-  auto place = TRY(place_of(path));
-  auto scanned = TRY(walk(place));
-  Source source{std::move(scanned), std::move(place)};
+  auto tree = TRY(tree_of(path));
+  auto scanned = TRY(walk(tree));
+  Source source{std::move(scanned), std::move(tree)};
   Manifest& manifest = source.stamped.manifest;
   TRY(number_chunks(manifest, path));
   const std::vector<std::size_t> unknown = take_known(source.stamped, known);
@@ -319,7 +319,7 @@ Result<Source> scan(const std::string& path, const Stamped* known) {
   FirstError failed;
   in_parallel(tasks.size(), [&](std::size_t i) {
     if (failed.is_there()) return;
-    if (auto hashed = hash_part(source.place, manifest, tasks[i]); !hashed) {
+    if (auto hashed = hash_part(source.tree, manifest, tasks[i]); !hashed) {
       failed.keep(hashed.error());
     }
   });

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/text/error.h"
-#include "node/prepare/stage/place.h"
+#include "node/prepare/stage/open_tree.h"
 #include "node/prepare/stage/stamped.h"
 
 namespace toprun::stage {
@@ -13,7 +13,7 @@ namespace toprun::stage {
 // A folder or file that is staged, and its location on the root's node.
 struct Source {
   Stamped stamped;
-  Place place;
+  OpenTree tree;
   std::uint64_t hashed_bytes = 0;  // the hashes of the other bytes were known
 };
 

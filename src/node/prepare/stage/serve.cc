@@ -123,12 +123,12 @@ Result<void> Server::send_chunk(std::uint32_t chunk) {
   const std::size_t i = manifest.entry_of(chunk);
   const Entry& entry = manifest.entries[i];
   const auto changed = [&] {
-    const std::string text = share_.place().text(manifest.path_of(i));
+    const std::string text = share_.tree().text(manifest.path_of(i));
     share_.close({text + " has changed while it was copied", true});
     return refuse();
   };
   if (!file_ || file_entry_ != i) {
-    file_ = share_.place().open(manifest.path_of(i), O_RDONLY);
+    file_ = share_.tree().open(manifest.path_of(i), O_RDONLY);
     file_entry_ = i;
     if (!file_ && share_.is_source()) return changed();
     if (!file_) return fail_errno("cannot open a file of the copy");

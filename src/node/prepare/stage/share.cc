@@ -10,9 +10,9 @@ void Share::list(std::shared_ptr<const List> list) {
   changed_.notify_all();
 }
 
-void Share::open(Place place, std::vector<bool> is_there, bool is_source) {
+void Share::open(OpenTree tree, std::vector<bool> is_there, bool is_source) {
   const std::lock_guard lock(mutex_);
-  place_ = std::move(place);
+  tree_ = std::move(tree);
   is_there_ = std::move(is_there);
   is_source_ = is_source;
   is_open_ = true;

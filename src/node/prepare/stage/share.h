@@ -12,7 +12,7 @@
 
 #include "node/prepare/stage/hash.h"
 #include "node/prepare/stage/manifest.h"
-#include "node/prepare/stage/place.h"
+#include "node/prepare/stage/open_tree.h"
 
 namespace toprun::stage {
 
@@ -37,7 +37,7 @@ class Share {
 
   void list(std::shared_ptr<const List> list);
   // `is_there`: indexed by chunk. `is_source`: the files may change, so each file is checked again.
-  void open(Place place, std::vector<bool> is_there, bool is_source);
+  void open(OpenTree tree, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
   // Set while this node waits for another job on it. That job's copy may in turn depend on our
@@ -54,7 +54,7 @@ class Share {
   std::optional<Refusal> refusal() const;
 
   // Valid once it is open.
-  const Place& place() const { return place_; }
+  const OpenTree& tree() const { return tree_; }
   bool is_source() const { return is_source_; }
 
   // The number of bytes that were sent to other nodes.
@@ -64,7 +64,7 @@ class Share {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<const List> list_;
-  Place place_;
+  OpenTree tree_;
   std::vector<bool> is_there_;
   bool is_open_ = false;
   bool is_source_ = false;

@@ -1,5 +1,3 @@
-#include "node/prepare/stage/place.h"
-
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -7,9 +5,11 @@
 
 #include <cerrno>
 
+#include "node/prepare/stage/open_tree.h"
+
 namespace toprun::stage {
 
-Fd Place::open(const std::string& path, int flags, unsigned mode) const {
+Fd OpenTree::open(const std::string& path, int flags, unsigned mode) const {
   const std::string name = below(path);
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC | O_NOFOLLOW;

@@ -10,11 +10,11 @@ namespace toprun::stage {
 
 // The location of a folder or file. Entries of its manifest are opened relative to an open folder,
 // and links on the way are not followed.
-class Place {
+class OpenTree {
  public:
-  Place() = default;
+  OpenTree() = default;
   // The location is `name` in `folder`. `path` is used in errors.
-  Place(Fd folder, std::string name, std::string path)
+  OpenTree(Fd folder, std::string name, std::string path)
       : folder_(std::move(folder)), name_(std::move(name)), path_(std::move(path)) {}
 
   // Opens a path of the manifest (empty: the location itself). On failure, the result is not open
