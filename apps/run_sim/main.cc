@@ -18,7 +18,7 @@ namespace {
 
 constexpr int most_nodes = 12;
 
-struct Wanted {
+struct Arguments {
   std::uint64_t first = 1;
   std::uint64_t seeds = 1'000;
   int nodes = most_nodes;
@@ -28,32 +28,32 @@ struct Wanted {
   bool trace = false;
 };
 
-Wanted wanted(int argc, char** argv) {
-  Wanted wanted;
+Arguments arguments(int argc, char** argv) {
+  Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     const auto number = [&] {
       return static_cast<std::uint64_t>(toprun::parse_int(argv[++i]).value_or(1));
     };
     if (option == "--trace") {
-      wanted.trace = true;
+      arguments.trace = true;
     } else if (option == "--drivers") {
-      wanted.drivers = true;
+      arguments.drivers = true;
     } else if (option == "--in-place") {
-      wanted.in_place = true;
-      wanted.seeds = 1;
+      arguments.in_place = true;
+      arguments.seeds = 1;
     } else if (i + 1 < argc && option == "--faults") {
-      wanted.faults = static_cast<int>(number());
-      wanted.seeds = 1;
+      arguments.faults = static_cast<int>(number());
+      arguments.seeds = 1;
     } else if (i + 1 < argc && option == "--seed") {
-      wanted.first = number();
-      wanted.seeds = 1;
+      arguments.first = number();
+      arguments.seeds = 1;
     } else if (i + 1 < argc && option == "--seeds") {
-      wanted.seeds = number();
+      arguments.seeds = number();
     } else if (i + 1 < argc && option == "--first") {
-      wanted.first = number();
+      arguments.first = number();
     } else if (i + 1 < argc && option == "--nodes") {
-      wanted.nodes = static_cast<int>(number());
+      arguments.nodes = static_cast<int>(number());
     } else {
       fmt::print(stderr,
                  "run_sim [--seeds N] [--first S] [--seed S] [--nodes N] [--faults N | --in-place] "
@@ -61,13 +61,14 @@ Wanted wanted(int argc, char** argv) {
       std::exit(2);
     }
   }
-  return wanted;
+  return arguments;
 }
 
-toprun::simulation::Scenario play(const Wanted& wanted, std::uint64_t seed) {
-  if (wanted.in_place) return toprun::simulation::in_place(seed, wanted.nodes);
-  if (wanted.faults > 0) return toprun::simulation::large(seed, wanted.nodes, wanted.faults);
-  return toprun::simulation::scenario(seed, wanted.nodes);
+toprun::simulation::Scenario play(const Arguments& arguments, std::uint64_t seed) {
+  if (arguments.in_place) return toprun::simulation::in_place(seed, arguments.nodes);
+  if (arguments.faults > 0)
+    return toprun::simulation::large(seed, arguments.nodes, arguments.faults);
+  return toprun::simulation::scenario(seed, arguments.nodes);
 }
 
 // A large run reads its 350 MB in no order, and frees millions of small values: with pages of 2
@@ -99,7 +100,7 @@ void tell_the_seed(int signal) {
   ::_exit(128 + signal);
 }
 
-Counted play_all(const Wanted& what) {
+Counted play_all(const Arguments& what) {
   Counted counted;
   for (seed_now = what.first; seed_now < what.first + what.seeds; ++seed_now) {
     toprun::simulation::World world(play(what, seed_now), what.trace);
@@ -114,7 +115,7 @@ Counted play_all(const Wanted& what) {
   return counted;
 }
 
-Counted play_drivers(const Wanted& what) {
+Counted play_drivers(const Arguments& what) {
   Counted counted;
   for (seed_now = what.first; seed_now < what.first + what.seeds; ++seed_now) {
     toprun::rehearsal::Play rehearsed(toprun::rehearsal::script(seed_now), what.trace);
@@ -132,7 +133,7 @@ Counted play_drivers(const Wanted& what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Wanted what = wanted(argc, argv);
+  const Arguments what = arguments(argc, argv);
   tune_memory(argv);
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) ::signal(signal, tell_the_seed);
   const Counted counted = what.drivers ? play_drivers(what) : play_all(what);

@@ -70,8 +70,8 @@ Result<int> number_of(const Environment& environment, const char* name) {
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
                                                          const Hints& hints) {
   const Variables set{environment.non_empty("RANK"), environment.non_empty("WORLD_SIZE")};
-  const bool told = hints.nnodes || hints.standalone;
-  if (told || !set.size || set.size == "1") return std::nullopt;
+  const bool reported = hints.nnodes || hints.standalone;
+  if (reported || !set.size || set.size == "1") return std::nullopt;
   const auto rank = count_in(set.rank);
   const auto size = count_in(set.size);
   const bool possible = size && *size > 0 && (!set.rank || (rank && *rank < *size));

@@ -12,8 +12,8 @@ std::string outcome_of_check(const Environment& environment, const Hints& hints)
 }
 
 TEST(InheritedWorld, WhoIsRefused) {
-  Hints told, alone, torchrun;
-  told.nnodes = 1;
+  Hints reported, alone, torchrun;
+  reported.nnodes = 1;
   alone.standalone = true;
   torchrun.called_torchrun = true;
   const Environment pod{{"RANK", "1"},
@@ -41,7 +41,7 @@ TEST(InheritedWorld, WhoIsRefused) {
        "refused: RANK=1 and WORLD_SIZE=2 are set: another program has started 2",
        "--nnodes 2 --node-rank 1 --master-addr job-master-0 --master-port 23456; one per rank: "
        "--ranks-in-place"},
-      {"a pod that says how many", pod, told, "", ""},
+      {"a pod that says how many", pod, reported, "", ""},
       {"a pod on its own", pod, alone, "", ""},
       {"a pod, called torchrun", pod, torchrun, "said: RANK=1 and WORLD_SIZE=2 are set", ""},
       {"in a torchrun", nested, {}, "refused: RANK=1", "another torchrun or toprun"},
@@ -51,18 +51,18 @@ TEST(InheritedWorld, WhoIsRefused) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
-    const std::string told_so = outcome_of_check(c.environment, c.hints);
+    const std::string outcome = outcome_of_check(c.environment, c.hints);
     if (*c.outcome == '\0') {
-      EXPECT_EQ(told_so, "");
+      EXPECT_EQ(outcome, "");
     }
-    EXPECT_TRUE(told_so.starts_with(c.outcome)) << told_so;
-    EXPECT_NE(told_so.find(c.holds), std::string::npos) << told_so;
+    EXPECT_TRUE(outcome.starts_with(c.outcome)) << outcome;
+    EXPECT_NE(outcome.find(c.holds), std::string::npos) << outcome;
   }
 }
 
 TEST(InheritedWorld, ManyNodesOfAnEngineThatIsNoneHere) {
-  Hints told, alone, with_file;
-  told.nnodes = 2;
+  Hints reported, alone, with_file;
+  reported.nnodes = 2;
   alone.standalone = true;
   with_file.pbs_nodes = 3;
   const struct {
@@ -74,7 +74,7 @@ TEST(InheritedWorld, ManyNodesOfAnEngineThatIsNoneHere) {
        {},
        "the LSF job has 2 nodes (LSB_MCPU_HOSTS), and this starts one; for all of them add --hosts "
        "\"$LSB_MCPU_HOSTS\""},
-      {{{"LSB_MCPU_HOSTS", "a 4 b 4"}}, told, ""},
+      {{{"LSB_MCPU_HOSTS", "a 4 b 4"}}, reported, ""},
       {{{"LSB_MCPU_HOSTS", "a 4 b 4"}}, alone, ""},
       {{{"LSB_MCPU_HOSTS", "a 4"}}, {}, ""},
       {{{"PBS_NODEFILE", "/x"}},

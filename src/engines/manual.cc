@@ -106,8 +106,9 @@ Result<std::optional<Allocation>> ManualEngine::detect(const Environment& enviro
                                                        const Hints& hints) const {
   if (hints.nnodes.value_or(1) < 2 || hints.ranks_in_place) return std::nullopt;
   const bool in_slurm = environment.has("SLURM_JOB_ID");
-  const bool told_to_meet = on_command_line(hints.endpoint_source);
-  if (in_slurm && (!told_to_meet || environment.has(slurm::own_step_variable))) return std::nullopt;
+  const bool ordered_to_meet = on_command_line(hints.endpoint_source);
+  if (in_slurm && (!ordered_to_meet || environment.has(slurm::own_step_variable)))
+    return std::nullopt;
   Allocation allocation;
   allocation.engine = kind();
   allocation.stance = Stance::agent;

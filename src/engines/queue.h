@@ -54,7 +54,7 @@ struct Progress {
   std::optional<std::int64_t> percent;  // 0 to 100
   std::optional<std::chrono::seconds> remaining;
   std::vector<std::pair<std::string, std::string>> metrics;  // "loss" "0.31"
-  std::optional<WallTime> told;
+  std::optional<WallTime> reported;
 };
 
 // An engine's report on one job, or on one task (or all waiting tasks) of an array job. Texts come

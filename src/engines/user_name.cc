@@ -12,8 +12,8 @@ std::string user_name(const Environment& environment, std::chrono::milliseconds 
   for (const char* variable : {"USER", "LOGNAME"}) {
     if (auto name = environment.non_empty(variable)) return *std::move(name);
   }
-  const auto told = process::output_of({"id", "-un"}, environment, limit);
-  const std::string name(told ? trim(*told) : std::string_view());
+  const auto reported = process::output_of({"id", "-un"}, environment, limit);
+  const std::string name(reported ? trim(*reported) : std::string_view());
   return name.empty() ? fmt::format("uid-{}", ::getuid()) : name;
 }
 

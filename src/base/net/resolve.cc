@@ -54,11 +54,12 @@ void collect(void* answer_pointer, int status, int, ares_addrinfo* found) {
 void drive(ares_channel channel, SteadyTime deadline, Answer& answer) {
   for (;;) {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-    const auto wanted = static_cast<unsigned>(ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM));
+    const auto requested =
+        static_cast<unsigned>(ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM));
     std::vector<pollfd> polled;
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; ++i) {
-      const int events = (ARES_GETSOCK_READABLE(wanted, i) ? POLLIN : 0) |
-                         (ARES_GETSOCK_WRITABLE(wanted, i) ? POLLOUT : 0);
+      const int events = (ARES_GETSOCK_READABLE(requested, i) ? POLLIN : 0) |
+                         (ARES_GETSOCK_WRITABLE(requested, i) ? POLLOUT : 0);
       if (events != 0) polled.push_back({sockets[i], static_cast<short>(events), 0});
     }
     if (polled.empty()) return;

@@ -39,8 +39,8 @@ Result<std::string> read_open_file(const Fd& fd, const std::filesystem::path& pa
     return fail("cannot read " + path.string(), fmt::format("larger than {} bytes", limit_bytes));
   };
   struct stat status {};
-  const bool is_told = ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
-  if (is_told && static_cast<std::size_t>(status.st_size) > limit_bytes) return too_large();
+  const bool is_reported = ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (is_reported && static_cast<std::size_t>(status.st_size) > limit_bytes) return too_large();
   std::string content;
   char buffer[16384];
   for (;;) {

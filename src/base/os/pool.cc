@@ -119,8 +119,8 @@ bool Pool::queue(std::uint64_t number, Work work) {
   }
   std::unique_lock lock(shared_->mutex);
   if (shared_->queue.size() >= limits_.waiting + shared_->idle) return false;
-  const bool wanted = shared_->queue.size() >= shared_->idle;
-  if (wanted && shared_->threads < limits_.threads) start_thread();
+  const bool requested = shared_->queue.size() >= shared_->idle;
+  if (requested && shared_->threads < limits_.threads) start_thread();
   if (shared_->threads > 0) {
     shared_->queue.push_back(std::move(task));
     lock.unlock();

@@ -30,13 +30,13 @@ std::string short_name(int signal) {
 }  // namespace
 
 std::optional<int> parse_signal(std::string_view name) {
-  std::string wanted = lower(name);
-  if (wanted.starts_with("sig")) wanted.erase(0, 3);
-  if (wanted.empty()) return std::nullopt;
+  std::string requested = lower(name);
+  if (requested.starts_with("sig")) requested.erase(0, 3);
+  if (requested.empty()) return std::nullopt;
   for (int signal = 1; signal < NSIG; ++signal) {
-    if (short_name(signal) == wanted) return signal;
+    if (short_name(signal) == requested) return signal;
   }
-  const auto alias = std::ranges::find(aliases, wanted, &Alias::name);
+  const auto alias = std::ranges::find(aliases, requested, &Alias::name);
   if (alias == aliases.end()) return std::nullopt;
   return alias->signal;
 }

@@ -216,7 +216,7 @@ int exit_code(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void end_as_told(int exit_code) {
+void end_at_once(int exit_code) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     if (exit_code == 128 + signal) ::raise(signal);
   }

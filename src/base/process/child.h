@@ -47,7 +47,7 @@ class KeptByCommands {
 
 // fork(2) for a child that does not call exec. All signals stay blocked in the child: a signal
 // handler of ours would write to a pipe that it shares with this process.
-pid_t fork_quietly();
+pid_t fork_with_signals_blocked();
 
 // Waits for the command's end and returns its status in the form of waitpid(2).
 int await_end(pid_t pid);
@@ -89,7 +89,7 @@ int exit_code(int status);
 
 // If SIGTERM, SIGINT or SIGHUP ended a command, ends this process too. The sender (scancel, a user)
 // meant both processes, and this process may not have received its signal yet.
-void end_as_told(int exit_code);
+void end_at_once(int exit_code);
 
 // kill(2) for one process or one process group. Both refuse ids that kill(2) interprets as several
 // groups or all processes (0, -1, and group 1). So an id that was reset after its process was

@@ -120,12 +120,12 @@ Result<Finished> run_for(Purpose purpose, const std::vector<std::string>& argv,
   out_pipe.write.reset();
   err_pipe.write.reset();
 
-  const bool is_told = purpose == Purpose::telling;
-  const std::size_t most_kept = is_told ? max_told_bytes : std::string::npos;
+  const bool is_reported = purpose == Purpose::telling;
+  const std::size_t most_kept = is_reported ? max_reported_bytes : std::string::npos;
   Stream out{std::move(out_pipe.read), most_kept, {}};
   Stream err{std::move(err_pipe.read), most_kept, {}};
   const SteadyTime deadline = Clock::now() + timeout;
-  std::string trouble = collect(out, err, is_told ? handle_of(pid) : Fd(), deadline, timeout);
+  std::string trouble = collect(out, err, is_reported ? handle_of(pid) : Fd(), deadline, timeout);
   if (trouble.empty() && !ends_by(pid, deadline)) {
     trouble = fmt::format("still running after {}", duration_text(timeout));
   }

@@ -74,7 +74,7 @@ TEST(Process, ACommandThatIsToldMayLeaveSomethingBehind) {
   const auto chatty = tell({"sh", "-c", "head -c 100000000 /dev/zero"}, usual_path, 60s, "");
   ASSERT_TRUE(chatty) << chatty.error().line();
   EXPECT_EQ(chatty->code, 0);
-  EXPECT_EQ(chatty->out.size(), max_told_bytes);
+  EXPECT_EQ(chatty->out.size(), max_reported_bytes);
 }
 
 TEST(Process, AProgramIsAFileThatCanBeRun) {

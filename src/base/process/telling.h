@@ -13,7 +13,7 @@
 
 namespace toprun::process {
 
-inline constexpr std::size_t max_told_bytes = 64u << 10;  // the kept part of each stream
+inline constexpr std::size_t max_reported_bytes = 64u << 10;  // the kept part of each stream
 
 // Passes input to a command. Like run() in base/process/command.h, but the output matters only if
 // the command fails. So processes that it leaves running with its output open do not delay the

@@ -18,7 +18,7 @@ bool is_log_line(std::string_view line) {
 
 // Of a line of klog's the text of its err="…", which is quoted as in Go; else what follows the
 // header.
-std::string told_by(std::string_view line) {
+std::string statement_of(std::string_view line) {
   constexpr std::string_view key = " err=\"";
   const std::size_t begin = line.find(key);
   if (begin == std::string_view::npos) {
@@ -56,7 +56,7 @@ std::vector<std::string> complaint(std::string_view stderr_text, std::size_t mos
   for (const std::string_view line : split(stderr_text, '\n')) {
     const std::string_view words = without_label(trim(line));
     if (is_log_line(words)) {
-      add_once(logged, told_by(words), most);
+      add_once(logged, statement_of(words), most);
     } else {
       add_once(said, words, most);
     }

@@ -280,9 +280,9 @@ class NcclBackend final : public measure::Backend {
     const std::string_view keys[] = {key};
     const auto there = TRY(group_.store.wait(keys, init_limit));
     if (!there) return fail("NCCL's id", "the first rank did not make it");
-    const auto told = TRY(group_.store.get(key));
-    if (told.size() != id.bytes.size()) return fail("NCCL's id", "it is of another length");
-    std::ranges::copy(told, id.bytes.begin());
+    const auto reported = TRY(group_.store.get(key));
+    if (reported.size() != id.bytes.size()) return fail("NCCL's id", "it is of another length");
+    std::ranges::copy(reported, id.bytes.begin());
     return id;
   }
 
@@ -327,12 +327,12 @@ class NcclBackend final : public measure::Backend {
 };
 
 // What each rank tells the first one: four lines.
-struct Told {
+struct RankInfo {
   std::string version;
   measure::Opened::Device device;
 };
 
-Result<std::vector<Told>> told_by_all(Group& group, const Platform& platform) {
+Result<std::vector<RankInfo>> info_of_all(Group& group, const Platform& platform) {
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < group.self.size; ++rank) {
     names.push_back(key_of(group, fmt::format("rank/{}", rank)));
@@ -341,7 +341,7 @@ Result<std::vector<Told>> told_by_all(Group& group, const Platform& platform) {
       names[group.self.rank],
       fmt::format("{}\n{}\n{}\n{}", platform.nccl.version_text(), platform.device->name(),
                   platform.device->bus_id(), platform.device->number())));
-  std::vector<Told> all;
+  std::vector<RankInfo> all;
   if (group.self.rank != 0) return all;
   const std::vector<std::string_view> keys(names.begin(), names.end());
   const auto there = TRY(group.store.wait(keys, init_limit));
@@ -349,16 +349,16 @@ Result<std::vector<Told>> told_by_all(Group& group, const Platform& platform) {
   const auto values = TRY(group.store.multi_get(keys));
   for (const std::string& value : values) {
     const auto lines = split(value, '\n');
-    Told& told = all.emplace_back();
+    RankInfo& reported = all.emplace_back();
     if (lines.size() != 4) return fail("a rank's GPU", "it is of another toprun");
-    told.version = lines[0];
-    told.device = {std::string(lines[1]), std::string(lines[2]),
-                   static_cast<int>(parse_int(lines[3]).value_or(0))};
+    reported.version = lines[0];
+    reported.device = {std::string(lines[1]), std::string(lines[2]),
+                       static_cast<int>(parse_int(lines[3]).value_or(0))};
   }
   return all;
 }
 
-Result<void> check_versions(const Group& group, const std::vector<Told>& all) {
+Result<void> check_versions(const Group& group, const std::vector<RankInfo>& all) {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].version == all.front().version) continue;
     return fail(fmt::format("{} has NCCL {}, {} has {}", group.peers[rank].text(),
@@ -377,12 +377,12 @@ Result<measure::Opened> open_nccl(Vendor vendor, Group& group, const Environment
   auto device =
       TRY(Device::open(vendor, static_cast<std::size_t>(std::max(local_rank, 0L)), environment));
   auto platform = std::make_shared<const Platform>(Platform{std::move(device), std::move(nccl)});
-  const auto told = TRY(told_by_all(group, *platform));
-  TRY(check_versions(group, told));
+  const auto reported = TRY(info_of_all(group, *platform));
+  TRY(check_versions(group, reported));
   measure::Opened opened;
   opened.library = fmt::format("{} {}", vendor == Vendor::nvidia ? "nccl" : "rccl",
                                platform->nccl.version_text());
-  for (const Told& one : told) opened.devices.push_back(one.device);
+  for (const RankInfo& one : reported) opened.devices.push_back(one.device);
   opened.make = [platform](Group& all, const Request& request, std::size_t index,
                            measure::CellMesh& mesh) {
     return std::make_unique<NcclBackend>(platform, all, request, index, mesh);

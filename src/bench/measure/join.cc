@@ -55,13 +55,13 @@ std::string key_of(const Self& self, std::string_view name) {
 }
 
 // A line for each: node, port, process id, address, host, location.
-std::string told_by(const Self& self, const std::string& address, int port) {
+std::string contact_of(const Self& self, const std::string& address, int port) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", self.node, port, ::getpid(), address,
                      hosts::host_name(), self.location);
 }
 
-Result<Peer> peer_from(std::size_t rank, std::string_view told) {
-  const auto lines = split(told, '\n');
+Result<Peer> peer_from(std::size_t rank, std::string_view reported) {
+  const auto lines = split(reported, '\n');
   const auto number = [&](std::size_t line) { return parse_int(lines[line]).value_or(0); };
   if (lines.size() != 6) {
     return fail(fmt::format("rank {} of the measurement", rank), "it is of another toprun");
@@ -128,16 +128,17 @@ Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseco
 
 Result<Self> self_from(const Environment& environment) {
   Self self;
-  struct Wanted {
+  struct Variable {
     const char* name;
     std::size_t* value;
   };
   std::size_t port = 0;
-  for (const auto& [name, value] : std::initializer_list<Wanted>{{"RANK", &self.rank},
-                                                                 {"WORLD_SIZE", &self.size},
-                                                                 {"GROUP_RANK", &self.node},
-                                                                 {"GROUP_WORLD_SIZE", &self.nodes},
-                                                                 {"MASTER_PORT", &port}}) {
+  for (const auto& [name, value] :
+       std::initializer_list<Variable>{{"RANK", &self.rank},
+                                       {"WORLD_SIZE", &self.size},
+                                       {"GROUP_RANK", &self.node},
+                                       {"GROUP_WORLD_SIZE", &self.nodes},
+                                       {"MASTER_PORT", &port}}) {
     const auto found = TRY(number(environment, name));
     *value = found;
   }
@@ -169,7 +170,7 @@ Result<Group> join(const Self& self, milliseconds limit) {
   auto mesh = TRY(Mesh::open(self.rank, std::move(token)));
   const auto address = TRY(own_address(self, store));
   const std::string key = key_of(self, std::to_string(self.rank));
-  TRY(store.set(key, told_by(self, address, mesh.port())));
+  TRY(store.set(key, contact_of(self, address, mesh.port())));
   auto peers = TRY(meet(self, store, limit));
   mesh.know(peers);
   return Group{self, std::move(peers), std::move(mesh), std::move(store)};

@@ -147,14 +147,14 @@ std::unexpected<Error> stalled(std::span<const Course> courses, std::chrono::mil
 }
 
 // Waits until one of the sockets is ready; false: none was within the limit.
-Result<bool> wait(std::span<const Course> courses, std::vector<pollfd>& wanted,
+Result<bool> wait(std::span<const Course> courses, std::vector<pollfd>& requested,
                   std::chrono::milliseconds limit) {
-  wanted.clear();
+  requested.clear();
   for (const Course& course : courses) {
-    if (course.waits_to_receive()) wanted.push_back({course.lane().in_socket, POLLIN, 0});
-    if (course.waits_to_send()) wanted.push_back({course.lane().out_socket, POLLOUT, 0});
+    if (course.waits_to_receive()) requested.push_back({course.lane().in_socket, POLLIN, 0});
+    if (course.waits_to_send()) requested.push_back({course.lane().out_socket, POLLOUT, 0});
   }
-  const int ready = ::poll(wanted.data(), wanted.size(), static_cast<int>(limit.count()));
+  const int ready = ::poll(requested.data(), requested.size(), static_cast<int>(limit.count()));
   if (ready < 0 && errno != EINTR) return fail_errno("poll");
   return ready != 0;
 }
@@ -187,12 +187,12 @@ Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t 
   std::vector<Course> courses;
   courses.reserve(lanes.size());
   for (const Lane& lane : lanes) courses.emplace_back(lane, combine, element_bytes);
-  std::vector<pollfd> wanted;
+  std::vector<pollfd> requested;
   while (!std::ranges::all_of(courses, &Course::ended)) {
     const auto moved = TRY(move_some(courses));
     if (arrival != nullptr) note(courses, *arrival);
     if (moved > 0) continue;
-    const auto ready = TRY(wait(courses, wanted, stall_limit));
+    const auto ready = TRY(wait(courses, requested, stall_limit));
     if (!ready) return stalled(courses, stall_limit);
   }
   return {};

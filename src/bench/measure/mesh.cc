@@ -29,8 +29,8 @@ milliseconds until(steady_clock::time_point deadline) {
 Result<bool> ready(int socket, short events, milliseconds limit) {
   const auto deadline = steady_clock::now() + limit;
   for (;;) {
-    pollfd wanted{socket, events, 0};
-    const int count = ::poll(&wanted, 1, static_cast<int>(until(deadline).count()));
+    pollfd requested{socket, events, 0};
+    const int count = ::poll(&requested, 1, static_cast<int>(until(deadline).count()));
     if (count >= 0) return count > 0;
     if (errno != EINTR) return fail_errno("poll");
   }

@@ -222,8 +222,8 @@ Result<PairLoad> PairPlay::agree_on_load(const Partner& partner, bool is_first,
   while (load.is_probe()) {
     const auto took = TRY(partner.exchange(out.first(load.bytes), in.first(load.bytes), 1));
     double slowest_us = took;
-    const auto told = std::as_writable_bytes(std::span(&slowest_us, 1));
-    TRY(is_first ? partner.receive(told) : partner.send(told));
+    const auto reported = std::as_writable_bytes(std::span(&slowest_us, 1));
+    TRY(is_first ? partner.receive(reported) : partner.send(reported));
     if (is_first) load = next_load(terms_, load, std::max(took, slowest_us), lasts_);
     const auto next = std::as_writable_bytes(std::span(&load, 1));
     TRY(is_first ? partner.send(next) : partner.receive(next));

@@ -6,7 +6,7 @@
 
 namespace toprun::measure {
 
-constexpr std::chrono::seconds least_told{1};
+constexpr std::chrono::seconds least_reported{1};
 
 std::optional<std::string> ProgressLines::at(const Progress& progress, Time now) {
   if (now - last_ < interval || progress.done >= progress.total) return std::nullopt;
@@ -17,7 +17,7 @@ std::optional<std::string> ProgressLines::at(const Progress& progress, Time now)
   done_ = progress.done;
   if (newly <= 0) return progress.what;
   const std::chrono::duration<double> left = since * (rest / newly);
-  if (left < least_told) return progress.what;
+  if (left < least_reported) return progress.what;
   return fmt::format("{}, about {} left", progress.what,
                      duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(left)));
 }

@@ -54,19 +54,19 @@ struct Case {
 
 // One position's memory and work.
 struct Member {
-  Member(const Case& wanted, std::size_t position)
-      : ring{position, wanted.size, wanted.root}, element(facts_of(wanted.type).bytes) {
-    const std::size_t part = wanted.elements * element;
-    const Lengths need = lengths(wanted.collective, part, wanted.size);
+  Member(const Case& requested, std::size_t position)
+      : ring{position, requested.size, requested.root}, element(facts_of(requested.type).bytes) {
+    const std::size_t part = requested.elements * element;
+    const Lengths need = lengths(requested.collective, part, requested.size);
     send.resize(std::max(need.send, need.receive) + 1);
     receive.resize(need.receive + 1);
     scratch.resize(need.scratch + 1);
   }
 
-  Buffers buffers(const Case& wanted, bool is_in_place) {
-    const std::size_t part = wanted.elements * element;
+  Buffers buffers(const Case& requested, bool is_in_place) {
+    const std::size_t part = requested.elements * element;
     if (!is_in_place) return {send.data(), receive.data(), scratch.data(), part, element};
-    const InPlace where = in_place(wanted.collective, part, ring);
+    const InPlace where = in_place(requested.collective, part, ring);
     return {send.data() + where.send, send.data() + where.receive, scratch.data(), part, element};
   }
 
@@ -77,38 +77,39 @@ struct Member {
   std::vector<std::byte> scratch;
 };
 
-void run(const Case& wanted, const Wires& wires, Member& member, const Buffers& buffers) {
+void run(const Case& requested, const Wires& wires, Member& member, const Buffers& buffers) {
   std::vector<Lane> lanes;
-  for (Planned& planned : plan(wanted.collective, member.ring, buffers, wanted.stripes)) {
+  for (Planned& planned : plan(requested.collective, member.ring, buffers, requested.stripes)) {
     const auto at = [&](std::size_t peer) {
-      if (peer == wanted.size) return -1;
+      if (peer == requested.size) return -1;
       return wires.socket(member.ring.position, peer, planned.stripe);
     };
     planned.lane.out_socket = at(planned.to);
     planned.lane.in_socket = at(planned.from);
     lanes.push_back(std::move(planned.lane));
   }
-  keep_own(wanted.collective, member.ring, buffers);
-  const auto done = transfer(lanes, combine_of(wanted.type, wanted.op), member.element, limit);
+  keep_own(requested.collective, member.ring, buffers);
+  const auto done =
+      transfer(lanes, combine_of(requested.type, requested.op), member.element, limit);
   ASSERT_TRUE(done) << done.error().line();
-  if (wanted.op == Op::avg) {
-    const auto bytes = lengths(wanted.collective, buffers.part, wanted.size).receive;
-    divide(wanted.type, {buffers.receive, bytes}, wanted.size);
+  if (requested.op == Op::avg) {
+    const auto bytes = lengths(requested.collective, buffers.part, requested.size).receive;
+    divide(requested.type, {buffers.receive, bytes}, requested.size);
   }
 }
 
 // Elements that are wrong in all results together.
-std::uint64_t wrong(const Case& wanted, bool is_in_place) {
-  const Wires wires(wanted.size, wanted.stripes);
-  std::vector<std::uint64_t> found(wanted.size);
+std::uint64_t wrong(const Case& requested, bool is_in_place) {
+  const Wires wires(requested.size, requested.stripes);
+  std::vector<std::uint64_t> found(requested.size);
   std::vector<std::thread> threads;
-  for (std::size_t position = 0; position < wanted.size; ++position) {
+  for (std::size_t position = 0; position < requested.size; ++position) {
     threads.emplace_back([&, position] {
-      Member member(wanted, position);
-      const Buffers buffers = member.buffers(wanted, is_in_place);
-      const Check check(wanted.collective, wanted.type, wanted.op, member.ring);
+      Member member(requested, position);
+      const Buffers buffers = member.buffers(requested, is_in_place);
+      const Check check(requested.collective, requested.type, requested.op, member.ring);
       check.fill(buffers);
-      run(wanted, wires, member, buffers);
+      run(requested, wires, member, buffers);
       found[position] = check.wrong(buffers);
     });
   }
@@ -129,8 +130,8 @@ TEST(Schedule, EveryCollectiveGivesTheRightResultAtAnySizeAndRoot) {
            std::initializer_list<std::size_t>{0, 1, 2, 7, 1000, 300'001}) {
         if (elements > 1000 && size > 3) continue;
         for (const bool is_in_place : {false, true}) {
-          const Case wanted{collective, size, elements, Type::float32, Op::sum, 1, size - 1};
-          EXPECT_EQ(wrong(wanted, is_in_place), 0u)
+          const Case requested{collective, size, elements, Type::float32, Op::sum, 1, size - 1};
+          EXPECT_EQ(wrong(requested, is_in_place), 0u)
               << bench::facts_of(collective).name << " of " << size << ", " << elements
               << (is_in_place ? " in place" : "");
         }
@@ -178,15 +179,15 @@ TEST(Schedule, EveryTypeWithEveryReduction) {
 
 // Otherwise the tests above could not fail.
 TEST(Schedule, AWrongElementIsCounted) {
-  const Case wanted{Collective::all_reduce, 1, 1000};
-  Member member(wanted, 0);
-  const Buffers buffers = member.buffers(wanted, false);
-  const Check check(wanted.collective, wanted.type, wanted.op, member.ring);
+  const Case requested{Collective::all_reduce, 1, 1000};
+  Member member(requested, 0);
+  const Buffers buffers = member.buffers(requested, false);
+  const Check check(requested.collective, requested.type, requested.op, member.ring);
   check.fill(buffers);
-  keep_own(wanted.collective, member.ring, buffers);
+  keep_own(requested.collective, member.ring, buffers);
   EXPECT_EQ(check.wrong(buffers), 0u);
-  store(wanted.type, buffers.receive, 7, 42);
-  store(wanted.type, buffers.receive, 999, 42);
+  store(requested.type, buffers.receive, 7, 42);
+  store(requested.type, buffers.receive, 999, 42);
   EXPECT_EQ(check.wrong(buffers), 2u);
 }
 

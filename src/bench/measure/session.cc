@@ -49,10 +49,10 @@ struct Extent {
   std::uint64_t bytes = 0;  // the table's size
   std::size_t part = 0;
 
-  static Extent of(const Request& request, std::uint64_t wanted, std::size_t ranks) {
+  static Extent of(const Request& request, std::uint64_t requested, std::size_t ranks) {
     if (request.collective == Collective::barrier) return {};
     const std::uint64_t bytes =
-        bench::rounded_size(request.collective, wanted, facts_of(request.type).bytes, ranks);
+        bench::rounded_size(request.collective, requested, facts_of(request.type).bytes, ranks);
     const bool is_total = bench::facts_of(request.collective).size_is_total;
     return {bytes, is_total ? bytes / ranks : bytes};
   }
@@ -155,8 +155,8 @@ std::vector<double> flat(const std::vector<std::vector<double>>& turns) {
 class Round {
  public:
   Round(Group& group, const Request& request, std::span<const Cell> cells, const MakeBackend& make,
-        const Told& told)
-      : request_(request), cells_(cells), told_(told), ranks_here_(group.ranks_here()) {
+        const Callbacks& reported)
+      : request_(request), cells_(cells), reported_(reported), ranks_here_(group.ranks_here()) {
     own_.reserve(cells.size());  // backends refer to the meshes beside them
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const auto position = cells[i].position_of(group.self.rank);
@@ -202,7 +202,7 @@ class Round {
     for (std::size_t i = 0; i < sizings.size(); ++i) {
       auto finished = TRY(finish(sizings[i], std::move(times[i])));
       finished.cell = own_[i].cell;
-      if (told_.row) told_.row(finished);
+      if (reported_.row) reported_.row(finished);
     }
     return {};
   }
@@ -250,7 +250,7 @@ class Round {
 
   const Request& request_;
   const std::span<const Cell> cells_;
-  const Told& told_;
+  const Callbacks& reported_;
   const std::size_t ranks_here_;
   std::vector<OwnCell> own_;
 };
@@ -258,18 +258,18 @@ class Round {
 }  // namespace
 
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
-                     const MakeBackend& make, const Told& told) {
-  const auto wanted = TRY(sizes(request));
-  Round round(group, request, cells, make, told);
+                     const MakeBackend& make, const Callbacks& reported) {
+  const auto requested = TRY(sizes(request));
+  Round round(group, request, cells, make, reported);
   if (auto made = round.connect(); !made) return made;
   Progress progress;
-  for (const std::uint64_t bytes : wanted) progress.total += cost_of(bytes);
+  for (const std::uint64_t bytes : requested) progress.total += cost_of(bytes);
   double before = 0;
-  for (const std::uint64_t bytes : wanted) {
+  for (const std::uint64_t bytes : requested) {
     progress.what = bench::size_text(bytes);
     const auto tell = [&](double share) {
       progress.done = before + share * cost_of(bytes);
-      if (told.progress) told.progress(progress);
+      if (reported.progress) reported.progress(progress);
     };
     if (auto done = round.measure(bytes, tell); !done) return done;
     before += cost_of(bytes);

@@ -23,13 +23,13 @@ struct CellRow {
 
 // What rank 0 hears: each row as soon as it is measured, and after every turn how far all is.
 // Empty functions elsewhere.
-struct Told {
+struct Callbacks {
   std::function<void(const CellRow&)> row = {};
   std::function<void(const Progress&)> progress = {};
 };
 
 // Measures all cells together with the other ranks, size by size.
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
-                     const MakeBackend& make, const Told& told);
+                     const MakeBackend& make, const Callbacks& reported);
 
 }  // namespace toprun::measure

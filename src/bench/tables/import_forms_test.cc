@@ -41,7 +41,7 @@ std::string refusal_of(std::string_view text) {
 }
 
 // "all_reduce, 2 ranks on 2 nodes: 8=0.00 16777216=63.82" of each series.
-std::string told(const Report& report) {
+std::string reported(const Report& report) {
   std::string out;
   for (const Series& series : report.series) {
     out += std::string(facts_of(series.collective).name) + ranks_text(series);
@@ -115,7 +115,7 @@ TEST(ImportForms, Prefixes) {
                              "\x1b[32mn1\x1b[0m | ",
                              "\x1b[0;33m[n1]\x1b[0m: "}) {
     const auto report = imported(with_prefix(prefix));
-    if (report) EXPECT_EQ(told(*report), right) << prefix;
+    if (report) EXPECT_EQ(reported(*report), right) << prefix;
     if (report) EXPECT_EQ(report->devices.size(), 2u) << prefix;
   }
 }
@@ -167,7 +167,7 @@ TEST(ImportForms, WholeFiles) {
   };
   for (const auto& [name, text] : rows) {
     const auto report = imported(text);
-    if (report) EXPECT_EQ(told(*report), right) << name;
+    if (report) EXPECT_EQ(reported(*report), right) << name;
     const bool is_torn = text.contains("33554432");
     if (report) EXPECT_EQ(report->notes.size(), is_torn ? 1u : 0u) << name;
   }
@@ -179,7 +179,7 @@ TEST(ImportForms, Headings) {
     const char* version;
     const char* collective;
     const char* text;
-    const char* told;
+    const char* reported;
   } rows[] = {
       {"NCCL 1", "",
        "# Using devices\n#   Device  0 ->  0 [0x0a] GeForce GTX TITAN X\n"
@@ -337,7 +337,7 @@ TEST(ImportForms, Headings) {
   for (const auto& row : rows) {
     const auto report = import_report(row.text, {"a.log", find_collective(row.collective)});
     ASSERT_TRUE(report) << row.version << ": " << report.error().line();
-    EXPECT_EQ(told(*report), row.told) << row.version;
+    EXPECT_EQ(reported(*report), row.reported) << row.version;
   }
 }
 
@@ -369,7 +369,7 @@ TEST(ImportForms, TwoProcessesInOneFile) {
   const std::string both =
       interleaved(with_prefix("worker-0  | "), with_prefix("worker-11 | ", other_table()));
   const auto report = imported(both);
-  EXPECT_EQ(told(*report),
+  EXPECT_EQ(reported(*report),
             "all_reduce, 2 ranks on 2 nodes, worker-0: 8=0.00 16777216=63.82\n"
             "all_reduce, 2 ranks on 2 nodes, worker-11: 8=0.00 16777216=31.91\n");
   // Nothing tells them apart.
@@ -379,11 +379,12 @@ TEST(ImportForms, TwoProcessesInOneFile) {
       "whose it is; let each process write its own file, or let the launcher mark its lines "
       "(srun -l, mpirun --tag-output)");
   // One after the other they are two results; a run that ended before its first row is none.
-  EXPECT_EQ(told(*imported(std::string(all_reduce_text) + other_table())),
+  EXPECT_EQ(reported(*imported(std::string(all_reduce_text) + other_table())),
             "all_reduce, 2 ranks on 2 nodes: 8=0.00 16777216=63.82\n"
             "all_reduce, 2 ranks on 2 nodes: 8=0.00 16777216=31.91\n");
   const std::string aborted(all_reduce_text.substr(0, all_reduce_text.find("           8 ")));
-  EXPECT_EQ(told(*imported(aborted + "Test NCCL failure\n" + std::string(all_reduce_text))), right);
+  EXPECT_EQ(reported(*imported(aborted + "Test NCCL failure\n" + std::string(all_reduce_text))),
+            right);
 }
 
 TEST(ImportForms, MessagesAreTrue) {
@@ -411,9 +412,9 @@ TEST(ImportForms, AllReduceBenchWithPrefixes) {
   for (const char* prefix : {"", "10.3.35.83: ", "worker-0  | ", "[pod/x/y] ",
                              "[n1:0]:", "2026-05-16T16:39:SS.2Z ", "\x1b[32mn1\x1b[0m | "}) {
     const auto report = imported(with_prefix(prefix, text));
-    if (report) EXPECT_EQ(told(*report), "all_reduce, 8 ranks: 32768=1.44\n") << prefix;
+    if (report) EXPECT_EQ(reported(*report), "all_reduce, 8 ranks: 32768=1.44\n") << prefix;
     const auto older = imported(with_prefix(prefix, old));
-    if (older) EXPECT_EQ(told(*older), "all_reduce, 16 ranks: 4000000000=84.28\n") << prefix;
+    if (older) EXPECT_EQ(reported(*older), "all_reduce, 16 ranks: 4000000000=84.28\n") << prefix;
   }
 }
 
@@ -434,7 +435,7 @@ TEST(ImportForms, SuperBenchNamesItsResults) {
        "all_reduce, group 0_0: 8388608=10.00\nall_reduce, group 0_1: 8388608=20.00\n"},
       {"rccl-bw/allgather_8_busbw:0=1\n", "all_gather: 8=1.00\n"},
   };
-  for (const auto& [text, expected] : rows) EXPECT_EQ(told(*imported(text)), expected);
+  for (const auto& [text, expected] : rows) EXPECT_EQ(reported(*imported(text)), expected);
 }
 
 TEST(ImportForms, WhatIsNotKnownIsNull) {

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // From this algbw in GB/s on, a busbw that was printed as 0 was not measured.
-constexpr double least_told_gigabytes = 0.1;
+constexpr double least_reported_gigabytes = 0.1;
 
 ordered_json optional_json(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
@@ -44,7 +44,8 @@ ordered_json side_json(const Series& series, const std::optional<Side>& side) {
   const Times& times = side->times;
   // A rounded 0 is a figure; without any algbw, or beside one that is not small, it is none.
   const bool has_algbw = side->algbw > 0 || times.mean_us > 0;
-  const bool has_busbw = side->busbw > 0 || side->algbw < least_told_gigabytes || series.ranks == 1;
+  const bool has_busbw =
+      side->busbw > 0 || side->algbw < least_reported_gigabytes || series.ranks == 1;
   return {{"time", known_json(times.mean_us)},
           {"alg_bw", has_algbw ? ordered_json(side->algbw) : ordered_json(nullptr)},
           {"bus_bw", has_busbw ? ordered_json(side->busbw) : ordered_json(nullptr)},

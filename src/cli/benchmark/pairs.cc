@@ -34,7 +34,7 @@ using options::Call;
 using options::FlagId;
 using pairs::Measured;
 
-struct Wanted {
+struct PairRequest {
   measure::PairTerms terms;
   std::size_t most_rounds = pairs::every_round;
   std::optional<std::string> exclude_bad;
@@ -42,23 +42,24 @@ struct Wanted {
   std::optional<std::string> plot;
 };
 
-Result<Wanted> wanted_of(const Call& call) {
-  Wanted wanted;
-  std::chrono::seconds limit = std::chrono::duration_cast<std::chrono::seconds>(wanted.terms.limit);
+Result<PairRequest> request_of(const Call& call) {
+  PairRequest requested;
+  std::chrono::seconds limit =
+      std::chrono::duration_cast<std::chrono::seconds>(requested.terms.limit);
   TRY(OptionReader(call)
-          .take(FlagId::min_bytes, wanted.terms.bytes, options::parse_size)
-          .number(FlagId::iterations, wanted.terms.transfers, 1, most_iterations)
-          .number(FlagId::rounds, wanted.most_rounds, 1, most_iterations)
+          .take(FlagId::min_bytes, requested.terms.bytes, options::parse_size)
+          .number(FlagId::iterations, requested.terms.transfers, 1, most_iterations)
+          .number(FlagId::rounds, requested.most_rounds, 1, most_iterations)
           .number(FlagId::stall, limit, 1, longest_stall_s)
           .done());
-  wanted.terms.limit = limit;
-  wanted.exclude_bad = call.text(FlagId::exclude_bad);
-  wanted.save = call.text(FlagId::save);
-  wanted.plot = call.text(FlagId::plot);
-  if (wanted.plot) {
-    TRY(picture::check_picture_name(*wanted.plot));
+  requested.terms.limit = limit;
+  requested.exclude_bad = call.text(FlagId::exclude_bad);
+  requested.save = call.text(FlagId::save);
+  requested.plot = call.text(FlagId::plot);
+  if (requested.plot) {
+    TRY(picture::check_picture_name(*requested.plot));
   }
-  return wanted;
+  return requested;
 }
 
 pairs::Cluster cluster_of(const Group& group) {
@@ -212,7 +213,7 @@ std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size
 }
 
 // Rank 0's end: words to stdout, files, the exit code.
-Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said& said,
+Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, const Said& said,
                  const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
   if (!said.bad_hosts.empty() && std::ranges::all_of(cluster.places, &pairs::DomainPath::empty)) {
@@ -229,17 +230,17 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
   for (const std::string& line : pairs::distance_lines(pairs::distances(cluster, measured))) {
     print("  " + line + "\n");
   }
-  if (wanted.save) {
-    TRY(write_and_say(*wanted.save, json_of(cluster, measured, said.lines)));
+  if (requested.save) {
+    TRY(write_and_say(*requested.save, json_of(cluster, measured, said.lines)));
   }
-  if (wanted.exclude_bad) {
+  if (requested.exclude_bad) {
     std::string hosts;
     for (const std::string& host : said.bad_hosts) hosts += host + "\n";
-    TRY(write_and_say(*wanted.exclude_bad, hosts));
+    TRY(write_and_say(*requested.exclude_bad, hosts));
   }
-  if (wanted.plot) {
+  if (requested.plot) {
     const auto svg = TRY(drawn(cluster, measured, said.findings));
-    TRY(picture::write_picture(*wanted.plot, svg, environment));
+    TRY(picture::write_picture(*requested.plot, svg, environment));
   }
   return said.lines.empty() ? 0 : model::exit_found;
 }
@@ -312,25 +313,26 @@ Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
 }  // namespace
 
 Result<void> check_pairs(const Call& call) {
-  const auto wanted = wanted_of(call);
-  return wanted ? Result<void>() : std::unexpected(wanted.error());
+  const auto requested = request_of(call);
+  return requested ? Result<void>() : std::unexpected(requested.error());
 }
 
 Result<int> run_pairs(const Call& call, Group& group) {
-  const auto wanted = TRY(wanted_of(call));
+  const auto requested = TRY(request_of(call));
   if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
-  TRY(measure::check_memory(2 * wanted.terms.bytes, group.ranks_here()));
+  TRY(measure::check_memory(2 * requested.terms.bytes, group.ranks_here()));
   pairs::Cluster cluster = cluster_of(group);
   const bool is_root = group.self.rank == 0;
-  measure::PairPlay play(group, wanted.terms);
-  const auto first = TRY(
-      played(play, is_root ? first_pass(cluster, wanted.most_rounds) : std::vector<pairs::Round>(),
-             is_root, all_pairs));
+  measure::PairPlay play(group, requested.terms);
+  const auto first = TRY(played(
+      play, is_root ? first_pass(cluster, requested.most_rounds) : std::vector<pairs::Round>(),
+      is_root, all_pairs));
   if (is_root) take_speed_for_places(cluster, first.measured);
   const auto verdict = TRY(pairs::judge(cluster, first.measured));
-  const auto confirmed = TRY(measured_again(play, is_root, cluster, verdict, wanted.terms.limit));
+  const auto confirmed =
+      TRY(measured_again(play, is_root, cluster, verdict, requested.terms.limit));
   if (!is_root) return 0;
-  return tell(wanted, cluster, said_by(cluster, verdict, confirmed), first.measured,
+  return tell(requested, cluster, said_by(cluster, verdict, confirmed), first.measured,
               call.environment);
 }
 

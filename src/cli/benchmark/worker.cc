@@ -130,12 +130,12 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
   find_rates(request, group);
   BenchOutput output(request, group, *opened, cells, argv, environment);
   measure::ProgressLines lines(std::chrono::steady_clock::now());
-  const measure::Told told{
+  const measure::Callbacks reported{
       [&](const measure::CellRow& row) { output.add(row); },
       [&](const measure::Progress& progress) {
         if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
       }};
-  TRY(measure::measure(group, request.measured, cells, make, told));
+  TRY(measure::measure(group, request.measured, cells, make, reported));
   return output.finish();
 }
 
@@ -145,16 +145,16 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   const bool is_pairs = call.command == options::Command::bench_pairs;
   auto request = TRY(is_pairs ? Result<BenchRequest>() : bench_request(call));
   const auto self = TRY(measure::self_from(environment));
-  std::vector<std::string>& wanted = request.measured.backends;
-  if (wanted.empty() && !is_pairs) {
+  std::vector<std::string>& requested = request.measured.backends;
+  if (requested.empty() && !is_pairs) {
     auto usual = TRY(usual_backend(self, environment, join_limit));
-    wanted = {std::move(usual)};
+    requested = {std::move(usual)};
   }
   const auto is_here = [&](const std::string& name) {
     return std::ranges::find(backends, name, &measure::NamedBackend::name) != backends.end();
   };
-  if (!std::ranges::all_of(wanted, is_here)) {
-    return become_bench_program(argv, wanted, self, join_limit);
+  if (!std::ranges::all_of(requested, is_here)) {
+    return become_bench_program(argv, requested, self, join_limit);
   }
   auto group = TRY(measure::join(self, join_limit));
   if (is_pairs) return run_pairs(call, group);

@@ -246,7 +246,7 @@ Result<int> follow(const std::string& text, const std::string& record,
   return Follower(shared, id, choice, std::move(jobs), setups, look_of_stderr(environment)).run();
 }
 
-int told(const Result<int>& code) {
+int exit_code_said(const Result<int>& code) {
   return code ? *code : give_up(code.error());
 }
 
@@ -254,12 +254,12 @@ int told(const Result<int>& code) {
 
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
                const Setups& setups) {
-  return told(follow(id, {}, choice, environment, setups));
+  return exit_code_said(follow(id, {}, choice, environment, setups));
 }
 
 int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups,
                  const std::string& record) {
-  return told(follow(id, record, std::nullopt, environment, setups));
+  return exit_code_said(follow(id, record, std::nullopt, environment, setups));
 }
 
 }  // namespace toprun::jobs

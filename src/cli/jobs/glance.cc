@@ -83,7 +83,7 @@ JobFiles usual_files(const Job& job) {
 
 Glance glance_at(KnownJob known, JobFiles files) {
   known = with_files(std::move(known), std::move(files));
-  return {told(known).words,
+  return {summary_of(known).words,
           known.job->state == JobState::running ? last_line_in(*known.files) : Outside()};
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/text/outside.h"
 #include "cli/jobs/job_files.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "engines/queue.h"
 
 namespace toprun::jobs {
@@ -19,8 +19,8 @@ inline constexpr std::size_t most_looked_at = 1'000;  // jobs
 inline constexpr std::size_t looks_at_once = 8;
 inline constexpr std::chrono::milliseconds look_limit{2'000};
 
-struct Glance {
-  std::string words;  // told(): "hangs since 06:02:00: rank 2 …"
+struct LiveStatus {
+  std::string words;  // summary_of(): "hangs since 06:02:00: rank 2 …"
   Outside line;       // the last line that its ranks printed, without secrets; empty: no line
 };
 
@@ -29,11 +29,12 @@ bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
 // Statuses by Job::id, for this user's jobs that have begun and whose files can be read within
 // look_limit.
-std::map<std::string, Glance> glances(const engines::Queue& queue,
-                                      const std::vector<engines::Job>& jobs, std::uint32_t uid);
+std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
+                                                const std::vector<engines::Job>& jobs,
+                                                std::uint32_t uid);
 
 // "step 230 loss 0.0043", "running, restart 1 of 3: step 230 loss 0.0043". Pure.
-std::string text_of(const Glance& glance);
+std::string text_of(const LiveStatus& glance);
 
 // The ranks' last line in the most recently written node file, at most meter::longest_last_line
 // long. Empty if there is no such line.

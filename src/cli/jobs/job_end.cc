@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text/text.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/known_job.h"
 #include "node/plan/setup/record.h"
 
@@ -27,7 +27,7 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
   std::string words = "did not end as asked";
   for (const Job& job : jobs.value_or(std::vector<Job>())) {
-    if (exit_code_of(job).value_or(0) != 0) words = told(known_job(queue, job)).words;
+    if (exit_code_of(job).value_or(0) != 0) words = summary_of(known_job(queue, job)).words;
   }
   const std::string why = why_not_built(text, setups);
   return fmt::format("job {} {}{}{}", printable(text), words, why.empty() ? "" : ": ", why);
@@ -63,10 +63,10 @@ JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
   }
   KnownJob known = known_job(queue, job);
   if (has_ended(job.state)) {
-    return {exit_code_of(job).value_or(exit_failure), told(known).words};
+    return {exit_code_of(job).value_or(exit_failure), summary_of(known).words};
   }
   known.job.reset();
-  const JobTold what = told(known);
+  const JobSummary what = summary_of(known);
   return {
       what.exit_code.value_or(exit_failure),
       fmt::format("{} (from its files; {} has forgotten it)", what.words, queue.engine_in_words())};

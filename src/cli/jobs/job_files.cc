@@ -34,9 +34,9 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 // %x with a percent sign in it looks like a pattern in what the engine says.
 std::string real_path(const engines::Queue& queue, const engines::Job& job,
-                      const std::string& told) {
-  if (is_there(told)) return told;
-  const fs::path expanded = queue.expand(told, job);
+                      const std::string& reported) {
+  if (is_there(reported)) return reported;
+  const fs::path expanded = queue.expand(reported, job);
   return (expanded.is_absolute() ? expanded : fs::path(job.folder) / expanded).string();
 }
 

@@ -29,7 +29,7 @@ struct SubmitOptions {
   // For shell: the environment in which the shell starts, with absolute folders. For submit it is
   // in `run`.
   plan::Activation activation;
-  container::Wanted container;
+  container::Request container;
   std::optional<std::string> attach;
 };
 

@@ -47,12 +47,12 @@ std::string JobOutput::prefix_of(const Job& job, const LogFile& file, bool sever
 void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool several_jobs) {
   if (tails_.contains(file.path)) return;
   const std::string prefix = prefix_of(job, file, several_jobs);
-  LogTail::Wanted wanted;
+  LogTail::LineFilter filter;
   if (lines == Lines::each_once) {
     Remainder& remainder = remainders_[job.id];
-    wanted = file.label.empty() ? remainder.engine_lines(prefix) : remainder.host_lines();
+    filter = file.label.empty() ? remainder.engine_lines(prefix) : remainder.host_lines();
   }
-  tails_.try_emplace(file.path, file.path, prefix, lines != Lines::bytes, std::move(wanted));
+  tails_.try_emplace(file.path, file.path, prefix, lines != Lines::bytes, std::move(filter));
   order_.push_back(file.path);
 }
 

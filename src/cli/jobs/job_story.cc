@@ -50,12 +50,12 @@ OfArray array_of(const fs::path& folder) {
           parse_tasks(std::string_view(name).substr(underscore + 1)).value_or(TaskNumbers())};
 }
 
-void add_cancel(const json& line, const TaskNumbers& wanted, JobStory& story) {
+void add_cancel(const json& line, const TaskNumbers& requested, JobStory& story) {
   auto done = act_of(line);
   if (!done) return;
   const std::string text = text_at(line, "tasks");
   const TaskNumbers tasks = parse_tasks(text).value_or(TaskNumbers());
-  if (!text.empty() && common_tasks(tasks, wanted).empty()) {
+  if (!text.empty() && common_tasks(tasks, requested).empty()) {
     story.cancelled_tasks = all_tasks(story.cancelled_tasks, tasks);
   } else {
     story.cancelled = std::move(done);

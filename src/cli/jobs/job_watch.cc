@@ -78,17 +78,18 @@ bool JobWatch::take(const Result<std::vector<Job>>& answer) {
   trouble_ = answer ? std::string() : answer.error().line();
   if (!answer) return false;
   bool changed = false;
-  const auto is_told = [&](const std::string& id) {
+  const auto is_reported = [&](const std::string& id) {
     return std::ranges::find(*answer, id, &Job::id) != answer->end();
   };
   // The tasks of an array that wait share a record, whose id changes with every one that starts.
   if (!answer->empty()) {
     std::erase_if(jobs_, [&](const auto& entry) {
-      return entry.second.state == engines::JobState::pending && !is_told(entry.first);
+      return entry.second.state == engines::JobState::pending && !is_reported(entry.first);
     });
   }
   for (const auto& [id, job] : jobs_) {
-    if (!has_ended(job.state) && !is_told(id)) changed = forgotten_.insert(id).second || changed;
+    if (!has_ended(job.state) && !is_reported(id))
+      changed = forgotten_.insert(id).second || changed;
   }
   for (const Job& job : *answer) {
     const auto [known, is_new] = jobs_.try_emplace(job.id, job);

@@ -59,7 +59,7 @@ json progress_json(const std::optional<engines::Progress>& progress) {
   return {{"percent", or_null(progress->percent)},
           {"remaining_s", or_null(progress->remaining)},
           {"metrics", std::move(metrics)},
-          {"told", or_null(progress->told)}};
+          {"told", or_null(progress->reported)}};
 }
 
 }  // namespace
@@ -167,7 +167,8 @@ std::string progress_text(const engines::Progress& progress) {
     parts.push_back(printable(name + " " + value));
   }
   if (parts.empty()) return {};
-  return join(parts, ", ") + (progress.told ? "; told at " + time_text(*progress.told) : "");
+  return join(parts, ", ") +
+         (progress.reported ? "; told at " + time_text(*progress.reported) : "");
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {

@@ -61,8 +61,8 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQu
                                          const std::string& log_dir) {
   std::vector<Job> jobs;
   if (queue) {
-    auto told = TRY((*queue)->find(id));
-    jobs = std::move(told);
+    auto reported = TRY((*queue)->find(id));
+    jobs = std::move(reported);
   }
   std::vector<KnownJob> all;
   for (const Job& job : jobs) {

@@ -13,11 +13,11 @@ constexpr std::size_t bytes_at_once = 1u << 20;
 
 }  // namespace
 
-LogTail::LogTail(std::string path, std::string prefix, bool whole_lines, Wanted wanted)
+LogTail::LogTail(std::string path, std::string prefix, bool whole_lines, LineFilter filter)
     : path_(std::move(path)),
       prefix_(std::move(prefix)),
-      whole_lines_(whole_lines || !prefix_.empty() || wanted),
-      wanted_(std::move(wanted)) {}
+      whole_lines_(whole_lines || !prefix_.empty() || filter),
+      filter_(std::move(filter)) {}
 
 bool LogTail::read_new(std::string& text) {
   text.clear();
@@ -37,7 +37,7 @@ bool LogTail::read_new(std::string& text) {
 }
 
 std::string LogTail::shown_line(std::string_view line) const {
-  return wanted_ && !wanted_(line) ? std::string() : fmt::format("{}{}\n", prefix_, line);
+  return filter_ && !filter_(line) ? std::string() : fmt::format("{}{}\n", prefix_, line);
 }
 
 std::string LogTail::shown(std::string_view bytes) {

@@ -15,11 +15,11 @@ inline constexpr std::size_t max_line_bytes = 64u << 10;  // longer lines are sh
 class LogTail {
  public:
   // Receives each complete line without its line end. Returns false if the line must not be shown.
-  using Wanted = std::function<bool(std::string_view line)>;
+  using LineFilter = std::function<bool(std::string_view line)>;
 
-  // Each line is shown with `prefix`. If `prefix` is empty, `whole_lines` false and `wanted` unset,
+  // Each line is shown with `prefix`. If `prefix` is empty, `whole_lines` false and `filter` unset,
   // bytes are returned as they arrive, without waiting for line ends.
-  LogTail(std::string path, std::string prefix, bool whole_lines, Wanted wanted = {});
+  LogTail(std::string path, std::string prefix, bool whole_lines, LineFilter filter = {});
 
   // Appends new text to `text`, at most a few MiB, ready to print. False: there is no new text, or
   // the file does not exist (yet).
@@ -35,7 +35,7 @@ class LogTail {
   const std::string path_;
   const std::string prefix_;
   const bool whole_lines_;
-  const Wanted wanted_;
+  const LineFilter filter_;
   std::uint64_t inode_ = 0;
   std::uint64_t offset_ = 0;
   std::string begun_;  // an unfinished line

@@ -7,7 +7,7 @@
 
 #include "base/text/text.h"
 #include "cli/jobs/after_setup.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/options/given.h"
 
 namespace toprun::jobs {
@@ -27,17 +27,17 @@ bool lives(const KnownJob& known) {
 // The engine's state has priority over the run's own report.
 std::optional<int> code_of(const KnownJob& known) {
   if (known.job) return exit_code_of(*known.job);
-  return told(known).exit_code;
+  return summary_of(known).exit_code;
 }
 
-std::string_view wanted(Demand demand) {
+std::string_view requested(Demand demand) {
   return demand == Demand::ok ? "ended with 0" : "failed";
 }
 
 std::string words_of(const std::vector<KnownJob>& known) {
   for (const KnownJob& one : known) {
     if (lives(one) || code_of(one).value_or(0) == 0) continue;
-    return told(one).words;
+    return summary_of(one).words;
   }
   return "ended with 0";
 }
@@ -93,9 +93,9 @@ Fate fate_of(const std::vector<KnownJob>& known) {
       known, [](const KnownJob& one) { return !lives(one) && code_of(one).value_or(0) != 0; });
   if (any_lives) return any_failed ? Fate::fails : Fate::lives;
   if (any_failed) return Fate::failed;
-  const bool all_told =
+  const bool all_reported =
       std::ranges::all_of(known, [](const KnownJob& one) { return code_of(one).has_value(); });
-  return all_told ? Fate::succeeded : Fate::ended;
+  return all_reported ? Fate::succeeded : Fate::ended;
 }
 
 Prospect prospect(Fate fate, Demand demand) {
@@ -142,7 +142,7 @@ Result<Resolved> resolve_predecessors(const options::Split& split, const Environ
       case Prospect::met:
         out.notes.push_back(
             fmt::format("{}: that job has {} already", label,
-                        after.demand == Demand::any ? "ended" : wanted(after.demand)));
+                        after.demand == Demand::any ? "ended" : requested(after.demand)));
         break;
       case Prospect::never:
       case Prospect::unclear:

@@ -11,7 +11,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_end.h"
 #include "cli/jobs/job_files.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "observe/report/columns.h"
@@ -23,7 +23,7 @@ using engines::Job;
 using nlohmann::json;
 
 EndedJob ended_job(const KnownJob& known) {
-  JobTold what = told(known);
+  JobSummary what = summary_of(known);
   return {known.id,       std::move(what.name),  what.ended,
           what.exit_code, std::move(what.words), std::move(what.words_beside_code)};
 }
@@ -44,7 +44,7 @@ EndedJob known_to_engine(const engines::Queue& queue, const Job& job,
 // nullopt: they do not tell that it has ended, as a job that may still run.
 std::optional<EndedJob> by_its_files(const FoundFiles& found) {
   const KnownJob known = forgotten_job(found);
-  if (!told(known).is_over) return std::nullopt;
+  if (!summary_of(known).is_over) return std::nullopt;
   return ended_job(known);
 }
 

@@ -107,8 +107,8 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
                 const std::vector<Job>& all, WallTime now) {
   Waiting out;
   if (job.state != JobState::pending) return out;
-  const auto told = std::ranges::find(starts, job.id, &Job::id);
-  out.start = told == starts.end() ? job.started : told->started;
+  const auto reported = std::ranges::find(starts, job.id, &Job::id);
+  out.start = reported == starts.end() ? job.started : reported->started;
   out.not_before = job.not_before;
   out.was_requeued = job.restarts > 0;
   out.needs_room = waits_for_room(job.reason);

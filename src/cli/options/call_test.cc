@@ -21,7 +21,7 @@ TEST(Call, IsReadByOption) {
 TEST(Call, TheCommandsOwnRowIsTaken) {
   const Call order =
       call(Command::topo_order, {"--nnodes", "2"}, {{"PET_NNODES", "7"}, {"TOPRUN_SEGMENT", "4"}});
-  EXPECT_EQ(order.text(FlagId::wanted_nodes), "2");
+  EXPECT_EQ(order.text(FlagId::requested_nodes), "2");
   EXPECT_EQ(order.given(FlagId::segment)->label(), "TOPRUN_SEGMENT=4");
   EXPECT_FALSE(order.given(FlagId::segment)->is_typed());
 }

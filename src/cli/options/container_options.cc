@@ -14,7 +14,7 @@
 namespace toprun::options {
 namespace {
 
-using container::Wanted;
+using container::Request;
 
 constexpr std::size_t max_container_name = 128;
 
@@ -78,8 +78,8 @@ Result<void> add_binds(RunDraft& draft, const Flag&, const Given& given) {
   return {};
 }
 
-Result<Wanted> container_options(const Split& split, const Environment& environment,
-                                 std::vector<std::string>& notes) {
+Result<Request> container_options(const Split& split, const Environment& environment,
+                                  std::vector<std::string>& notes) {
   RunDraft draft;
   std::vector<std::string> sources;
   for (const Flag& flag : all_flags()) {
@@ -90,33 +90,33 @@ Result<Wanted> container_options(const Split& split, const Environment& environm
     }
     if (!all.empty()) sources.push_back(all.back().source);
   }
-  Wanted& wanted = draft.container;
-  if (!wanted.image.empty() || !wanted.environment.empty() || sources.empty()) {
-    return std::move(wanted);
+  Request& request = draft.container;
+  if (!request.image.empty() || !request.environment.empty() || sources.empty()) {
+    return std::move(request);
   }
   notes.push_back(fmt::format("{} without effect: no --container and no --environment",
                               fmt::join(sources, ", ")));
-  return Wanted{};
+  return Request{};
 }
 
-Result<void> complete(Wanted& wanted, const Environment& environment,
+Result<void> complete(Request& request, const Environment& environment,
                       std::vector<std::string>& notes) {
-  if (!wanted.environment.empty()) {
+  if (!request.environment.empty()) {
     auto without_effect =
-        TRY(container::apply_edf(wanted, environment, [](const std::string& path) {
+        TRY(container::apply_edf(request, environment, [](const std::string& path) {
           return read_file(path, container::max_edf_bytes);
         }));
     std::ranges::move(without_effect, std::back_inserter(notes));
   }
-  if (wanted.empty()) return {};
+  if (request.empty()) return {};
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
   if (error) return fail("the working directory", error.message(), "change to another");
-  container::make_absolute(wanted, here.native());
+  container::make_absolute(request, here.native());
   return {};
 }
 
-std::vector<std::string> container_words(const Wanted& wanted) {
+std::vector<std::string> container_words(const Request& request) {
   std::vector<std::string> words;
   const auto add = [&](FlagId flag, const std::string& value) {
     if (!value.empty()) words.push_back(fmt::format("{}={}", flag_of(flag).name, value));
@@ -124,16 +124,16 @@ std::vector<std::string> container_words(const Wanted& wanted) {
   const auto add_switch = [&](FlagId flag, bool on) {
     if (on) words.emplace_back(flag_of(flag).name);
   };
-  add(FlagId::container, wanted.image);
-  add(FlagId::container_environment, wanted.environment);
-  if (wanted.runtime != Wanted{}.runtime) add(FlagId::container_runtime, wanted.runtime);
-  for (const container::Bind& bind : wanted.binds) add(FlagId::bind, bind_word(bind));
-  add(FlagId::container_workdir, wanted.workdir);
-  add(FlagId::container_env, join(wanted.host_wins, ","));
-  add(FlagId::container_name, wanted.name);
-  add_switch(FlagId::container_root, wanted.root);
-  add_switch(FlagId::writable, wanted.writable);
-  add_switch(FlagId::no_gpu, !wanted.gpu);
+  add(FlagId::container, request.image);
+  add(FlagId::container_environment, request.environment);
+  if (request.runtime != Request{}.runtime) add(FlagId::container_runtime, request.runtime);
+  for (const container::Bind& bind : request.binds) add(FlagId::bind, bind_word(bind));
+  add(FlagId::container_workdir, request.workdir);
+  add(FlagId::container_env, join(request.host_wins, ","));
+  add(FlagId::container_name, request.name);
+  add_switch(FlagId::container_root, request.root);
+  add_switch(FlagId::writable, request.writable);
+  add_switch(FlagId::no_gpu, !request.gpu);
   return words;
 }
 

@@ -13,15 +13,15 @@ namespace toprun::options {
 // Parses --container and its companion options, like run_options(). Companion options without an
 // image or an EDF cause a note, not an error, because a project's file may set them for calls with
 // an image. Pure: paths stay as typed, and the EDF is not read. Errors have exit_usage.
-Result<container::Wanted> container_options(const Split& split, const Environment& environment,
-                                            std::vector<std::string>& notes);
+Result<container::Request> container_options(const Split& split, const Environment& environment,
+                                             std::vector<std::string>& notes);
 
 // Makes paths absolute and adds the EDF's settings. Reads the EDF and the current folder, and adds
 // notes about settings without effect.
-Result<void> complete(container::Wanted& wanted, const Environment& environment,
+Result<void> complete(container::Request& request, const Environment& environment,
                       std::vector<std::string>& notes);
 
-// Command-line words from which container_options() produces the same `wanted`.
-std::vector<std::string> container_words(const container::Wanted& wanted);
+// Command-line words from which container_options() produces the same `requested`.
+std::vector<std::string> container_words(const container::Request& request);
 
 }  // namespace toprun::options

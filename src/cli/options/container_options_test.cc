@@ -9,10 +9,10 @@
 namespace toprun::options {
 namespace {
 
-using container::Wanted;
+using container::Request;
 
-Result<Wanted> parse(std::string_view line, const Environment& environment,
-                     std::vector<std::string>& notes) {
+Result<Request> parse(std::string_view line, const Environment& environment,
+                      std::vector<std::string>& notes) {
   std::vector<std::string> argv{"toprun"};
   for (const std::string_view word : words(line)) argv.emplace_back(word);
   argv.emplace_back("train.py");
@@ -21,27 +21,27 @@ Result<Wanted> parse(std::string_view line, const Environment& environment,
   return container_options(*parts, environment, notes);
 }
 
-Wanted good_container(std::string_view line, const Environment& environment = {}) {
+Request good_container(std::string_view line, const Environment& environment = {}) {
   std::vector<std::string> notes;
-  const auto wanted = parse(line, environment, notes);
-  EXPECT_TRUE(wanted) << line << ": " << (wanted ? "" : wanted.error().line());
+  const auto request = parse(line, environment, notes);
+  EXPECT_TRUE(request) << line << ": " << (request ? "" : request.error().line());
   EXPECT_TRUE(notes.empty()) << join(notes, "\n");
-  return wanted.value_or(Wanted{});
+  return request.value_or(Request{});
 }
 
 TEST(ContainerOptions, All) {
-  const Wanted wanted = good_container(
+  const Request request = good_container(
       "--container a.sif --container-runtime apptainer --bind /data,/x:/y:ro --bind=z "
       "--container-workdir /job --container-env NCCL_*,LANG --container-env PATH "
       "--container-name kept-1 --container-root --writable --no-gpu");
-  EXPECT_EQ(wanted.image, "a.sif");
-  EXPECT_EQ(wanted.runtime, "apptainer");
-  EXPECT_EQ(wanted.binds,
+  EXPECT_EQ(request.image, "a.sif");
+  EXPECT_EQ(request.runtime, "apptainer");
+  EXPECT_EQ(request.binds,
             (std::vector<container::Bind>{{"/data", "/data"}, {"/x", "/y", true}, {"z", "z"}}));
-  EXPECT_EQ(wanted.workdir, "/job");
-  EXPECT_EQ(wanted.host_wins, (std::vector<std::string>{"NCCL_*", "LANG", "PATH"}));
-  EXPECT_EQ(wanted.name, "kept-1");
-  EXPECT_TRUE(wanted.root && wanted.writable && !wanted.gpu);
+  EXPECT_EQ(request.workdir, "/job");
+  EXPECT_EQ(request.host_wins, (std::vector<std::string>{"NCCL_*", "LANG", "PATH"}));
+  EXPECT_EQ(request.name, "kept-1");
+  EXPECT_TRUE(request.root && request.writable && !request.gpu);
 }
 
 TEST(ContainerOptions, LastCountsAndVariables) {
@@ -61,17 +61,17 @@ TEST(ContainerOptions, WordsReadBackTheSame) {
         "--container-workdir=/w --container-env=A,B* --container-name=n --container-root "
         "--writable --no-gpu",
         "--environment=torch"}) {
-    const Wanted wanted = good_container(line);
-    EXPECT_EQ(container_words(good_container(join(container_words(wanted), " "))),
-              container_words(wanted));
+    const Request request = good_container(line);
+    EXPECT_EQ(container_words(good_container(join(container_words(request), " "))),
+              container_words(request));
   }
 }
 
 TEST(ContainerOptions, WithoutAnImageANote) {
   std::vector<std::string> notes;
-  const auto wanted = parse("--bind /a --no-gpu", {}, notes);
-  ASSERT_TRUE(wanted);
-  EXPECT_TRUE(wanted->empty() && wanted->binds.empty());
+  const auto request = parse("--bind /a --no-gpu", {}, notes);
+  ASSERT_TRUE(request);
+  EXPECT_TRUE(request->empty() && request->binds.empty());
   EXPECT_EQ(notes, std::vector<std::string>{
                        "--bind, --no-gpu without effect: no --container and no --environment"});
 }
@@ -114,10 +114,10 @@ TEST(ContainerOptions, Errors) {
   };
   for (const Case& test : cases) {
     std::vector<std::string> notes;
-    const auto wanted = parse(test.line, {}, notes);
-    ASSERT_FALSE(wanted) << test.line;
-    EXPECT_TRUE(wanted.error().line().starts_with(test.error)) << wanted.error().line();
-    EXPECT_EQ(wanted.error().exit_code, exit_usage);
+    const auto request = parse(test.line, {}, notes);
+    ASSERT_FALSE(request) << test.line;
+    EXPECT_TRUE(request.error().line().starts_with(test.error)) << request.error().line();
+    EXPECT_EQ(request.error().exit_code, exit_usage);
   }
 }
 

@@ -61,9 +61,9 @@ const Flag& flag_of(FlagId id, Command command) {
 }
 
 const Flag* find_flag(std::string_view name, Command command) {
-  const std::string wanted = with_dashes(name);
+  const std::string requested = with_dashes(name);
   for (const Flag& flag : all_flags()) {
-    if (!flag.name.empty() && flag.name == wanted && knows(command, flag)) return &flag;
+    if (!flag.name.empty() && flag.name == requested && knows(command, flag)) return &flag;
   }
   return nullptr;
 }
@@ -100,7 +100,7 @@ std::vector<std::string_view> choices(std::string_view form) {
 }
 
 std::optional<std::string> nearest_flag(std::string_view name, Command command) {
-  const std::string wanted = with_dashes(name);
+  const std::string requested = with_dashes(name);
   std::vector<std::string> names;
   for (const Flag& flag : all_flags()) {
     if (flag.group == Group::plugins || flag.name.empty()) continue;
@@ -109,18 +109,18 @@ std::optional<std::string> nearest_flag(std::string_view name, Command command) 
   // Users may expect toprun's own options to accept abbreviations as torchrun's do.
   constexpr std::size_t least_beginning = 4;
   for (const std::string& whole : names) {
-    if (wanted.size() >= least_beginning && whole.starts_with(wanted)) return whole;
+    if (requested.size() >= least_beginning && whole.starts_with(requested)) return whole;
   }
   // Of one letter each word of two is near.
   constexpr std::size_t least_typed = 4;
-  if (wanted.size() < least_typed) return std::nullopt;
-  if (auto near = did_you_mean(wanted, names)) return near;
+  if (requested.size() < least_typed) return std::nullopt;
+  if (auto near = did_you_mean(requested, names)) return near;
   // As for --nprocs: a word that shares a long beginning with an option and has a short wrong end.
   constexpr std::size_t least_common = 6;
   constexpr std::size_t longest_slip = 2;
   for (const std::string& whole : names) {
-    const std::size_t common = common_beginning(wanted, whole);
-    if (common >= least_common && common + longest_slip >= wanted.size()) return whole;
+    const std::size_t common = common_beginning(requested, whole);
+    if (common >= least_common && common + longest_slip >= requested.size()) return whole;
   }
   return std::nullopt;
 }

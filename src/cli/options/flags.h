@@ -88,7 +88,7 @@ enum class FlagId {
   rank,
   node,
   signal,
-  wanted_nodes,
+  requested_nodes,
   earlier_order,
   drawn_order,
   scored_order,

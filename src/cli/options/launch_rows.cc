@@ -7,7 +7,7 @@
 namespace toprun::options {
 namespace {
 
-using container::Wanted;
+using container::Request;
 using plan::Activation;
 using plan::Options;
 
@@ -256,16 +256,16 @@ constexpr std::array launch_flags = {
          "Skip the pre-flight checks, which find before the start what would fail a minute later"),
 
     container(FlagId::container, "--container", "IMAGE", "TOPRUN_CONTAINER",
-              put<&Wanted::image, parse_image_option>,
+              put<&Request::image, parse_image_option>,
               "Run in a container of this image: a .sif, .sqsh or .tar file, a folder (./NAME) or "
               "a reference such as docker://pytorch/pytorch:latest"),
     container(FlagId::container_environment, "--environment", "NAME|FILE", "TOPRUN_ENVIRONMENT",
-              put<&Wanted::environment, not_empty>,
+              put<&Request::environment, not_empty>,
               "The same from an environment definition file (EDF) of CSCS, with its mounts and "
               "variables; a NAME is looked up in $EDF_PATH, else in ~/.edf"),
     container(FlagId::container_runtime, "--container-runtime",
               "auto|pyxis|enroot|apptainer|singularity|podman|docker", "TOPRUN_CONTAINER_RUNTIME",
-              put<&Wanted::runtime, one_of>,
+              put<&Request::runtime, one_of>,
               "Runtime of the container; auto takes the first installed one that accepts the "
               "image. The commands for pyxis, enroot, "
               "singularity and docker were checked against their documented grammar but never run",
@@ -275,22 +275,22 @@ constexpr std::array launch_flags = {
                   "Mount this folder of the host in the container, at the same path or at DST. The "
                   "current folder is always mounted")),
     container(FlagId::container_workdir, "--container-workdir", "DIR", "TOPRUN_CONTAINER_WORKDIR",
-              put<&Wanted::workdir, parse_workdir>,
+              put<&Request::workdir, parse_workdir>,
               "Working directory of the ranks in the container", "the current folder"),
     repeatable(container(
         FlagId::container_env, "--container-env", "NAME,...", "TOPRUN_CONTAINER_ENV",
         add_container_variables,
         "Pass these variables of the host, such as NCCL_*, even if the image sets them too")),
     container(FlagId::container_name, "--container-name", "NAME", "TOPRUN_CONTAINER_NAME",
-              put<&Wanted::name, parse_container_name>,
+              put<&Request::name, parse_container_name>,
               "Keep the container under this name on each node, and use it again the next time"),
     container(FlagId::container_root, "--container-root", "", "TOPRUN_CONTAINER_ROOT",
-              put<&Wanted::root, parse_switch>, "Run as root in the container"),
+              put<&Request::root, parse_switch>, "Run as root in the container"),
     container(FlagId::writable, "--writable", "", "TOPRUN_WRITABLE",
-              put<&Wanted::writable, parse_switch>,
+              put<&Request::writable, parse_switch>,
               "Allow changes to the image's own folders; without --container-name they are lost at "
               "the end"),
-    container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU", put<&Wanted::gpu, off_switch>,
+    container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU", put<&Request::gpu, off_switch>,
               "Give the container no GPUs, even if the node has some"),
 
     torchrun(FlagId::unasked, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,

@@ -19,7 +19,7 @@ using IsFile = std::function<bool(const std::string& path)>;
 struct RunDraft {
   plan::Options options = {};
   // Values that are checked only together with other options, or only reported.
-  container::Wanted container = {};
+  container::Request container = {};
   PlanOptions plan = {};
   bool module = false;
   bool no_python = false;
@@ -40,7 +40,7 @@ plan::Activation& owner_of(RunDraft& draft, T plan::Activation::*) {
   return draft.options.activation;
 }
 template <class T>
-container::Wanted& owner_of(RunDraft& draft, T container::Wanted::*) {
+container::Request& owner_of(RunDraft& draft, T container::Request::*) {
   return draft.container;
 }
 template <class T>

@@ -200,7 +200,7 @@ TEST(Split, TheSeedsCommandLines) {
 }
 
 TEST(Split, AVerbWithAScriptHasTheGrammarOfRunAndItsOwnOptions) {
-  const auto told = [](const std::vector<std::string>& words, Command command) -> std::string {
+  const auto reported = [](const std::vector<std::string>& words, Command command) -> std::string {
     const auto result = split_verb(words, command);
     if (!result) return result.error().line();
     std::string out;
@@ -227,7 +227,8 @@ TEST(Split, AVerbWithAScriptHasTheGrammarOfRunAndItsOwnOptions) {
        Command::shell,
        "unknown option --tee; toprun shell --help lists the options"},
   };
-  for (const auto& [words, command, expected] : lines) EXPECT_EQ(told(words, command), expected);
+  for (const auto& [words, command, expected] : lines)
+    EXPECT_EQ(reported(words, command), expected);
 }
 
 TEST(Split, AVerbsOperandsStandAmongItsOptions) {

@@ -51,7 +51,7 @@ constexpr std::array verb_flags = {
 
     own(of(Command::topo_show), FlagId::all, "--all", 0, "",
         "Show a line for each domain, even where more than 16 are alike"),
-    own(orders, FlagId::wanted_nodes, "--nnodes", 0, "N",
+    own(orders, FlagId::requested_nodes, "--nnodes", 0, "N",
         "Number of nodes that the job needs: show which are used and which stay idle"),
     own(orders, FlagId::earlier_order, "--stable", 0, "FILE",
         "File with an earlier order of the job, as --format hosts prints it: hosts that stay "

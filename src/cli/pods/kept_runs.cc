@@ -119,7 +119,7 @@ Result<Said> show(const std::vector<std::string>& words, const Environment& envi
     said.lines += text;
   });
   said.code = process::exit_code(process::await_end(*pid));
-  process::end_as_told(said.code);
+  process::end_at_once(said.code);
   return said;
 }
 

@@ -79,7 +79,7 @@ std::string complaint_of(const Reading& reading) {
 
 Result<void> await(const Reading& reading, const Job& job, std::string said) {
   const int code = process::exit_code(process::await_end(reading.pid));
-  process::end_as_told(code);
+  process::end_at_once(code);
   if (code == 0 || code == code_of_sigpipe) return {};
   if (said.empty()) said = fmt::format("{} ended with {}", shell_quote(reading.command), code);
   return fail(fmt::format("the output of job {}", job.id), std::move(said));
@@ -250,8 +250,8 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   // One command for all fails where one of them has not begun. An engine that tells of no printers
   // of a job that runs has that command alone.
   std::vector<const Printer*> readings{nullptr};
-  const bool is_told = job.state != JobState::running || !job.printers.empty();
-  if (is_told && std::ssize(job.printers) < job.nodes && !has_ended(job.state)) {
+  const bool is_reported = job.state != JobState::running || !job.printers.empty();
+  if (is_reported && std::ssize(job.printers) < job.nodes && !has_ended(job.state)) {
     readings.clear();
     for (const Printer& printer : job.printers) readings.push_back(&printer);
   }

@@ -63,11 +63,11 @@ TEST(RunaiJob, ThePodsAreToldTheNumberOfRanks) {
   job.workers = 8;
   count_ranks(job);
   EXPECT_EQ(job.command[1], "--nproc-per-node=8");
-  Workload told;
-  told.command = {"toprun", "--nproc-per-node=8", "train.py"};
-  told.workers = 8;
-  count_ranks(told);
-  EXPECT_EQ(told.command.size(), 3u);
+  Workload reported;
+  reported.command = {"toprun", "--nproc-per-node=8", "train.py"};
+  reported.workers = 8;
+  count_ranks(reported);
+  EXPECT_EQ(reported.command.size(), 3u);
 }
 
 }  // namespace

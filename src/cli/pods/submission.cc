@@ -41,7 +41,7 @@ constexpr int indent = 2;
 constexpr std::size_t most_object_bytes = 1'500'000;
 constexpr std::size_t longest_word = 128 * 1024 - 1;  // Linux: MAX_ARG_STRLEN, its end among them
 
-int told(const Result<int>& code) {
+int reported(const Result<int>& code) {
   return code ? *code : give_up(code.error());
 }
 
@@ -248,7 +248,7 @@ int after_creation(const PodOptions& options, Operator which, const std::string&
   Environment there = environment;
   if (!options.job.space.empty()) there.set("TOPRUN_NAMESPACE", options.job.space);
   const std::string record = kubernetes::record_of(which, id);
-  if (options.follow) return told(follow_pods(id, record, there));
+  if (options.follow) return reported(follow_pods(id, record, there));
   return options.wait ? jobs::wait_for_job(id, there, {}, record) : shown;
 }
 

@@ -290,8 +290,8 @@ Result<int> run_cluster(const options::Call& call) {
     } else {
       page.engine = (*queue)->engine();
       for (const std::string& line : machines->untold) say(line);
-      const bool is_nothing_told = machines->nodes.empty() && machines->queues.empty();
-      if (is_nothing_told && !machines->untold.empty()) code = exit_failure;
+      const bool is_nothing_reported = machines->nodes.empty() && machines->queues.empty();
+      if (is_nothing_reported && !machines->untold.empty()) code = exit_failure;
       page.partition_word = machines->partition_word;
       page.queue_word = machines->queue_word;
       page.partitions = views_of(*machines);

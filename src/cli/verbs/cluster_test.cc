@@ -74,7 +74,7 @@ TEST(Cluster, NamesEachPlaceOnce) {
 }
 
 TEST(Cluster, ReadsQuotas) {
-  constexpr std::string_view told =
+  constexpr std::string_view reported =
       "Disk quotas for user bob (uid 1000): \n"
       "     Filesystem   space   quota   limit   grace   files   quota   limit   grace\n"
       "nas:/home 1024* 512 2048 0 10 0 0 0\n"
@@ -89,7 +89,7 @@ TEST(Cluster, ReadsQuotas) {
            {"/dev/sdd1", 0, 0},
            {"/dev/sde1", 0, 0},
        }) {
-    const auto quota = parse_quota(told, device);
+    const auto quota = parse_quota(reported, device);
     EXPECT_EQ(quota ? quota->used_bytes : 0, used) << device;
     EXPECT_EQ(quota ? quota->limit_bytes : 0, limit) << device;
   }
@@ -114,7 +114,7 @@ TEST(JobWords, TellsProgress) {
   EXPECT_EQ(jobs::progress_text(progress), "42 % done");
   progress.remaining = std::chrono::minutes(63);
   progress.metrics = {{"loss", "0.31"}};
-  progress.told = WallTime();
+  progress.reported = WallTime();
   EXPECT_EQ(jobs::progress_text(progress),
             "42 % done, 1:03:00 left, loss 0.31; told at " + jobs::time_text(WallTime()));
 }

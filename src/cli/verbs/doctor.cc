@@ -100,7 +100,7 @@ void tell_of_the_comparison(const OwnPlace& own) {
 }
 
 // JSON and commands of several hosts have only what was found.
-doctor::Checks checks_told(const options::Call& call) {
+doctor::Checks checks_reported(const options::Call& call) {
   const bool is_text =
       call.has(FlagId::json_lines) || (!call.has(FlagId::json) && !call.has(FlagId::fix));
   return call.has(FlagId::all) && is_text ? doctor::Checks::all : doctor::Checks::with_findings;
@@ -109,7 +109,7 @@ doctor::Checks checks_told(const options::Call& call) {
 int print_report(const options::Call& call, const doctor::HostReport& report) {
   const WallTime now = std::chrono::system_clock::now();
   if (call.has(FlagId::json_lines)) {
-    return print_bytes(doctor::json_lines_of(report, now, checks_told(call)));
+    return print_bytes(doctor::json_lines_of(report, now, checks_reported(call)));
   }
   if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
   const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
@@ -132,7 +132,7 @@ plan::Options options_of(const options::Call& call) {
   options.program = plan::Program::executable;
   options.script = launch::own_path();
   options.arguments = {"--here", "--json-lines"};
-  if (checks_told(call) == doctor::Checks::all) options.arguments.emplace_back("--all");
+  if (checks_reported(call) == doctor::Checks::all) options.arguments.emplace_back("--all");
   options.command_line = {options.script, "doctor"};
   std::ranges::copy(options.arguments, std::back_inserter(options.command_line));
   if (const auto given = call.given(FlagId::hosts)) options.hosts = {given->value, given->source};
@@ -155,7 +155,7 @@ using Hosts = std::vector<std::string>;
 
 int print_comparison(const options::Call& call, const std::vector<doctor::HostReport>& reports,
                      const Hosts& hosts) {
-  const auto findings = doctor::compare(reports, hosts, checks_told(call));
+  const auto findings = doctor::compare(reports, hosts, checks_reported(call));
   std::vector<std::string> answered;
   for (const doctor::HostReport& report : reports) answered.push_back(report.host);
   int printed = 0;

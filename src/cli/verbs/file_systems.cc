@@ -60,16 +60,16 @@ std::string real_path(const FileSystem& place) {
 // The quota program asks every file system at once, so it is asked once.
 void add_quotas(std::vector<FileSystem>& places, const std::vector<Mount>& mounts,
                 const Environment& environment) {
-  std::string told;
+  std::string reported;
   if (process::find_program("quota", environment)) {
     const auto finished = process::run({"quota", "-w", "-p"}, environment, quota_limit);
-    if (finished) told = finished->out;  // its code tells whether a limit is passed
+    if (finished) reported = finished->out;  // its code tells whether a limit is passed
   }
   const bool has_lfs = process::find_program("lfs", environment).has_value();
   for (FileSystem& place : places) {
     const Mount* const mount = mount_of(mounts, real_path(place));
     if (mount == nullptr || !place.space) continue;
-    place.quota = parse_quota(told, mount->source);
+    place.quota = parse_quota(reported, mount->source);
     if (place.quota || !has_lfs || mount->type != lustre_type) continue;
     const auto lustre =
         process::run({"lfs", "quota", "-q", "-u", fmt::to_string(::getuid()), real_path(place)},

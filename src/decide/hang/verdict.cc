@@ -169,7 +169,7 @@ std::string_view name_of(Evidence::Source source) {
 }
 
 // The ranks of a communicator of all ranks are the job's: PyTorch makes it in their order.
-void add_told_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings) {
+void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings) {
   std::size_t world = verdict.unseen.size();
   for (const Group& group : verdict.groups) world += group.ranks.size();
   for (const ras::Finding& finding : findings) {

@@ -41,7 +41,7 @@ Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& 
 // recorders name the suspects. This happens with NCCL, because its calls return at once.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
 // Adds what NCCL reports about its communicators.
-void add_told_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);
+void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);
 
 // The nodes of the suspects, each once, in natural order.
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);

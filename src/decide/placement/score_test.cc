@@ -20,8 +20,8 @@ topology::Map sample_map() {
   return map;
 }
 
-Terms terms(const topology::Map& map, const cost::LinksByLevel& told = {}) {
-  return {*cost::links_of(map, told, 1), 6 << 20, {}};
+Terms terms(const topology::Map& map, const cost::LinksByLevel& reported = {}) {
+  return {*cost::links_of(map, reported, 1), 6 << 20, {}};
 }
 
 // Racks of 100 Mbit/s: an edge of the ring carries 10 MiB, 0.839 s.

@@ -149,13 +149,13 @@ class Groups {
 
   // `pg_config` is by name, and so of the newest group of that name.
   void tell_members(const Json& configs) {
-    std::set<std::string> told;
+    std::set<std::string> reported;
     for (const auto& [key, index] : indices_ | std::views::reverse) {
       Group& group = all[index];
       const Json& config = member(configs, group.name.c_str());
       std::string description = text_of(member(config, "desc"));
       if (description == "undefined") description.clear();
-      if (!told.insert(group.name).second || description != group.description) continue;
+      if (!reported.insert(group.name).second || description != group.description) continue;
       group.members = members_of(member(config, "ranks"));
     }
   }

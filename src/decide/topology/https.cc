@@ -70,10 +70,11 @@ bool has_address(const mbedtls_x509_crt& certificate, std::string_view address) 
 // Takes the fault of another name back where the server's own certificate has one of the addresses.
 int check_addresses(void* addresses, mbedtls_x509_crt* certificate, int depth,
                     std::uint32_t* faults) {
-  const auto& wanted = *static_cast<const std::vector<std::string>*>(addresses);
-  const bool has_one = depth == 0 && std::ranges::any_of(wanted, [&](const std::string& address) {
-                         return has_address(*certificate, address);
-                       });
+  const auto& requested = *static_cast<const std::vector<std::string>*>(addresses);
+  const bool has_one =
+      depth == 0 && std::ranges::any_of(requested, [&](const std::string& address) {
+        return has_address(*certificate, address);
+      });
   if (has_one) *faults &= ~static_cast<std::uint32_t>(MBEDTLS_X509_BADCERT_CN_MISMATCH);
   return 0;
 }

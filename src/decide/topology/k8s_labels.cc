@@ -251,12 +251,12 @@ Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::str
 std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
                                    const std::vector<Member>& members) {
   if (members.empty()) return nodes;
-  std::vector<std::string> wanted, names;
+  std::vector<std::string> requested, names;
   for (const Member& member : members) {
-    wanted.push_back(member.node.empty() ? member.name : member.node);
+    requested.push_back(member.node.empty() ? member.name : member.node);
   }
   for (const LabelledNode& node : nodes) names.push_back(node.name);
-  const Match match = match_hosts(wanted, names);
+  const Match match = match_hosts(requested, names);
   std::vector<LabelledNode> found;
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (!match.known[i]) continue;

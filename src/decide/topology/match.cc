@@ -63,34 +63,35 @@ bool may_be_one(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
+Match match_hosts(const std::vector<std::string>& requested,
+                  const std::vector<std::string>& known) {
   const auto known_name = [&](std::size_t i) -> std::string_view { return known[i]; };
   NameIndex exact;
   exact.expect(known.size());
   for (std::size_t i = 0; i < known.size(); ++i) exact.add(known[i], i, known_name);
   Match match;
-  match.known.reserve(wanted.size());
+  match.known.reserve(requested.size());
   bool all_found = true;
-  for (const std::string& name : wanted) {
+  for (const std::string& name : requested) {
     match.known.push_back(exact.find(name, known_name));
     all_found = all_found && match.known.back().has_value();
   }
   if (all_found) return match;
 
   const ByLabel known_labels = by_label(known);
-  const ByLabel wanted_labels = by_label(wanted);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const ByLabel requested_labels = by_label(requested);
+  for (std::size_t i = 0; i < requested.size(); ++i) {
     if (match.known[i]) continue;
-    const std::string label = lower(first_label(wanted[i]));
+    const std::string label = lower(first_label(requested[i]));
     const auto candidates = known_labels.find(label);
     if (candidates == known_labels.end()) continue;
     const bool any = std::ranges::any_of(
-        candidates->second, [&](std::string_view name) { return may_be_one(wanted[i], name); });
+        candidates->second, [&](std::string_view name) { return may_be_one(requested[i], name); });
     if (!any) continue;
-    if (candidates->second.size() == 1 && wanted_labels.at(label).size() == 1) {
+    if (candidates->second.size() == 1 && requested_labels.at(label).size() == 1) {
       match.known[i] = exact.find(*candidates->second.begin(), known_name);
     } else {
-      match.ambiguous.push_back(wanted[i]);
+      match.ambiguous.push_back(requested[i]);
     }
   }
   return match;

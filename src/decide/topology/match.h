@@ -17,7 +17,7 @@ struct Match {
   std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known name
   std::vector<std::string> ambiguous;             // wanted names that have several possible matches
 };
-Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
+Match match_hosts(const std::vector<std::string>& requested, const std::vector<std::string>& known);
 
 // Reduces the map to these hosts, under these names and in this order. Hosts that are not in the
 // map are left out. Ambiguous names are also left out, with a warning that lists them. A name that

@@ -9,7 +9,7 @@ using Names = std::vector<std::string>;
 
 TEST(Match, PairsEqualNamesThenShortOnes) {
   struct Row {
-    Names wanted, known;
+    Names requested, known;
     std::vector<int> expected;  // index of the known name; -1: none
     Names ambiguous;
   };
@@ -34,11 +34,11 @@ TEST(Match, PairsEqualNamesThenShortOnes) {
       {{"n0.a"}, {"N0.b"}, {-1}, {}},
   };
   for (const Row& row : rows) {
-    const Match match = match_hosts(row.wanted, row.known);
+    const Match match = match_hosts(row.requested, row.known);
     std::vector<int> found;
     for (const auto& index : match.known) found.push_back(index ? static_cast<int>(*index) : -1);
-    EXPECT_EQ(found, row.expected) << row.wanted[0];
-    EXPECT_EQ(match.ambiguous, row.ambiguous) << row.wanted[0];
+    EXPECT_EQ(found, row.expected) << row.requested[0];
+    EXPECT_EQ(match.ambiguous, row.ambiguous) << row.requested[0];
   }
 }
 

@@ -21,7 +21,7 @@ struct CloudEvidence {
 };
 
 // The output of a program or the content of a file on a node, not parsed yet.
-struct Told {
+struct ProgramOutput {
   std::optional<std::string> text;
   std::string trouble;  // why there is no text
 };
@@ -29,13 +29,14 @@ struct Told {
 // A node of the job with its own data about its place; empty: no data.
 struct Member {
   std::string name;
-  std::string address;          // SLURM_TOPOLOGY_ADDR
-  std::string pattern;          // SLURM_TOPOLOGY_ADDR_PATTERN
-  Rare<CloudEvidence> cloud{};  // unset: no query to a cloud on this node
-  Rare<Told> nvlink{};          // from nvidia-smi (nvlink.h); unset: it did not run on this node
-  std::string node{};           // the name of its node in Kubernetes; empty: same as `name`
-  Rare<std::string> labels{};   // that node's labels (k8s_labels.h)
-  Rare<std::string> ports{};    // its InfiniBand ports (ports.h); unset: not read
+  std::string address;                    // SLURM_TOPOLOGY_ADDR
+  std::string pattern;                    // SLURM_TOPOLOGY_ADDR_PATTERN
+  SharedOptional<CloudEvidence> cloud{};  // unset: no query to a cloud on this node
+  SharedOptional<ProgramOutput>
+      nvlink{};        // from nvidia-smi (nvlink.h); unset: it did not run on this node
+  std::string node{};  // the name of its node in Kubernetes; empty: same as `name`
+  SharedOptional<std::string> labels{};  // that node's labels (k8s_labels.h)
+  SharedOptional<std::string> ports{};   // its InfiniBand ports (ports.h); unset: not read
 };
 
 // The total time limit for `auto`. First, every node's own evidence is collected during the join.

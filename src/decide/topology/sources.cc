@@ -106,7 +106,7 @@ bool is_requested(const Source& source, std::string_view topology) {
   return prefix.empty() ? source.option == topology : topology.starts_with(prefix);
 }
 
-bool wanted(const Source& source, const Request& request) {
+bool requested(const Source& source, const Request& request) {
   if (request.topology == "auto") return source.plausible(request);
   if (source.option == nvlink_option && source.plausible(request)) return true;
   return is_requested(source, names_source(request.topology) ? request.topology : "");
@@ -131,11 +131,11 @@ class Option {
  public:
   Option(std::span<const Source> rows, const Request& request) : request_(request) {
     for (const Source& row : rows) {
-      if (wanted(row, request)) rows_.push_back(&row);
+      if (requested(row, request)) rows_.push_back(&row);
     }
   }
 
-  bool is_wanted() const { return !rows_.empty(); }
+  bool is_requested() const { return !rows_.empty(); }
   std::string_view name() const { return rows_.front()->option; }
 
   Result<void> read_local(const std::vector<std::string>& names) {
@@ -188,12 +188,12 @@ class Option {
 };
 
 // The wanted options, in the table's order. A list, because threads hold pointers to its elements.
-std::list<Option> wanted_options(const Request& request) {
+std::list<Option> requested_options(const Request& request) {
   std::list<Option> options;
   for (auto first = table.begin(); first != table.end();) {
     const auto last = std::find_if(first, table.end(),
                                    [&](const Source& row) { return row.option != first->option; });
-    if (!options.emplace_back(std::span(first, last), request).is_wanted()) options.pop_back();
+    if (!options.emplace_back(std::span(first, last), request).is_requested()) options.pop_back();
     first = last;
   }
   return options;
@@ -264,7 +264,7 @@ Result<Map> locate(Request request) {
   std::vector<std::string> names;
   names.reserve(request.members.size());
   for (const Member& member : request.members) names.push_back(member.name);
-  std::list<Option> options = wanted_options(request);
+  std::list<Option> options = requested_options(request);
   TRY(ask(options, names));
   Map known;
   std::vector<Error> troubles;
@@ -285,7 +285,7 @@ Result<Map> locate(Request request) {
   }
   std::vector<std::string_view> asked;
   for (const Source& source : table) {
-    if (wanted(source, request)) asked.push_back(source.needs);
+    if (requested(source, request)) asked.push_back(source.needs);
   }
   return fail(nothing, fmt::format("asked in vain: {}", fmt::join(asked, ", ")), std::string(fix));
 }

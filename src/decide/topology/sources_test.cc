@@ -175,7 +175,7 @@ constexpr std::string_view gpu = "8b7b1c2d-0000-4a5b-9c8d-1234567890ab, ";
 
 Member with_gpus(std::string name, std::string address, std::string_view clique) {
   Member member{name, address + "." + name, "switch.node"};
-  member.nvlink = Told{fmt::format("{0}{1}\n{0}{1}\n", gpu, clique), ""};
+  member.nvlink = ProgramOutput{fmt::format("{0}{1}\n{0}{1}\n", gpu, clique), ""};
   return member;
 }
 
@@ -197,8 +197,8 @@ TEST_F(Locate, NvlinkDomainsGoWithWhateverElseIsKnown) {
 TEST_F(Locate, ANodeWhoseGpusDisagreeIsNamed) {
   std::vector<Member> members = {with_gpus("n0", "s0", "1"), with_gpus("n1", "s0", "2"),
                                  with_gpus("n2", "s1", "3")};
-  members[1].nvlink = Told{fmt::format("{0}1\n{0}2\n", gpu), ""};
-  members[2].nvlink = Told{{}, "no answer within 1 s"};
+  members[1].nvlink = ProgramOutput{fmt::format("{0}1\n{0}2\n", gpu), ""};
+  members[2].nvlink = ProgramOutput{{}, "no answer within 1 s"};
   const auto map = locate_members(members, "nvlink");
   ASSERT_TRUE(map);
   EXPECT_EQ(map->hosts.size(), 1u);

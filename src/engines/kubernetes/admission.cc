@@ -9,8 +9,8 @@ namespace toprun::engines::kubernetes {
 namespace {
 
 // What kubectl prints; empty: it does not answer, or refuses.
-std::string told(std::vector<std::string> words, const std::string& space,
-                 const Environment& environment, std::chrono::milliseconds limit) {
+std::string reported(std::vector<std::string> words, const std::string& space,
+                     const Environment& environment, std::chrono::milliseconds limit) {
   words.insert(words.begin(), "kubectl");
   if (!space.empty()) words.insert(words.begin() + 1, {"-n", space});
   auto answer = process::run(words, environment, limit);
@@ -37,11 +37,11 @@ bool asks_for_restricted(const std::string& space, const Environment& environmen
                          std::chrono::milliseconds limit) {
   std::string name = space;
   if (name.empty()) {
-    name = trim(told({"config", "view", "--minify", "-o", "jsonpath={..namespace}"}, {},
-                     environment, limit));
+    name = trim(reported({"config", "view", "--minify", "-o", "jsonpath={..namespace}"}, {},
+                         environment, limit));
   }
   if (name.empty()) name = "default";
-  return is_restricted(told({"get", "namespace", name, "-o", "json"}, {}, environment, limit));
+  return is_restricted(reported({"get", "namespace", name, "-o", "json"}, {}, environment, limit));
 }
 
 std::optional<std::string> namesake(Operator which, const std::string& name,
@@ -50,8 +50,8 @@ std::optional<std::string> namesake(Operator which, const std::string& name,
   for (const Kind& kind : kinds) {
     if (kind.word == kind_of(which)) continue;
     const std::string found =
-        told({"get", std::string(kind.resource), name, "--ignore-not-found", "-o", "json"}, space,
-             environment, limit);
+        reported({"get", std::string(kind.resource), name, "--ignore-not-found", "-o", "json"},
+                 space, environment, limit);
     if (is_ones_own(found)) return std::string(kind.word);
   }
   return std::nullopt;

@@ -121,9 +121,9 @@ Result<Api::Raw> Api::first_version(
   Raw last;
   last.answer.kind = Answer::Kind::absent;
   for (const std::string_view version : words(resource.versions)) {
-    auto told = ask(version);
-    if (!told || told->answer.is_told()) return told;
-    if (told->answer.is_forbidden() && has(resource, version)) return told;
+    auto reported = ask(version);
+    if (!reported || reported->answer.is_reported()) return reported;
+    if (reported->answer.is_forbidden() && has(resource, version)) return reported;
   }
   return last;
 }
@@ -135,17 +135,17 @@ Result<Api::Raw> Api::pages(const std::string& path, const Resource& resource,
   int beginnings = 1;
   std::string token;
   for (std::size_t page = 0; page < most_pages; ++page) {
-    auto told =
+    auto reported =
         raw(token.empty() ? first : fmt::format("{}&continue={}", first, escaped(token)), resource);
-    if (!told || !told->answer.is_told()) return told;
-    if (told->is_too_old && beginnings++ < most_beginnings) {
+    if (!reported || !reported->answer.is_reported()) return reported;
+    if (reported->is_too_old && beginnings++ < most_beginnings) {
       token.clear();
       continue;
     }
-    if (told->is_too_old) break;
-    const bool goes_on = take(told->value, token.empty());
-    token = text_at(told->value, {"metadata", "continue"});
-    if (!goes_on || token.empty()) return told;
+    if (reported->is_too_old) break;
+    const bool goes_on = take(reported->value, token.empty());
+    token = text_at(reported->value, {"metadata", "continue"});
+    if (!goes_on || token.empty()) return reported;
   }
   return fail(fmt::format("kubectl get {}", resource.name), "the list is longer than can be read",
               "ask in a smaller namespace, see --namespace");
@@ -158,22 +158,22 @@ Result<Answer> Api::list(const Resource& resource, Scope scope, std::string_view
     const auto own = TRY(space());
     place = "/namespaces/" + own;
   }
-  const auto told = TRY(first_version(resource, [&](std::string_view version) {
+  const auto reported = TRY(first_version(resource, [&](std::string_view version) {
     return pages(group_path(resource, version) + place + "/" + std::string(plural_of(resource)),
                  resource, query, take);
   }));
-  return told.answer;
+  return reported.answer;
 }
 
 Result<Answer> Api::get(const Resource& resource, const std::string& name, json& object) const {
   const auto own = TRY(space());
-  auto told = TRY(first_version(resource, [&](std::string_view version) {
+  auto reported = TRY(first_version(resource, [&](std::string_view version) {
     return raw(fmt::format("{}/namespaces/{}/{}/{}", group_path(resource, version), own,
                            plural_of(resource), name),
                resource);
   }));
-  if (told.answer.is_told()) object = std::move(told.value);
-  return told.answer;
+  if (reported.answer.is_reported()) object = std::move(reported.value);
+  return reported.answer;
 }
 
 Result<std::string> Api::space() const {
@@ -188,10 +188,10 @@ Result<std::string> Api::space() const {
 
 // Where kubectl has no configuration it asks as the pod that it is in.
 std::string Api::context_namespace() const {
-  const auto told =
+  const auto reported =
       process::run({"kubectl", "config", "view", "--minify", "-o", "jsonpath={..namespace}"},
                    environment_, limit_);
-  std::string space(told && told->code == 0 ? trim(told->out) : std::string_view());
+  std::string space(reported && reported->code == 0 ? trim(reported->out) : std::string_view());
   if (space.empty() && environment_.non_empty("KUBERNETES_SERVICE_HOST")) {
     space = trim(read_file(namespace_of_pod, longest_namespace + 1).value_or(""));
   }

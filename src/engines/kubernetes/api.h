@@ -32,14 +32,14 @@ inline constexpr std::size_t page_size = 500;
 
 struct Answer {
   enum class Kind {
-    told,
+    reported,
     absent,     // there is no such object or kind
     forbidden,  // to this user
   };
-  Kind kind = Kind::told;
+  Kind kind = Kind::reported;
   Error refusal;  // the cluster's message, if forbidden
 
-  bool is_told() const { return kind == Kind::told; }
+  bool is_reported() const { return kind == Kind::reported; }
   bool is_forbidden() const { return kind == Kind::forbidden; }
 };
 

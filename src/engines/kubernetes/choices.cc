@@ -71,8 +71,9 @@ PodChoices ask_pod_choices(const Environment& environment, std::vector<std::stri
     std::ranges::move(claims_in(page), std::back_inserter(choices.claims));
     return true;
   };
-  const auto told = noted(api.list(claims_resource, Api::Scope::own_namespace, {}, take), trouble);
-  if (told && told->is_forbidden()) trouble.push_back(told->refusal.line());
+  const auto reported =
+      noted(api.list(claims_resource, Api::Scope::own_namespace, {}, take), trouble);
+  if (reported && reported->is_forbidden()) trouble.push_back(reported->refusal.line());
   // A job of several pods can mount these.
   std::ranges::stable_partition(choices.claims, &ClaimChoice::is_shared);
   return choices;

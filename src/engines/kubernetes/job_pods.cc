@@ -48,8 +48,9 @@ std::optional<Printer> printer_of(const json& pod) {
 std::string step_of(const json& pod) {
   std::string step = "is being made";
   for (const json& container : at(pod, {"status", "containerStatuses"})) {
-    if (std::string told = text_at(container, {"state", "waiting", "reason"}); !told.empty()) {
-      step = std::move(told);
+    if (std::string reported = text_at(container, {"state", "waiting", "reason"});
+        !reported.empty()) {
+      step = std::move(reported);
     }
   }
   return step;
@@ -78,13 +79,13 @@ std::string in_words(const Reason& reason) {
 // kubectl takes.
 std::string container_of(const json& pod) {
   const json& containers = at(pod, {"spec", "containers"});
-  const std::string wanted =
+  const std::string requested =
       text_at(pod, {"metadata", "annotations", "kubectl.kubernetes.io/default-container"});
   std::string first;
   for (const json& container : containers) {
     const std::string name = text_at(container, {"name"});
-    if (name == wanted || (wanted.empty() && std::ranges::find(containers_of_jobs, name) !=
-                                                 containers_of_jobs.end())) {
+    if (name == requested || (requested.empty() && std::ranges::find(containers_of_jobs, name) !=
+                                                       containers_of_jobs.end())) {
       return name;
     }
     if (first.empty()) first = name;
@@ -313,8 +314,8 @@ void set_state_by_pods(Job& job, std::span<const PodFacts* const> pods) {
   if (job.state == JobState::pending) {
     return set_pending(job, job.state_word, coming.empty() ? none_made(job) : coming.joined());
   }
-  const std::int64_t wanted = job.least_nodes > 0 ? job.least_nodes : job.nodes;
-  if (job.state != JobState::running || begun >= wanted) return;
+  const std::int64_t requested = job.least_nodes > 0 ? job.least_nodes : job.nodes;
+  if (job.state != JobState::running || begun >= requested) return;
   const Reason rest = coming.empty() ? Reason{"the others are to be made", {}} : coming.joined();
   job.state = JobState::starting;
   job.state_word = "Starting";

@@ -36,15 +36,15 @@ constexpr std::array job_conditions = {
 };
 
 void set_state(Job& job, const json& object) {
-  const json& told = at(object, {"status", "conditions"});
+  const json& reported = at(object, {"status", "conditions"});
   job.state = JobState::pending;
   job.state_word = "Pending";
-  if (!told.is_array()) return;
+  if (!reported.is_array()) return;
   for (const Condition& condition : job_conditions) {
-    const auto holds = std::ranges::find_if(told, [&](const json& one) {
+    const auto holds = std::ranges::find_if(reported, [&](const json& one) {
       return text_at(one, {"type"}) == condition.type && text_at(one, {"status"}) == "True";
     });
-    if (holds == told.end()) continue;
+    if (holds == reported.end()) continue;
     job.state = condition.state;
     job.state_word = std::string(condition.type);
     // That a job has been made is no reason why it waits.
@@ -101,7 +101,7 @@ std::optional<Progress> progress_of(const json& object) {
   if (at(status, {"estimatedRemainingSeconds"}).is_number_integer()) {
     progress.remaining = std::chrono::seconds(number_at(status, {"estimatedRemainingSeconds"}));
   }
-  progress.told = time_in(text_at(status, {"lastUpdatedTime"}));
+  progress.reported = time_in(text_at(status, {"lastUpdatedTime"}));
   for (const json& metric : at(status, {"metrics"})) {
     std::string name = text_at(metric, {"name"});
     if (name.empty() || progress.metrics.size() == most_metrics) continue;

@@ -191,27 +191,27 @@ TEST(KubernetesJobs, PodsThatRunMakeAJobRun) {
 }
 
 TEST(KubernetesJobs, ATrainJobTellsItsProgress) {
-  const auto told = [](std::string_view status) {
+  const auto reported = [](std::string_view status) {
     const auto jobs =
         jobs_in(json_in(fmt::format(
                     R"({{"metadata":{{"name":"a"}},"status":{{"trainerStatus":{}}}}})", status)),
                 kinds[1]);
     return jobs.empty() ? std::nullopt : jobs.front().progress;
   };
-  const auto all = told(R"({"progressPercentage":42,"estimatedRemainingSeconds":3780,
+  const auto all = reported(R"({"progressPercentage":42,"estimatedRemainingSeconds":3780,
       "metrics":[{"name":"loss","value":"0.31"}],"lastUpdatedTime":"1970-01-01T00:01:00Z"})");
   ASSERT_TRUE(all);
   EXPECT_EQ(all->percent, 42);
   EXPECT_EQ(all->remaining, std::chrono::minutes(63));
-  EXPECT_EQ(all->told, WallTime(std::chrono::seconds(60)));
+  EXPECT_EQ(all->reported, WallTime(std::chrono::seconds(60)));
   ASSERT_EQ(all->metrics.size(), 1u);
   EXPECT_EQ(all->metrics[0].first + "=" + all->metrics[0].second, "loss=0.31");
   for (const char* nothing : {"{}", R"({"progressPercentage":"x","metrics":7})"}) {
-    const auto some = told(nothing);
+    const auto some = reported(nothing);
     ASSERT_TRUE(some) << nothing;
-    EXPECT_FALSE(some->percent || some->remaining || some->told || !some->metrics.empty());
+    EXPECT_FALSE(some->percent || some->remaining || some->reported || !some->metrics.empty());
   }
-  EXPECT_FALSE(told("null"));
+  EXPECT_FALSE(reported("null"));
 }
 
 TEST(KubernetesJobs, NonsenseIsUnset) {

@@ -10,7 +10,7 @@ namespace {
 
 using kubernetes::Pod;
 using kubernetes::PodKind;
-using kubernetes::Told;
+using kubernetes::Sourced;
 
 std::string this_pod(const Pod& pod) {
   return fmt::format("this is a pod of {} ({})", title_of(pod.kind), pod.evidence);
@@ -55,23 +55,23 @@ Error unknown_count(const Environment& environment, const Hints& hints, const Po
 }
 
 // The user's word goes before the pod's, and what they disagree on is said.
-void say_difference(const Told<int>& said, const std::optional<Told<int>>& told,
+void say_difference(const Sourced<int>& said, const std::optional<Sourced<int>>& reported,
                     Allocation& allocation) {
-  if (!told || told->value == said.value) return;
+  if (!reported || reported->value == said.value) return;
   allocation.notes.push_back(fmt::format("{} {} goes before the pod's {}={}", said.source,
-                                         said.value, told->source, told->value));
+                                         said.value, reported->source, reported->value));
 }
 
-std::optional<Told<int>> count_of(const Hints& hints, const Pod& pod, Allocation& allocation) {
+std::optional<Sourced<int>> count_of(const Hints& hints, const Pod& pod, Allocation& allocation) {
   if (!hints.nnodes) return pod.count;
-  const Told<int> said{*hints.nnodes, hints.nnodes_source};
+  const Sourced<int> said{*hints.nnodes, hints.nnodes_source};
   say_difference(said, pod.count, allocation);
   return said;
 }
 
-std::optional<Told<int>> index_of(const Hints& hints, const Pod& pod, Allocation& allocation) {
+std::optional<Sourced<int>> index_of(const Hints& hints, const Pod& pod, Allocation& allocation) {
   if (!hints.node_rank) return pod.index;
-  const Told<int> said{*hints.node_rank, "--node-rank"};
+  const Sourced<int> said{*hints.node_rank, "--node-rank"};
   say_difference(said, pod.index, allocation);
   return said;
 }
@@ -94,7 +94,7 @@ void check_endpoint(const Hints& hints, const Pod& pod, Allocation& allocation) 
                                          said, pod.root->source, pod.root->value));
 }
 
-Result<void> check_index(const Told<int>& count, const std::optional<Told<int>>& index) {
+Result<void> check_index(const Sourced<int>& count, const std::optional<Sourced<int>>& index) {
   if (!index || index->value < count.value) return {};
   return usage(fmt::format("pod {} ({})", index->value, index->source),
                fmt::format("the job has {} ({})", counted(count.value, "pod"), count.source),

@@ -17,11 +17,11 @@ using nlohmann::json;
 constexpr const char* queued_word = "Kueue";
 
 std::optional<Admission::Condition> condition_of(const json& workload, std::string_view type) {
-  const json& told = at(workload, {"status", "conditions"});
-  if (!told.is_array()) return std::nullopt;
-  const auto found =
-      std::ranges::find_if(told, [&](const json& one) { return text_at(one, {"type"}) == type; });
-  if (found == told.end()) return std::nullopt;
+  const json& reported = at(workload, {"status", "conditions"});
+  if (!reported.is_array()) return std::nullopt;
+  const auto found = std::ranges::find_if(
+      reported, [&](const json& one) { return text_at(one, {"type"}) == type; });
+  if (found == reported.end()) return std::nullopt;
   return Admission::Condition{text_at(*found, {"status"}) == "True", text_at(*found, {"reason"}),
                               text_at(*found, {"message"})};
 }
@@ -89,8 +89,8 @@ std::string why_it_waits(const Admission& admission) {
     return "its quota is reserved, and admission checks are not done yet" +
            (admission.checks.empty() ? std::string() : ": " + join(admission.checks, "; "));
   }
-  const bool is_told = admission.reserved && !admission.reserved->message.empty();
-  if (!is_told) return evicted.empty() ? "it has not looked at this job yet" : evicted;
+  const bool is_reported = admission.reserved && !admission.reserved->message.empty();
+  if (!is_reported) return evicted.empty() ? "it has not looked at this job yet" : evicted;
   const std::string& why = admission.reserved->message;
   return evicted.empty() || evicted.ends_with(why) ? why : fmt::format("{}; {}", why, evicted);
 }

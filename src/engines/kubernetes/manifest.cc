@@ -165,8 +165,8 @@ Json manifest(Operator which, const Workload& job, PodChanges changes) {
   return {};
 }
 
-Json pytorchjob(const Workload& told) {
-  const Workload job = ending_with_one_code(told);
+Json pytorchjob(const Workload& reported) {
+  const Workload job = ending_with_one_code(reported);
   Json spec;
   if (job.workers) spec["nprocPerNode"] = fmt::to_string(*job.workers);
   spec["runPolicy"] = run_policy(job);

@@ -26,25 +26,25 @@ struct Seen {
   }
 };
 
-Result<std::optional<Told<int>>> number(const Seen& seen, const std::string& name,
-                                        std::int64_t least) {
+Result<std::optional<Sourced<int>>> number(const Seen& seen, const std::string& name,
+                                           std::int64_t least) {
   const auto text = seen.get(name);
   if (!text) return std::nullopt;
   const auto value = parse_int(*text);
   if (value && *value >= least && *value <= most_pods) {
-    return Told<int>{static_cast<int>(*value), name};
+    return Sourced<int>{static_cast<int>(*value), name};
   }
   return usage(fmt::format("{}=\"{}\"", name, *text),
                fmt::format("in a pod it is a number from {}", least), "correct or unset it");
 }
 
 // N, or the maximum of MIN:MAX; options have checked the form unless a flag overrides it.
-std::optional<Told<int>> pet_nodes(const Seen& seen) {
+std::optional<Sourced<int>> pet_nodes(const Seen& seen) {
   const auto text = seen.get("PET_NNODES");
   if (!text) return std::nullopt;
   const auto most = parse_int(split(*text, ':').back());
   if (!most || *most < 1 || *most > most_pods) return std::nullopt;
-  return Told<int>{static_cast<int>(*most), "PET_NNODES"};
+  return Sourced<int>{static_cast<int>(*most), "PET_NNODES"};
 }
 
 bool names_a_role(std::string_view host) {
@@ -120,12 +120,12 @@ std::vector<std::string> pods_of(const std::vector<Task>& tasks) {
   return hosts;
 }
 
-std::optional<Told<int>> place_among(const std::vector<std::string>& names,
-                                     const std::string& host) {
+std::optional<Sourced<int>> place_among(const std::vector<std::string>& names,
+                                        const std::string& host) {
   const auto at =
       std::ranges::find(names, host, [](const auto& name) { return first_label(name); });
   if (at == names.end()) return std::nullopt;
-  return Told<int>{static_cast<int>(at - names.begin()), "the host's name"};
+  return Sourced<int>{static_cast<int>(at - names.begin()), "the host's name"};
 }
 
 Result<void> read_volcano(const Seen& seen, Pod& pod) {
@@ -304,7 +304,8 @@ constexpr KnownPod known_pods[] = {
 
 // --- what holds for all kinds -------------------------------------------------------------------
 
-void prefer(std::optional<Told<int>>& fact, const std::optional<Told<int>>& stronger, Pod& pod) {
+void prefer(std::optional<Sourced<int>>& fact, const std::optional<Sourced<int>>& stronger,
+            Pod& pod) {
   if (!stronger) return;
   if (fact && fact->value != stronger->value) {
     pod.notes.push_back(fmt::format("{}={} goes before {}={}", stronger->source, stronger->value,

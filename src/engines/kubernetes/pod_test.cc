@@ -208,9 +208,9 @@ TEST(Pods, EveryDocumentedEnvironmentGivesTheRightPlace) {
         EXPECT_EQ(place->stance, Stance::agent);
         EXPECT_EQ(place->node_count, count);
         EXPECT_EQ(place->my_node, i);
-        const std::string told = hints_of(pod.environment).endpoint_host;
-        EXPECT_EQ(told.empty() ? place->root_address : told, row.root);
-        EXPECT_EQ(place->root_node.has_value(), told.empty());
+        const std::string reported = hints_of(pod.environment).endpoint_host;
+        EXPECT_EQ(reported.empty() ? place->root_address : reported, row.root);
+        EXPECT_EQ(place->root_node.has_value(), reported.empty());
         EXPECT_EQ(place->port, row.port);
         EXPECT_EQ(place->nodes.size(), row.names ? static_cast<std::size_t>(count) : 0u);
         EXPECT_EQ(place->job, row.pod(count, 0).place()->job);

@@ -79,8 +79,9 @@ class KubernetesQueue : public PodQueue {
   Result<void> add_queues(std::vector<Job>& jobs) const;
   void add_place(Job& job, const kubernetes::Admission& admission) const;
   void add_warnings(std::span<Job* const> jobs) const;
-  Result<bool> told(const kubernetes::Resource& resource, Api::Scope scope, std::string_view query,
-                    Machines& machines, const kubernetes::TakePage& take) const;
+  Result<bool> reported(const kubernetes::Resource& resource, Api::Scope scope,
+                        std::string_view query, Machines& machines,
+                        const kubernetes::TakePage& take) const;
 
   const Api api_;
   const std::string space_;
@@ -170,7 +171,7 @@ Result<Answer> KubernetesQueue::one(const Kind& kind, const std::string& name,
                                     std::optional<Job>& job) const {
   json object;
   auto answer = api_.get(resource_of(kind), name, object);
-  if (!answer || !answer->is_told()) return answer;
+  if (!answer || !answer->is_reported()) return answer;
   auto jobs = kubernetes::jobs_in(object, kind);
   if (jobs.empty()) return Answer{Answer::Kind::absent, {}};
   job = std::move(jobs.front());
@@ -331,7 +332,7 @@ Result<void> KubernetesQueue::add_queues(std::vector<Job>& jobs) const {
       TRY(api_.list(kubernetes::workloads_resource, Api::Scope::own_namespace, {}, take));
   for (Job& job : jobs) {
     if (!is_open(job) || job.partition.empty()) continue;
-    if (answer.is_told()) kubernetes::set_queued(job, "it has no Workload for this job yet");
+    if (answer.is_reported()) kubernetes::set_queued(job, "it has no Workload for this job yet");
     if (answer.is_forbidden()) {
       kubernetes::set_queued(
           job, fmt::format("queue {} has not admitted it; the cluster does not say why: {}",
@@ -347,7 +348,7 @@ void KubernetesQueue::add_place(Job& job, const kubernetes::Admission& admission
   if (!kubernetes::is_label(admission.queue)) return;
   const auto answer =
       api_.get(kubernetes::visibility_resource, admission.queue + "/pendingworkloads", summary);
-  if (answer && answer->is_told()) job.ahead = kubernetes::ahead_in(summary, admission.name);
+  if (answer && answer->is_reported()) job.ahead = kubernetes::ahead_in(summary, admission.name);
 }
 
 Result<std::vector<std::string>> KubernetesQueue::cancel_command(
@@ -373,12 +374,12 @@ Result<void> KubernetesQueue::execute(const std::vector<std::string>& command) c
 // Nodes and everybody's pods are often not a user's to read: what is refused is left out and said.
 Result<Machines> KubernetesQueue::machines() const {
   Machines machines;
-  TRY(told(kubernetes::nodes_resource, Api::Scope::cluster, {}, machines,
-           [&](const json& page, bool is_first) {
-             if (is_first) machines.nodes.clear();
-             std::ranges::move(kubernetes::nodes_in(page), std::back_inserter(machines.nodes));
-             return true;
-           }));
+  TRY(reported(kubernetes::nodes_resource, Api::Scope::cluster, {}, machines,
+               [&](const json& page, bool is_first) {
+                 if (is_first) machines.nodes.clear();
+                 std::ranges::move(kubernetes::nodes_in(page), std::back_inserter(machines.nodes));
+                 return true;
+               }));
   std::vector<kubernetes::PodUse> uses;
   const auto take_pods = [&](const json& page, bool is_first) {
     if (is_first) uses.clear();
@@ -387,28 +388,29 @@ Result<Machines> KubernetesQueue::machines() const {
   };
   const auto pods =
       TRY(machines.nodes.empty() ? Result<bool>(false)
-                                 : told(kubernetes::pods_resource, Api::Scope::cluster, unfinished,
-                                        machines, take_pods));
+                                 : reported(kubernetes::pods_resource, Api::Scope::cluster,
+                                            unfinished, machines, take_pods));
   machines.usage_known = pods;
   kubernetes::add_usage(machines.nodes, uses);
   machines.partitions = kubernetes::pools_of(machines.nodes);
   machines.partition_word = "POOL";
-  TRY(told(kubernetes::queues_resource, Api::Scope::own_namespace, {}, machines,
-           [&](const json& page, bool is_first) {
-             if (is_first) machines.queues.clear();
-             std::ranges::move(kubernetes::queues_in(page), std::back_inserter(machines.queues));
-             return true;
-           }));
+  TRY(reported(kubernetes::queues_resource, Api::Scope::own_namespace, {}, machines,
+               [&](const json& page, bool is_first) {
+                 if (is_first) machines.queues.clear();
+                 std::ranges::move(kubernetes::queues_in(page),
+                                   std::back_inserter(machines.queues));
+                 return true;
+               }));
   return machines;
 }
 
 // Whether the list was told. A cluster may have no such kind; a refusal is noted.
-Result<bool> KubernetesQueue::told(const kubernetes::Resource& resource, Api::Scope scope,
-                                   std::string_view query, Machines& machines,
-                                   const kubernetes::TakePage& take) const {
+Result<bool> KubernetesQueue::reported(const kubernetes::Resource& resource, Api::Scope scope,
+                                       std::string_view query, Machines& machines,
+                                       const kubernetes::TakePage& take) const {
   auto answer = TRY(api_.list(resource, scope, query, take));
   if (answer.is_forbidden()) machines.untold.push_back(answer.refusal.line());
-  return answer.is_told();
+  return answer.is_reported();
 }
 
 std::optional<std::vector<std::string>> KubernetesQueue::log_command(const Job& job, bool follow,

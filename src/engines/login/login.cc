@@ -121,13 +121,13 @@ bool is_login_agent(const Environment& environment) {
 
 Result<std::optional<Allocation>> LoginEngine::detect(const Environment& environment,
                                                       const Hints& hints) const {
-  const bool told = is_login_agent(environment);
+  const bool reported = is_login_agent(environment);
   const bool named = !hints.hosts.empty() && hints.via.empty();
   // Hosts on the command line have priority over hosts from a variable.
   const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
-  if (!told && (!named || overruled)) return std::nullopt;
-  TRY(told ? Result<void>() : check_options_beside_hosts(hints));
-  auto allocation = TRY(told ? agent(environment, hints) : starter(hints));
+  if (!reported && (!named || overruled)) return std::nullopt;
+  TRY(reported ? Result<void>() : check_options_beside_hosts(hints));
+  auto allocation = TRY(reported ? agent(environment, hints) : starter(hints));
   allocation.port = login_port;
   return std::move(allocation);
 }

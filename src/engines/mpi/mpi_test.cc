@@ -199,8 +199,8 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
   Hints unnamed = via;
   unnamed.nnodes = 2;
   unnamed.nnodes_source = "--nnodes";
-  Hints told = two;
-  told.endpoint_source = "--rdzv-endpoint";
+  Hints reported = two;
+  reported.endpoint_source = "--rdzv-endpoint";
   Hints ranked = two;
   ranked.node_rank = 1;
   Hints alone = via;
@@ -233,7 +233,7 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
            {"more than are named", {}, three, "--nnodes 3: --hosts names 2 hosts"},
            {"an endpoint",
             {},
-            told,
+            reported,
             "--rdzv-endpoint with --via mpirun: the agents find each other; drop one of them"},
            {"a rank",
             {},

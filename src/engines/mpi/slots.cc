@@ -50,8 +50,8 @@ Result<Slots> asked_for(const Environment& environment, const SlotsRequest& requ
 Result<Slots> in_place_slots(const Allocation& allocation, const SlotsRequest& request) {
   const int tasks = allocation.tasks_on_my_node.value_or(1);
   const std::string& wish = request.nproc_per_node;
-  const auto wanted = parse_int(wish);
-  if (wanted && *wanted != tasks && *wanted != 1) {
+  const auto requested = parse_int(wish);
+  if (requested && *requested != tasks && *requested != 1) {
     return usage(fmt::format("{} {}", request.source, wish),
                  fmt::format("{} started {} tasks on this node, and each becomes one rank",
                              name_of(allocation.engine), tasks),

@@ -111,10 +111,10 @@ void add_pods(Job& job, const json& pods, std::string_view node_key) {
   job.node_list = join(nodes, ",");
 }
 
-JobPod pod_of(const json& told) {
+JobPod pod_of(const json& reported) {
   JobPod pod;
-  pod.name = text_at(told, "name");
-  const std::string status = text_at(told, "status");
+  pod.name = text_at(reported, "name");
+  const std::string status = text_at(reported, "status");
   if (!status.empty() && lower(status) != "running") pod.trouble = status;
   return pod;
 }
@@ -192,9 +192,10 @@ Result<Job> parse_description(std::string_view text) {
 Result<std::vector<JobPod>> parse_pods(std::string_view text) {
   const auto value = TRY(parse(text));
   const bool is_v2 = value.contains("general");
-  const json& told = is_v2 ? within(within(value, "podsInfo"), "pods") : within(value, "instances");
+  const json& reported =
+      is_v2 ? within(within(value, "podsInfo"), "pods") : within(value, "instances");
   std::vector<JobPod> pods;
-  for (const json& pod : told) {
+  for (const json& pod : reported) {
     if (pod.is_object() && !text_at(pod, "name").empty()) pods.push_back(pod_of(pod));
   }
   std::ranges::sort(pods, is_before);

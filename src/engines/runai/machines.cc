@@ -90,20 +90,20 @@ Result<json> list_in(std::string_view text) {
   return not_understood(text, "list", version_fix);
 }
 
-ClusterNode node_of(const json& told) {
+ClusterNode node_of(const json& reported) {
   ClusterNode node;
-  node.name = text_at(told, {"name"});
-  node.partitions = {text_at(told, {"nodePool"})};
-  set_usable(node, text_at(told, {"status"}));
-  node.gpus = std::max<std::int64_t>(0, number_at(told, {"gpuInfo", "gpuCount"}));
-  node.gpu_kind = text_at(told, {"gpuInfo", "gpuType"});
+  node.name = text_at(reported, {"name"});
+  node.partitions = {text_at(reported, {"nodePool"})};
+  set_usable(node, text_at(reported, {"status"}));
+  node.gpus = std::max<std::int64_t>(0, number_at(reported, {"gpuInfo", "gpuCount"}));
+  node.gpu_kind = text_at(reported, {"gpuInfo", "gpuType"});
   return node;
 }
 
-AdmissionQueue project_of(const json& told) {
+AdmissionQueue project_of(const json& reported) {
   AdmissionQueue project;
-  project.name = text_at(told, {"name"});
-  for (const json& pool : at(told, {"resources"})) {
+  project.name = text_at(reported, {"name"});
+  for (const json& pool : at(reported, {"resources"})) {
     const json& deserved = at(pool, {"gpu", "deserved"});
     if (deserved.is_number()) {
       project.gpus = project.gpus.value_or(0) + deserved.get<double>();
@@ -136,7 +136,7 @@ Result<std::vector<ClusterNode>> parse_nodes(std::string_view text, Cli cli) {
   if (cli == Cli::v1) return nodes_in_table(text);
   const auto list = TRY(list_in(text));
   std::vector<ClusterNode> nodes;
-  for (const json& told : list) nodes.push_back(node_of(told));
+  for (const json& reported : list) nodes.push_back(node_of(reported));
   return nodes;
 }
 
@@ -144,7 +144,7 @@ Result<std::vector<AdmissionQueue>> parse_projects(std::string_view text, Cli cl
   if (cli == Cli::v1) return projects_in_table(text);
   const auto list = TRY(list_in(text));
   std::vector<AdmissionQueue> projects;
-  for (const json& told : list) projects.push_back(project_of(told));
+  for (const json& reported : list) projects.push_back(project_of(reported));
   return projects;
 }
 

@@ -57,12 +57,13 @@ std::string_view said(const process::Finished& finished) {
 Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit) {
   Client client;
   client.project = environment.get("TOPRUN_PROJECT").value_or("");
-  const std::string told = environment.get("TOPRUN_RUNAI_CLI").value_or("");
-  if (told == "v1" || told == "v2") {
-    client.cli = told == "v1" ? Cli::v1 : Cli::v2;
+  const std::string reported = environment.get("TOPRUN_RUNAI_CLI").value_or("");
+  if (reported == "v1" || reported == "v2") {
+    client.cli = reported == "v1" ? Cli::v1 : Cli::v2;
     return client;
   }
-  if (!told.empty()) return usage("TOPRUN_RUNAI_CLI=" + told, "no such program", "say v1 or v2");
+  if (!reported.empty())
+    return usage("TOPRUN_RUNAI_CLI=" + reported, "no such program", "say v1 or v2");
   const auto answer = TRY(ask({std::string(program), "version"}, environment, limit));
   if (answer.code != 0) return std::unexpected(refusal("runai version", said(answer), advices));
   client.cli = cli_of(answer.out);
@@ -126,9 +127,9 @@ class RunaiQueue : public PodQueue {
   Result<std::vector<Job>> all(bool of_all_projects) const;
   void add_reason(Job& job) const;
   template <class T>
-  Result<std::vector<T>> told(const Words& command,
-                              Result<std::vector<T>> (*parse)(std::string_view, Cli),
-                              Machines& machines) const;
+  Result<std::vector<T>> reported(const Words& command,
+                                  Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                                  Machines& machines) const;
 
   const Client client_;
 };
@@ -204,13 +205,13 @@ Result<Machines> RunaiQueue::machines() const {
   machines.partition_word = "POOL";
   machines.queue_word = "PROJECT";
   machines.usage_known = client_.cli == Cli::v1;
-  auto nodes = TRY(told(nodes_command(client_), parse_nodes, machines));
+  auto nodes = TRY(reported(nodes_command(client_), parse_nodes, machines));
   machines.nodes = std::move(nodes);
   machines.partitions = kubernetes::pools_of(machines.nodes);
   if (!machines.usage_known && !machines.nodes.empty()) {
     machines.untold.emplace_back("runai node list: it does not say which GPUs are in use");
   }
-  auto projects = TRY(told(projects_command(client_), parse_projects, machines));
+  auto projects = TRY(reported(projects_command(client_), parse_projects, machines));
   machines.queues = std::move(projects);
   return machines;
 }
@@ -218,9 +219,9 @@ Result<Machines> RunaiQueue::machines() const {
 // runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it
 // does not answer at all.
 template <class T>
-Result<std::vector<T>> RunaiQueue::told(const Words& command,
-                                        Result<std::vector<T>> (*parse)(std::string_view, Cli),
-                                        Machines& machines) const {
+Result<std::vector<T>> RunaiQueue::reported(const Words& command,
+                                            Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                                            Machines& machines) const {
   const auto answer = TRY(ask(command, environment_, timeout_));
   auto parsed = answer.code == 0
                     ? parse(answer.out, client_.cli)

@@ -21,12 +21,13 @@ std::string cell(std::string_view line, const std::optional<Column>& column) {
   return std::string(trim(line.substr(column->begin, length)));
 }
 
-std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted,
+std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix) {
   constexpr std::size_t most_shown = 80;
-  return fail("cannot ask Run:AI",
-              fmt::format("runai printed no {}: {}", wanted, printable(text.substr(0, most_shown))),
-              std::move(fix));
+  return fail(
+      "cannot ask Run:AI",
+      fmt::format("runai printed no {}: {}", requested, printable(text.substr(0, most_shown))),
+      std::move(fix));
 }
 
 }  // namespace toprun::engines::runai

@@ -19,8 +19,8 @@ std::optional<Column> column(std::string_view header, std::string_view name);
 // "" where there is no such column.
 std::string cell(std::string_view line, const std::optional<Column>& column);
 
-// The error that runai printed no `wanted`, with the beginning of what it printed.
-std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted,
+// The error that runai printed no `requested`, with the beginning of what it printed.
+std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 
 }  // namespace toprun::engines::runai

@@ -66,8 +66,9 @@ std::vector<NodeKind> kinds_for(const JobRequest& job, const SlurmFacts& facts) 
   const JobOption* partition = job.find("--partition");
   std::vector<NodeKind> kinds;
   for (const NodeKind& kind : facts.kinds) {
-    const bool wanted = partition == nullptr ? kind.is_default : names(*partition, kind.partition);
-    if (wanted) kinds.push_back(kind);
+    const bool requested =
+        partition == nullptr ? kind.is_default : names(*partition, kind.partition);
+    if (requested) kinds.push_back(kind);
   }
   return kinds;
 }
@@ -103,9 +104,9 @@ Result<void> check_size(const JobRequest& job, const std::vector<NodeKind>& kind
     return usage(fmt::format("--nodes {}", *job.find("--nodes")->value),
                  fmt::format("{} has {}", where, nodes), "ask for fewer, or for another partition");
   }
-  const int wanted = gpus_per_node(job);
-  if (wanted <= gpus) return {};
-  return usage(fmt::format("{} GPUs on each node", wanted),
+  const int requested = gpus_per_node(job);
+  if (requested <= gpus) return {};
+  return usage(fmt::format("{} GPUs on each node", requested),
                gpus == 0 ? fmt::format("no node of {} has one", where)
                          : fmt::format("a node of {} has {} at most", where, gpus),
                gpus == 0 ? "ask for another partition" : "ask for more nodes with fewer each");
@@ -115,7 +116,7 @@ Result<void> check_size(const JobRequest& job, const std::vector<NodeKind>& kind
 Result<void> check_time(const JobRequest& job, const std::vector<NodeKind>& kinds) {
   const JobOption* time = job.find("--time");
   if (time == nullptr || says(job, "--qos")) return {};
-  const auto wanted = slurm_seconds(*time->value);
+  const auto requested = slurm_seconds(*time->value);
   std::int64_t longest = 0;
   std::string text;
   for (const NodeKind& kind : kinds) {
@@ -125,7 +126,7 @@ Result<void> check_time(const JobRequest& job, const std::vector<NodeKind>& kind
     longest = *limit;
     text = kind.time_limit;
   }
-  if (!wanted || *wanted <= longest) return {};
+  if (!requested || *requested <= longest) return {};
   return usage(fmt::format("--time {}", *time->value),
                fmt::format("{} allows {} at most", partition_words(job, kinds), text),
                "ask for less, or for another partition");
@@ -150,9 +151,10 @@ void choose_nodes(JobRequest& job, const std::vector<NodeKind>& kinds) {
   int most = 0;
   for (const NodeKind& kind : kinds) most = std::max(most, kind.gpus);
   if (most == 0) return;  // Slurm then takes as many as hold the GPUs
-  const int wanted = count_of(*gpus);
-  add(job, "--nodes", fmt::format("{}", (wanted + most - 1) / most),
-      fmt::format("{} GPUs, and a node of {} has {}", wanted, partition_words(job, kinds), most));
+  const int requested = count_of(*gpus);
+  add(job, "--nodes", fmt::format("{}", (requested + most - 1) / most),
+      fmt::format("{} GPUs, and a node of {} has {}", requested, partition_words(job, kinds),
+                  most));
 }
 
 // The CPUs per node in proportion to the requested GPUs. The kind of node with the fewest CPUs
@@ -186,11 +188,11 @@ Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kind
   const JobOption* cpus = job.find("--cpus-per-task");
   if (cpus == nullptr || says(job, "--overcommit") || job.has_raw("-O")) return {};
   if (std::ranges::find(kinds, 0, &NodeKind::cpus) != kinds.end()) return {};
-  const auto wanted = parse_int(cpus->value.value_or(""));
+  const auto requested = parse_int(cpus->value.value_or(""));
   const int most = std::ranges::max(kinds, {}, &NodeKind::cpus).cpus;
-  if (!wanted || *wanted <= most) return {};
+  if (!requested || *requested <= most) return {};
   const std::string reason = cpus->reason.empty() ? "" : fmt::format(" ({})", cpus->reason);
-  return usage(fmt::format("{} {}{}", cpus->name, *wanted, reason),
+  return usage(fmt::format("{} {}{}", cpus->name, *requested, reason),
                fmt::format("a node of {} has {} CPUs at most", partition_words(job, kinds), most),
                "ask for more nodes with fewer each");
 }

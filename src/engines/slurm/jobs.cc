@@ -228,8 +228,8 @@ void read_ids(const Record& record, Job& job) {
 }
 
 // For waiting tasks of an array, Slurm expands %a to NO_VAL.
-std::string own_file(std::string_view told, const Job& job) {
-  std::string out(told);
+std::string own_file(std::string_view reported, const Job& job) {
+  std::string out(reported);
   if (!has_several_tasks(job)) return out;
   for (std::size_t at = out.rfind(no_task); at != std::string::npos; at = out.rfind(no_task, at)) {
     out.replace(at, no_task.size(), "%a");

@@ -25,9 +25,9 @@ constexpr std::chrono::seconds slack{60};  // until slurmctld has looked at its 
 std::chrono::seconds slurmd_timeout(const Environment& environment) {
   const auto config =
       process::output_of({"scontrol", "show", "config"}, environment, engine_answer_limit);
-  const auto told =
+  const auto reported =
       slurm::leading_number(slurm::config_value(config.value_or(""), "SlurmdTimeout"));
-  return told ? std::chrono::seconds(*told) : default_slurmd_timeout;
+  return reported ? std::chrono::seconds(*reported) : default_slurmd_timeout;
 }
 
 // The answer is ignored: another node may have sent the command first.

@@ -158,8 +158,8 @@ Result<JobList> SlurmQueue::ended(std::uint32_t uid) const {
   if (archived && archived->code == 0) {
     jobs = slurm::parse_sacct(archived->out);
   } else {
-    const auto told = TRY(answer({"scontrol", "show", "job", "-o"}));
-    jobs = slurm::parse_show_job(told);
+    const auto reported = TRY(answer({"scontrol", "show", "job", "-o"}));
+    jobs = slurm::parse_show_job(reported);
   }
   std::erase_if(jobs, [&](const Job& job) { return job.uid != uid || !has_ended(job.state); });
   return JobList{std::move(jobs), {}};
@@ -193,8 +193,8 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
 Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
   std::vector<std::string> argv = slurm::sacct_options({"-j", id});
   argv.insert(argv.begin(), "sacct");
-  const auto told = TRY(answer(argv));
-  return slurm::parse_sacct(told);
+  const auto reported = TRY(answer(argv));
+  return slurm::parse_sacct(reported);
 }
 
 std::string SlurmQueue::forgets(const JobId& id) const {

@@ -33,7 +33,7 @@ std::size_t value_length(std::string_view text) {
   return text.size();
 }
 
-std::string_view told(std::string_view value) {
+std::string_view reported(std::string_view value) {
   const bool none = value == "(null)" || value == "N/A" || value == "n/a" || value == "None";
   return none ? std::string_view() : value;
 }
@@ -65,13 +65,13 @@ Record::Record(std::string_view line) {
 
 std::string_view Record::get(std::string_view key) const {
   const auto field = std::ranges::find(fields_, key, &Field::key);
-  return field == fields_.end() ? std::string_view() : told(field->value);
+  return field == fields_.end() ? std::string_view() : reported(field->value);
 }
 
 std::string_view Record::last(std::string_view key) const {
   const auto field = std::find_if(fields_.rbegin(), fields_.rend(),
                                   [&](const Field& one) { return one.key == key; });
-  return field == fields_.rend() ? std::string_view() : told(field->value);
+  return field == fields_.rend() ? std::string_view() : reported(field->value);
 }
 
 std::vector<std::string_view> record_lines(std::string_view text, std::string_view key) {

@@ -11,11 +11,11 @@ namespace toprun::engines {
 
 void pass_on_warnings(std::string_view err) {
   static std::mutex mutex;
-  static std::set<std::string, std::less<>> told;
+  static std::set<std::string, std::less<>> reported;
   const std::scoped_lock lock(mutex);
   for (const std::string_view line : split(err, '\n')) {
     const std::string_view text = trim(line);
-    if (!text.empty() && told.emplace(text).second) say_block(printable(text) + '\n');
+    if (!text.empty() && reported.emplace(text).second) say_block(printable(text) + '\n');
   }
 }
 

@@ -49,10 +49,10 @@ class Apptainer final : public Runtime {
   // for all nodes that share its folder. Other images are run as they are.
   std::optional<SourcedPath> product(const Run& run,
                                      const Environment& environment) const override {
-    const auto image = parse_image(run.wanted.image);
+    const auto image = parse_image(run.request.image);
     if (!image) return std::nullopt;
     const SourcedPath folder = containers_path(environment);
-    if (!run.wanted.name.empty()) return folder / run.wanted.name;
+    if (!run.request.name.empty()) return folder / run.request.name;
     if (image->is_path()) return std::nullopt;
     return folder / (file_name(*image) + ".sif");
   }
@@ -60,7 +60,7 @@ class Apptainer final : public Runtime {
   std::vector<Command> creation(const Run& run, const Node&,
                                 const Environment& environment) const override {
     const auto made = product(run, environment);
-    const auto image = parse_image(run.wanted.image);
+    const auto image = parse_image(run.request.image);
     if (!made || !image) return {};
     const std::string part = made->path + ".part";
     const std::string program(name_);
@@ -68,7 +68,7 @@ class Apptainer final : public Runtime {
     const Environment with = with_build_folders(environment, prefix_);
     std::vector<Command> commands;
     commands.push_back({{"rm", "-rf", part}, with});
-    if (run.wanted.name.empty()) {
+    if (run.request.name.empty()) {
       commands.push_back({{program, "pull", "--force", part, source}, with});
     } else {
       commands.push_back({{program, "build", "--force", "--sandbox", part, source}, with});
@@ -87,14 +87,14 @@ class Apptainer final : public Runtime {
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = TRY(parse_image(run.wanted.image));
+    const auto image = TRY(parse_image(run.request.image));
     const auto made = product(run, environment);
-    const bool is_folder = !run.wanted.name.empty() || image.kind == ImageKind::folder;
+    const bool is_folder = !run.request.name.empty() || image.kind == ImageKind::folder;
     Arguments words({std::string(name_), "--quiet", "exec", "--cleanenv"});
-    if (run.wanted.gpu && node.nvidia) words.add("--nv");
-    if (run.wanted.gpu && node.amd) words.add("--rocm");
-    if (run.wanted.root && node.uid != 0) words.add("--fakeroot");
-    if (run.wanted.writable) words.add(is_folder ? "--writable" : "--writable-tmpfs");
+    if (run.request.gpu && node.nvidia) words.add("--nv");
+    if (run.request.gpu && node.amd) words.add("--rocm");
+    if (run.request.root && node.uid != 0) words.add("--fakeroot");
+    if (run.request.writable) words.add(is_folder ? "--writable" : "--writable-tmpfs");
     for (const Bind& bind : in_order(run.binds)) {
       if (needs_mount_form(bind)) {
         words.add("--mount", mount_form(bind));

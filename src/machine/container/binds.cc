@@ -54,17 +54,17 @@ Result<Bind> parse_bind(std::string_view text) {
   return bind;
 }
 
-void make_absolute(Wanted& wanted, std::string_view folder) {
+void make_absolute(Request& request, std::string_view folder) {
   const auto whole = [&](const std::string& path) {
     return normal((std::filesystem::path(folder) / path).native());
   };
-  for (Bind& bind : wanted.binds) {
+  for (Bind& bind : request.binds) {
     bind.source = whole(bind.source);
     bind.target = whole(bind.target);
   }
-  auto image = parse_image(wanted.image);
+  auto image = parse_image(request.image);
   if (!image || !image->is_path()) return;
-  wanted.image = (image->transport.empty() ? "" : image->transport + ":") + whole(image->path);
+  request.image = (image->transport.empty() ? "" : image->transport + ":") + whole(image->path);
 }
 
 std::vector<Bind> default_binds(std::string_view folder) {

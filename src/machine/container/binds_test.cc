@@ -69,11 +69,11 @@ TEST(Binds, MadeAbsoluteBelowAFolder) {
       {"", ""},
   };
   for (const Case& test : cases) {
-    Wanted wanted{.image = test.image};
-    wanted.binds = {{"data", "data"}, {"../b", "/b"}};
-    make_absolute(wanted, "/home/ada");
-    EXPECT_EQ(wanted.image, test.absolute);
-    EXPECT_EQ(wanted.binds,
+    Request request{.image = test.image};
+    request.binds = {{"data", "data"}, {"../b", "/b"}};
+    make_absolute(request, "/home/ada");
+    EXPECT_EQ(request.image, test.absolute);
+    EXPECT_EQ(request.binds,
               (std::vector<Bind>{{"/home/ada/data", "/home/ada/data"}, {"/home/b", "/b"}}));
   }
 }

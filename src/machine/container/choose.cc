@@ -39,7 +39,8 @@ std::unexpected<Error> absent(const Runtime& runtime) {
               fmt::format("there is no {} in PATH", runtime.program()), remedy(runtime));
 }
 
-std::unexpected<Error> none_here(const Wanted& wanted, const std::vector<const Runtime*>& taking) {
+std::unexpected<Error> none_here(const Request& request,
+                                 const std::vector<const Runtime*>& taking) {
   std::vector<std::string> programs;
   for (const Runtime* runtime : taking) {
     programs.emplace_back(runtime->program().empty() ? "srun --container-image (pyxis)"
@@ -47,20 +48,20 @@ std::unexpected<Error> none_here(const Wanted& wanted, const std::vector<const R
   }
   std::string why = fmt::format("none of {} is in PATH", fmt::join(programs, ", "));
   return fail(
-      fmt::format("no container runtime for image {}", printable(wanted.image)), std::move(why),
+      fmt::format("no container runtime for image {}", printable(request.image)), std::move(why),
       "install one, or load one with --modules apptainer where the site has it as a module");
 }
 
-Result<const Runtime*> choose_named(const Wanted& wanted, const Here& here) {
-  const Runtime* runtime = find_runtime(wanted.runtime);
+Result<const Runtime*> choose_named(const Request& request, const Here& here) {
+  const Runtime* runtime = find_runtime(request.runtime);
   if (runtime == nullptr) {
     const auto names = runtime_names();
-    const auto nearest = did_you_mean(wanted.runtime, names);
-    return usage(fmt::format("--container-runtime {}", printable(wanted.runtime)),
+    const auto nearest = did_you_mean(request.runtime, names);
+    return usage(fmt::format("--container-runtime {}", printable(request.runtime)),
                  fmt::format("must be auto or one of {}", fmt::join(names, ", ")),
                  nearest ? fmt::format("did you mean {}?", *nearest) : "");
   }
-  TRY(runtime->accepts(wanted.image));
+  TRY(runtime->accepts(request.image));
   if (!here.has(*runtime)) return absent(*runtime);
   return runtime;
 }
@@ -79,14 +80,14 @@ std::vector<std::string> runtime_names() {
   return names;
 }
 
-Result<const Runtime*> choose(const Wanted& wanted, const Environment& environment,
+Result<const Runtime*> choose(const Request& request, const Environment& environment,
                               const process::IsExecutable& is_executable, bool engine_has_pyxis) {
   const Here here{environment, is_executable, engine_has_pyxis};
-  if (wanted.runtime != "auto") return choose_named(wanted, here);
+  if (request.runtime != "auto") return choose_named(request, here);
   std::vector<const Runtime*> taking;
   std::optional<Error> refusal;
   for (const Runtime* runtime : runtimes()) {
-    auto taken = runtime->accepts(wanted.image);
+    auto taken = runtime->accepts(request.image);
     if (!taken) {
       if (!refusal) refusal = std::move(taken.error());
       continue;
@@ -95,7 +96,7 @@ Result<const Runtime*> choose(const Wanted& wanted, const Environment& environme
     taking.push_back(runtime);
   }
   if (taking.empty()) return std::unexpected(std::move(*refusal));
-  return none_here(wanted, taking);
+  return none_here(request, taking);
 }
 
 }  // namespace toprun::container

@@ -15,7 +15,7 @@ namespace toprun::container {
 // this image and exists on this node: pyxis if the engine has it, the others in a folder of PATH.
 // Errors: an unknown name; a runtime that does not accept the image (exit_usage); no runtime here.
 // The last error lists every place that was searched and what to install or load.
-Result<const Runtime*> choose(const Wanted& wanted, const Environment& environment,
+Result<const Runtime*> choose(const Request& request, const Environment& environment,
                               const process::IsExecutable& is_executable, bool engine_has_pyxis);
 
 // The runtime with exactly this name; nullptr: there is no such runtime.

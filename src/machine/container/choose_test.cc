@@ -5,11 +5,11 @@
 namespace toprun::container {
 namespace {
 
-std::string chosen(Wanted wanted, std::string_view program, bool pyxis = false) {
+std::string chosen(Request request, std::string_view program, bool pyxis = false) {
   const auto is_executable = [&](const std::string& path) {
     return !program.empty() && path == fmt::format("/opt/bin/{}", program);
   };
-  const auto runtime = choose(wanted, {{"PATH", "/usr/bin::/opt/bin"}}, is_executable, pyxis);
+  const auto runtime = choose(request, {{"PATH", "/usr/bin::/opt/bin"}}, is_executable, pyxis);
   return runtime ? std::string((*runtime)->name()) : "error: " + runtime.error().line();
 }
 

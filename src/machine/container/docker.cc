@@ -44,9 +44,9 @@ class Docker final : public Runtime {
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = TRY(parse_image(run.wanted.image));
-    if (!run.wanted.name.empty()) {
-      return usage(fmt::format("--container-name {}", run.wanted.name),
+    const auto image = TRY(parse_image(run.request.image));
+    if (!run.request.name.empty()) {
+      return usage(fmt::format("--container-name {}", run.request.name),
                    "docker cannot reuse a container with different folders and a different program",
                    "build an image from what you want to keep, or use --container-runtime podman");
     }
@@ -54,17 +54,17 @@ class Docker final : public Runtime {
                      "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",
                      "--security-opt", "label=disable"});
     if (!run.id.empty()) words.add("--name", run.id);
-    const bool as_root = run.wanted.root || node.uid == 0;
+    const bool as_root = run.request.root || node.uid == 0;
     words.add("--user", as_root ? "0:0" : fmt::format("{}:{}", node.uid, node.gid));
     words.add("--ulimit", "memlock=-1:-1");
     for (const std::string& device : node.rdma_devices) words.add("--device", device);
     if (!node.rdma_devices.empty()) words.add("--cap-add", "IPC_LOCK");
-    if (run.wanted.gpu && node.amd) {
+    if (run.request.gpu && node.amd) {
       words.add("--device", "/dev/kfd");
       words.add("--device", "/dev/dri");
       words.add("--group-add", "video");
     }
-    if (run.wanted.gpu && node.nvidia) {
+    if (run.request.gpu && node.nvidia) {
       const auto numbers = renumbered_gpus(environment);
       words.add("--gpus",
                 numbers.empty() ? "all" : fmt::format("\"device={}\"", join(numbers, ",")));

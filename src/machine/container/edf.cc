@@ -278,19 +278,19 @@ Result<Edf> parse_edf(std::string_view text, std::string_view label,
   }
 }
 
-Result<std::vector<std::string>> apply_edf(Wanted& wanted, const Environment& environment,
+Result<std::vector<std::string>> apply_edf(Request& request, const Environment& environment,
                                            const ReadText& read) {
-  auto edf = TRY(Chain(environment, read).whole(wanted.environment));
-  if (wanted.image.empty() && !edf.image) {
-    return usage("--environment " + printable(wanted.environment), "it does not name an image",
+  auto edf = TRY(Chain(environment, read).whole(request.environment));
+  if (request.image.empty() && !edf.image) {
+    return usage("--environment " + printable(request.environment), "it does not name an image",
                  "write image = \"...\" into it, or use --container");
   }
-  if (wanted.image.empty()) wanted.image = *edf.image;
-  if (wanted.workdir.empty()) wanted.workdir = edf.workdir.value_or("");
-  wanted.writable = wanted.writable || edf.writable.value_or(true);
-  wanted.binds.insert(wanted.binds.begin(), edf.mounts.begin(), edf.mounts.end());
-  put(wanted.variables, edf.env);
-  put(wanted.annotations, edf.annotations);
+  if (request.image.empty()) request.image = *edf.image;
+  if (request.workdir.empty()) request.workdir = edf.workdir.value_or("");
+  request.writable = request.writable || edf.writable.value_or(true);
+  request.binds.insert(request.binds.begin(), edf.mounts.begin(), edf.mounts.end());
+  put(request.variables, edf.env);
+  put(request.annotations, edf.annotations);
   return std::move(edf.notes);
 }
 

@@ -45,7 +45,7 @@ using ReadText = std::function<Result<std::string>(const std::string& path)>;
 // the ending .toml is a path. An image without a transport is from Docker Hub. Returns one line for
 // each setting without effect. Errors: no such file, with the folders that were searched; a chain
 // that is too long or circular; no image at all.
-Result<std::vector<std::string>> apply_edf(Wanted& wanted, const Environment& environment,
+Result<std::vector<std::string>> apply_edf(Request& request, const Environment& environment,
                                            const ReadText& read);
 
 }  // namespace toprun::container

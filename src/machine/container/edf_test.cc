@@ -14,9 +14,9 @@ const Environment environment{{"USER", "ada"}, {"SCRATCH", "/scratch"}, {"HOME",
 
 using Files = std::map<std::string, std::string>;
 
-Result<std::vector<std::string>> joined(Wanted& wanted, const Files& files,
+Result<std::vector<std::string>> joined(Request& request, const Files& files,
                                         const Environment& with = environment) {
-  return apply_edf(wanted, with, [&](const std::string& path) -> Result<std::string> {
+  return apply_edf(request, with, [&](const std::string& path) -> Result<std::string> {
     const auto found = files.find(path);
     if (found == files.end()) return fail(path, "No such file or directory");
     return found->second;
@@ -110,35 +110,35 @@ TEST(Edf, InheritsInOrderAndTheCommandLineGoesBefore) {
       {"/home/ada/.edf/torch.toml",
        "base_environment = ['base', 'more']\nmounts = ['/c:/c']\n[env]\nX='3'"},
       {"./here.toml", "base_environment = 'torch'\nwritable = false"}};
-  Wanted wanted{.environment = "torch"};
-  ASSERT_TRUE(joined(wanted, files));
-  EXPECT_EQ(wanted.image, "docker://a/base");
-  EXPECT_EQ(wanted.workdir, "/w");
-  EXPECT_TRUE(wanted.writable);
-  EXPECT_EQ(wanted.binds, (std::vector<Bind>{{"/a", "/a"}, {"/b", "/b"}, {"/c", "/c"}}));
-  EXPECT_EQ(wanted.variables,
+  Request request{.environment = "torch"};
+  ASSERT_TRUE(joined(request, files));
+  EXPECT_EQ(request.image, "docker://a/base");
+  EXPECT_EQ(request.workdir, "/w");
+  EXPECT_TRUE(request.writable);
+  EXPECT_EQ(request.binds, (std::vector<Bind>{{"/a", "/a"}, {"/b", "/b"}, {"/c", "/c"}}));
+  EXPECT_EQ(request.variables,
             (std::vector<std::pair<std::string, std::string>>{{"Y", "2"}, {"X", "3"}}));
 
-  Wanted told{.environment = "./here.toml", .image = "b.sif", .workdir = "/t"};
-  told.binds = {{"/d", "/d"}};
-  ASSERT_TRUE(joined(told, files));
-  EXPECT_EQ(told.image + told.workdir, "b.sif/t");
-  EXPECT_FALSE(told.writable);
-  EXPECT_EQ(told.binds.size(), 4u);
-  EXPECT_EQ(told.binds.back().source, "/d");
+  Request reported{.environment = "./here.toml", .image = "b.sif", .workdir = "/t"};
+  reported.binds = {{"/d", "/d"}};
+  ASSERT_TRUE(joined(reported, files));
+  EXPECT_EQ(reported.image + reported.workdir, "b.sif/t");
+  EXPECT_FALSE(reported.writable);
+  EXPECT_EQ(reported.binds.size(), 4u);
+  EXPECT_EQ(reported.binds.back().source, "/d");
 }
 
 TEST(Edf, WhereItIsLookedFor) {
   Files files;
   files["/two/torch.toml"] = "image = 'two'";
   files["x.toml"] = "image = 'x'";
-  Wanted wanted{.environment = "torch"};
-  ASSERT_TRUE(joined(wanted, files, {{"EDF_PATH", "/one::/two"}}));
-  EXPECT_EQ(wanted.image, "docker://two");
-  Wanted file{.environment = "x.toml"};
+  Request request{.environment = "torch"};
+  ASSERT_TRUE(joined(request, files, {{"EDF_PATH", "/one::/two"}}));
+  EXPECT_EQ(request.image, "docker://two");
+  Request file{.environment = "x.toml"};
   ASSERT_TRUE(joined(file, files));
   const auto error = [&](const char* name, const Environment& with) {
-    Wanted none{.environment = name};
+    Request none{.environment = name};
     const auto done = joined(none, files, with);
     return done ? "" : done.error().line();
   };
@@ -153,34 +153,34 @@ TEST(Edf, ChainsThatDoNotEnd) {
   Files files;
   files["a.toml"] = "base_environment = 'b.toml'";
   files["b.toml"] = "base_environment = 'a.toml'";
-  Wanted wanted{.environment = "a.toml"};
-  EXPECT_TRUE(joined(wanted, files).error().line().starts_with("a.toml: inherits from itself"));
+  Request request{.environment = "a.toml"};
+  EXPECT_TRUE(joined(request, files).error().line().starts_with("a.toml: inherits from itself"));
   for (int i = 0; i < 20; ++i) {
     files[fmt::format("{}.toml", i)] = fmt::format("base_environment = '{}.toml'", i + 1);
   }
-  Wanted deep{.environment = "0.toml"};
+  Request deep{.environment = "0.toml"};
   EXPECT_TRUE(joined(deep, files).error().line().contains("more than 10 levels"));
   for (int i = 0; i < 9; ++i) {
     files[fmt::format("w{}.toml", i)] =
         fmt::format("base_environment = ['w{0}.toml', 'w{0}.toml']", i + 1);
   }
   files["w9.toml"] = "";
-  Wanted wide{.environment = "w0.toml"};
+  Request wide{.environment = "w0.toml"};
   EXPECT_TRUE(joined(wide, files).error().line().contains("or 100 files"));
   files["i.toml"] = "workdir = '/w'";
-  Wanted none{.environment = "i.toml"};
+  Request none{.environment = "i.toml"};
   EXPECT_TRUE(joined(none, files).error().line().contains("it does not name an image"));
 }
 
 TEST(Edf, VariablesSeeTheImagesFirst) {
-  Wanted wanted;
-  wanted.variables = {{"PATH", "${PATH}:/custom"},
-                      {"NODE", "${HOSTNAME:-none}"},
-                      {"GONE", ""},
-                      {"COST", "$$5 ${USER}"},
-                      {"NOT", "${NOWHERE}"}};
+  Request request;
+  request.variables = {{"PATH", "${PATH}:/custom"},
+                       {"NODE", "${HOSTNAME:-none}"},
+                       {"GONE", ""},
+                       {"COST", "$$5 ${USER}"},
+                       {"NOT", "${NOWHERE}"}};
   const Environment out =
-      inside({{"PATH", "/bin"}, {"GONE", "x"}}, {{"PATH", "/host"}, {"USER", "ada"}}, wanted);
+      inside({{"PATH", "/bin"}, {"GONE", "x"}}, {{"PATH", "/host"}, {"USER", "ada"}}, request);
   EXPECT_EQ(out.get("PATH"), "/bin:/custom");
   EXPECT_EQ(out.get("NODE"), "none");
   EXPECT_FALSE(out.has("GONE"));

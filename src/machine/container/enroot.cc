@@ -49,10 +49,10 @@ class Enroot final : public Runtime {
 
   std::optional<SourcedPath> product(const Run& run,
                                      const Environment& environment) const override {
-    const auto image = parse_image(run.wanted.image);
+    const auto image = parse_image(run.request.image);
     if (!image || is_container(*image)) return std::nullopt;
-    if (!run.wanted.name.empty()) {
-      return enroot_data_path(environment) / run.wanted.name;
+    if (!run.request.name.empty()) {
+      return enroot_data_path(environment) / run.request.name;
     }
     if (image->is_path()) return std::nullopt;
     return imported(*image, environment);
@@ -60,7 +60,7 @@ class Enroot final : public Runtime {
 
   std::vector<Command> creation(const Run& run, const Node&,
                                 const Environment& environment) const override {
-    const auto image = parse_image(run.wanted.image);
+    const auto image = parse_image(run.request.image);
     if (!image || !product(run, environment)) return {};
     std::vector<Command> commands;
     std::string file = image->path;
@@ -72,8 +72,8 @@ class Enroot final : public Runtime {
       commands.push_back({{"enroot", "import", "-o", part, uri(*image)}, environment});
       commands.push_back({{"mv", "-T", part, file}, environment});
     }
-    if (run.wanted.name.empty()) return commands;
-    commands.push_back({{"enroot", "create", "-n", run.wanted.name, file}, environment});
+    if (run.request.name.empty()) return commands;
+    commands.push_back({{"enroot", "create", "-n", run.request.name, file}, environment});
     return commands;
   }
 
@@ -90,10 +90,10 @@ class Enroot final : public Runtime {
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = TRY(parse_image(run.wanted.image));
+    const auto image = TRY(parse_image(run.request.image));
     Arguments words({"enroot", "start"});
-    if (run.wanted.root) words.add("--root");
-    if (run.wanted.writable) words.add("--rw");
+    if (run.request.root) words.add("--root");
+    if (run.request.writable) words.add("--rw");
     for (const Bind& bind : in_order(run.binds)) {
       if ((bind.source + bind.target).find_first_of(" :") != std::string::npos) {
         return fail(fmt::format("{}: enroot cannot bind {}", node.host, printable(bind.source)),
@@ -123,7 +123,7 @@ class Enroot final : public Runtime {
   // The container to start: its name, or a file.
   std::string word_of(const Run& run, const Image& image, const Environment& environment) const {
     if (is_container(image)) return image.name;
-    if (!run.wanted.name.empty()) return run.wanted.name;
+    if (!run.request.name.empty()) return run.request.name;
     return image.is_path() ? image.path : imported(image, environment).path;
   }
 
@@ -132,7 +132,7 @@ class Enroot final : public Runtime {
                             Environment& environment) {
     if (node.nvidia) {
       words.add("--env",
-                run.wanted.gpu ? "NVIDIA_VISIBLE_DEVICES=all" : "NVIDIA_VISIBLE_DEVICES=void");
+                run.request.gpu ? "NVIDIA_VISIBLE_DEVICES=all" : "NVIDIA_VISIBLE_DEVICES=void");
     }
     if (!node.rdma_devices.empty()) words.add("--env", "MELLANOX_VISIBLE_DEVICES=all");
     for (const auto& [name, value] : run.variables) {

@@ -61,12 +61,12 @@ std::string joined(const std::string& first, const std::optional<std::string>& r
 
 // An EDF's. Its file was checked when it was read: what cannot be replaced is not set anywhere.
 void set_variables(Environment& out, const Environment& image, const Environment& host,
-                   const Wanted& wanted) {
+                   const Request& request) {
   const Lookup lookup = [&](std::string_view name) {
     const auto of_image = image.get(name);
     return of_image ? of_image : std::optional(host.get(name).value_or(""));
   };
-  for (const auto& [name, text] : wanted.variables) {
+  for (const auto& [name, text] : request.variables) {
     const std::string value = expand(text, lookup).value_or("");
     if (text.empty()) {
       out.unset(name);
@@ -82,16 +82,16 @@ bool passes(std::string_view name) {
   return !any_matches(name, kept_outside);
 }
 
-Environment inside(const Environment& image, const Environment& host, const Wanted& wanted) {
+Environment inside(const Environment& image, const Environment& host, const Request& request) {
   Environment out = image;
   for (const auto& [name, value] : host.variables()) {
-    if (any_matches(name, wanted.host_wins)) {
+    if (any_matches(name, request.host_wins)) {
       out.set(name, is_list(name) ? joined(value, image.get(name)) : value);
     } else if (passes(name) && !image.has(name)) {
       out.set(name, value);
     }
   }
-  set_variables(out, image, host, wanted);
+  set_variables(out, image, host, request);
   return out;
 }
 

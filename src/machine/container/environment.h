@@ -14,7 +14,7 @@ namespace toprun::container {
 // A variable named by --container-env has the host's value even if the image sets it. PATH and
 // LD_LIBRARY_PATH then have the host's folders, followed by the image's. A name that ends in "*"
 // matches all variables with that beginning.
-Environment inside(const Environment& image, const Environment& host, const Wanted& wanted);
+Environment inside(const Environment& image, const Environment& host, const Request& request);
 
 // Whether this host variable is useful in a container. It is not if it describes the host's
 // software (PATH, modules, compilers), session (display, shell, agent sockets) or locales, or

@@ -47,20 +47,20 @@ TEST(ContainerEnvironment, WhoseValueCounts) {
   const Environment image{{"PATH", "/opt/bin"}, {"NCCL_DEBUG", "WARN"}, {"HOME", "/root"}};
   const Environment host{{"PATH", "/usr/bin"},   {"NCCL_DEBUG", "INFO"}, {"HOME", "/home/ada"},
                          {"SLURM_JOB_ID", "17"}, {"LANG", "de_DE"},      {"LC_ALL", "C.UTF-8"}};
-  Wanted wanted;
+  Request request;
   EXPECT_EQ(
-      inside(image, host, wanted).variables(),
+      inside(image, host, request).variables(),
       (Environment{
            {"PATH", "/opt/bin"}, {"NCCL_DEBUG", "WARN"}, {"HOME", "/root"}, {"SLURM_JOB_ID", "17"}})
           .variables());
-  wanted.host_wins = {"NCCL_*", "LANG", "NOT_SET", "PATH"};
-  wanted.variables = {{"SLURM_JOB_ID", "18"}};
-  EXPECT_EQ(inside(image, host, wanted).variables(), (Environment{{"PATH", "/usr/bin:/opt/bin"},
-                                                                  {"NCCL_DEBUG", "INFO"},
-                                                                  {"HOME", "/root"},
-                                                                  {"LANG", "de_DE"},
-                                                                  {"SLURM_JOB_ID", "18"}})
-                                                         .variables());
+  request.host_wins = {"NCCL_*", "LANG", "NOT_SET", "PATH"};
+  request.variables = {{"SLURM_JOB_ID", "18"}};
+  EXPECT_EQ(inside(image, host, request).variables(), (Environment{{"PATH", "/usr/bin:/opt/bin"},
+                                                                   {"NCCL_DEBUG", "INFO"},
+                                                                   {"HOME", "/root"},
+                                                                   {"LANG", "de_DE"},
+                                                                   {"SLURM_JOB_ID", "18"}})
+                                                          .variables());
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ std::string bare(std::string_view line) {
 Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line, const Run& run,
                 const Node& node) {
   const std::string image =
-      fmt::format("{}: container image {}", node.host, printable(run.wanted.image));
+      fmt::format("{}: container image {}", node.host, printable(run.request.image));
   const std::string name = fmt::format("{}: {}", node.host, runtime.name());
   switch (trouble) {
     case Trouble::no_space:

@@ -39,7 +39,7 @@ TEST(Explain, TheirWords) {
        "n1: podman does not know an option: unknown flag: --frobnicate", "use a newer one"},
   };
   container::Run run;
-  run.wanted.image = "a.sif";
+  run.request.image = "a.sif";
   for (const Case& test : cases) {
     const auto error = explain_words(podman(), test.words, run, {.host = "n1"});
     ASSERT_TRUE(error) << test.words;

@@ -129,8 +129,8 @@ std::optional<std::string> wrong_with_digest(std::string_view digest) {
   const std::string_view digits = digest.substr(colon == digest.npos ? digest.size() : colon + 1);
   const bool hex =
       std::ranges::all_of(digits, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
-  const std::size_t wanted = digest.starts_with("sha256:") ? 64 : digits.size();
-  if (hex && digits.size() >= least_digits && digits.size() == wanted) return std::nullopt;
+  const std::size_t request = digest.starts_with("sha256:") ? 64 : digits.size();
+  if (hex && digits.size() >= least_digits && digits.size() == request) return std::nullopt;
   return "what follows '@' is not a digest, such as sha256: and 64 hexadecimal digits";
 }
 

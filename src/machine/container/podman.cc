@@ -25,7 +25,7 @@ void add_limits(Arguments& words, const Node& node) {
 
 // Files of the project belong to the same user inside, and groups of shared folders stay in force.
 void add_user(Arguments& words, const Run& run, const Node& node) {
-  if (run.wanted.root || node.uid == 0) return words.add("--user", "0:0");
+  if (run.request.root || node.uid == 0) return words.add("--user", "0:0");
   words.add("--userns", "keep-id");
   words.add("--user", fmt::format("{}:{}", node.uid, node.gid));
   words.add("--group-add", "keep-groups");
@@ -35,7 +35,7 @@ Result<void> add_devices(Arguments& words, const Run& run, const Node& node,
                          const Environment& environment) {
   for (const std::string& device : node.rdma_devices) words.add("--device", device);
   if (!node.rdma_devices.empty()) words.add("--cap-add", "IPC_LOCK");
-  if (!run.wanted.gpu) return {};
+  if (!run.request.gpu) return {};
   if (node.amd) {
     words.add("--device", "/dev/kfd");
     words.add("--device", "/dev/dri");
@@ -115,14 +115,14 @@ class Podman final : public Runtime {
   // container is a separate folder. A file in it has the image's variables, which a folder lacks.
   std::optional<SourcedPath> product(const Run& run,
                                      const Environment& environment) const override {
-    if (run.wanted.name.empty()) return std::nullopt;
-    return containers_path(environment) / run.wanted.name;
+    if (run.request.name.empty()) return std::nullopt;
+    return containers_path(environment) / run.request.name;
   }
 
   std::vector<Command> creation(const Run& run, const Node&,
                                 const Environment& environment) const override {
     const auto kept = product(run, environment);
-    const auto image = parse_image(run.wanted.image);
+    const auto image = parse_image(run.request.image);
     if (!kept || !image) return {};
     const std::string part = kept->path + ".part";
     const std::string variables = fmt::format("{}/{}", part, variables_file);
@@ -135,7 +135,7 @@ class Podman final : public Runtime {
     }
     const std::string source = podman_image(*image);
     const std::string archive = kept->path + ".tar";
-    const std::string made = "toprun-" + run.wanted.name;
+    const std::string made = "toprun-" + run.request.name;
     return commands_of({{"rm", "-rf", part},
                         {"podman", "rm", "--force", "--ignore", made},
                         {"podman", "create", "--quiet", "--pull", "missing", "--name", made,
@@ -154,7 +154,7 @@ class Podman final : public Runtime {
 
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
-    const auto image = TRY(parse_image(run.wanted.image));
+    const auto image = TRY(parse_image(run.request.image));
     Arguments words({"podman", "run", "--rm", "--pull", "missing", "--quiet", "--log-driver",
                      "none", "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",
                      "--security-opt", "label=disable"});
@@ -168,7 +168,7 @@ class Podman final : public Runtime {
       words.add("--env", variable_word(name, value, with));
     }
     // The site's hooks (oci-hooks(5)) read them.
-    for (const auto& [name, value] : run.wanted.annotations) {
+    for (const auto& [name, value] : run.request.annotations) {
       words.add("--annotation", fmt::format("{}={}", name, value));
     }
     words.add("--workdir", run.workdir);

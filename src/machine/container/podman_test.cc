@@ -9,7 +9,7 @@ namespace {
 
 Run run_of(std::string image) {
   Run run;
-  run.wanted.image = std::move(image);
+  run.request.image = std::move(image);
   run.binds = {{.source = "/home/ada/project", .target = "/home/ada/project"},
                {.source = "/run/user/7/toprun", .target = "/run/toprun", .read_only = true}};
   run.workdir = "/home/ada/project";
@@ -46,7 +46,7 @@ struct Change {
 
 const Change changes[] = {
     {"root", [](Run&, Node& node) { node.uid = 0; }, "--user 0:0 ", "keep-id"},
-    {"container root", [](Run& run, Node&) { run.wanted.root = true; }, "--user 0:0 ", "keep-id"},
+    {"container root", [](Run& run, Node&) { run.request.root = true; }, "--user 0:0 ", "keep-id"},
     {"memlock", [](Run&, Node& node) { node.hard_memlock = 65536; }, "memlock=65536:65536",
      "memlock=-1"},
     {"rdma", [](Run&, Node& node) { node.rdma_devices = {"/dev/infiniband"}; },
@@ -56,7 +56,7 @@ const Change changes[] = {
     {"no gpu",
      [](Run& run, Node& node) {
        node.nvidia = node.amd = true;
-       run.wanted.gpu = false;
+       run.request.gpu = false;
      },
      "--rm", "--device"},
     {"amd", [](Run&, Node& node) { node.amd = true; }, "--device /dev/kfd --device /dev/dri",
@@ -70,14 +70,14 @@ const Change changes[] = {
      },
      "--env 'A=x y'", "-t "},
     {"terminal", [](Run& run, Node&) { run.interactive = true; }, "--interactive --tty", "nvidia"},
-    {"local", [](Run& run, Node&) { run.wanted.image = "small"; }, "'' small /run/toprun",
+    {"local", [](Run& run, Node&) { run.request.image = "small"; }, "'' small /run/toprun",
      "docker"},
     {"digest",
-     [](Run& run, Node&) { run.wanted.image = "localhost/a@sha256:" + std::string(64, 'a'); },
+     [](Run& run, Node&) { run.request.image = "localhost/a@sha256:" + std::string(64, 'a'); },
      "'' localhost/a@sha256:aaaa", "docker"},
-    {"archive", [](Run& run, Node&) { run.wanted.image = "/scratch/a.tar"; },
+    {"archive", [](Run& run, Node&) { run.request.image = "/scratch/a.tar"; },
      "docker-archive:/scratch/a.tar", "--rootfs"},
-    {"folder", [](Run& run, Node&) { run.wanted.image = "./rootfs"; },
+    {"folder", [](Run& run, Node&) { run.request.image = "./rootfs"; },
      "--rootfs ./rootfs /run/toprun/toprun", "docker"},
 };
 

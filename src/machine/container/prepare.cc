@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t max_record_bytes = 64u << 10;
 
 std::string record_of(const Run& run) {
-  return fmt::format("{}\n{}\n", run.wanted.image, fingerprint(run.wanted.image));
+  return fmt::format("{}\n{}\n", run.request.image, fingerprint(run.request.image));
 }
 
 // A link inside means a place inside, but leads this process to one of the host.
@@ -53,9 +53,9 @@ std::string Preparation::where() const {
 }
 
 std::string Preparation::what() const {
-  return run_.wanted.name.empty()
-             ? fmt::format("{}: container image {}", node_.host, printable(run_.wanted.image))
-             : fmt::format("{}: container {}", node_.host, run_.wanted.name);
+  return run_.request.name.empty()
+             ? fmt::format("{}: container image {}", node_.host, printable(run_.request.image))
+             : fmt::format("{}: container {}", node_.host, run_.request.name);
 }
 
 // Hidden, because enroot lists whatever else lies in its folder.
@@ -104,11 +104,11 @@ Result<void> Preparation::check_record() const {
   const auto text = TRY(read_plain_file(file, max_record_bytes));
   if (text == record_of(run_)) return {};
   const std::string image(text.substr(0, text.find('\n')));
-  const bool same_name = image == run_.wanted.image;
+  const bool same_name = image == run_.request.image;
   const std::string why = same_name
                               ? fmt::format("{} has changed since it was made", printable(image))
                               : fmt::format("it was made from {}", printable(image));
-  if (run_.wanted.name.empty()) {
+  if (run_.request.name.empty()) {
     return fail(what(), fmt::format("{}: {}", path_.native(), why), "remove " + path_.native());
   }
   return fail(what(), why,
@@ -139,7 +139,7 @@ Result<void> Preparation::completed() {
 // binds in it.
 void Preparation::make_targets() const {
   std::error_code ignored;
-  if (!run_.wanted.writable || !fs::is_directory(path_, ignored)) return;
+  if (!run_.request.writable || !fs::is_directory(path_, ignored)) return;
   for (const Bind& bind : in_order(run_.binds)) {
     const fs::path inside = bind.target.substr(1);
     const fs::path target = path_ / inside;

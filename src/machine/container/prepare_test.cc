@@ -46,9 +46,9 @@ class Shell final : public Runtime {
 class Prepare : public testing::Test {
  protected:
   Prepare() {
-    run.wanted.image = (folder.path() / "image.sif").native();
-    run.wanted.name = "mine";
-    std::ofstream(run.wanted.image) << "one";
+    run.request.image = (folder.path() / "image.sif").native();
+    run.request.name = "mine";
+    std::ofstream(run.request.image) << "one";
   }
   std::string go(const std::string& script) {
     const Shell shell(folder.path() / "kept/mine", script);
@@ -95,9 +95,9 @@ TEST_F(Prepare, NothingWhereSomebodyElseCouldHavePutIt) {
 
 TEST_F(Prepare, OfAnotherImageOrOneThatHasChanged) {
   EXPECT_EQ(go("mkdir \"$1\""), "");
-  std::ofstream(run.wanted.image) << "another";
+  std::ofstream(run.request.image) << "another";
   EXPECT_TRUE(go("").contains("image.sif has changed since it was made; choose another"));
-  run.wanted.image = "docker://python";
+  run.request.image = "docker://python";
   EXPECT_TRUE(go("").contains("n1: container mine: it was made from /")) << go("");
 }
 
@@ -139,7 +139,7 @@ TEST_F(Prepare, TwoAtOnceMakeItOnce) {
 }
 
 TEST_F(Prepare, PlacesForMountsWhereItIsWritable) {
-  run.wanted.writable = true;
+  run.request.writable = true;
   const fs::path file = folder.path() / "file";
   std::ofstream(file) << "";
   run.binds = {{folder.path().native(), "/opt/a"},

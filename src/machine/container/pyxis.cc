@@ -44,7 +44,7 @@ class Pyxis final : public Runtime {
   }
 
   std::vector<std::string> step_options(const Run& run) const override {
-    const auto image = parse_image(run.wanted.image);
+    const auto image = parse_image(run.request.image);
     if (!image) return {};
     std::vector<std::string> words{"--container-image=" + pyxis_image(*image)};
     std::vector<std::string> mounts;
@@ -54,12 +54,12 @@ class Pyxis final : public Runtime {
     }
     if (!mounts.empty()) words.push_back("--container-mounts=" + join(mounts, ","));
     words.push_back("--container-workdir=" + run.workdir);
-    if (!run.wanted.name.empty()) words.push_back("--container-name=" + run.wanted.name);
+    if (!run.request.name.empty()) words.push_back("--container-name=" + run.request.name);
     words.emplace_back("--no-container-entrypoint");
-    words.emplace_back(run.wanted.root ? "--container-remap-root" : "--no-container-remap-root");
-    if (run.wanted.writable) words.emplace_back("--container-writable");
+    words.emplace_back(run.request.root ? "--container-remap-root" : "--no-container-remap-root");
+    if (run.request.writable) words.emplace_back("--container-writable");
     std::vector<std::string> names;
-    for (const std::string& name : run.wanted.host_wins) {
+    for (const std::string& name : run.request.host_wins) {
       if (!name.ends_with('*')) names.push_back(name);
     }
     for (const auto& [name, value] : run.variables) names.push_back(name);

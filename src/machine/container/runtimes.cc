@@ -23,7 +23,7 @@ std::optional<Command> Runtime::removal(const Run&, const Environment&) const {
 
 std::vector<std::string> Runtime::notes(const Run& run) const {
   std::vector<std::string> lines;
-  for (const auto& [annotation, value] : run.wanted.annotations) {
+  for (const auto& [annotation, value] : run.request.annotations) {
     lines.push_back(fmt::format("annotation {}: has no effect with {}", annotation, name()));
   }
   return lines;

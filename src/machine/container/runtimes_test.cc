@@ -12,8 +12,8 @@ namespace {
 
 Run run_in(std::string image, std::string name = {}) {
   container::Run run;
-  run.wanted.image = std::move(image);
-  run.wanted.name = std::move(name);
+  run.request.image = std::move(image);
+  run.request.name = std::move(name);
   run.binds = {{.source = "/home/ada/project", .target = "/home/ada/project"},
                {.source = "/run/user/7/toprun", .target = "/run/toprun", .read_only = true}};
   run.workdir = "/home/ada/project";
@@ -23,9 +23,9 @@ Run run_in(std::string image, std::string name = {}) {
 
 Run everything(std::string image) {
   container::Run run = run_in(std::move(image));
-  run.wanted.root = true;
-  run.wanted.writable = true;
-  run.wanted.host_wins = {"NCCL_*", "LANG"};
+  run.request.root = true;
+  run.request.writable = true;
+  run.request.host_wins = {"NCCL_*", "LANG"};
   run.variables = {{"A", "x, y"}};
   return run;
 }
@@ -173,7 +173,7 @@ TEST(Runtimes, ASecretIsInNoCommandLine) {
     EXPECT_TRUE(words.contains("--env A=1")) << words;
     EXPECT_EQ(command->environment.get("HF_TOKEN"), "hush");
   }
-  run.wanted.image = "/a/t.sqsh";
+  run.request.image = "/a/t.sqsh";
   EXPECT_FALSE(line(enroot(), run, plain_user()).contains("hush"));
 }
 
@@ -279,7 +279,7 @@ TEST(Runtimes, WhatTheyTake) {
 
 TEST(Runtimes, AnnotationsWithoutEffectAreNamed) {
   container::Run run = run_in("a");
-  run.wanted.annotations = {{"com.hooks.cxi.enabled", "true"}};
+  run.request.annotations = {{"com.hooks.cxi.enabled", "true"}};
   EXPECT_EQ(
       apptainer().notes(run),
       std::vector<std::string>{"annotation com.hooks.cxi.enabled: has no effect with apptainer"});

@@ -51,7 +51,7 @@ Facts healthy() {
 }
 
 // "severity id: evidence" of what is not fine, a line each.
-std::string told(Facts facts) {
+std::string reported(Facts facts) {
   facts.network.choice = fabric::choose_ports(facts.network.devices, facts.network.interfaces);
   std::string text;
   for (const Finding& finding : examine(facts)) {
@@ -62,8 +62,8 @@ std::string told(Facts facts) {
 }
 
 TEST(Checks, FindNothingOnAHealthyMachine) {
-  EXPECT_EQ(told(healthy()), "");
-  EXPECT_EQ(told(Facts{}), "");  // nothing is known, and nothing is held against it
+  EXPECT_EQ(reported(healthy()), "");
+  EXPECT_EQ(reported(Facts{}), "");  // nothing is known, and nothing is held against it
 }
 
 TEST(Checks, OfWhatIsNotThereFindNothingToLookAt) {
@@ -185,7 +185,7 @@ TEST(Checks, EachFindsItsOwn) {
   for (const Case& each : cases) {
     Facts facts = healthy();
     each.spoil(facts);
-    EXPECT_EQ(told(facts), each.expected) << &each - cases;
+    EXPECT_EQ(reported(facts), each.expected) << &each - cases;
   }
 }
 

@@ -31,7 +31,7 @@ std::vector<std::string> names(int count) {
 }
 
 // "n[0-1] warning mtu: …", a line each.
-std::string told(const std::vector<HostReport>& reports, int expected) {
+std::string reported(const std::vector<HostReport>& reports, int expected) {
   std::string text;
   for (const auto& [hosts, finding] : compare(reports, names(expected))) {
     text += fmt::format("{} {} {}: {}\n", join(hosts, " "), name_of(finding.severity), finding.id,
@@ -41,9 +41,9 @@ std::string told(const std::vector<HostReport>& reports, int expected) {
 }
 
 TEST(Compare, FindsNothingAmongEqualHosts) {
-  EXPECT_EQ(told(hosts(8), 8), "");
-  EXPECT_EQ(told(hosts(1), 1), "");
-  EXPECT_EQ(told({}, 0), "");
+  EXPECT_EQ(reported(hosts(8), 8), "");
+  EXPECT_EQ(reported(hosts(1), 1), "");
+  EXPECT_EQ(reported({}, 0), "");
 }
 
 TEST(Compare, TellsAllChecksWhereTheyAreWanted) {
@@ -59,10 +59,10 @@ TEST(Compare, TellsAllChecksWhereTheyAreWanted) {
   }
   const auto reports = read.complete();
   EXPECT_TRUE(compare(reports, names(2)).empty());
-  const auto told = compare(reports, names(2), Checks::all);
+  const auto reported = compare(reports, names(2), Checks::all);
   const auto is_ours = [](const SharedFinding& one) { return one.finding.id == "nofile"; };
-  const auto ours = std::ranges::find_if(told, is_ours);
-  ASSERT_NE(ours, told.end());
+  const auto ours = std::ranges::find_if(reported, is_ours);
+  ASSERT_NE(ours, reported.end());
   EXPECT_EQ(ours->hosts, names(2));
   EXPECT_FALSE(json_lines_of(all[0], WallTime{}).contains("nofile"));
 }
@@ -72,7 +72,7 @@ TEST(Compare, NamesTheOddOneOut) {
   all[3].traits[0].value = "1400";
   all[5].traits[2].value = "10.9.9.9";
   all[6].traits[1].value = "5.10";
-  EXPECT_EQ(told(all, 8),
+  EXPECT_EQ(reported(all, 8),
             "n3 warning mtu: the MTU is 1400, and 1500 on 7 hosts\n"
             "n5 warning addresses: the address of n0 is 10.9.9.9, and 10.0.0.1 on 7 hosts\n"
             "n6 note kernel: the kernel is 5.10, and 6.1 on 7 hosts\n");
@@ -88,7 +88,7 @@ TEST(Compare, SaysOfWhichInterfaceAndHowItIsMended) {
   EXPECT_EQ(found[0].finding.commands, std::vector<std::string>{"ip link set dev eth0 mtu 1500"});
   // Elsewhere it has another name: what is seen on the odd host is said of that.
   for (int i = 0; i < 3; ++i) all[static_cast<std::size_t>(i)].traits[0].place = "ens3";
-  EXPECT_EQ(told(all, 4), "n3 warning mtu: the MTU of eth0 is 1400, and 1500 on 3 hosts\n");
+  EXPECT_EQ(reported(all, 4), "n3 warning mtu: the MTU of eth0 is 1400, and 1500 on 3 hosts\n");
 }
 
 TEST(Compare, NamesNoInterfaceWhereHostsOfOneValueHaveSeveral) {
@@ -105,7 +105,7 @@ TEST(Compare, NamesNoInterfaceWhereHostsOfOneValueHaveSeveral) {
 TEST(Compare, BlamesNobodyWhereHalfDiffers) {
   auto all = hosts(4);
   all[2].traits[0].value = all[3].traits[0].value = "9000";
-  EXPECT_EQ(told(all, 4),
+  EXPECT_EQ(reported(all, 4),
             "n0 n1 n2 n3 warning mtu: the MTU differs: 1500 on n[0-1], 9000 on "
             "n[2-3]\n");
 }
@@ -113,7 +113,7 @@ TEST(Compare, BlamesNobodyWhereHalfDiffers) {
 TEST(Compare, WhatIsUnknownOnAHostIsNoDifference) {
   auto all = hosts(3);
   all[1].traits.clear();
-  EXPECT_EQ(told(all, 3), "");
+  EXPECT_EQ(reported(all, 3), "");
 }
 
 TEST(Compare, SharesEqualFindings) {
@@ -122,7 +122,7 @@ TEST(Compare, SharesEqualFindings) {
     all[static_cast<std::size_t>(i)].findings.push_back({"bonds", Severity::warning, "a is down"});
   }
   all[1].findings.push_back({"verbs", Severity::error, "none"});
-  EXPECT_EQ(told(all, 3), "n1 error verbs: none\nn0 n2 warning bonds: a is down\n");
+  EXPECT_EQ(reported(all, 3), "n1 error verbs: none\nn0 n2 warning bonds: a is down\n");
 }
 
 TEST(Compare, BoundsTheLinesOfACheck) {
@@ -141,11 +141,12 @@ TEST(Compare, TheClockOfTheMiddleIsRight) {
   for (HostReport& report : all) report.clock_behind = 60s;  // this machine's clock is wrong
   all[2].clock_behind = 64s;
   all[3].clock_behind = 61s;
-  EXPECT_EQ(told(all, 4), "n2 warning clock-difference: the clock is 3.0 s behind the others\n");
+  EXPECT_EQ(reported(all, 4),
+            "n2 warning clock-difference: the clock is 3.0 s behind the others\n");
 }
 
 TEST(Compare, NamesHostsWithoutAnAnswer) {
-  EXPECT_EQ(told(hosts(2), 4),
+  EXPECT_EQ(reported(hosts(2), 4),
             "n2 n3 error no-answer: toprun doctor could not be run there, or gave no answer\n");
 }
 

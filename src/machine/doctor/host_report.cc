@@ -108,8 +108,8 @@ std::string json_lines_of(const HostReport& report, WallTime now, Checks checks)
     ++lines;
   };
   for (const Finding& finding : report.findings) {
-    const bool is_told = checks == Checks::all || finding.severity != Severity::ok;
-    if (!is_told) continue;
+    const bool is_reported = checks == Checks::all || finding.severity != Severity::ok;
+    if (!is_reported) continue;
     Json entry = json_of(finding);
     if (finding.is_idle) entry["idle"] = true;
     add("finding", std::move(entry));

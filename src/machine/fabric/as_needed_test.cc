@@ -122,7 +122,7 @@ class Machine {
 };
 
 // All that a launch says and does.
-std::string settings_told(NodeFabric node, const Version& nccl) {
+std::string settings_reported(NodeFabric node, const Version& nccl) {
   node.nccl = nccl;
   std::string text = summary_of(node) + "\n" + why_no_rdma(node).value_or("RDMA") + "\n";
   for (const PortVerdict& verdict : node.choice.ports) {
@@ -156,7 +156,7 @@ int decides_as_with_all(Hidden hidden, unsigned machines, const std::vector<Vers
       const NodeFabric needed = read_node_as_needed(machine.sysfs(), environment, {});
       if (named.empty() && entries_of(needed) < entries_of(all)) ++fewer;
       for (const Version& nccl : versions) {
-        EXPECT_EQ(settings_told(needed, nccl), settings_told(all, nccl))
+        EXPECT_EQ(settings_reported(needed, nccl), settings_reported(all, nccl))
             << "seed " << seed << ", NCCL " << (nccl ? text_of(*nccl) : "unknown") << ", entry "
             << named;
       }
@@ -179,7 +179,8 @@ TEST(AsNeeded, AnotherAdapterNeedsAnotherFamily) {
   const Machine machine({{{ipv4_entry, link_local}, {link_local, site_local}}});
   const NodeFabric needed = read_node_as_needed(machine.sysfs(), {}, {});
   ASSERT_EQ(needed.devices[0].ports[0].gids.size(), 1u);
-  EXPECT_EQ(settings_told(needed, newest), settings_told(read_node(machine.sysfs(), {}), newest));
+  EXPECT_EQ(settings_reported(needed, newest),
+            settings_reported(read_node(machine.sysfs(), {}), newest));
 }
 
 }  // namespace

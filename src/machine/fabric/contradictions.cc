@@ -34,14 +34,15 @@ NodeFabric without_own(const NodeFabric& node) {
 }
 
 void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
-  for (const Setting& wanted : decide(without_own(node))) {
-    const auto mine = own(node, wanted.name);
-    if (!mine || !wanted.value || mine->value == *wanted.value) continue;
-    if (wanted.name == "LD_LIBRARY_PATH") continue;  // the result contains both
-    const std::string why = wanted.source == SettingSource::profile
-                                ? fmt::format("{} sets {}", wanted.reason, *wanted.value)
-                                : fmt::format("{} is right here: {}", *wanted.value, wanted.reason);
-    said.push_back(fmt::format("{}={} ({}): {}", wanted.name, mine->value, mine->origin, why));
+  for (const Setting& requested : decide(without_own(node))) {
+    const auto mine = own(node, requested.name);
+    if (!mine || !requested.value || mine->value == *requested.value) continue;
+    if (requested.name == "LD_LIBRARY_PATH") continue;  // the result contains both
+    const std::string why =
+        requested.source == SettingSource::profile
+            ? fmt::format("{} sets {}", requested.reason, *requested.value)
+            : fmt::format("{} is right here: {}", *requested.value, requested.reason);
+    said.push_back(fmt::format("{}={} ({}): {}", requested.name, mine->value, mine->origin, why));
   }
 }
 

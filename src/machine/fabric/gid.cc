@@ -33,8 +33,8 @@ bool is_usable(const Gid& gid) {
 
 // Whether NCCL prefers `candidate` to `current`.
 bool is_preferred(const Gid& candidate, const Gid& current, const GidSearch& search) {
-  const bool wanted = is_ipv4(candidate.bytes) != search.ipv6;
-  if (!wanted || (search.range && !search.range->contains(candidate.bytes))) return false;
+  const bool requested = is_ipv4(candidate.bytes) != search.ipv6;
+  if (!requested || (search.range && !search.range->contains(candidate.bytes))) return false;
   if (is_ipv4(candidate.bytes) != is_ipv4(current.bytes)) return true;
   if (!is_usable(candidate) || candidate.type != GidType::v2) return false;
   return current.type != GidType::v2 || !is_usable(current);

@@ -15,7 +15,7 @@ struct Form {
   const char* name;
   const char* node;  // "verbs": two InfiniBand ports; "plain": no RDMA; else a profile's name
   const char* lines;
-  const char* told;  // of network_lines(), joined by " / "
+  const char* reported;  // of network_lines(), joined by " / "
 };
 
 constexpr const char* by_ib = "network: 1 rank on 1 node communicated by IB with GPUDirect";
@@ -298,7 +298,7 @@ NcclLog log_of(std::string_view lines) {
 TEST(NcclForms, EachHasItsVerdict) {
   for (const Form& form : forms) {
     const NetworkUse use = judge(std::vector{log_of(form.lines)}, {}, node_called(form.node));
-    EXPECT_EQ(join(network_lines(std::vector<NetworkByHost>{{"n0", use}}), " / "), form.told)
+    EXPECT_EQ(join(network_lines(std::vector<NetworkByHost>{{"n0", use}}), " / "), form.reported)
         << form.name;
   }
 }

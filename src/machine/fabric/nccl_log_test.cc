@@ -52,7 +52,7 @@ NcclLog read(std::string_view text) {
   return reader.log();
 }
 
-std::string told(const NcclLog& log) {
+std::string reported(const NcclLog& log) {
   std::string text = log.version ? text_of(*log.version) : "?";
   for (const std::string& network : log.networks) text += " | " + network;
   for (const auto& [name, port] : log.adapters) text += fmt::format(" {}:{}", name, port);
@@ -64,12 +64,13 @@ std::string told(const NcclLog& log) {
 }
 
 TEST(NcclLog, TellsWhatEachVersionWrites) {
-  EXPECT_EQ(told(read(infiniband_2_20)), "2.20.5 | IB mlx5_0:1 mlx5_1:1 NET/IB=2/2/0 P2P=1/0/0 !0");
-  EXPECT_EQ(told(read(roce_2_27)), "2.27.3 | IB mlx5_0:1 mlx5_bond_0:1 NET/IB=2/1/1 !0");
-  EXPECT_EQ(told(read(roce_2_30)), "? | IB mlx5_0:1 mlx5_1:1 NET/IB=1/0/0 !0");
-  EXPECT_EQ(told(read(only_sockets)), "? | Socket NET/Socket=1/0/0 !1");
-  EXPECT_EQ(told(read(efa)), "? | AWS Libfabric NET/AWS Libfabric=1/1/0 !0");
-  EXPECT_EQ(told(read(no_plugin)), "? !2");
+  EXPECT_EQ(reported(read(infiniband_2_20)),
+            "2.20.5 | IB mlx5_0:1 mlx5_1:1 NET/IB=2/2/0 P2P=1/0/0 !0");
+  EXPECT_EQ(reported(read(roce_2_27)), "2.27.3 | IB mlx5_0:1 mlx5_bond_0:1 NET/IB=2/1/1 !0");
+  EXPECT_EQ(reported(read(roce_2_30)), "? | IB mlx5_0:1 mlx5_1:1 NET/IB=1/0/0 !0");
+  EXPECT_EQ(reported(read(only_sockets)), "? | Socket NET/Socket=1/0/0 !1");
+  EXPECT_EQ(reported(read(efa)), "? | AWS Libfabric NET/AWS Libfabric=1/1/0 !0");
+  EXPECT_EQ(reported(read(no_plugin)), "? !2");
   EXPECT_FALSE(read(no_plugin).leaves_the_node());
   EXPECT_TRUE(read(efa).leaves_the_node());
 }
@@ -122,12 +123,12 @@ std::string log_of(const Release& release, std::string_view network, std::string
 TEST(NcclLog, EveryRelease) {
   for (const Release& release : releases) {
     const std::string version = release.version;
-    EXPECT_EQ(told(read(log_of(release, "IB", "NET/IB/0/GDRDMA"))),
+    EXPECT_EQ(reported(read(log_of(release, "IB", "NET/IB/0/GDRDMA"))),
               version + " | IB mlx5_0:1 mlx5_1:1 NET/IB=1/1/0 !0");
-    EXPECT_EQ(told(read(log_of(release, "IB", "NET/IB/1/Shared"))),
+    EXPECT_EQ(reported(read(log_of(release, "IB", "NET/IB/1/Shared"))),
               version + " | IB mlx5_0:1 mlx5_1:1 NET/IB=1/0/0 !0");
     const NcclLog plain = read(log_of(release, "Socket", "NET/Socket/0"));
-    EXPECT_EQ(told(plain), version + " | Socket NET/Socket=1/0/0 !1");
+    EXPECT_EQ(reported(plain), version + " | Socket NET/Socket=1/0/0 !1");
     EXPECT_TRUE(uses_plain_sockets(plain));
   }
 }
@@ -138,8 +139,8 @@ TEST(NcclLog, PassesOverWhatIsNotNccls) {
                            long_line + " NCCL INFO Using network Socket\n" +
                            "n0:1:9 [0] NCCL INFO Channel 00/0 : x[0] -> 8[0] via NET/IB/0\n" +
                            "n0:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] via NET/IB/0/GDR\n");
-  EXPECT_EQ(told(log), "? !0");
-  EXPECT_EQ(told(read("NCCL version \nNCCL version x\n")), "? !0");
+  EXPECT_EQ(reported(log), "? !0");
+  EXPECT_EQ(reported(read("NCCL version \nNCCL version x\n")), "? !0");
   EXPECT_EQ(log.passed_over, 1u);
 }
 
@@ -159,7 +160,7 @@ TEST(NcclLog, ACutTextNeverMisleads) {
       NcclLogReader reader;
       reader.read(whole.substr(0, cut));
       reader.read(whole.substr(cut));
-      EXPECT_EQ(told(reader.log()), told(all)) << cut;
+      EXPECT_EQ(reported(reader.log()), reported(all)) << cut;
     }
   }
 }

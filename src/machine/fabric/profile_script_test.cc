@@ -26,7 +26,7 @@ class ProfileScript : public testing::Test {
   }
 
   // "NAME=VALUE source" of the variables that decide() sets or finds set.
-  static std::string told(const NodeFabric& node) {
+  static std::string reported(const NodeFabric& node) {
     std::string text;
     for (const Setting& setting : decide(node)) {
       if (!setting.value) continue;
@@ -43,21 +43,21 @@ class ProfileScript : public testing::Test {
 
 TEST_F(ProfileScript, SetsWhatItExports) {
   write("echo for people\nexport NCCL_CROSS_NIC=0 NCCL_TUNER=$NCCL_LIB_DIR/tuner\nhidden=1\n");
-  NodeFabric wanted = node({});
-  ASSERT_TRUE(source_profile_script(wanted));
-  EXPECT_EQ(told(wanted),
+  NodeFabric requested = node({});
+  ASSERT_TRUE(source_profile_script(requested));
+  EXPECT_EQ(reported(requested),
             "NCCL_LIB_DIR=/opt/net profile\nLD_LIBRARY_PATH=/opt/net profile\n"
             "NCCL_CROSS_NIC=0 profile\nNCCL_TUNER=/opt/net/tuner profile\n");
 }
 
 TEST_F(ProfileScript, LeavesTheUsersOwn) {
   write("export NCCL_CROSS_NIC=0 NCCL_PROTO=Simple\n");
-  NodeFabric wanted = node({{"NCCL_CROSS_NIC", "2"}, {"LD_LIBRARY_PATH", "/mine"}});
-  ASSERT_TRUE(source_profile_script(wanted));
-  EXPECT_EQ(told(wanted),
+  NodeFabric requested = node({{"NCCL_CROSS_NIC", "2"}, {"LD_LIBRARY_PATH", "/mine"}});
+  ASSERT_TRUE(source_profile_script(requested));
+  EXPECT_EQ(reported(requested),
             "NCCL_LIB_DIR=/opt/net profile\nLD_LIBRARY_PATH=/opt/net:/mine profile\n"
             "NCCL_CROSS_NIC=2 user\nNCCL_PROTO=Simple profile\n");
-  const auto said = contradictions(wanted);
+  const auto said = contradictions(requested);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], "NCCL_CROSS_NIC=2 (set by you): test sets 0");
 }
@@ -66,11 +66,11 @@ TEST_F(ProfileScript, ItsEffectIsADifference) {
   write(
       "export NCCL_CROSS_NIC=0 NCCL_LIB_DIR=/new NCCL_SAME=1 LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"
       "unset NCCL_PROTO; cd /; hidden=1\n");
-  NodeFabric wanted =
+  NodeFabric requested =
       node({{"NCCL_PROTO", "Simple"}, {"NCCL_SAME", "1"}, {"LD_LIBRARY_PATH", "/mine"}});
-  ASSERT_TRUE(source_profile_script(wanted));
+  ASSERT_TRUE(source_profile_script(requested));
   std::string text;
-  for (const ScriptChange& change : wanted.script_changes) {
+  for (const ScriptChange& change : requested.script_changes) {
     text += fmt::format("{} {} -> {}\n", change.name, change.before.value_or("unset"),
                         change.after.value_or("unset"));
   }
@@ -81,12 +81,12 @@ TEST_F(ProfileScript, ItsEffectIsADifference) {
 
 TEST_F(ProfileScript, AFailureAddsNothing) {
   write("export NCCL_CROSS_NIC=0\nreturn 3\n");
-  NodeFabric wanted = node({});
-  const auto sourced = source_profile_script(wanted);
+  NodeFabric requested = node({});
+  const auto sourced = source_profile_script(requested);
   ASSERT_FALSE(sourced);
   EXPECT_NE(sourced.error().line().find("could not be sourced"), std::string::npos);
-  EXPECT_EQ(wanted.profile_settings.size(), 2u);
-  EXPECT_TRUE(wanted.script_changes.empty());
+  EXPECT_EQ(requested.profile_settings.size(), 2u);
+  EXPECT_TRUE(requested.script_changes.empty());
 }
 
 }  // namespace

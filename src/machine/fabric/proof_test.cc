@@ -35,17 +35,18 @@ PortCounters sent(const char* name, std::uint64_t bytes,
   return {name, bytes, bytes, std::move(errors)};
 }
 
-std::string proof_told(const std::vector<NetworkByHost>& nodes) {
+std::string proof_reported(const std::vector<NetworkByHost>& nodes) {
   return fmt::format("{}", fmt::join(network_lines(nodes), "\n"));
 }
 
 TEST(Proof, RdmaWithGpuDirectIsOneLine) {
   const std::vector<NcclLog> logs(8, log_of("IB", 4, 4));
   const NetworkUse use = judge(logs, {}, node_with_two_ports());
-  EXPECT_EQ(proof_told({{"n0", use}, {"n1", use}}),
+  EXPECT_EQ(proof_reported({{"n0", use}, {"n1", use}}),
             "network: 16 ranks on 2 nodes communicated by IB with GPUDirect");
-  EXPECT_EQ(proof_told({}), "");
-  EXPECT_EQ(proof_told({{"n0", judge(std::vector<NcclLog>(8), {}, node_with_two_ports())}}), "");
+  EXPECT_EQ(proof_reported({}), "");
+  EXPECT_EQ(proof_reported({{"n0", judge(std::vector<NcclLog>(8), {}, node_with_two_ports())}}),
+            "");
 }
 
 TEST(Proof, SaysWhatIsWrongAndWhere) {
@@ -55,11 +56,11 @@ TEST(Proof, SaysWhatIsWrongAndWhere) {
   const NetworkUse slow = judge(std::vector{sockets}, {}, node);
   const NetworkUse good = judge(std::vector{log_of("IB", 2, 2)}, {}, node);
   EXPECT_EQ(
-      proof_told({{"n0", good}, {"n2", slow}, {"n1", slow}}),
+      proof_reported({{"n0", good}, {"n2", slow}, {"n1", slow}}),
       "network: 3 ranks on 3 nodes communicated by IB, Socket, partly with GPUDirect\n"
       "warning: n[1-2]: NCCL used plain sockets in addition to 2 InfiniBand ports of 400 Gb/s\n"
       "warning: n[1-2]: NCCL said: NET/IB : No device found.");
-  EXPECT_EQ(proof_told({{"n0", judge(std::vector{log_of("IB", 4, 2)}, {}, node)}}),
+  EXPECT_EQ(proof_reported({{"n0", judge(std::vector{log_of("IB", 4, 2)}, {}, node)}}),
             "network: 1 rank on 1 node communicated by IB\n"
             "warning: n0: 1 of 1 rank communicated without GPUDirect RDMA: about half of the "
             "bandwidth (toprun doctor there)");
@@ -75,9 +76,9 @@ TEST(Proof, DifferentVersionsAreALine) {
     return judge(logs, {}, node_with_two_ports());
   };
   const NetworkUse usual = use_of({{2, 27, 3}, {2, 27, 3}});
-  EXPECT_EQ(proof_told({{"n0", usual}, {"n1", usual}}),
+  EXPECT_EQ(proof_reported({{"n0", usual}, {"n1", usual}}),
             "network: 4 ranks on 2 nodes communicated by IB with GPUDirect");
-  EXPECT_EQ(proof_told({{"n0", usual}, {"n2", usual}, {"n1", use_of({{2, 21, 5}})}}),
+  EXPECT_EQ(proof_reported({{"n0", usual}, {"n2", usual}, {"n1", use_of({{2, 21, 5}})}}),
             "network: 5 ranks on 3 nodes communicated by IB with GPUDirect\n"
             "warning: ranks used different versions of NCCL: 2.21.5 on n1, 2.27.3 on n[0,2]; "
             "install the same one on all nodes, or in one image");

@@ -62,11 +62,11 @@ std::vector<NamedGpu> parse_nvidia_smi(std::string_view text) {
 }
 
 std::vector<NamedGpu> read_gpus(const Environment& environment, const std::filesystem::path& root) {
-  const auto told =
+  const auto reported =
       process::output_of({"nvidia-smi", "--query-gpu=uuid,utilization.gpu,memory.used,memory.total",
                           "--format=csv,noheader,nounits"},
                          environment, nvidia_limit);
-  return told ? parse_nvidia_smi(*told) : read_amd_gpus(fabric::Sysfs(root));
+  return reported ? parse_nvidia_smi(*reported) : read_amd_gpus(fabric::Sysfs(root));
 }
 
 std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<std::string>& visible,

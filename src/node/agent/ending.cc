@@ -121,8 +121,8 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
   auto cause = publish::cause_in(verdict);
   if (!cause) return;
   // What hangs has been told at length when it was noticed.
-  const bool is_told = cause->kind == model::CauseKind::hang;
-  if (cause->node.empty() && !cause->rank && !is_told) return say(cause->message.shown());
+  const bool is_reported = cause->kind == model::CauseKind::hang;
+  if (cause->node.empty() && !cause->rank && !is_reported) return say(cause->message.shown());
   const model::WorkerExit* exit = nullptr;
   for (const model::WorkerExit& one : verdict.exits) {
     if (cause->rank == one.rank) exit = &one;

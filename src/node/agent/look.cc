@@ -36,8 +36,8 @@ bool needs_network(const plan::Job& job) {
 
 // If the profile has a script, it is sourced.
 Network look_at_network(const plan::Job& job) {
-  const std::string& wanted = job.options.fabric;
-  const std::string profile = wanted == "off" || wanted == "auto" ? "" : wanted;
+  const std::string& requested = job.options.fabric;
+  const std::string profile = requested == "off" || requested == "auto" ? "" : requested;
   auto node = std::make_shared<fabric::NodeFabric>(
       fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile));
   if (const auto sourced = fabric::source_profile_script(*node); !sourced) {

@@ -69,7 +69,7 @@ run::PartSettings settings_of(const Services& session,
 }
 
 // The rank in the worker's environment, which is the rank that the program uses.
-int rank_told_to(const worker::WorkerPlan& worker) {
+int rank_ordered_to(const worker::WorkerPlan& worker) {
   return static_cast<int>(parse_int(worker.environment.get("RANK").value_or("")).value_or(-1));
 }
 
@@ -118,9 +118,9 @@ Member::Member(Services& session, std::shared_ptr<model::Link> root,
 }
 
 void Member::heard(const json& message) {
-  auto told = model::to_node_in(message);
-  if (!told) return push(run::RootLost{{Loss::Kind::malformed, told.error().line()}});
-  if (*told) push(run::Told{**std::move(told)});
+  auto reported = model::to_node_in(message);
+  if (!reported) return push(run::RootLost{{Loss::Kind::malformed, reported.error().line()}});
+  if (*reported) push(run::MessageReceived{**std::move(reported)});
 }
 
 asio::awaitable<int> Member::run() {
@@ -259,12 +259,12 @@ prepare::Workplace Member::workplace() const {
   return place;
 }
 
-void Member::act(const run::StartWorkers& wanted) {
-  asio::co_spawn(session_.io, begin(wanted), end_of_task);
+void Member::act(const run::StartWorkers& requested) {
+  asio::co_spawn(session_.io, begin(requested), end_of_task);
 }
 
-asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
-  auto started = co_await start(wanted);
+asio::awaitable<void> Member::begin(run::StartWorkers requested) {
+  auto started = co_await start(requested);
   if (started && session_.paused) workers_->pause(true);
   const bool watches = started && session_.job.options.require_rdma && !proof_.nccl_logs.empty();
   const bool runs = started.has_value();
@@ -274,22 +274,22 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
     report_prefetch();
   }
   if (watches) {
-    asio::co_spawn(session_.io, watch_network(wanted.assignment->attempt), end_of_task);
+    asio::co_spawn(session_.io, watch_network(requested.assignment->attempt), end_of_task);
   }
   if (runs && session_.job.options.hang_timeout) {
-    asio::co_spawn(session_.io, watch_progress(wanted.assignment->attempt), end_of_task);
+    asio::co_spawn(session_.io, watch_progress(requested.assignment->attempt), end_of_task);
   }
-  if (runs && wanted.assignment->store->agent == session_.agent_id) {
-    asio::co_spawn(session_.io, watch_arrivals(wanted.assignment->attempt), end_of_task);
+  if (runs && requested.assignment->store->agent == session_.agent_id) {
+    asio::co_spawn(session_.io, watch_arrivals(requested.assignment->attempt), end_of_task);
   }
 }
 
-asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
+asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers requested) {
   const plan::Job& job = session_.job;
   WorkRequest request{session_.shared_job,
                       workplace(),
-                      *wanted.assignment,
-                      std::move(wanted.master_addr),
+                      *requested.assignment,
+                      std::move(requested.master_addr),
                       session_.route,
                       session_.network,
                       logs_,
@@ -308,18 +308,18 @@ asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
       "see which file system hangs: that of the program, of --log-dir, of TMPDIR or /tmp");
 }
 
-asio::awaitable<Result<model::Started>> Member::start(run::StartWorkers wanted) {
+asio::awaitable<Result<model::Started>> Member::start(run::StartWorkers requested) {
   const plan::Job& job = session_.job;
-  auto planned = co_await plan(wanted);
+  auto planned = co_await plan(requested);
   if (!planned) co_return std::unexpected(std::move(planned.error()));
   logs_ = std::move(planned->logs);
   plans_ = std::move(planned->workers);
   proof_ = std::move(planned->proof);
   exits_.clear();
-  if (!console_) choose_console(wanted.assignment, std::move(planned->node_log));
+  if (!console_) choose_console(requested.assignment, std::move(planned->node_log));
   if (relay_) {  // a job that grows has more relays than it began with
-    relay_->set_credit(
-        output::Relay::credit_among(static_cast<std::size_t>(wanted.assignment->group_world_size)));
+    relay_->set_credit(output::Relay::credit_among(
+        static_cast<std::size_t>(requested.assignment->group_world_size)));
   }
   planned->output.console = console_;
   workers_ = std::make_unique<worker::Workers>(session_.io, session_.children(),
@@ -341,9 +341,9 @@ asio::awaitable<Result<model::Started>> Member::start(run::StartWorkers wanted) 
     started = workers_->start();
   }
   if (!started) co_return std::unexpected(started.error());
-  if (!proof_.nccl_logs.empty()) count_network(wanted.assignment->attempt);
+  if (!proof_.nccl_logs.empty()) count_network(requested.assignment->attempt);
   model::Started news;
-  if (!plans_.empty()) news.first_rank = rank_told_to(plans_.front());
+  if (!plans_.empty()) news.first_rank = rank_ordered_to(plans_.front());
   // Each rank in place has a separate folder.
   const bool in_place = job.place.stance == engines::Stance::in_place;
   if (logs_->kept() && !in_place) news.logs = logs_->folder();

@@ -76,9 +76,9 @@ class Member {
   boost::asio::awaitable<Result<void>> await_copy(int attempt);
   prepare::Workplace workplace() const;
   void choose_console(const model::Assignment& assignment, Fd node_log);
-  boost::asio::awaitable<void> begin(run::StartWorkers wanted);
-  boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
-  boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers wanted);
+  boost::asio::awaitable<void> begin(run::StartWorkers requested);
+  boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers requested);
+  boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers requested);
   // Reads the adapters' counters while the workers start. Each counter may need a query to an
   // adapter, and the start does not wait for these queries: a worker sends nothing before it has
   // loaded its modules.

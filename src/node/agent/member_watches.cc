@@ -121,7 +121,7 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
   using Glances = RankSight::Glances;
   const auto watch = session_.sight->watch(running_ranks());
   hang::Stillness stillness(limit);
-  std::optional<hang::Still> told;
+  std::optional<hang::Still> reported;
   is_still_ = false;
   unread_.clear();
   SteadyTime last = SteadyClock::now();
@@ -143,12 +143,12 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
     stillness.look(*glances, now);
     const auto still = stillness.still();
     const bool is_long = still && now - still->since >= limit / 2;
-    const bool is_news =
-        told.has_value() != is_long || (told && told->some_communicate != still->some_communicate);
+    const bool is_news = reported.has_value() != is_long ||
+                         (reported && reported->some_communicate != still->some_communicate);
     if (!is_news) continue;
-    told = is_long ? still : std::nullopt;
+    reported = is_long ? still : std::nullopt;
     is_still_ = is_long;
-    push(run::StillnessChanged{attempt, told});
+    push(run::StillnessChanged{attempt, reported});
   }
 }
 
@@ -198,7 +198,7 @@ void Member::ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connec
   session_.pool.run<Findings>(
       run::recorded_limit,
       [sight = session_.sight, connection = std::move(connection), pids = workers_->pids()] {
-        return sight->told_by_nccl(*connection, pids, run::recorders_limit);
+        return sight->reported_by_nccl(*connection, pids, run::recorders_limit);
       },
       for_attempt<Findings>(look.attempt, [this, look](Findings findings) {
         push(run::WorkersTold{look.attempt, {look.look, {}, std::move(findings)}});

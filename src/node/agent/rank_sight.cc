@@ -28,10 +28,10 @@ std::shared_ptr<Fd> RankSight::connect_to_nccl(const Environment& environment) c
   return evidence::connect_to_nccl(environment);
 }
 
-std::vector<ras::Finding> RankSight::told_by_nccl(const Fd& connection,
-                                                  const std::vector<pid_t>& pids,
-                                                  std::chrono::milliseconds limit) const {
-  return evidence::told_by_nccl(connection, pids, limit);
+std::vector<ras::Finding> RankSight::reported_by_nccl(const Fd& connection,
+                                                      const std::vector<pid_t>& pids,
+                                                      std::chrono::milliseconds limit) const {
+  return evidence::reported_by_nccl(connection, pids, limit);
 }
 
 void RankSight::make_tell(pid_t pid) const {

@@ -21,15 +21,15 @@
 namespace toprun::agent {
 
 // Observes this node's ranks from outside, and queries NCCL and the flight recorders in them. All
-// functions except make_tell() may block: call them on the pool.
+// functions except abort_with_traceback() may block: call them on the pool.
 class RankSight {
  public:
   virtual ~RankSight() = default;
 
   // Returns a function that looks once at whether these ranks make progress; call it repeatedly
   // (Progress::look).
-  using Glances = std::optional<std::vector<hang::Glance>>;
-  virtual std::function<Glances()> watch(std::vector<RunningRank> ranks) const;
+  using RankSamples = std::optional<std::vector<hang::RankSample>>;
+  virtual std::function<RankSamples()> watch(std::vector<RunningRank> ranks) const;
   virtual std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
                                              const Environment& environment) const;
   // See node/agent/evidence/recorders.h and node/agent/evidence/nccl_ras.h.
@@ -38,11 +38,11 @@ class RankSight {
   virtual recorder::Summary ask_recorders(const std::vector<evidence::RecorderFiles>& files,
                                           std::chrono::milliseconds limit) const;
   virtual std::shared_ptr<Fd> connect_to_nccl(const Environment& environment) const;
-  virtual std::vector<ras::Finding> told_by_nccl(const Fd& connection,
-                                                 const std::vector<pid_t>& pids,
-                                                 std::chrono::milliseconds limit) const;
+  virtual std::vector<ras::Finding> reported_by_nccl(const Fd& connection,
+                                                     const std::vector<pid_t>& pids,
+                                                     std::chrono::milliseconds limit) const;
   // Makes a rank whose stack could not be read print its stack. Does not block.
-  virtual void make_tell(pid_t pid) const;
+  virtual void abort_with_traceback(pid_t pid) const;
 };
 
 }  // namespace toprun::agent

@@ -230,7 +230,7 @@ void Root::act(const run::Close& close) {
 
 void Root::act(const run::Say& what) {
   say(what.text);
-  picture_.told(what.text);
+  picture_.reported(what.text);
 }
 
 void Root::act(run::Arrange& request) {
@@ -277,7 +277,7 @@ void Root::act(const run::TellHang&) {
   say_block(report::hang_text(hang, session_.job.options.on_hang == run::OnHang::report
                                         ? "the job goes on (--on-hang report)"
                                         : ""));
-  picture_.told(model::headline(hang));
+  picture_.reported(model::headline(hang));
   notify(snapshot::Happening::hangs);
 }
 
@@ -288,7 +288,8 @@ void Root::act(const run::TellPlaces& tell) {
 void Root::act(const run::TellFailure& tell) {
   const run::AttemptCourse& attempt = coordinator_.course().attempt(tell.attempt);
   tell_the_failure(session_.job, attempt, Follows::another_attempt);
-  if (const auto cause = publish::cause_in(attempt.verdict)) picture_.told(model::sentence(*cause));
+  if (const auto cause = publish::cause_in(attempt.verdict))
+    picture_.reported(model::sentence(*cause));
   notify(snapshot::Happening::restarts);
 }
 
@@ -304,8 +305,8 @@ void Root::act(const run::KeepRecord&) {
 void Root::act(const run::AskEngine&) {
   session_.pool.run<run::EngineTold>(
       run::engine_limit, [job = job_] { return why_stopped(job->environment); },
-      [this](Pool::Answer<run::EngineTold> told) {
-        happened(std::move(told).value_or(run::EngineTold{}));
+      [this](Pool::Answer<run::EngineTold> reported) {
+        happened(std::move(reported).value_or(run::EngineTold{}));
       });
 }
 

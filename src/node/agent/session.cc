@@ -136,12 +136,12 @@ asio::awaitable<void> Session::last_words() {
 }
 
 std::expected<void, hosts::CannotListen> Session::listen(bool root, bool beside_root) {
-  std::vector<int> wanted = job.ports;
-  if (!root) wanted = beside_root ? std::vector<int>{0} : std::vector<int>{wanted.front(), 0};
-  if (root && !job.several_processes() && job.port_is_ours_to_choose) wanted.push_back(0);
+  std::vector<int> requested = job.ports;
+  if (!root) requested = beside_root ? std::vector<int>{0} : std::vector<int>{requested.front(), 0};
+  if (root && !job.several_processes() && job.port_is_ours_to_choose) requested.push_back(0);
   std::expected<Fd, hosts::CannotListen> listener =
       std::unexpected(hosts::CannotListen{fail("no port").error(), {}});
-  for (const int candidate : wanted) {
+  for (const int candidate : requested) {
     listener = hosts::listen_on(candidate, job.reach());
     if (listener) break;
   }

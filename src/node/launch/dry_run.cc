@@ -43,10 +43,10 @@ std::string node_list(const plan::Job& job) {
 // What each host behind a login will count for itself.
 std::string processes_by_login(const plan::Job& job) {
   const plan::Options& options = job.options;
-  if (const auto& wanted = options.nproc_per_node; wanted.given()) {
-    return parse_int(wanted.value)
-               ? fmt::format("{} per node ({})", wanted.value, wanted.source)
-               : fmt::format("{} {}, as each node finds them", wanted.source, wanted.value);
+  if (const auto& requested = options.nproc_per_node; requested.given()) {
+    return parse_int(requested.value)
+               ? fmt::format("{} per node ({})", requested.value, requested.source)
+               : fmt::format("{} {}, as each node finds them", requested.source, requested.value);
   }
   if (options.called_torchrun) return "1 per node (torchrun's default)";
   std::map<int, std::vector<std::string>> listed;  // hosts by their number of processes

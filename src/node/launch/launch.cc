@@ -132,7 +132,7 @@ int be_agent(const plan::Job& job, const Environment& environment) {
   const std::string death = worker::death_before_joining();
   if (!death.empty() && job.others_come()) exit_code = tell_others(job, *orders, death);
   if (!may_be_lost(job)) return exit_code;
-  if (worker::agent_told_of_silence()) engines::requeue_orphaned(environment, pause);
+  if (worker::agent_reported_of_silence()) engines::requeue_orphaned(environment, pause);
   return 0;
 }
 

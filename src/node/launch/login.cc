@@ -136,7 +136,7 @@ void Login::took(Stream& stream, std::string_view bytes) {
 
 // Removes the lines that the agent writes only for the launcher.
 void Login::take_marks(std::string& text) {
-  if (told_code_) return text.clear();  // what follows is the login program's own
+  if (reported_code_) return text.clear();  // what follows is the login program's own
   for (const std::string_view mark : {engines::login_joins, engines::login_kept}) {
     const std::size_t at = text.find(mark);
     if (at == std::string::npos) continue;
@@ -144,10 +144,10 @@ void Login::take_marks(std::string& text) {
     text.erase(at, mark.size());
     changed_();
   }
-  if (const auto told = publish::take_told(text)) {
-    terminal_.show_below(launch_.line(*told, terminal_.last_output()));
+  if (const auto reported = publish::take_report(text)) {
+    terminal_.show_below(launch_.line(*reported, terminal_.last_output()));
   }
-  told_code_ = engines::take_login_end(text);
+  reported_code_ = engines::take_login_end(text);
 }
 
 // Reads more when the terminal has written the text.
@@ -272,7 +272,7 @@ void Login::end() {
 // ssh's own exit codes are 255; those of kubectl and runai may be any, so an agent behind them that
 // did not say how it ended was killed, or its connection broke.
 std::optional<int> Login::code_of_agent() const {
-  if (told_code_ || engine_ != engines::EngineKind::ssh) return told_code_;
+  if (reported_code_ || engine_ != engines::EngineKind::ssh) return reported_code_;
   if (!status_ || WIFSIGNALED(*status_) || WEXITSTATUS(*status_) == code_of_ssh) return {};
   return WEXITSTATUS(*status_);
 }

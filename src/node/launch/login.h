@@ -16,7 +16,7 @@
 #include "base/os/environment.h"
 #include "base/text/error.h"
 #include "engines/login/login.h"
-#include "node/agent/publish/told_launch.h"
+#include "node/agent/publish/launch_report.h"
 #include "node/output/console.h"
 #include "node/output/lines.h"
 #include "node/worker/spawn/inherited.h"
@@ -111,7 +111,7 @@ class Login : public std::enable_shared_from_this<Login> {
   std::optional<engines::LoginTrouble> trouble_;
   std::optional<int> exit_code_;
   bool joins_ = false;
-  std::optional<int> told_code_;  // the exit code in the agent's last message
+  std::optional<int> reported_code_;  // the exit code in the agent's last message
   publish::ToldLaunch launch_;
   std::optional<int> status_;
   std::string words_;      // output on stdout before the agent is up

@@ -11,7 +11,7 @@
 #include "base/process/program.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
-#include "node/agent/publish/told_launch.h"
+#include "node/agent/publish/launch_report.h"
 #include "node/launch/step.h"
 #include "node/link/preamble.h"
 #include "node/plan/python.h"
@@ -90,12 +90,12 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
   const std::vector<std::string> arguments = arguments_for(job);
   same.argv.insert(same.argv.end(), arguments.begin(), arguments.end());
   if (!in_pods) same.directory = working_directory(job.environment);
-  std::vector<std::string> wanted = job.options.option_variables;
+  std::vector<std::string> requested = job.options.option_variables;
   for (const auto& [name, value] : job.options.activation.variables) {
-    if (!value) wanted.push_back(name);
+    if (!value) requested.push_back(name);
   }
   same.variables = plan::passed_variables(
-      job.environment, wanted, in_pods ? plan::Likeness::own_image : plan::Likeness::same_site);
+      job.environment, requested, in_pods ? plan::Likeness::own_image : plan::Likeness::same_site);
   if (place.stays) {
     same.variables["TOPRUN_GATHER_OUTPUT"] = "1";
   } else {

@@ -118,7 +118,7 @@ class LoginStep {
   Login::Bytes program_;                        // once a host has asked for it
   std::vector<std::shared_ptr<Login>> logins_;  // as commands_.hosts
   std::vector<std::size_t> members_;            // those that were given orders
-  std::vector<char> told_lost_;                 // by login
+  std::vector<char> reported_lost_;             // by login
   std::size_t root_ = 0;
   std::optional<SteadyTime> root_ended_;
   std::string kept_as_;
@@ -145,7 +145,7 @@ LoginStep::LoginStep(const plan::Job& job, LoginCommands commands, StepOf what)
         io_, terminal_, job.place.engine, one.node.name, [this] { return program(); },
         [this] { inbox_.push(Changed{}); }));
   }
-  told_lost_.resize(logins_.size());
+  reported_lost_.resize(logins_.size());
 }
 
 int LoginStep::run() {
@@ -346,8 +346,8 @@ SteadyTime LoginStep::last_moment() const {
 void LoginStep::tell_lost() {
   for (const std::size_t member : members_) {
     const Login& login = *logins_[member];
-    if (!login.is_over() || login.exit_code() || told_lost_[member]) continue;
-    told_lost_[member] = 1;
+    if (!login.is_over() || login.exit_code() || reported_lost_[member]) continue;
+    reported_lost_[member] = 1;
     say(fmt::format("lost the connection to {}{}", login.name(),
                     member == root_ ? ", where the job's root was" : ""));
   }

@@ -60,13 +60,13 @@ Result<topology::Map> map_of(const plan::Job& job, const std::vector<model::Join
 
 // What the ranks need of this environment: what agents need, and what was activated for them.
 std::vector<std::string> variables_for_ranks(const plan::Job& job) {
-  std::vector<std::string> wanted = {"PATH", "LD_LIBRARY_PATH", "LOADEDMODULES", "_LMFILES_"};
-  for (const auto& [name, value] : job.options.activation.variables) wanted.push_back(name);
+  std::vector<std::string> requested = {"PATH", "LD_LIBRARY_PATH", "LOADEDMODULES", "_LMFILES_"};
+  for (const auto& [name, value] : job.options.activation.variables) requested.push_back(name);
   for (const auto& [name, value] : job.environment.variables()) {
-    if (name.starts_with("HOROVOD_")) wanted.push_back(name);
+    if (name.starts_with("HOROVOD_")) requested.push_back(name);
   }
   std::vector<std::string> names;
-  for (const auto& [name, value] : plan::passed_variables(job.environment, wanted))
+  for (const auto& [name, value] : plan::passed_variables(job.environment, requested))
     names.push_back(name);
   return names;
 }
@@ -235,10 +235,11 @@ int run_mpi_ranks(const plan::Job& job) {
   const CommandEnd end =
       run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
                   [](pid_t mpirun, int signal) { process::signal_process(mpirun, signal); });
-  const auto told = end.exit_code == 0 ? run::EngineTold{} : agent::why_stopped(job.environment);
-  if (told.stop) {
-    report.finish(told.stop->exit_code, cause_of(*told.stop));
-    return told.stop->exit_code;
+  const auto reported =
+      end.exit_code == 0 ? run::EngineTold{} : agent::why_stopped(job.environment);
+  if (reported.stop) {
+    report.finish(reported.stop->exit_code, cause_of(*reported.stop));
+    return reported.stop->exit_code;
   }
   // What ranks say that were asked to end is not why they ended.
   const bool failed = end.exit_code != 0 && !end.was_to_end;

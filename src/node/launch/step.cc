@@ -23,7 +23,7 @@
 #include "base/text/text.h"
 #include "engines/mpi/mpirun.h"
 #include "engines/mpi/mpirun_output.h"
-#include "node/agent/publish/told_launch.h"
+#include "node/agent/publish/launch_report.h"
 #include "node/link/preamble.h"
 #include "node/link/result_post.h"
 #include "node/output/console.h"
@@ -47,14 +47,14 @@ constexpr int unfinished_after_ms = 50;  // of a line; the agent has held it bac
 
 // The variables that agents read, for an engine that forwards only listed variables.
 std::vector<std::string> variables_for_agents(const plan::Job& job) {
-  std::vector<std::string> wanted = job.options.option_variables;
+  std::vector<std::string> requested = job.options.option_variables;
   for (const auto& [name, value] : job.options.activation.variables) {
-    if (!value) wanted.push_back(name);
+    if (!value) requested.push_back(name);
   }
   // The program's own, which the engine's nodes mostly share.
-  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) wanted.emplace_back(name);
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) requested.emplace_back(name);
   std::vector<std::string> names;
-  for (const auto& [name, value] : plan::passed_variables(job.environment, wanted))
+  for (const auto& [name, value] : plan::passed_variables(job.environment, requested))
     names.push_back(name);
   if (job.place.engine == engines::EngineKind::mpi) names.emplace_back(secret_variable);
   return names;
@@ -91,7 +91,7 @@ class LaunchTerminal {
   void show(bool is_err, std::string text) {
     if (!text.empty()) terminal_.show("", is_err, std::move(text), [] {});
   }
-  void told(std::string line) {
+  void reported(std::string line) {
     terminal_.show_below(launch_.line(std::move(line), terminal_.last_output()));
   }
   // Not while the terminal is stopped.
@@ -116,11 +116,11 @@ class LaunchTerminal {
 class Overheard {
  public:
   // `terminal`: null, if no launch is shown.
-  Overheard(int target, bool wanted, Written written, LaunchTerminal* terminal)
+  Overheard(int target, bool requested, Written written, LaunchTerminal* terminal)
       : target_(target), terminal_(terminal) {
     if (written == Written::tagged) mixed_.emplace();
     int ends[2];
-    if (!wanted || ::pipe2(ends, O_CLOEXEC) != 0) return;
+    if (!requested || ::pipe2(ends, O_CLOEXEC) != 0) return;
     reading_ = Fd(ends[0]);
     writing_ = Fd(ends[1]);
   }
@@ -176,7 +176,7 @@ class Overheard {
   }
 
   void show_on_terminal(std::string text) {
-    if (const auto told = publish::take_told(text)) terminal_->told(*told);
+    if (const auto reported = publish::take_report(text)) terminal_->reported(*reported);
     terminal_->show(target_ == STDERR_FILENO, std::move(text));
   }
 

@@ -206,17 +206,17 @@ void Channel::ready(std::uint32_t events) {
 // once: process() calls this when it is done.
 void Channel::watch() {
   if (processing_ && !closed_) return;
-  std::uint32_t wanted = 0;
-  if (!closed_ && awaits_ != Awaits::nothing) wanted |= EPOLLIN;
-  if (!closed_ && !queue_.empty()) wanted |= EPOLLOUT;
-  const std::uint32_t before = std::exchange(watched_, wanted);
-  if (wanted == before) return;
-  if (wanted == 0) {
+  std::uint32_t requested = 0;
+  if (!closed_ && awaits_ != Awaits::nothing) requested |= EPOLLIN;
+  if (!closed_ && !queue_.empty()) requested |= EPOLLOUT;
+  const std::uint32_t before = std::exchange(watched_, requested);
+  if (requested == before) return;
+  if (requested == 0) {
     channels_.remove(number_, socket_.get());
   } else if (before == 0) {
-    number_ = channels_.add(shared_from_this(), socket_.get(), wanted, patience_.beat);
+    number_ = channels_.add(shared_from_this(), socket_.get(), requested, patience_.beat);
   } else {
-    channels_.change(number_, socket_.get(), wanted);
+    channels_.change(number_, socket_.get(), requested);
   }
 }
 

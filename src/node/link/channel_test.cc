@@ -121,12 +121,12 @@ TEST(Channel, AMessageThatCannotBeHandledIsALoss) {
 
 TEST(Channel, AMessageThatTheOtherEndWouldNotTakeIsNotSent) {
   Pair pair;
-  std::optional<model::Loss> told;
-  pair.ends[0]->on_lost = [&](const model::Loss& loss) { told = loss; };
+  std::optional<model::Loss> reported;
+  pair.ends[0]->on_lost = [&](const model::Loss& loss) { reported = loss; };
   pair.ends[0]->send({{"text", std::string(max_frame_bytes, 'x')}});
-  run_until(pair.io, [&] { return told && pair.lost; });
-  EXPECT_EQ(told->kind, model::Loss::Kind::malformed);
-  EXPECT_NE(told->words.find("at most 16777"), std::string::npos) << told->words;
+  run_until(pair.io, [&] { return reported && pair.lost; });
+  EXPECT_EQ(reported->kind, model::Loss::Kind::malformed);
+  EXPECT_NE(reported->words.find("at most 16777"), std::string::npos) << reported->words;
   EXPECT_TRUE(pair.heard.empty());
 }
 

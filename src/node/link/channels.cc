@@ -42,8 +42,8 @@ void Channels::shutdown() {
 
 Channels::Number Channels::add(std::shared_ptr<Channel> channel, int fd, std::uint32_t events,
                                std::chrono::milliseconds beat) {
-  epoll_event wanted{.events = events, .data = {.u64 = ++last_number_}};
-  ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, fd, &wanted);
+  epoll_event requested{.events = events, .data = {.u64 = ++last_number_}};
+  ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, fd, &requested);
   watched_.emplace(last_number_, std::move(channel));
   if (watched_.size() == 1) wait();
   const auto interval =
@@ -56,8 +56,8 @@ Channels::Number Channels::add(std::shared_ptr<Channel> channel, int fd, std::ui
 }
 
 void Channels::change(Number number, int fd, std::uint32_t events) {
-  epoll_event wanted{.events = events, .data = {.u64 = number}};
-  ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &wanted);
+  epoll_event requested{.events = events, .data = {.u64 = number}};
+  ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &requested);
 }
 
 void Channels::remove(Number number, int fd) {

@@ -97,12 +97,12 @@ void Door::turn_away(Channel& channel, Turned why) {
 // It cannot be answered, and its own toprun may not say why its connection ends.
 void Door::tell_of_long_frame(const Channel& channel) {
   const auto now = std::chrono::steady_clock::now();
-  if (told_of_long_ && now - *told_of_long_ < long_frames_while) {
+  if (long_reported_at_ && now - *long_reported_at_ < long_frames_while) {
     ++long_untold_;
     return;
   }
   const int before = std::exchange(long_untold_, 0);
-  told_of_long_ = now;
+  long_reported_at_ = now;
   say(
       fmt::format("turned an agent at {} away: its first message has {} bytes, at most {} are "
                   "taken; is it another build of toprun?{}",

@@ -89,7 +89,7 @@ class Door {
   std::map<Visitor, std::shared_ptr<Channel>> visitors_;
   std::set<Turned> reported_;  // reasons already reported to the root's user
   // The time of the last report, ….
-  std::optional<std::chrono::steady_clock::time_point> told_of_long_;
+  std::optional<std::chrono::steady_clock::time_point> long_reported_at_;
   int long_untold_ = 0;  // … and the number of long frames since
 };
 

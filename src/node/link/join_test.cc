@@ -96,7 +96,7 @@ TEST(Joining, WhatTheNodeKnowsOfItsPlaceTravelsAlong) {
   asio::io_context io;
   TestRoot root(io, 2);
   model::Join join = join_as("a");
-  join.nvlink = model::Told{{}, "no answer within 1.0 s"};
+  join.nvlink = model::ProgramOutput{{}, "no answer within 1.0 s"};
   join.kube = model::KubeNode{"node-7", "nvidia.com/gpu.clique=u.1\n"};
   ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
   const model::Join arrived = root.admitted.back();

@@ -31,8 +31,8 @@ Result<void> Readable::add(int fd) {
 }
 
 void Readable::arm(int fd, std::size_t index) {
-  epoll_event wanted{.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = index}};
-  ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &wanted);
+  epoll_event requested{.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = index}};
+  ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &requested);
 }
 
 void Readable::remove(int fd) {

@@ -25,7 +25,7 @@ class ReadableTest : public testing::Test {
  protected:
   void SetUp() override {
     auto created = Readable::create(io, [this](std::size_t index) {
-      told.push_back(index);
+      reported.push_back(index);
       if (then) then();
     });
     ASSERT_TRUE(created.has_value());
@@ -34,42 +34,42 @@ class ReadableTest : public testing::Test {
       ASSERT_TRUE(readable->add(pipe.read_end.get()).has_value());
   }
 
-  std::vector<std::size_t> told_now() {
+  std::vector<std::size_t> indexes_now() {
     io.restart();
     io.run_for(std::chrono::milliseconds(20));
-    std::ranges::sort(told);
-    return std::exchange(told, {});
+    std::ranges::sort(reported);
+    return std::exchange(reported, {});
   }
 
   boost::asio::io_context io;
   std::array<ReadablePipe, 2> pipes;
   std::shared_ptr<Readable> readable;
-  std::vector<std::size_t> told;
+  std::vector<std::size_t> reported;
   std::function<void()> then;
 };
 
-using Told = std::vector<std::size_t>;
+using Indexes = std::vector<std::size_t>;
 
 TEST_F(ReadableTest, APipeAtRestIsNotTold) {
   pipes[0].print("text");
-  EXPECT_EQ(told_now(), Told{});
+  EXPECT_EQ(indexes_now(), Indexes{});
 }
 
 TEST_F(ReadableTest, AnArmedOneIsToldOnce) {
   readable->arm(pipes[0].read_end.get(), 7);
-  EXPECT_EQ(told_now(), Told{});
+  EXPECT_EQ(indexes_now(), Indexes{});
   pipes[0].print("text");
-  EXPECT_EQ(told_now(), Told{7});
+  EXPECT_EQ(indexes_now(), Indexes{7});
   pipes[0].print("more");
-  EXPECT_EQ(told_now(), Told{});
+  EXPECT_EQ(indexes_now(), Indexes{});
   readable->arm(pipes[0].read_end.get(), 7);
-  EXPECT_EQ(told_now(), Told{7}) << "what came while it was at rest";
+  EXPECT_EQ(indexes_now(), Indexes{7}) << "what came while it was at rest";
 }
 
 TEST_F(ReadableTest, TheEndIsToldToo) {
   for (std::size_t i = 0; i < pipes.size(); ++i) readable->arm(pipes[i].read_end.get(), i);
   pipes[1].write_end.reset();
-  EXPECT_EQ(told_now(), Told{1});
+  EXPECT_EQ(indexes_now(), Indexes{1});
 }
 
 TEST_F(ReadableTest, NothingAfterRemovalOrClose) {
@@ -79,9 +79,9 @@ TEST_F(ReadableTest, NothingAfterRemovalOrClose) {
   }
   readable->remove(pipes[0].read_end.get());
   then = [this] { readable->close(); };
-  EXPECT_EQ(told_now(), Told{1});
+  EXPECT_EQ(indexes_now(), Indexes{1});
   pipes[1].print("more");
-  EXPECT_EQ(told_now(), Told{});
+  EXPECT_EQ(indexes_now(), Indexes{});
 }
 
 TEST_F(ReadableTest, MayBeGivenUpFromWithin) {
@@ -94,7 +94,7 @@ TEST_F(ReadableTest, MayBeGivenUpFromWithin) {
     readable.reset();
     then = {};
   };
-  EXPECT_EQ(told_now().size(), 1u);
+  EXPECT_EQ(indexes_now().size(), 1u);
 }
 
 }  // namespace

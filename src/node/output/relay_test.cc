@@ -12,12 +12,12 @@ class RelayTest : public testing::Test {
   static constexpr std::size_t credit_bytes = 1000;
 
   void SetUp() override {
-    relay_->listen(this, [this] { ++told_; });
+    relay_->listen(this, [this] { ++reported_; });
   }
 
   boost::asio::io_context io_;
   std::vector<std::pair<bool, std::string>> delivered_;
-  int told_ = 0;
+  int reported_ = 0;
   std::shared_ptr<Relay> relay_ = Relay::create(
       io_,
       [this](bool is_err, std::string lines) {
@@ -52,10 +52,10 @@ TEST_F(RelayTest, HasRoomUntilTheCreditIsUsedUp) {
   EXPECT_FALSE(relay_->room(false));  // delivered, but not yet taken
   relay_->sent(credit_bytes / 2 - 1);
   EXPECT_FALSE(relay_->room(false));
-  EXPECT_EQ(told_, 0);
+  EXPECT_EQ(reported_, 0);
   relay_->sent(1);
   EXPECT_TRUE(relay_->room(false));
-  EXPECT_EQ(told_, 1);
+  EXPECT_EQ(reported_, 1);
 }
 
 TEST_F(RelayTest, IsIdleWhenAllIsTaken) {
@@ -65,7 +65,7 @@ TEST_F(RelayTest, IsIdleWhenAllIsTaken) {
   io_.run_for(10s);
   EXPECT_FALSE(relay_->idle());
   relay_->sent(4);
-  EXPECT_EQ(told_, 1);
+  EXPECT_EQ(reported_, 1);
   EXPECT_TRUE(relay_->idle());
 }
 
@@ -73,7 +73,7 @@ TEST_F(RelayTest, HoldsNobodyUpOnceClosed) {
   relay_->write(false, std::string(credit_bytes, 'x'));
   EXPECT_FALSE(relay_->idle());
   relay_->close();
-  EXPECT_EQ(told_, 1);
+  EXPECT_EQ(reported_, 1);
   EXPECT_TRUE(relay_->idle());
   relay_->write(false, std::string(credit_bytes, 'x'));
   EXPECT_TRUE(relay_->room(false));

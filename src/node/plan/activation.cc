@@ -273,12 +273,12 @@ std::vector<std::string> loaded_in(const Environment& environment) {
 
 // Loads the modules of the command line, which must equal those of the build; without any, loads
 // those of the build, unless they are loaded already.
-Result<Activated> with_all_modules(const Activation& wanted, const Built& built,
+Result<Activated> with_all_modules(const Activation& requested, const Built& built,
                                    const Environment& environment, const std::string& host) {
-  const std::string label = label_of(wanted.venv, host);
+  const std::string label = label_of(requested.venv, host);
   Activated out{environment, std::nullopt, {}, {}};
-  const bool are_asked_for = !wanted.modules.empty();
-  std::vector<std::string> modules = wanted.modules;
+  const bool are_asked_for = !requested.modules.empty();
+  std::vector<std::string> modules = requested.modules;
   std::string what = fmt::format("--modules {} on host {}", join(modules, ","), host);
   if (!are_asked_for && built &&
       !setup::module_differences(built->modules, loaded_in(environment)).empty()) {
@@ -295,10 +295,10 @@ Result<Activated> with_all_modules(const Activation& wanted, const Built& built,
                "leave --modules out, or build it again with these");
 }
 
-Result<Activated> with_python(const Activation& wanted, Environment environment,
+Result<Activated> with_python(const Activation& requested, Environment environment,
                               const std::string& host) {
-  if (!wanted.conda.empty()) return with_conda(wanted.conda, std::move(environment), host);
-  if (!wanted.venv.empty()) return with_venv(wanted.venv, std::move(environment), host);
+  if (!requested.conda.empty()) return with_conda(requested.conda, std::move(environment), host);
+  if (!requested.venv.empty()) return with_venv(requested.venv, std::move(environment), host);
   return Activated{std::move(environment), std::nullopt, "", {}};
 }
 
@@ -373,16 +373,16 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host) 
                                   folder.string()));
 }
 
-Result<Activated> activate(const Activation& wanted, const Environment& environment,
+Result<Activated> activate(const Activation& requested, const Environment& environment,
                            const std::string& host) {
-  const auto built = TRY(how_built(wanted.venv, host));
-  auto loaded = with_all_modules(wanted, built, environment, host);
+  const auto built = TRY(how_built(requested.venv, host));
+  auto loaded = with_all_modules(requested, built, environment, host);
   if (!loaded) return loaded;
-  auto prepared = TRY(with_command(wanted.before, std::move(loaded->environment), host));
-  auto activated = with_python(wanted, std::move(prepared), host);
+  auto prepared = TRY(with_command(requested.before, std::move(loaded->environment), host));
+  auto activated = with_python(requested, std::move(prepared), host);
   if (!activated) return activated;
   activated->note = std::move(loaded->note);
-  for (const auto& [name, value] : wanted.variables) {
+  for (const auto& [name, value] : requested.variables) {
     if (value) {
       activated->environment.set(name, *value);
     } else if (const auto own = environment.get(name)) {

@@ -45,10 +45,10 @@ struct Activated {
 // Python.
 //
 // A virtual environment that `toprun setup` built (node/plan/setup/record.h) is used with the
-// modules of its build. If `wanted` has no modules, these modules are loaded. Errors: its setup is
-// not complete, it was built for another architecture, or (exit_usage) `wanted` has different
+// modules of its build. If `requested` has no modules, these modules are loaded. Errors: its setup
+// is not complete, it was built for another architecture, or (exit_usage) `requested` has different
 // modules.
-Result<Activated> activate(const Activation& wanted, const Environment& environment,
+Result<Activated> activate(const Activation& requested, const Environment& environment,
                            const std::string& host);
 
 // The folder of a conda environment: the first `NAME` in the folders from CONDA_ENVS_PATH, of the

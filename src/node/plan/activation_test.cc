@@ -25,8 +25,8 @@ class Activating : public ::testing::Test {
   Environment environment() const {
     return {{"PATH", "/usr/bin:/bin"}, {"HOME", at("home")}, {"PYTHONHOME", "/old"}, {"A", "a"}};
   }
-  std::string error_of(const Activation& wanted) const {
-    const auto activated = activate(wanted, environment(), "n0");
+  std::string error_of(const Activation& requested) const {
+    const auto activated = activate(requested, environment(), "n0");
     return activated ? "no error" : activated.error().line();
   }
 

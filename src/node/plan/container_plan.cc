@@ -29,8 +29,8 @@ constexpr std::string_view best_shell =
     R"(command -v bash >/dev/null && exec bash; exec sh)";
 static_assert(program_inside.starts_with("/run/toprun/"));
 
-Result<void> check_binds(const container::Wanted& wanted, const std::string& host) {
-  for (const container::Bind& bind : wanted.binds) {
+Result<void> check_binds(const container::Request& request, const std::string& host) {
+  for (const container::Bind& bind : request.binds) {
     std::error_code error;
     if (fs::exists(bind.source, error)) continue;
     return usage(fmt::format("--bind {} on {}", bind.source, host),
@@ -58,17 +58,17 @@ Result<std::string> log_folder(const Options& options) {
                "name a folder that can be written with --log-dir");
 }
 
-Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& inside,
+Result<container::Run> plan_run(const container::Request& request, const Inside& inside,
                                 const std::string& host) {
-  TRY(check_binds(wanted, host));
+  TRY(check_binds(request, host));
   const auto here = TRY(current_folder());
   std::vector<container::Bind> binds = container::default_binds(here);
-  binds.insert(binds.end(), wanted.binds.begin(), wanted.binds.end());
+  binds.insert(binds.end(), request.binds.begin(), request.binds.end());
   binds.insert(binds.end(), inside.binds.begin(), inside.binds.end());
   container::Run run;
-  run.wanted = wanted;
+  run.request = request;
   run.binds = container::in_order(binds);
-  run.workdir = wanted.workdir.empty() ? here : wanted.workdir;
+  run.workdir = request.workdir.empty() ? here : request.workdir;
   run.program = inside.program;
   run.variables = inside.variables;
   run.interactive = inside.interactive;
@@ -77,9 +77,9 @@ Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& i
 }
 
 // The host's variables that are useful inside. The image's own are not known before the start.
-std::vector<std::pair<std::string, std::string>> variables_inside(const Environment& environment,
-                                                                  const container::Wanted& wanted) {
-  const Environment inside = container::inside({}, environment, wanted);
+std::vector<std::pair<std::string, std::string>> variables_inside(
+    const Environment& environment, const container::Request& request) {
+  const Environment inside = container::inside({}, environment, request);
   return {inside.variables().begin(), inside.variables().end()};
 }
 
@@ -123,15 +123,15 @@ Result<std::vector<container::Bind>> written_folders(const Options& options) {
 
 }  // namespace
 
-Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
+Result<ContainerPlan> plan_container(const container::Request& request, const Inside& inside,
                                      const Environment& environment, const std::string& host) {
   const auto runtime =
-      TRY(container::choose(wanted, environment, process::is_executable_file, false));
+      TRY(container::choose(request, environment, process::is_executable_file, false));
   ContainerPlan plan;
   plan.runtime = runtime;
-  TRY(container::check_image_file(wanted.image, host, container::this_machine()));
+  TRY(container::check_image_file(request.image, host, container::this_machine()));
   plan.node = container::find_node(host);
-  auto run = TRY(plan_run(wanted, inside, host));
+  auto run = TRY(plan_run(request, inside, host));
   plan.run = std::move(run);
   plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
   auto command = TRY(plan.runtime->command(plan.run, plan.node, environment));
@@ -154,20 +154,20 @@ Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) 
 }
 
 Result<EngineContainer> plan_engine_container(const Job& job) {
-  const container::Wanted& wanted = job.options.container;
-  const bool may_be_pyxis = wanted.runtime == "auto" || wanted.runtime == "pyxis";
-  if (wanted.empty() || !may_be_pyxis || job.place.engine != engines::EngineKind::slurm)
+  const container::Request& request = job.options.container;
+  const bool may_be_pyxis = request.runtime == "auto" || request.runtime == "pyxis";
+  if (request.empty() || !may_be_pyxis || job.place.engine != engines::EngineKind::slurm)
     return EngineContainer{};
   const bool has_pyxis = srun_has_pyxis(job);
-  if (!has_pyxis && wanted.runtime == "auto") return EngineContainer{};  // each node chooses
+  if (!has_pyxis && request.runtime == "auto") return EngineContainer{};  // each node chooses
   const auto runtime =
-      TRY(container::choose(wanted, job.environment, process::is_executable_file, has_pyxis));
+      TRY(container::choose(request, job.environment, process::is_executable_file, has_pyxis));
   const auto programs = TRY(own_programs(job.options));
   auto folders = TRY(written_folders(job.options));
   Inside inside;
   inside.binds = std::move(folders);
   inside.binds.insert(inside.binds.end(), programs.begin(), programs.end());
-  const auto run = TRY(plan_run(wanted, inside, job.place.node_name));
+  const auto run = TRY(plan_run(request, inside, job.place.node_name));
   return EngineContainer{runtime->step_options(run), std::string(program_inside)};
 }
 
@@ -218,7 +218,7 @@ Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& 
   return plan_container(job.options.container, inside, environment, job.place.node_name);
 }
 
-Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
+Result<ContainerPlan> plan_shell(const container::Request& request, const std::string& venv,
                                  const Environment& environment, const std::string& host,
                                  bool on_terminal) {
   Inside inside;
@@ -226,10 +226,10 @@ Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::str
   inside.interactive = on_terminal;
   auto programs = TRY(own_programs({}));
   inside.binds = std::move(programs);
-  inside.variables = variables_inside(environment, wanted);
+  inside.variables = variables_inside(environment, request);
   // The container settings in toprun.toml have already been applied.
   inside.variables.emplace_back(inside_variable, "1");
-  return plan_container(wanted, inside, environment, host);
+  return plan_container(request, inside, environment, host);
 }
 
 }  // namespace toprun::plan

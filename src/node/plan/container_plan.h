@@ -35,7 +35,7 @@ struct Inside {
 
 // `host`: this node's name. Errors: the runtime is missing or does not support the image, or a
 // bind's source does not exist.
-Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
+Result<ContainerPlan> plan_container(const container::Request& request, const Inside& inside,
                                      const Environment& environment, const std::string& host);
 
 // Plans the container with the shim as its program. `folder` belongs to this run alone and has the
@@ -72,7 +72,7 @@ std::vector<std::string> program_of_rank(const Options& options, const Environme
 
 // Plans the container with an interactive shell, in the virtual environment `venv` unless that is
 // empty. Sets all variables of `environment` that are useful inside.
-Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
+Result<ContainerPlan> plan_shell(const container::Request& request, const std::string& venv,
                                  const Environment& environment, const std::string& host,
                                  bool on_terminal);
 

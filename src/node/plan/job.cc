@@ -73,20 +73,21 @@ bool starts_an_mpi_job(const Options& options, const Environment& environment) {
 Result<engines::Hints> hints_of(const Options& options, const Environment& environment,
                                 std::vector<std::string>& notes) {
   engines::Hints hints;
-  const bool is_told = engines::is_login_agent(environment) || engines::is_mpi_agent(environment);
-  if (!is_told && options.in_job.given()) {
+  const bool is_reported =
+      engines::is_login_agent(environment) || engines::is_mpi_agent(environment);
+  if (!is_reported && options.in_job.given()) {
     const std::string option = "--in " + options.in_job.value;
     auto found = TRY(running_pods(option, options.in_job.value, environment));
     hints.hosts = nodes_of(found);
     hints.hosts_source = options.in_job.source;
-  } else if (!is_told) {
+  } else if (!is_reported) {
     auto hosts = TRY(named_hosts(options, notes));
     hints.hosts = std::move(hosts);
     hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
   }
   if (!options.via.value.empty()) hints.via = options.via.source;
   if (!options.launcher.value.empty()) hints.via = options.launcher.source;
-  if (!is_told && starts_an_mpi_job(options, environment)) {
+  if (!is_reported && starts_an_mpi_job(options, environment)) {
     Options by_operator;
     by_operator.host_file = {engines::kubernetes::mpi_host_file, "the MPIJob's host file"};
     auto hosts = TRY(named_hosts(by_operator, notes));
@@ -182,10 +183,10 @@ void note_absent_stage(Job& job) {
 // Determines the program and the number of workers on this host.
 Result<void> inspect_host(Job& job) {
   if (job.starts_by_login()) return {};
-  Activation wanted = job.options.activation;
-  if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
-  if (job.options.dry_run) wanted.before = {};              // a dry run executes nothing
-  auto activated = TRY(activate(wanted, job.environment, hosts::host_name()));
+  Activation requested = job.options.activation;
+  if (job.in_container()) requested.venv = requested.conda = {};  // entered inside
+  if (job.options.dry_run) requested.before = {};                 // a dry run executes nothing
+  auto activated = TRY(activate(requested, job.environment, hosts::host_name()));
   job.environment = activated.environment;
   if (!activated.note.empty()) job.place.reasons.push_back(activated.note);
   if (job.in_container()) {
@@ -211,10 +212,10 @@ Result<void> add_accelerate(Job& job) {
   const auto settings = TRY(accelerate_settings(file, python, {job.nnodes, job.nproc},
                                                 job.environment, hosts::host_name()));
   std::vector<std::string> set;
-  const auto& wanted = job.options.activation.variables;
+  const auto& requested = job.options.activation.variables;
   for (const auto& [name, value] : settings.variables.variables()) {
-    if (std::ranges::find(wanted, name, [](const auto& each) { return each.first; }) !=
-        wanted.end()) {
+    if (std::ranges::find(requested, name, [](const auto& each) { return each.first; }) !=
+        requested.end()) {
       continue;
     }
     set.push_back(fmt::format("{}={}", name, value));

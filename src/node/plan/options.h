@@ -24,7 +24,7 @@ template <class T>
 struct Setting {
   T value{};
   std::string source = "default";
-  bool given() const { return source != "default"; }
+  bool is_set() const { return source != "default"; }
 };
 
 // How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
@@ -146,7 +146,7 @@ struct Options {
 
   Activation activation;          // --modules, --conda, --venv, -e
   std::string accelerate_config;  // a configuration file for accelerate's launcher; empty: no file
-  container::Wanted container;    // --container and its related options
+  container::Request container;   // --container and its related options
 
   bool ranks_in_place = false;
   // The program that starts the agents (via), or every rank (launcher), on the hosts: "" or
@@ -170,7 +170,7 @@ struct Options {
 
 // torchrun ignores --node-rank with c10d, and scripts pass the same value on every node. Therefore,
 // with c10d, the option affects neither the choice of the root nor the admission of nodes.
-inline bool node_rank_is_a_wish(const Options& options) {
+inline bool node_rank_is_a_hint(const Options& options) {
   return options.rdzv_backend.value == "c10d";
 }
 

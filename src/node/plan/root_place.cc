@@ -55,10 +55,10 @@ void look_at(std::vector<std::string> hosts, RootPlace& root) {
   root.others.assign(std::next(hosts.begin()), hosts.end());
 }
 
-std::optional<bool> told_by_is_host(const Options& options) {
-  const auto told = options.rdzv_conf.find("is_host");
-  if (told == options.rdzv_conf.end()) return std::nullopt;
-  const std::string word = lower(told->second);
+std::optional<bool> reported_by_is_host(const Options& options) {
+  const auto reported = options.rdzv_conf.find("is_host");
+  if (reported == options.rdzv_conf.end()) return std::nullopt;
+  const std::string word = lower(reported->second);
   return word == "1" || word == "true" || word == "yes";
 }
 
@@ -90,9 +90,9 @@ std::optional<NamedEndpoint> named_endpoint(const Options& options) {
 RootPlace place_root(const Options& options, const Allocation& place, hosts::Reach reach) {
   RootPlace root;
   auto endpoint = named_endpoint(options);
-  const auto told = told_by_is_host(options);
+  const auto reported = reported_by_is_host(options);
   const auto of_engine = engine_roots(options, place);
-  const bool engine_knows = !told && !of_engine.empty() && spans_hosts(place);
+  const bool engine_knows = !reported && !of_engine.empty() && spans_hosts(place);
   if (endpoint && (engine_knows || place.root_node) && hosts::reaches_itself_only(endpoint->host)) {
     root.endpoint_is_meant = false;
     if (!place.root_node) {
@@ -125,7 +125,7 @@ RootPlace place_root(const Options& options, const Allocation& place, hosts::Rea
   } else {
     root.host = "127.0.0.1";
   }
-  if (told) root.is_root = told;
+  if (reported) root.is_root = reported;
   if (!root.is_root.value_or(false)) root.note.clear();
   return root;
 }

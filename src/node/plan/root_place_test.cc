@@ -125,13 +125,13 @@ TEST(RootPlace, RanksByVariablesMayAllBeOnOneHost) {
 }
 
 TEST(RootPlace, TheUserMaySayWhoIsTheRoot) {
-  for (const auto& [told, expected] : {std::pair("1", "root at localhost"),
-                                       {"True", "root at localhost"},
-                                       {"0", "member at localhost"}}) {
+  for (const auto& [reported, expected] : {std::pair("1", "root at localhost"),
+                                           {"True", "root at localhost"},
+                                           {"0", "member at localhost"}}) {
     Options options = at("localhost");
-    options.rdzv_conf["is_host"] = told;
+    options.rdzv_conf["is_host"] = reported;
     const auto root = place_root(options, listed_by_engine(2, 1), hosts::Reach::everybody);
-    EXPECT_EQ(text_of(root), expected) << told;
+    EXPECT_EQ(text_of(root), expected) << reported;
   }
 }
 

@@ -57,13 +57,13 @@ Result<bool> make_record(const plan::Job& job) {
   if (kept) return true;
   std::vector<std::string> command{job.program.front(), "-"};
   command.insert(command.end(), job.options.prefetch->begin(), job.options.prefetch->end());
-  const auto told =
+  const auto reported =
       TRY(process::run(command, worker::common_environment(job.environment, job.nproc), probe_limit,
                        prefetch::probe));
-  if (told.code > 128) return false;
-  if (told.code != 0) return fail("its Python", last_line(told.err));
-  TRY(prefetch::parse_record(told.out));
-  TRY(prefetch::keep(folder, key, told.out));
+  if (reported.code > 128) return false;
+  if (reported.code != 0) return fail("its Python", last_line(reported.err));
+  TRY(prefetch::parse_record(reported.out));
+  TRY(prefetch::keep(folder, key, reported.out));
   return true;
 }
 

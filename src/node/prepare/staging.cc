@@ -193,14 +193,14 @@ std::string Staging::become_source() {
 
 asio::awaitable<void> Staging::tell_progress() {
   constexpr std::uint64_t mib = 1 << 20;
-  std::uint64_t told = 0;
+  std::uint64_t reported = 0;
   while (true) {
     progress_timer_.expires_after(tell_staging_every);
     co_await progress_timer_.async_wait(quietly);
     const std::uint64_t sent = share_->sent_bytes;
     const auto list = share_->list_within(milliseconds(0));
-    if (sent == told || !list) continue;
-    told = sent;
+    if (sent == reported || !list) continue;
+    reported = sent;
     say(fmt::format("--stage: {} has sent {} MiB to the next node; {} has {} MiB",
                     job_->place.node_name, sent / mib, path_, list->manifest->bytes() / mib));
   }

@@ -46,7 +46,7 @@ spawn::Program command_in(const Workplace& workplace, int nproc) {
 WarmStart::WarmStart(asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job)
     : io_(io), pool_(pool), job_(std::move(job)), changed_(io) {
   if (const auto why = why_never_warm(*job_)) {
-    wanted_ = false;
+    requested_ = false;
     tell(*why);
   } else if (!job_->in_container() && !job_->stages()) {
     begin(on_the_host(*job_));
@@ -54,12 +54,12 @@ WarmStart::WarmStart(asio::io_context& io, Pool& pool, std::shared_ptr<const pla
 }
 
 void WarmStart::begin(const Workplace& workplace) {
-  if (!wanted_ || parent_) return;
+  if (!requested_ || parent_) return;
   const std::string& host = job_->place.node_name;
   auto parent = warm::Parent::start(command_in(workplace, job_->nproc), *job_->options.warm,
                                     job_->inherited, host);
   if (!parent) {
-    wanted_ = false;
+    requested_ = false;
     return tell(parent.error().line());
   }
   parent_ = *std::move(parent);
@@ -86,7 +86,7 @@ asio::awaitable<void> WarmStart::settled(const Workplace& workplace) {
   if (parent_->state() == warm::Parent::State::refused) {
     tell(parent_->why());
     parent_.reset();
-    wanted_ = false;
+    requested_ = false;
   } else if (!std::exchange(was_ready_, true)) {
     ready_after(parent_->import_time(), parent_->imported());
   }
@@ -94,7 +94,7 @@ asio::awaitable<void> WarmStart::settled(const Workplace& workplace) {
 
 asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<worker::ShimLink> shim,
                                             const Workplace& workplace) {
-  if (!wanted_) co_return;
+  if (!requested_) co_return;
   const Ask ask_again = [shim] { return shim->warmth(); };
   const Ask start = [shim, command = command_in(workplace, job_->nproc),
                      modules = *job_->options.warm] { return shim->warm_up(command, modules); };
@@ -111,9 +111,9 @@ asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<worker::ShimLink> sh
     warmth = co_await asked(ask_again);
   }
   const std::string why = warmth ? warmth->why_not : warmth.error().line();
-  wanted_ = why.empty();
-  if (!wanted_) tell(why);
-  if (wanted_ && warmth->settled && !std::exchange(was_ready_, true)) {
+  requested_ = why.empty();
+  if (!requested_) tell(why);
+  if (requested_ && warmth->settled && !std::exchange(was_ready_, true)) {
     ready_after(warmth->import_time, warmth->imported);
   }
 }

@@ -52,7 +52,7 @@ class WarmStart {
   std::shared_ptr<warm::Parent> parent_;
   bool was_ready_ = false;
   std::optional<std::chrono::milliseconds> import_time_;
-  bool wanted_ = true;  // false: a warm start was refused, which was reported
+  bool requested_ = true;  // false: a warm start was refused, which was reported
 };
 
 }  // namespace toprun::prepare

@@ -125,14 +125,15 @@ Result<void> enter(const plan::Job& job, const std::string& option, const std::s
 }
 
 Result<void> enter_environment(const plan::Job& job, const Sight& sight, Workplace& place) {
-  const plan::Activation& wanted = job.options.activation;
-  if (!wanted.venv.empty()) return enter(job, "--venv", wanted.venv, "VIRTUAL_ENV", sight, place);
-  if (wanted.conda.empty()) return {};
-  if (wanted.conda.find('/') == std::string::npos) {
-    return usage("--conda " + wanted.conda, "in a container only a folder tells where it is",
+  const plan::Activation& requested = job.options.activation;
+  if (!requested.venv.empty())
+    return enter(job, "--venv", requested.venv, "VIRTUAL_ENV", sight, place);
+  if (requested.conda.empty()) return {};
+  if (requested.conda.find('/') == std::string::npos) {
+    return usage("--conda " + requested.conda, "in a container only a folder tells where it is",
                  "name the environment's folder, and bind it");
   }
-  return enter(job, "--conda", wanted.conda, "CONDA_PREFIX", sight, place);
+  return enter(job, "--conda", requested.conda, "CONDA_PREFIX", sight, place);
 }
 
 Result<void> choose_inner_python(const plan::Job& job, const Sight& sight, Workplace& place) {

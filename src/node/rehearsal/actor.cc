@@ -63,8 +63,8 @@ class Sight : public agent::RankSight {
     attempts_[connection->get()] = environment.get("TOPRUN_ATTEMPT").value_or("");
     return connection;
   }
-  std::vector<ras::Finding> told_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
-                                         milliseconds) const override {
+  std::vector<ras::Finding> reported_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
+                                             milliseconds) const override {
     for (const pid_t pid : pids) {
       if (pid == 0) continue;  // it has ended
       const Rank* const rank = play_.ranks().of(pid);

@@ -54,8 +54,9 @@ Result<bool> Client::ready(short events, std::chrono::milliseconds timeout) {
   while (true) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd wanted{socket_.get(), events, 0};
-    const int count = ::poll(&wanted, 1, static_cast<int>(std::max(left.count(), std::int64_t{0})));
+    pollfd requested{socket_.get(), events, 0};
+    const int count =
+        ::poll(&requested, 1, static_cast<int>(std::max(left.count(), std::int64_t{0})));
     if (count > 0) return true;
     if (count == 0) return false;
     if (errno != EINTR) return fail_errno("poll");

@@ -28,9 +28,9 @@ std::uint64_t inverse(std::uint64_t odd) {
 // 16 bytes: the second eight undo what the first eight did to the hash.
 std::string colliding_key(std::uint64_t first) {
   const std::uint64_t mixed = shift_mix(first * multiplier) * multiplier;
-  const std::uint64_t wanted = ((known_seed ^ (16 * multiplier)) ^ mixed) * multiplier;
+  const std::uint64_t requested = ((known_seed ^ (16 * multiplier)) ^ mixed) * multiplier;
   const std::uint64_t back = inverse(multiplier);
-  const std::uint64_t second = shift_mix(wanted * back) * back;
+  const std::uint64_t second = shift_mix(requested * back) * back;
   std::string key(16, '\0');
   std::memcpy(key.data(), &first, 8);
   std::memcpy(key.data() + 8, &second, 8);

@@ -107,8 +107,8 @@ Server::Loop::Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limit
       buffer_(turn_read_bytes) {
   for (int i = 0; i < turn_events; ++i) answers_.push_back({Output(service_.ledger())});
   set_listening(true);
-  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = &event_}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.get(), &wanted);
+  epoll_event requested{.events = EPOLLIN, .data = {.ptr = &event_}};
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.get(), &requested);
 }
 
 void Server::Loop::start() {
@@ -176,8 +176,8 @@ std::optional<std::chrono::milliseconds> Server::Loop::next_turn() const {
 }
 
 void Server::Loop::set_listening(bool listening) {
-  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = &acceptor_}};
-  ::epoll_ctl(epoll_.get(), listening ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, acceptor_.fd(), &wanted);
+  epoll_event requested{.events = EPOLLIN, .data = {.ptr = &acceptor_}};
+  ::epoll_ctl(epoll_.get(), listening ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, acceptor_.fd(), &requested);
   listening_ = listening;
 }
 
@@ -202,8 +202,9 @@ void Server::Loop::welcome(Fd fd) {
 }
 
 void Server::Loop::watch(Connection& connection) {
-  epoll_event wanted{.events = connection_events, .data = {.ptr = &connection}};
-  connection.watched = ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.fd.get(), &wanted) == 0;
+  epoll_event requested{.events = connection_events, .data = {.ptr = &connection}};
+  connection.watched =
+      ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.fd.get(), &requested) == 0;
   if (!connection.watched) close(connection);
 }
 

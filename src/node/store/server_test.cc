@@ -287,8 +287,8 @@ TEST(Server, TheNextAttemptBeginsWithoutClientsAndKeys) {
 
 TEST(Server, TellsWhenItsRanksHaveComeAndMet) {
   const Fixture fixture;
-  std::atomic<int> told = 0;
-  fixture.next_attempt(Clients::served, {.ranks = 2, .arrived = [&] { ++told; }});
+  std::atomic<int> reported = 0;
+  fixture.next_attempt(Clients::served, {.ranks = 2, .arrived = [&] { ++reported; }});
   const auto join = [](Client& client, std::uint32_t pid) {
     ASSERT_TRUE(client.send(requests::ping(pid)));
     ASSERT_TRUE(client.receive(sizeof pid));
@@ -302,12 +302,12 @@ TEST(Server, TellsWhenItsRanksHaveComeAndMet) {
   join(clone, 71);
   ASSERT_TRUE(a.set("/default_pg/0//cpu//0/1", "its address"));
   ASSERT_TRUE(a.ping());
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(reported, 0);
   Client b = fixture.connect();
   join(b, 72);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
   EXPECT_TRUE(*b.wait(Keys{"/default_pg/0//cpu//0/1"}, patience));
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(reported, 2);
   EXPECT_EQ(fixture.server->came().joined, 2u);
   EXPECT_EQ(fixture.server->came().met, 2u);
   const std::vector<Arrival> ranks = fixture.server->arrivals();
@@ -325,8 +325,8 @@ TEST(Server, TellsWhenItsRanksHaveComeAndMet) {
 
 TEST(Server, TellsOnceThatARankHasGivenUpWaiting) {
   const Fixture fixture;
-  std::vector<hang::Alarm> told;
-  const auto alarmed = [&](hang::Alarm alarm) { told.push_back(alarm); };
+  std::vector<hang::Alarm> reported;
+  const auto alarmed = [&](hang::Alarm alarm) { reported.push_back(alarm); };
   fixture.next_attempt(Clients::served, {.ranks = 2, .alarmed = alarmed});
   Client client = fixture.connect();
   const std::string three("\3\0\0\0", 4);
@@ -334,12 +334,12 @@ TEST(Server, TellsOnceThatARankHasGivenUpWaiting) {
   ASSERT_TRUE(client.set("/exception_dump", three));
   ASSERT_TRUE(client.set("/default_pg/0//cuda//remote_error:0", three));
   ASSERT_TRUE(client.ping());
-  EXPECT_EQ(told, (std::vector{hang::Alarm{hang::Alarm::Kind::exception_dump, 3}}));
+  EXPECT_EQ(reported, (std::vector{hang::Alarm{hang::Alarm::Kind::exception_dump, 3}}));
   fixture.next_attempt(Clients::served, {.ranks = 2, .alarmed = alarmed});
   Client next = fixture.connect();
   ASSERT_TRUE(next.set("/exception_dump", three));
   ASSERT_TRUE(next.ping());
-  EXPECT_EQ(told.size(), 2u);
+  EXPECT_EQ(reported.size(), 2u);
 }
 
 TEST(Server, RefusesConnectionsOverTheLimit) {

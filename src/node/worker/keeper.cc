@@ -370,7 +370,7 @@ void tell_keeper_of_silence() {
   if (shared != nullptr) shared->silence = true;
 }
 
-bool agent_told_of_silence() {
+bool agent_reported_of_silence() {
   return shared != nullptr && shared->silence;
 }
 

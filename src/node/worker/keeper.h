@@ -80,6 +80,6 @@ std::string death_before_joining();
 // Called by `agent`: it has lost all agents that could report how the run continues.
 void tell_keeper_of_silence();
 // Called after keep(): whether the agent called tell_keeper_of_silence().
-bool agent_told_of_silence();
+bool agent_reported_of_silence();
 
 }  // namespace toprun::worker

@@ -21,7 +21,7 @@ namespace {
 // process has got the same signal.
 constexpr std::chrono::milliseconds signal_follows{100};
 
-bool some_child_was_told_to_end() {
+bool some_child_was_ordered_to_end() {
   siginfo_t info{};
   constexpr int look = WEXITED | WNOHANG | WNOWAIT;
   if (::waitid(P_ALL, 0, &info, look) != 0 || info.si_pid == 0) return false;
@@ -114,7 +114,7 @@ class OwnChildren : public Children {
 
   void look() {
     if (is_pausing_) return;
-    if (has_signalled_ || !some_child_was_told_to_end()) return tell();
+    if (has_signalled_ || !some_child_was_ordered_to_end()) return tell();
     is_pausing_ = true;
     pause_.expires_after(signal_follows);
     pause_.async_wait(
@@ -127,8 +127,8 @@ class OwnChildren : public Children {
   }
 
   void tell() {
-    const auto told = on_change;  // the callback may destroy *this
-    if (told) told();
+    const auto reported = on_change;  // the callback may destroy *this
+    if (reported) reported();
   }
 
   const spawn::Inherited inherited_;

@@ -58,7 +58,7 @@ TEST_F(OwnChildrenTest, TellsOfAnEnd) {
 // An engine's signal comes to a rank a moment before it comes to this process.
 TEST_F(OwnChildrenTest, WaitsForTheSignalThatEndedARankToComeHereToo) {
   children_->reap();
-  for (const auto& [signal, is_told_at_once] : {std::pair(SIGKILL, true), {SIGTERM, false}}) {
+  for (const auto& [signal, is_reported_at_once] : {std::pair(SIGKILL, true), {SIGTERM, false}}) {
     io_.restart();
     io_.poll();
     changes_ = 0;
@@ -68,7 +68,7 @@ TEST_F(OwnChildrenTest, WaitsForTheSignalThatEndedARankToComeHereToo) {
     siginfo_t info{};
     ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
     io_.poll();
-    EXPECT_EQ(changes_ > 0, is_told_at_once) << signal;
+    EXPECT_EQ(changes_ > 0, is_reported_at_once) << signal;
     while (changes_ == 0 && io_.run_one_for(std::chrono::seconds(10)) != 0) {
     }
     EXPECT_EQ(children_->reap().ended.size(), 1u);

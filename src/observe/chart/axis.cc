@@ -14,8 +14,8 @@ namespace {
 constexpr double near_zero = 0.5;
 constexpr int most_powers = 1100;  // of two, that a double spans, and some
 
-double step_of(double span, std::size_t wanted) {
-  const double rough = span / static_cast<double>(wanted);
+double step_of(double span, std::size_t requested) {
+  const double rough = span / static_cast<double>(requested);
   const double power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
     if (rough <= factor * power * 1.0001) return factor * power;
@@ -24,11 +24,11 @@ double step_of(double span, std::size_t wanted) {
 }
 
 // Bytes step in powers of two.
-double byte_step_of(double span, std::size_t wanted) {
-  return std::exp2(std::ceil(std::log2(span / static_cast<double>(wanted))));
+double byte_step_of(double span, std::size_t requested) {
+  return std::exp2(std::ceil(std::log2(span / static_cast<double>(requested))));
 }
 
-Range linear(double least, double most, std::string_view unit, std::size_t wanted) {
+Range linear(double least, double most, std::string_view unit, std::size_t requested) {
   if (least > 0 && least < most * near_zero) least = 0;
   if (least == most) {
     const double room = most == 0 ? 1 : std::abs(most) / 2;
@@ -36,7 +36,7 @@ Range linear(double least, double most, std::string_view unit, std::size_t wante
     most += room;
   }
   const double step =
-      unit == "B" ? byte_step_of(most - least, wanted) : step_of(most - least, wanted);
+      unit == "B" ? byte_step_of(most - least, requested) : step_of(most - least, requested);
   const double first = std::floor(least / step + 1e-9);
   const double last = std::ceil(most / step - 1e-9);
   Range out{first * step, last * step, {}};
@@ -45,14 +45,14 @@ Range linear(double least, double most, std::string_view unit, std::size_t wante
 }
 
 Range whole_powers(double least, double most, double base, std::string_view unit,
-                   std::size_t wanted) {
+                   std::size_t requested) {
   const auto power_of = [&](double value) { return std::log2(value) / std::log2(base); };
   int first = static_cast<int>(std::floor(power_of(least) + 1e-9));
   int last = static_cast<int>(std::ceil(power_of(most) - 1e-9));
   if (first == last) --first, ++last;  // it stands in the middle
   last = std::clamp(last, first + 1, first + most_powers);
   const int step =
-      std::max(1, static_cast<int>(std::ceil((last - first) / static_cast<double>(wanted))));
+      std::max(1, static_cast<int>(std::ceil((last - first) / static_cast<double>(requested))));
   last = first + (last - first + step - 1) / step * step;
   Range out{std::pow(base, first), std::pow(base, last), {}};
   for (int power = first; power <= last; power += step) {
@@ -87,7 +87,7 @@ std::vector<double> around(double least, double most, std::span<const double> wi
 }
 
 // Labels at several places also where the range has but one power of ten, or a part of one.
-Range decimal(double least, double most, std::string_view unit, std::size_t wanted) {
+Range decimal(double least, double most, std::string_view unit, std::size_t requested) {
   if (least == most) {
     least /= 2;
     most *= 2;
@@ -95,21 +95,22 @@ Range decimal(double least, double most, std::string_view unit, std::size_t want
   for (const std::span<const double> within : multiples) {
     const std::vector<double> values = around(least, most, within);
     if (values.size() < fewest_ticks) continue;
-    if (values.size() > 2 * wanted) break;
+    if (values.size() > 2 * requested) break;
     Range out{values.front(), values.back(), {}};
     for (const double value : values) out.ticks.push_back({value, figure(value, unit)});
     return out;
   }
-  if (most / least >= 10) return whole_powers(least, most, 10, unit, wanted);
-  return linear(least, most, unit, wanted);
+  if (most / least >= 10) return whole_powers(least, most, 10, unit, requested);
+  return linear(least, most, unit, requested);
 }
 
 }  // namespace
 
-Range range_of(double least, double most, Scale scale, std::string_view unit, std::size_t wanted) {
-  if (scale == Scale::linear) return linear(least, most, unit, wanted);
-  if (scale == Scale::log2) return whole_powers(least, most, 2, unit, wanted);
-  return decimal(least, most, unit, wanted);
+Range range_of(double least, double most, Scale scale, std::string_view unit,
+               std::size_t requested) {
+  if (scale == Scale::linear) return linear(least, most, unit, requested);
+  if (scale == Scale::log2) return whole_powers(least, most, 2, unit, requested);
+  return decimal(least, most, unit, requested);
 }
 
 double position(double value, const Range& range, Scale scale) {

@@ -21,11 +21,12 @@ struct Range {
   std::vector<Tick> ticks;  // ascending, low and high among them
 };
 
-// Covers least … most with about `wanted` ticks (2 or more), whose steps are 1, 2 or 5 times a
+// Covers least … most with about `requested` ticks (2 or more), whose steps are 1, 2 or 5 times a
 // power of ten, or whole powers of the base. Of few powers of ten, multiples of them have ticks
 // too, so that four or more can be read off. A linear range that is near 0 starts there. Labels
 // of the unit "B" are in KiB, MiB …; the others are plain figures.
-Range range_of(double least, double most, Scale scale, std::string_view unit, std::size_t wanted);
+Range range_of(double least, double most, Scale scale, std::string_view unit,
+               std::size_t requested);
 
 // Where a value lies in the range: 0 at its low end, 1 at its high end.
 double position(double value, const Range& range, Scale scale);

@@ -16,7 +16,7 @@ TEST(Axis, Ticks) {
     double least, most;
     Scale scale;
     std::string_view unit;
-    std::size_t wanted;
+    std::size_t requested;
     std::string_view labels;
   } rows[] = {
       {0, 100, Scale::linear, "", 5, "0, 20, 40, 60, 80, 100"},
@@ -40,8 +40,8 @@ TEST(Axis, Ticks) {
       {7, 7, Scale::log10, "", 6, "2, 5, 10, 20"},
       {10, 10, Scale::log10, "", 6, "5, 6, 8, 10, 15, 20"},
   };
-  for (const auto& [least, most, scale, unit, wanted, expected] : rows) {
-    const Range range = range_of(least, most, scale, unit, wanted);
+  for (const auto& [least, most, scale, unit, requested, expected] : rows) {
+    const Range range = range_of(least, most, scale, unit, requested);
     EXPECT_EQ(labels(range), expected);
     EXPECT_LE(range.low, least);
     EXPECT_GE(range.high, most);

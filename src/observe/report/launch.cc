@@ -36,11 +36,11 @@ model::Awaited newest(const model::Launch& launch) {
     awaited.at_store = false;
     awaited.came = launch.met;
   }
-  const std::optional<model::Awaited>& told = launch.awaited;
-  if (!told) return awaited;
+  const std::optional<model::Awaited>& reported = launch.awaited;
+  if (!reported) return awaited;
   const bool is_newer =
-      awaited.at_store != told->at_store ? told->at_store : awaited.came > told->came;
-  return is_newer ? awaited : *told;
+      awaited.at_store != reported->at_store ? reported->at_store : awaited.came > reported->came;
+  return is_newer ? awaited : *reported;
 }
 
 std::string ranks_text(const model::Launch& launch) {

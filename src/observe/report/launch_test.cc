@@ -48,19 +48,19 @@ TEST(Launch, Members) {
 }
 
 TEST(Launch, Ranks) {
-  const model::Awaited told{true, 14, 16, 3, "n1"};
+  const model::Awaited reported{true, 14, 16, 3, "n1"};
   const struct {
     model::Launch launch;
     const char* line;
   } cases[] = {
       {meeting(0, 0), "toprun: 12 s, 16 ranks started, none has come to the store yet"},
       {meeting(14, 0), "toprun: 12 s, 14 of 16 ranks have come to the store"},
-      {meeting(14, 0, told),
+      {meeting(14, 0, reported),
        "toprun: 12 s, 14 of 16 ranks have come to the store, not rank 3 on n1 and 1 other"},
-      {meeting(0, 0, told),
+      {meeting(0, 0, reported),
        "toprun: 12 s, 14 of 16 ranks have come to the store, not rank 3 on n1 and 1 other"},
-      {meeting(15, 0, told), "toprun: 12 s, 15 of 16 ranks have come to the store"},
-      {meeting(16, 0, told), "toprun: 12 s, 0 of 16 ranks have come to their first collective"},
+      {meeting(15, 0, reported), "toprun: 12 s, 15 of 16 ranks have come to the store"},
+      {meeting(16, 0, reported), "toprun: 12 s, 0 of 16 ranks have come to their first collective"},
       {meeting(16, 2, model::Awaited{false, 2, 16, 3, "n1"}),
        "toprun: 12 s, 2 of 16 ranks have come to their first collective, not rank 3 on n1 and 13 "
        "others"},

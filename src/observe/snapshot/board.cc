@@ -61,7 +61,7 @@ void Board::ended(const model::WorkerExit& exit) {
   }
 }
 
-void Board::told_to_end(int signal) {
+void Board::ordered_to_end(int signal) {
   if (ending_signal_ == signal) return;
   ending_signal_ = signal;
   for (RankFigures& rank : ranks_) judge(rank);

@@ -47,7 +47,7 @@ class Board {
   void started(const Part& part);
   void ended(const model::WorkerExit& exit);
   // A signal ends the job: ranks that it ended were stopped, whether they have ended yet or not.
-  void told_to_end(int signal);
+  void ordered_to_end(int signal);
   void lost(const Part& part);
   void measured(const Part& part, const meter::Node& usage, SteadyTime now);
 

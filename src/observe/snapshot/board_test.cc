@@ -50,7 +50,7 @@ TEST(Board, ARankThatEndedByTheJobsSignalWasStopped) {
   board.ended(killed_by(0, SIGTERM));  // Slurm signals ranks and agents alike
   board.ended(killed_by(1, SIGSEGV));
   EXPECT_EQ(states(board), "ffrrrr");
-  board.told_to_end(SIGTERM);
+  board.ordered_to_end(SIGTERM);
   EXPECT_EQ(states(board), "kfrrrr");
   board.ended(killed_by(2, SIGTERM));
   board.ended(exit_of(3, 128 + SIGTERM));

@@ -55,9 +55,9 @@ std::string what_of(Happening happening, const Run& run) {
 }
 
 std::string why_with_code(const model::RunRecord& record) {
-  const bool is_told = !record.attempts.empty() && record.attempts.back().cause;
-  return is_told ? model::sentence_with_code(*record.attempts.back().cause, record.exit_code)
-                 : fmt::format("exit code {}", record.exit_code);
+  const bool is_reported = !record.attempts.empty() && record.attempts.back().cause;
+  return is_reported ? model::sentence_with_code(*record.attempts.back().cause, record.exit_code)
+                     : fmt::format("exit code {}", record.exit_code);
 }
 
 std::string sentence_on(Happening happening, const Run& run, const std::string& what) {

@@ -308,9 +308,9 @@ std::size_t message_rows(const Picture& picture, TerminalSize size, std::size_t 
   if (size.rows < least_rows_for_messages) return 0;
   const std::size_t usual = std::min(size.rows / share_of_messages, most_message_lines);
   if (picture.ranks.size() >= rest) return usual;
-  const std::size_t wanted =
+  const std::size_t requested =
       tree_of(picture).racks.size() + picture.nodes.size() + picture.ranks.size();
-  return wanted + 1 < rest ? std::max(usual, rest - wanted - 1) : usual;
+  return requested + 1 < rest ? std::max(usual, rest - requested - 1) : usual;
 }
 
 Layout layout(const Picture& picture, TerminalSize size, const Look& look) {

@@ -122,13 +122,13 @@ const StateWords* state_called(std::string_view word) {
 
 // The next rank after `from` whose state is called so.
 std::optional<Item> found_by_state(const Picture& picture, std::string_view word, Item from) {
-  const StateWords* const wanted = state_called(word);
-  if (wanted == nullptr) return std::nullopt;
+  const StateWords* const requested = state_called(word);
+  if (requested == nullptr) return std::nullopt;
   const std::size_t ranks = picture.ranks.size();
   const std::size_t after_it = from.kind == Kind::rank ? from.number + 1 : 0;
   for (std::size_t i = 0; i < ranks; ++i) {
     const std::size_t rank = (after_it + i) % ranks;
-    if (picture.ranks[rank].state == wanted->state) return Item{Kind::rank, rank};
+    if (picture.ranks[rank].state == requested->state) return Item{Kind::rank, rank};
   }
   return std::nullopt;
 }

@@ -262,14 +262,14 @@ bool is_good_token(std::string_view token) {
 Result<std::unique_ptr<Server>> Server::listen(asio::io_context& io, const ListenAddress& at,
                                                Source& source) {
   const auto state = std::make_shared<State>(io, source);
-  const tcp::endpoint wanted = endpoint_of(at);
+  const tcp::endpoint requested = endpoint_of(at);
   boost::system::error_code error;
-  state->acceptor.open(wanted.protocol(), error);
+  state->acceptor.open(requested.protocol(), error);
   if (!error) state->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) state->acceptor.bind(wanted, error);
+  if (!error) state->acceptor.bind(requested, error);
   if (!error) state->acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return std::unexpected(not_there(at, error));
-  state->host = host_in_url(wanted, at.address);
+  state->host = host_in_url(requested, at.address);
   state->names = {hosts::host_name()};
   state->is_new_token = at.token.empty();
   state->token = state->is_new_token ? random_name(token_letters) : at.token;

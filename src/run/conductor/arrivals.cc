@@ -118,14 +118,14 @@ struct Seen {
   }
 };
 
-std::vector<Seen> seen_in(const Arrivals& arrivals, Directory& directory, SteadyTime told) {
+std::vector<Seen> seen_in(const Arrivals& arrivals, Directory& directory, SteadyTime reported) {
   std::vector<Seen> all;
   for (const Arrivals::Host& host : arrivals.hosts) {
     const std::vector<Owner> owners = directory.owners(host);
     for (std::size_t i = 0; i < owners.size(); ++i) {
       const Arrivals::Rank& rank = host.ranks[i];
-      all.push_back({owners[i], told - rank.joined_age, std::nullopt});
-      if (rank.met_age) all.back().met = told - *rank.met_age;
+      all.push_back({owners[i], reported - rank.joined_age, std::nullopt});
+      if (rank.met_age) all.back().met = reported - *rank.met_age;
     }
   }
   return all;
@@ -169,9 +169,9 @@ std::optional<model::Awaited> awaited_of(const std::vector<Seen>& seen, std::siz
 }  // namespace
 
 Meeting meeting_of(const Arrivals& arrivals, std::span<const MemberRanks> members,
-                   SteadyTime told) {
+                   SteadyTime reported) {
   Directory directory(members);
-  const std::vector<Seen> seen = seen_in(arrivals, directory, told);
+  const std::vector<Seen> seen = seen_in(arrivals, directory, reported);
   std::vector<model::Share> imports;
   std::vector<model::Share> collectives;
   SteadyTime first_joined = SteadyTime::max();

@@ -39,6 +39,6 @@ struct Meeting {
 // if no member has that address. If both fail, the process counts as one of the ranks on its host.
 // `told`: when the root read the message.
 Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
-                   SteadyTime told);
+                   SteadyTime reported);
 
 }  // namespace toprun::run

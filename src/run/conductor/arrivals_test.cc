@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using model::Arrivals;
 
 constexpr SteadyTime start{1h};
-constexpr SteadyTime told = start + 60s;
+constexpr SteadyTime reported = start + 60s;
 
 // Ranks 0 and 1 on n0, beside the store; 2 and 3 on n1, which start a second later.
 std::vector<MemberRanks> two_nodes() {
@@ -25,8 +25,8 @@ struct Named {
 // Whom a single process is taken for.
 std::optional<Named> taken_for(const std::string& address, const Arrivals::Rank& process,
                                const std::vector<MemberRanks>& members = two_nodes()) {
-  const Meeting meeting = meeting_of({{{address, {process}}}}, members, told);
-  EXPECT_EQ(meeting.first_joined, told - process.joined_age);
+  const Meeting meeting = meeting_of({{{address, {process}}}}, members, reported);
+  EXPECT_EQ(meeting.first_joined, reported - process.joined_age);
   EXPECT_FALSE(meeting.all_joined);
   if (!meeting.import) return std::nullopt;
   return Named{meeting.import->rank, meeting.import->node};
@@ -61,7 +61,7 @@ TEST(Arrivals, NobodyIsWhere) {
 TEST(Arrivals, HowLongEachTook) {
   const Arrivals all = {{{"", {{71, {}, 57s, 20s}, {73, {}, 56s, 20s}}},
                          {"10.0.0.2", {{71, {}, 18s, 17s}, {72, {}, 55s, 5s}}}}};
-  const Meeting meeting = meeting_of(all, two_nodes(), told);
+  const Meeting meeting = meeting_of(all, two_nodes(), reported);
   EXPECT_EQ(meeting.first_joined, start + 3s);
   EXPECT_EQ(meeting.all_joined, start + 42s);
   EXPECT_EQ(meeting.all_met, start + 55s);
@@ -76,16 +76,16 @@ TEST(Arrivals, HowLongEachTook) {
 
   Arrivals some = all;
   some.hosts[0].ranks[1].met_age.reset();
-  EXPECT_TRUE(meeting_of(some, two_nodes(), told).all_joined);
-  EXPECT_FALSE(meeting_of(some, two_nodes(), told).all_met);
+  EXPECT_TRUE(meeting_of(some, two_nodes(), reported).all_joined);
+  EXPECT_FALSE(meeting_of(some, two_nodes(), reported).all_met);
   some.hosts.pop_back();
-  EXPECT_FALSE(meeting_of(some, two_nodes(), told).all_joined);
+  EXPECT_FALSE(meeting_of(some, two_nodes(), reported).all_joined);
 }
 
 TEST(Arrivals, WhoIsAwaited) {
   const auto awaited = [](std::vector<Arrivals::Rank> on_n0, std::vector<Arrivals::Rank> on_n1) {
     const Arrivals arrivals = {{{"", std::move(on_n0)}, {"10.0.0.2", std::move(on_n1)}}};
-    const auto found = meeting_of(arrivals, two_nodes(), told).awaited;
+    const auto found = meeting_of(arrivals, two_nodes(), reported).awaited;
     return found ? model::awaited_text(*found) : "nobody";
   };
   const Arrivals::Rank joined_71 = {71, {}, 9s, {}};
@@ -111,7 +111,7 @@ TEST(Arrivals, WhoIsAwaited) {
 
 TEST(Arrivals, WhatTookLessThanNothingTookNone) {
   const Arrivals early = {{{"10.0.0.2", {{71, {}, 61s, {}}}}}};
-  EXPECT_EQ(meeting_of(early, two_nodes(), told).import->slowest, 0ms);
+  EXPECT_EQ(meeting_of(early, two_nodes(), reported).import->slowest, 0ms);
 }
 
 }  // namespace

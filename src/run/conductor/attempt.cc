@@ -60,7 +60,7 @@ Verdict signalled_early(int signal) {
   verdict.exit_code = 128 + signal;
   verdict.kind = CauseKind::interrupted;
   verdict.message = fmt::format("ended by signal {} before the workers were started", signal);
-  verdict.told_to_end = true;
+  verdict.ordered_to_end = true;
   return verdict;
 }
 
@@ -236,10 +236,10 @@ model::StoreAddress Coordinator::address_of(std::size_t part) const {
     const bool is_known = std::ranges::find(found.addresses, address) != found.addresses.end();
     if (!address.empty() && !is_known) found.addresses.push_back(address);
   };
-  const std::vector<std::string>& told = host.join.addresses;
-  if (host.join.address_is_named && !told.empty()) add(told.front());
+  const std::vector<std::string>& reported = host.join.addresses;
+  if (host.join.address_is_named && !reported.empty()) add(reported.front());
   add(host.is_own() ? root_address_ : host.address);
-  for (const std::string& address : told) add(address);
+  for (const std::string& address : reported) add(address);
   return found;
 }
 
@@ -447,7 +447,7 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
   } else if (auto* ranks = std::get_if<RanksSeen>(&message.what)) {
     attempt_.watch->seen(part, *ranks, now_.steady, conductor);
   } else if (auto* recorders = std::get_if<RanksTold>(&message.what)) {
-    attempt_.watch->told(part, *recorders, now_.steady, conductor);
+    attempt_.watch->reported(part, *recorders, now_.steady, conductor);
   }
 }
 

@@ -313,7 +313,7 @@ Verdict Conductor::verdict_without_exits() const {
     }
   }
   if (!verdict.kind && has_found_) verdict.exit_code = model::exit_found;
-  verdict.told_to_end = signal_ != 0 || root_is_lost_ || hang_is_the_end_;
+  verdict.ordered_to_end = signal_ != 0 || root_is_lost_ || hang_is_the_end_;
   return verdict;
 }
 

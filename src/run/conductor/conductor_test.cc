@@ -317,7 +317,7 @@ TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
   conductor.root_lost(0, "the keeper of its agent was killed", first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::agent_lost);
-  EXPECT_TRUE(conductor.verdict().told_to_end);
+  EXPECT_TRUE(conductor.verdict().ordered_to_end);
 }
 
 TEST(Conductor, AFailureBeforeTheLossStaysTheCause) {
@@ -351,13 +351,13 @@ TEST(Conductor, ASignalDuringAFailuresGraceEndsIt) {
   Conductor conductor = conductor_of_two();
   conductor.exited(0, exited(0, 3), first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
-  EXPECT_FALSE(conductor.verdict().told_to_end);
+  EXPECT_FALSE(conductor.verdict().ordered_to_end);
   conductor.signalled(1, 15, first_moment + 1s);
   const auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].grace, 0s);
   EXPECT_EQ(conductor.verdict().exit_code, 3);
-  EXPECT_TRUE(conductor.verdict().told_to_end);
+  EXPECT_TRUE(conductor.verdict().ordered_to_end);
 }
 
 // A rank may exit because of the job's signal before its agent tells of it: that one shortens no
@@ -373,7 +373,7 @@ TEST(Conductor, ASignalRightAfterAFailureIsPassedOn) {
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
   EXPECT_EQ(orders[0].grace, 10s);
   EXPECT_EQ(conductor.verdict().exit_code, 3) << "it failed first";
-  EXPECT_TRUE(conductor.verdict().told_to_end);
+  EXPECT_TRUE(conductor.verdict().ordered_to_end);
   conductor.signalled(1, 15, first_moment + 2s);
   orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
@@ -405,14 +405,14 @@ TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
   EXPECT_EQ(orders[0].grace, 10s);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
   EXPECT_EQ(conductor.verdict().node, "b");
-  EXPECT_FALSE(conductor.verdict().told_to_end);
+  EXPECT_FALSE(conductor.verdict().ordered_to_end);
 
   conductor.signalled(0, 15, first_moment);  // the same signal at the root: the whole job must end
   orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
   EXPECT_EQ(orders[0].grace, 10s);
-  EXPECT_TRUE(conductor.verdict().told_to_end);
+  EXPECT_TRUE(conductor.verdict().ordered_to_end);
 }
 
 TEST(Conductor, WorkersThatEndWellAfterASignalMakeAGoodRun) {
@@ -540,16 +540,16 @@ TEST(Growing, WhatHappensMeanwhileCounts) {
   lost.gone(0);
   EXPECT_EQ(lost.verdict().kind, CauseKind::node_lost);
 
-  Conductor told = growing(Grow::now);
-  told.newcomers(1, true, first_moment);
-  EXPECT_TRUE(stops(told));
-  told.signalled(0, 15, first_moment);
-  const auto orders = told.take_orders();
+  Conductor reported = growing(Grow::now);
+  reported.newcomers(1, true, first_moment);
+  EXPECT_TRUE(stops(reported));
+  reported.signalled(0, 15, first_moment);
+  const auto orders = reported.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
-  end_all(told, stopped(0), stopped(1));
-  EXPECT_TRUE(told.verdict().told_to_end);
-  EXPECT_EQ(told.verdict().exit_code, 143);
+  end_all(reported, stopped(0), stopped(1));
+  EXPECT_TRUE(reported.verdict().ordered_to_end);
+  EXPECT_EQ(reported.verdict().exit_code, 143);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace {
 // Whether an engine may have ended the run. Its SIGTERM may have killed all ranks before the agents
 // handled it.
 bool engine_may_have_ended(const Verdict& verdict) {
-  if (verdict.exit_code == 0) return verdict.told_to_end;
+  if (verdict.exit_code == 0) return verdict.ordered_to_end;
   return verdict.kind == CauseKind::interrupted ||
          (verdict.exit && verdict.exit->signal == SIGTERM);
 }
@@ -45,7 +45,7 @@ void interrupt(Verdict& verdict) {
   verdict.message = fmt::format("ended by signal {}", signal);
   verdict.node.clear();
   verdict.exit.reset();
-  verdict.told_to_end = true;
+  verdict.ordered_to_end = true;
 }
 
 }  // namespace
@@ -317,17 +317,17 @@ void Coordinator::happened(const NodeEnded& ended) {
   end_early(std::move(verdict));
 }
 
-void Coordinator::happened(const EngineTold& told) {
+void Coordinator::happened(const EngineTold& reported) {
   if (stage_ != Stage::asking) return;
   Verdict& verdict = course_now().verdict;
   // If all ranks saved their state and exited with 0, only a job that is to run again is
   // unfinished.
   const bool matters =
-      told.stop && (verdict.exit_code != 0 || told.stop->exit_code == exit_preempted);
+      reported.stop && (verdict.exit_code != 0 || reported.stop->exit_code == exit_preempted);
   if (matters) {
-    verdict.kind = told.stop->kind;
-    verdict.exit_code = told.stop->exit_code;
-    verdict.message = told.stop->words;
+    verdict.kind = reported.stop->kind;
+    verdict.exit_code = reported.stop->exit_code;
+    verdict.message = reported.stop->words;
     verdict.exit.reset();
     verdict.node.clear();
     copy_verdict();
@@ -335,9 +335,9 @@ void Coordinator::happened(const EngineTold& told) {
   conclude();
 }
 
-void Coordinator::happened(const EndTold& told) {
+void Coordinator::happened(const EndTold& reported) {
   if (stage_ != Stage::telling) return;
-  finish_message_ = {course_.verdict.exit_code, told.summary};
+  finish_message_ = {course_.verdict.exit_code, reported.summary};
   dismiss_all();
 }
 
@@ -622,7 +622,7 @@ void Coordinator::conclude() {
 // If a failure ended the run before all nodes joined, the others would wait for a missing root.
 bool Coordinator::others_may_still_come() const {
   const AttemptCourse& last = course_.attempts.back();
-  return settings_.others_come && !last.phases.joined && !course_.verdict.told_to_end &&
+  return settings_.others_come && !last.phases.joined && !course_.verdict.ordered_to_end &&
          course_.verdict.kind != CauseKind::join_timeout;
 }
 
@@ -653,11 +653,12 @@ const model::Assignment* Coordinator::part_of(const std::string& agent) const {
 
 Verdict Coordinator::too_few_joined() const {
   const Size& size = roster_.size();
-  const std::string wanted = size.least == size.most ? fmt::to_string(size.most)
-                                                     : fmt::format("{}:{}", size.least, size.most);
+  const std::string requested = size.least == size.most
+                                    ? fmt::to_string(size.most)
+                                    : fmt::format("{}:{}", size.least, size.most);
   const std::vector<std::string> absent = roster_.missing(settings_.node_names);
   return early(CauseKind::join_timeout,
-               Error{fmt::format("{} of {} joined within {}", roster_.present(), wanted,
+               Error{fmt::format("{} of {} joined within {}", roster_.present(), requested,
                                  duration_text(settings_.join_timeout)),
                      absent.empty() ? "" : "missing: " + hosts::compress_hostlist(absent),
                      "start the missing ones, or raise join_timeout in --rdzv-conf", exit_failure});
@@ -712,15 +713,15 @@ void Coordinator::report_waiting() {
 }
 
 void Coordinator::tell_of_visitor(std::string text) {
-  if (now_.steady - visitors_told_since_ >= visitor_lines_while) {
-    const int left_out = visitors_told_ - most_visitor_lines;
+  if (now_.steady - visitors_reported_since_ >= visitor_lines_while) {
+    const int left_out = visitors_reported_ - most_visitor_lines;
     if (left_out > 0) {
       tell_user(fmt::format("{} more lines about agents that come and go were left out", left_out));
     }
-    visitors_told_since_ = now_.steady;
-    visitors_told_ = 0;
+    visitors_reported_since_ = now_.steady;
+    visitors_reported_ = 0;
   }
-  if (++visitors_told_ <= most_visitor_lines) tell_user(std::move(text));
+  if (++visitors_reported_ <= most_visitor_lines) tell_user(std::move(text));
 }
 
 void Coordinator::send(const Node& node, model::ToNode message) {

@@ -43,7 +43,8 @@ std::string_view name_of(Stage stage);  // the enumerator's name
 //   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
 //   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
 //   gathering, arranging, preparing, pausing --an end before the workers' start--> asking
-//   asking --answered, or not the engine--> telling --EndTold--> parting --all links closed--> over
+//   asking --answered, or not the engine--> telling --EndReported--> parting --all links closed-->
+//   over
 class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
@@ -81,7 +82,7 @@ class Coordinator {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
   // The user has read of a hang, and no rank has made progress since.
-  bool hangs() const { return attempt_.watch && attempt_.watch->is_told(); }
+  bool hangs() const { return attempt_.watch && attempt_.watch->is_reported(); }
 
  private:
   // A member's part in the current attempt.
@@ -108,7 +109,7 @@ class Coordinator {
     std::vector<model::Share> prefetched;  // the nodes that have read the files that ranks import
     // The arrivals that were reported before all members had started, and the time of the report.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
-    bool import_is_told = false;
+    bool import_is_reported = false;
     // The error of a member that cannot reach the store; the fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
@@ -126,8 +127,8 @@ class Coordinator {
   void happened(const Left& left);
   void happened(Arranged& arranged);
   void happened(const NodeEnded& ended);
-  void happened(const EngineTold& told);
-  void happened(const EndTold& told);
+  void happened(const EngineAnswered& reported);
+  void happened(const EndReported& reported);
   void happened(const PlacesAsked& asked);
   void advance();
 
@@ -199,7 +200,7 @@ class Coordinator {
   // The phases of an attempt (phases.cc).
   std::optional<model::Spread> time_to_join() const;
   std::optional<model::Spread> time_to_start() const;
-  void arrived(const model::Arrivals& arrivals, SteadyTime told);
+  void arrived(const model::Arrivals& arrivals, SteadyTime reported);
   std::vector<MemberRanks> ranks_of_members() const;
   std::vector<std::string> awaited_members() const;
   void tell_phase(std::string_view what, SteadyTime end, const model::Spreads& spreads);
@@ -251,9 +252,9 @@ class Coordinator {
   std::optional<SteadyTime> choice_due_;  // all seats are taken; wait until then for other nodes to
                                           // choose from
   SteadyTime growth_answered_{};          // when a message last said that no node is admitted
-  SteadyTime visitors_told_since_{};
-  int visitors_told_ = 0;  // lines since then, including omitted ones
-  int late_agents_ = 0;    // agents that may still join, only to learn that the run is over
+  SteadyTime visitors_reported_since_{};
+  int visitors_reported_ = 0;  // lines since then, including omitted ones
+  int late_agents_ = 0;        // agents that may still join, only to learn that the run is over
   std::optional<SteadyTime> gathering_due_;  // when to record the nodes that have joined meanwhile
   std::vector<Action> actions_;
 };

@@ -188,11 +188,11 @@ TEST(Coordinator, AFailureNamesItsNode) {
       {"no GPU on n1", "no GPU on n1"},
       {"n1: no GPU", "n1: no GPU"},
   };
-  for (const auto& [said, told] : lines) {
+  for (const auto& [said, reported] : lines) {
     Simple run(Simple::elastic(2, 2));
     for (int node : {0, 1}) run.come(node);
     run.say(1, Failed{Failing::preparing, {said, "", "", 1}});
-    EXPECT_EQ(run.verdict().message, told);
+    EXPECT_EQ(run.verdict().message, reported);
   }
 }
 
@@ -399,7 +399,7 @@ TEST(Coordinator, SaysWhichRanksHaveNotCome) {
 TEST(Coordinator, RanksThatHaveJustComeToTheStoreAreNotMissed) {
   Settings settings = Simple::elastic(2, 2);
   settings.tells_orders = true;
-  for (const auto& [joined, told] : {std::pair{0s, false}, std::pair{20s, true}}) {
+  for (const auto& [joined, reported] : {std::pair{0s, false}, std::pair{20s, true}}) {
     Simple run(settings);
     for (const int node : {0, 1}) run.come(node);
     for (const int node : {0, 1}) run.say(node, Ready{});
@@ -411,7 +411,7 @@ TEST(Coordinator, RanksThatHaveJustComeToTheStoreAreNotMissed) {
     for (auto& host : arrivals.hosts) host.ranks[0].joined_age = joined;
     run.say(0, arrivals);
     const auto missed = [](const std::string& line) { return line.find("1 of 2") == 0; };
-    EXPECT_EQ(std::ranges::any_of(run.said, missed), told) << joined.count();
+    EXPECT_EQ(std::ranges::any_of(run.said, missed), reported) << joined.count();
     EXPECT_TRUE(run.coordinator.course().attempts.back().awaited);
   }
 }

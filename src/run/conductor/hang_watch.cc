@@ -9,7 +9,7 @@ namespace toprun::run {
 // A hang is when no rank of any node has made progress for the time limit and one of them waits for
 // another: ranks that all sleep, say, wait for nobody. A rank that ends makes progress.
 std::optional<SteadyTime> HangWatch::due(const Conductor& conductor) const {
-  if (!limits_.hang || is_told_ || conductor.is_stopping()) return std::nullopt;
+  if (!limits_.hang || is_reported_ || conductor.is_stopping()) return std::nullopt;
   std::optional<SteadyTime> since;
   bool some_communicate = false;
   for (std::size_t part = 0; part < still_.size(); ++part) {
@@ -68,13 +68,13 @@ void HangWatch::changed(std::size_t part, std::optional<hang::Still> still, Stea
   still_[part] = still;
   if (still) return;
   progress_ = now;
-  if (std::exchange(is_told_, false) && !conductor.is_stopping()) wishes_.emplace_back(Over{});
+  if (std::exchange(is_reported_, false) && !conductor.is_stopping()) wishes_.emplace_back(Over{});
 }
 
 // A rank whose watchdog has timed out tears everything down, within seconds: the look is at once,
 // and once in an attempt, however many ranks follow it.
 void HangWatch::alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor) {
-  if (!limits_.hang || alarm_ || is_told_ || conductor.is_stopping()) return;
+  if (!limits_.hang || alarm_ || is_reported_ || conductor.is_stopping()) return;
   alarm_ = alarm;
   if (!look_) look_at_ranks(true, now, conductor);
   look_->is_alarm = true;
@@ -98,12 +98,12 @@ void HangWatch::seen(std::size_t part, model::RanksSeen& seen, SteadyTime now,
   end_look_if_all_is_said(now, conductor);
 }
 
-void HangWatch::told(std::size_t part, model::RanksTold& told, SteadyTime now,
-                     const Conductor& conductor) {
-  if (!look_ || look_->number != told.look || look_->to_come[part] == 0) return;
+void HangWatch::reported(std::size_t part, model::RanksTold& reported, SteadyTime now,
+                         const Conductor& conductor) {
+  if (!look_ || look_->number != reported.look || look_->to_come[part] == 0) return;
   --look_->to_come[part];
-  recorder::add(look_->recorded, std::move(told.recorded));
-  if (look_->nccl.empty()) look_->nccl = std::move(told.nccl);
+  recorder::add(look_->recorded, std::move(reported.recorded));
+  if (look_->nccl.empty()) look_->nccl = std::move(reported.nccl);
   end_look_if_all_is_said(now, conductor);
 }
 
@@ -142,8 +142,8 @@ void HangWatch::end_look(SteadyTime now, const Conductor& conductor) {
     return;
   }
   hang::add_recorded(verdict, look.recorded);
-  hang::add_told_by_nccl(verdict, look.nccl);
-  is_told_ = true;
+  hang::add_reported_by_nccl(verdict, look.nccl);
+  is_reported_ = true;
   wishes_.emplace_back(Hung{std::move(verdict), look.is_alarm ? alarm_ : std::nullopt});
 }
 

@@ -66,7 +66,8 @@ class HangWatch {
   void alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor);
   void asked(int question, SteadyTime now, const Conductor& conductor);
   void seen(std::size_t part, model::RanksSeen& seen, SteadyTime now, const Conductor& conductor);
-  void told(std::size_t part, model::RanksTold& told, SteadyTime now, const Conductor& conductor);
+  void reported(std::size_t part, model::RanksReported& reported, SteadyTime now,
+                const Conductor& conductor);
   void passed(SteadyTime now, const Conductor& conductor);
 
   std::optional<SteadyTime> wake_at(const Conductor& conductor) const;
@@ -74,19 +75,19 @@ class HangWatch {
   // At the attempt's end: returns the questions that can no longer be answered.
   std::vector<int> take_questions();
   // A hang was reported, and no rank has made progress since.
-  bool is_told() const { return is_told_; }
+  bool is_reported() const { return is_reported_; }
   int next_look() const { return next_look_; }
 
  private:
   // A running look at all ranks.
-  struct Look {
+  struct Inspection {
     int number = 0;
     SteadyTime ends{};
     SteadyTime latest{};             // … if answers from flight recorders are awaited
     SteadyTime silent_until{};       // … if only nodes that have not answered may wait
     std::vector<char> has_answered;  // by part
     std::size_t missing = 0;         // members that have not answered
-    std::vector<int> to_come;        // by part: the number of RanksTold still expected
+    std::vector<int> to_come;        // by part: the number of RanksReported still expected
     hang::Groups groups;
     recorder::Summary recorded;
     std::vector<ras::Finding> nccl;
@@ -97,10 +98,10 @@ class HangWatch {
 
   std::optional<SteadyTime> due(const Conductor& conductor) const;
   void look_at_ranks(bool is_hang, SteadyTime now, const Conductor& conductor);
-  static bool only_the_silent_may_wait(const Look& look);
+  static bool only_the_silent_may_wait(const Inspection& look);
   void end_look_if_all_is_said(SteadyTime now, const Conductor& conductor);
   void end_look(SteadyTime now, const Conductor& conductor);
-  std::vector<int> unseen_by(const Look& look, const Conductor& conductor) const;
+  std::vector<int> unseen_by(const Inspection& look, const Conductor& conductor) const;
 
   Limits limits_;
   std::vector<Ranks> ranks_;  // by part
@@ -108,9 +109,9 @@ class HangWatch {
   // By part: the time since which its ranks have made no progress.
   std::vector<std::optional<hang::Still>> still_;
   SteadyTime progress_{};             // the last report of a rank that made progress or ended
-  bool is_told_ = false;              // until a rank makes progress again
+  bool is_reported_ = false;          // until a rank makes progress again
   std::optional<hang::Alarm> alarm_;  // the first report of a rank that has stopped waiting
-  std::optional<Look> look_;
+  std::optional<Inspection> look_;
   int next_look_;
   std::vector<Wish> wishes_;
 };

@@ -154,7 +154,7 @@ struct Starting {
     assignment.start = true;
     tell(Shared<Assignment>(assignment));
   }
-  void tell(model::ToNode message) { on(Told{std::move(message)}); }
+  void tell(model::ToNode message) { on(MessageReceived{std::move(message)}); }
   void on(PartEvent event) {
     part.on(std::move(event), {});
     for (PartAction& action : part.take()) actions.push_back(std::move(action));

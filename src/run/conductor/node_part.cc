@@ -29,7 +29,7 @@ void NodePart::pass(SteadyTime now) {
   actions_.emplace_back(StopWorkers{milliseconds(0)});
 }
 
-void NodePart::happened(const Told& message) {
+void NodePart::happened(const MessageReceived& message) {
   std::visit([this](const auto& what) { on_message(what); }, message.message);
 }
 
@@ -55,9 +55,9 @@ void NodePart::on_message(const model::WaitAsSpare& message) {
   if (is_alive()) return;
   state_ = PartState::spare;
   // The root says that it waits, and the terminal is the root's.
-  const bool is_told =
+  const bool is_reported =
       !settings_.has_own_terminal && message.until == model::Until::a_place_is_free;
-  if (!settings_.unfit && is_told) return;
+  if (!settings_.unfit && is_reported) return;
   if (!settings_.unfit) {
     return tell_user(fmt::format("{}: waiting as a spare: the job at {} {}", settings_.host,
                                  settings_.root, words_of(message.until)));
@@ -167,7 +167,7 @@ void NodePart::happened(LookedAtWorkers& looked) {
 }
 
 void NodePart::happened(WorkersTold& recorders) {
-  if (recorders.attempt == attempt_) report(std::move(recorders.told));
+  if (recorders.attempt == attempt_) report(std::move(recorders.reported));
 }
 
 void NodePart::happened(WorkersGone& gone) {
@@ -228,12 +228,12 @@ void NodePart::happened(const GotSignal& got) {
     if (got.for_all) return report(model::Notice{got.signal});
     return on_message(model::Notice{got.signal});
   }
-  told_to_end(got);
+  ordered_to_end(got);
 }
 
 // Only a repeat shortens a grace: where the root has no say in it any more, or this node leaves
 // alone, its own ranks' and no others'.
-void NodePart::told_to_end(const GotSignal& got) {
+void NodePart::ordered_to_end(const GotSignal& got) {
   using Signal = process::Impatience::Signal;
   const Signal signal = impatience_.arrived(got.came.value_or(now_));
   if (signal == Signal::delivery) return;

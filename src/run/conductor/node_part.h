@@ -29,7 +29,7 @@ enum class PartState {
 
 // Events at the agent.
 
-struct Told {
+struct MessageReceived {
   model::ToNode message;
 };
 // The answer to FindStore: MASTER_ADDR.
@@ -81,7 +81,7 @@ struct LookedAtWorkers {
 // Reports of the workers' flight recorders, or of NCCL.
 struct WorkersTold {
   int attempt = 0;
-  model::RanksTold told;
+  model::RanksTold reported;
 };
 struct WorkersGone {
   model::Gone gone;
@@ -104,9 +104,9 @@ struct KeeperLost {
 };
 
 using PartEvent =
-    std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted, WorkerEnded,
-                 NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged, LookedAtWorkers,
-                 WorkersTold, WorkersGone, RootLost, GotSignal, KeeperLost>;
+    std::variant<MessageReceived, StoreFound, CopySettled, WorkplaceReady, WorkersStarted,
+                 WorkerEnded, NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged,
+                 LookedAtWorkers, WorkersTold, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for the agent's driver.
 
@@ -211,7 +211,7 @@ class NodePart {
   int exit_code() const { return exit_code_.value_or(0); }
 
  private:
-  void happened(const Told& told);
+  void happened(const MessageReceived& reported);
   void happened(const StoreFound& found);
   void happened(const CopySettled& settled);
   void happened(const WorkplaceReady& workplace);
@@ -239,7 +239,7 @@ class NodePart {
   void on_message(const model::Notice& notice);
   void on_message(const model::Finish& finish);
 
-  void told_to_end(const GotSignal& got);
+  void ordered_to_end(const GotSignal& got);
   bool may_leave(const GotSignal& got) const;
   void tell_of_leaving(int signal);
   bool is_alive() const { return state_ == PartState::starting || state_ == PartState::running; }

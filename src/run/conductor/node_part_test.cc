@@ -33,7 +33,7 @@ struct Part {
     Assignment assignment;
     assignment.store = model::StoreAddress{};
     assignment.start = true;
-    one.on(Told{Shared<Assignment>(assignment)});
+    one.on(MessageReceived{Shared<Assignment>(assignment)});
     one.on(StoreFound{0, std::string("10.0.0.1")});
     one.on(WorkersStarted{Started{}});
     one.done.clear();
@@ -57,7 +57,7 @@ struct Part {
     }
   }
   template <class What>
-  int told() const {
+  int reported() const {
     return static_cast<int>(std::ranges::count_if(done, [](const PartAction& action) {
       const auto* report = std::get_if<Report>(&action);
       return report != nullptr && std::holds_alternative<What>(report->message.what);
@@ -84,29 +84,29 @@ TEST(NodePart, TwoDeliveriesOfASignalAreOneWish) {
   member.signal_after(0ms, SIGTERM);
   member.signal_after(2ms, SIGTERM);  // the keeper's copy
   member.signal_after(300ms, SIGHUP);
-  EXPECT_EQ(member.told<Signalled>(), 1);
+  EXPECT_EQ(member.reported<Signalled>(), 1);
   member.signal_after(2s, SIGTERM);  // its user has waited
-  EXPECT_EQ(member.told<Signalled>(), 2);
+  EXPECT_EQ(member.reported<Signalled>(), 2);
 }
 
 TEST(NodePart, ARepeatAtALeaverEndsItsOwnGraceOnly) {
   Part member = Part::running(Part::settings(true));
   member.signal_after(0ms, SIGINT);
   member.signal_after(2ms, SIGINT);
-  EXPECT_EQ(member.told<Leaving>(), 1);
+  EXPECT_EQ(member.reported<Leaving>(), 1);
   EXPECT_EQ(member.stops(), Graces{});
-  member.on(Told{Stop{30s}});
+  member.on(MessageReceived{Stop{30s}});
   member.signal_after(2s, SIGTERM);
-  EXPECT_EQ(member.told<Leaving>(), 1);
-  EXPECT_EQ(member.told<Signalled>(), 0);
+  EXPECT_EQ(member.reported<Leaving>(), 1);
+  EXPECT_EQ(member.reported<Signalled>(), 0);
   EXPECT_EQ(member.stops(), (Graces{30s, 0s}));
 }
 
 TEST(NodePart, ASignalForAllEndsAnElasticJob) {
   Part member = Part::running(Part::settings(true));
   member.signal_after(0ms, SIGINT, true);
-  EXPECT_EQ(member.told<Leaving>(), 0);
-  EXPECT_EQ(member.told<Signalled>(), 1);
+  EXPECT_EQ(member.reported<Leaving>(), 0);
+  EXPECT_EQ(member.reported<Signalled>(), 1);
 }
 
 // The root may start its ranks elsewhere as soon as it has noticed the silence.

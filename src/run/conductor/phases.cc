@@ -38,14 +38,14 @@ std::optional<model::Spread> Coordinator::time_to_start() const {
 }
 
 // Ranks may come to the store before the root hears that the last of them has started.
-void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
+void Coordinator::arrived(const Arrivals& arrivals, SteadyTime reported) {
   if (attempt_.started < attempt_.parts.size()) {
-    attempt_.arrivals = {arrivals, told};
+    attempt_.arrivals = {arrivals, reported};
     return;
   }
   AttemptCourse& course = course_now();
   const bool had_met = course.phases.met.has_value();
-  const Meeting meeting = meeting_of(arrivals, ranks_of_members(), told);
+  const Meeting meeting = meeting_of(arrivals, ranks_of_members(), reported);
   course.phases.first_connect = meeting.first_joined;
   course.phases.imported = course.phases.last_connect = meeting.all_joined;
   course.phases.met = meeting.all_met;
@@ -54,14 +54,14 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
   course.spreads.first_collective = meeting.first_collective;
   course.awaited = meeting.awaited;
   // When the last rank has come to the store, most are at once at their first collective too.
-  const bool has_just_come = meeting.all_joined && told - *meeting.all_joined < worth_a_line;
+  const bool has_just_come = meeting.all_joined && reported - *meeting.all_joined < worth_a_line;
   if (settings_.tells_orders && course.awaited && !has_just_come) {
     tell_user(model::awaited_text(*course.awaited));
   }
   // Some ranks' names are known only when they have met.
   const bool is_named = meeting.all_met || (meeting.import && meeting.import->rank);
-  if (!attempt_.import_is_told && meeting.all_joined && is_named) {
-    attempt_.import_is_told = true;
+  if (!attempt_.import_is_reported && meeting.all_joined && is_named) {
+    attempt_.import_is_reported = true;
     tell_phase("all ranks have come to the store", *meeting.all_joined,
                {.prefetch = course.spreads.prefetch, .import = meeting.import});
   }

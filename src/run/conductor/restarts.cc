@@ -41,7 +41,7 @@ milliseconds pause_after(int short_lives) {
 }  // namespace
 
 Restarts::Next Restarts::after(const Verdict& verdict, Life life) {
-  if (verdict.told_to_end) return {};
+  if (verdict.ordered_to_end) return {};
   count_life(life.lasted);
   if (is_failure(verdict)) return after_failure(verdict, life);
   same_early_failures_ = 0;

@@ -81,15 +81,15 @@ TEST(Restarts, AreForFailuresAndLossesOnly) {
     Size size;
     bool again;
   };
-  Verdict told = failed();
-  told.told_to_end = true;
+  Verdict reported = failed();
+  reported.ordered_to_end = true;
   const Size rigid{2, 2, false};
   const Case cases[] = {
       {Verdict{}, fixed, false},  // all ended with success
       {failed(), fixed, true},
       {failed(), rigid, true},  // its members are all still present
       {failed(93), fixed, false},
-      {told, fixed, false},
+      {reported, fixed, false},
       {of_kind(CauseKind::node_lost), fixed, true},
       {of_kind(CauseKind::agent_lost), fixed, true},
       {of_kind(CauseKind::node_lost), rigid, false},

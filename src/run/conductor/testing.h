@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 // A job with the agents a0, a1 … on n0, n1 …; a0 is the root's own.
 struct Simple {
-  explicit Simple(Settings wanted) : coordinator(std::move(wanted), now) {}
+  explicit Simple(Settings requested) : coordinator(std::move(requested), now) {}
 
   static Settings elastic(int least, int most) {
     Settings settings;

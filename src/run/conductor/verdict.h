@@ -23,7 +23,7 @@ struct Verdict {
   std::string meanwhile;  // for ended_early: what the other ranks did
   // All reported exits. They are kept until the next attempt has ended.
   std::vector<model::WorkerExit> exits;
-  bool told_to_end = false;  // the job must end, regardless of other events
+  bool ordered_to_end = false;  // the job must end, regardless of other events
 };
 
 }  // namespace toprun::run

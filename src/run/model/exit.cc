@@ -91,10 +91,10 @@ SteadyTime time_of(const WorkerExit& exit) {
 }
 
 const WorkerExit* earliest(const std::vector<WorkerExit>& exits,
-                           const std::function<bool(const WorkerExit&)>& wanted) {
+                           const std::function<bool(const WorkerExit&)>& requested) {
   const WorkerExit* best = nullptr;
   for (const WorkerExit& exit : exits) {
-    if (wanted(exit) && (best == nullptr || time_of(exit) < time_of(*best))) best = &exit;
+    if (requested(exit) && (best == nullptr || time_of(exit) < time_of(*best))) best = &exit;
   }
   return best;
 }
@@ -212,9 +212,9 @@ const WorkerExit* root_cause(const std::vector<WorkerExit>& exits) {
   const auto had_failed_when_stopped = [](const WorkerExit& exit) {
     return exit.failed() && exit.ours && (!exit.exception.empty() || exit.error_file);
   };
-  const auto first_hand = [](const auto& wanted) {
-    return [wanted](const WorkerExit& exit) {
-      return wanted(exit) && !tells_only_of_a_lost_peer(exit);
+  const auto first_hand = [](const auto& requested) {
+    return [requested](const WorkerExit& exit) {
+      return requested(exit) && !tells_only_of_a_lost_peer(exit);
     };
   };
   if (const auto* cause = earliest(exits, first_hand(candidate))) return cause;

@@ -275,24 +275,24 @@ void read_from(const json& object, RanksSeen& seen) {
     seen.groups.push_back(group_in(group));
   }
   if (object.contains("more")) {
-    seen.more = static_cast<int>(whole_number(object, "more", 0, most_told));
+    seen.more = static_cast<int>(whole_number(object, "more", 0, most_reported));
   }
 }
 
-void write(json& object, const RanksTold& told) {
-  object["look"] = told.look;
-  object["ranks"] = told.recorded.ranks;
-  object["forgetful"] = told.recorded.forgetful;
-  object["without_calls"] = told.recorded.without_calls;
+void write(json& object, const RanksTold& reported) {
+  object["look"] = reported.look;
+  object["ranks"] = reported.recorded.ranks;
+  object["forgetful"] = reported.recorded.forgetful;
+  object["without_calls"] = reported.recorded.without_calls;
   object["groups"] = json::array();
-  for (const recorder::GroupSummary& group : told.recorded.groups) {
+  for (const recorder::GroupSummary& group : reported.recorded.groups) {
     object["groups"].push_back(json_of(group));
   }
-  for (const ras::Finding& finding : told.nccl) object["nccl"].push_back(json_of(finding));
+  for (const ras::Finding& finding : reported.nccl) object["nccl"].push_back(json_of(finding));
 }
-void read_from(const json& object, RanksTold& told) {
-  told.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
-  recorder::Summary& summary = told.recorded;
+void read_from(const json& object, RanksTold& reported) {
+  reported.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
+  recorder::Summary& summary = reported.recorded;
   summary.ranks = ordered_ranks_in(object);
   summary.forgetful = ordered_ranks_in(object, "forgetful");
   summary.without_calls = ordered_ranks_in(object, "without_calls");
@@ -304,8 +304,8 @@ void read_from(const json& object, RanksTold& told) {
   }
   if (!object.contains("nccl")) return;
   for (const json& one : object.at("nccl").get_ref<const json::array_t&>()) {
-    if (told.nccl.size() == ras::most_findings) throw OutOfRange("nccl");
-    told.nccl.push_back(nccl_finding_in(one));
+    if (reported.nccl.size() == ras::most_findings) throw OutOfRange("nccl");
+    reported.nccl.push_back(nccl_finding_in(one));
   }
 }
 

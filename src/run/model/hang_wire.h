@@ -8,9 +8,9 @@
 namespace toprun::model {
 
 void write(nlohmann::json& object, const RanksSeen& seen);
-void write(nlohmann::json& object, const RanksTold& told);
+void write(nlohmann::json& object, const RanksTold& reported);
 // Both throw OutOfRange or nlohmann::json::exception.
 void read_from(const nlohmann::json& object, RanksSeen& seen);
-void read_from(const nlohmann::json& object, RanksTold& told);
+void read_from(const nlohmann::json& object, RanksTold& reported);
 
 }  // namespace toprun::model

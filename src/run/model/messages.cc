@@ -147,14 +147,14 @@ void from_json(const nlohmann::json& json, CloudPlace& place) {
   take(json, "text", place.text);
 }
 
-void to_json(nlohmann::json& json, const Told& told) {
-  json = {{"trouble", told.trouble}};
-  put(json, "text", told.text);
+void to_json(nlohmann::json& json, const ProgramOutput& reported) {
+  json = {{"trouble", reported.trouble}};
+  put(json, "text", reported.text);
 }
 
-void from_json(const nlohmann::json& json, Told& told) {
-  json.at("trouble").get_to(told.trouble);
-  take(json, "text", told.text);
+void from_json(const nlohmann::json& json, ProgramOutput& reported) {
+  json.at("trouble").get_to(reported.trouble);
+  take(json, "text", reported.text);
 }
 
 void to_json(nlohmann::json& json, const KubeNode& node) {

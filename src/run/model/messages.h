@@ -50,8 +50,8 @@ struct CloudPlace {
   std::string trouble;
 };
 
-// The output of a program on the node, unchanged (topology::Told).
-struct Told {
+// The output of a program on the node, unchanged (topology::ProgramOutput).
+struct ProgramOutput {
   std::optional<std::string> text;
   std::string trouble;
 };
@@ -83,7 +83,7 @@ struct Join {
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   Rare<CloudPlace> cloud;
-  Rare<Told> nvlink;  // output of nvidia-smi
+  Rare<ProgramOutput> nvlink;  // output of nvidia-smi
   Rare<KubeNode> kube;
   Rare<std::string> ports;  // InfiniBand ports, if --topology needs them
   Rare<Evidence> evidence;
@@ -177,8 +177,8 @@ void to_json(nlohmann::json& json, const Evidence& evidence);
 void from_json(const nlohmann::json& json, Evidence& evidence);
 void to_json(nlohmann::json& json, const CloudPlace& place);
 void from_json(const nlohmann::json& json, CloudPlace& place);
-void to_json(nlohmann::json& json, const Told& told);
-void from_json(const nlohmann::json& json, Told& told);
+void to_json(nlohmann::json& json, const ProgramOutput& reported);
+void from_json(const nlohmann::json& json, ProgramOutput& reported);
 void to_json(nlohmann::json& json, const KubeNode& node);
 void from_json(const nlohmann::json& json, KubeNode& node);
 void to_json(nlohmann::json& json, const Join& join);

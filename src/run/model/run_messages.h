@@ -134,7 +134,7 @@ struct RanksTold {
   recorder::Summary recorded;
   std::vector<ras::Finding> nccl = {};
 };
-inline constexpr int most_told = 2;  // for a look
+inline constexpr int most_reported = 2;  // for a look
 
 // member → root: the answer to MeasureRanks, with the resource use of its ranks and its host.
 struct RanksUse {

@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto said = model::to_root_in(message); said && *said) {
     if (!model::to_root_in(model::to_wire(**said))) std::abort();
   }
-  if (const auto told = model::to_node_in(message); told && *told) {
-    if (!model::to_node_in(model::to_wire(**told))) std::abort();
+  if (const auto reported = model::to_node_in(message); reported && *reported) {
+    if (!model::to_node_in(model::to_wire(**reported))) std::abort();
   }
   static_cast<void>(model::read<model::Join>(message));
   return 0;

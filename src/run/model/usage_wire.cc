@@ -125,8 +125,8 @@ void write_usage(json& object, const meter::Node& node) {
                     whole(host.sent_bytes_per_s, 1, most_bytes)};
   object["ranks"] = json::array();
   for (const meter::Rank& rank : node.ranks) object["ranks"].push_back(row_of(rank));
-  const auto is_told = [](const meter::Rank& rank) { return !rank.last_line.empty(); };
-  if (!std::ranges::any_of(node.ranks, is_told)) return;
+  const auto is_reported = [](const meter::Rank& rank) { return !rank.last_line.empty(); };
+  if (!std::ranges::any_of(node.ranks, is_reported)) return;
   json& lines = object["lines"] = json::array();
   for (const meter::Rank& rank : node.ranks) lines.push_back(rank.last_line.raw());
   const auto has_several = [](const meter::Rank& rank) { return !rank.last_lines.empty(); };

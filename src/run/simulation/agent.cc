@@ -133,9 +133,9 @@ void Agent::leave() {
   process_.die();
 }
 
-void Agent::told(model::ToNode&& message) {
+void Agent::reported(model::ToNode&& message) {
   is_dismissed_ = is_dismissed_ || std::holds_alternative<model::Finish>(message);
-  on(run::Told{std::move(message)});
+  on(run::MessageReceived{std::move(message)});
 }
 
 void Agent::root_lost(model::Loss loss) {
@@ -236,7 +236,7 @@ void Agent::start_workers(const model::Assignment& part) {
   attempt_ = part.attempt;
   stopping_ = false;
   flushing_ = false;
-  told_to_end_.reset();
+  ordered_to_end_.reset();
   hangs_since_.reset();
   workers_.clear();
   model::Started started{part.first_rank, ""};
@@ -381,7 +381,7 @@ void Agent::act(const run::StopWorkers& stop) {
 }
 
 void Agent::act(const run::InterruptWorkers& interrupt) {
-  if (!told_to_end_) told_to_end_ = world_.timeline().now();
+  if (!ordered_to_end_) ordered_to_end_ = world_.timeline().now();
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i].stubborn) continue;
     const int signal = dice_.chance(world_.scenario().graceful_percent) ? 0 : interrupt.signal;
@@ -455,7 +455,7 @@ void Agent::agent_dies() {
 void Agent::keeper_dies() {
   if (!lives() || !part_) return;
   may_kill_at_once_ = true;
-  if (is_own()) world_.root_is_told_to_end();
+  if (is_own()) world_.root_is_ordered_to_end();
   on(run::KeeperLost{"the keeper of its agent was killed", 0ms});
 }
 

@@ -24,7 +24,7 @@ class Agent {
   // Links it with the root, which has admitted it; it starts after reading that.
   void attach(std::unique_ptr<Link> link) { link_ = std::move(link); }
   void begin();
-  void told(model::ToNode&& message);
+  void reported(model::ToNode&& message);
   void root_lost(model::Loss loss);
 
   // Makes a rank raise an exception: its peers notice it, and the rank ends a little later.
@@ -170,7 +170,7 @@ class Agent {
   std::optional<SteadyTime> signalled_;  // the last signal that was not merely another delivery
   bool is_impatient_ = false;            // its user has waited and signalled again
   bool may_kill_at_once_ = false;        // no process would clean up after it
-  std::optional<SteadyTime> told_to_end_;  // its ranks, of the current attempt
+  std::optional<SteadyTime> ordered_to_end_;  // its ranks, of the current attempt
 };
 
 }  // namespace toprun::simulation

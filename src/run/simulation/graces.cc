@@ -18,7 +18,7 @@ void Agent::heard(const run::GotSignal& got) {
   if (got.meaning != run::SignalMeaning::end) return;
   const SteadyTime now = world_.timeline().now();
   world_.trace("{} gets signal {}", host_, got.signal);
-  if (is_own()) world_.root_is_told_to_end();
+  if (is_own()) world_.root_is_ordered_to_end();
   if (signalled_ && now - *signalled_ < a_users_pace) return;
   if (std::exchange(signalled_, now)) is_impatient_ = true;
   const bool leaves = world_.scenario().settings.elastic && !is_own();
@@ -30,8 +30,8 @@ void Agent::heard(const run::GotSignal& got) {
 // elsewhere.
 void Agent::check_grace(milliseconds grace) {
   const SteadyTime now = world_.timeline().now();
-  if (!told_to_end_) told_to_end_ = now;
-  const SteadyTime ends = *told_to_end_ + world_.scenario().settings.grace.stop;
+  if (!ordered_to_end_) ordered_to_end_ = now;
+  const SteadyTime ends = *ordered_to_end_ + world_.scenario().settings.grace.stop;
   const bool may = is_impatient_ || may_kill_at_once_ || world_.may_kill();
   world_.expect(may || now + grace + slack >= ends || living_workers() == 0,
                 "{}: ranks are killed {} ms before their grace is over", host_,

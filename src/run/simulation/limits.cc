@@ -183,7 +183,7 @@ void World::act(const run::Show& show) {
 void World::take_output(const std::string& from, std::size_t bytes) {
   Agent* const to = agent(from);
   if (to == nullptr || to->link() == nullptr) return;
-  to->link()->send(Link::to_node, [to, bytes] { to->told(model::Taken{bytes}); });
+  to->link()->send(Link::to_node, [to, bytes] { to->reported(model::Taken{bytes}); });
 }
 
 void World::pause_terminal(milliseconds time) {

@@ -202,8 +202,9 @@ void World::check_end() {
   if (!root_lives || !over_) return;
   const run::Course& course = coordinator_->course();
   const bool hang_ends = scenario_.settings.on_hang == run::OnHang::abort;
-  expect(!course.verdict.told_to_end || root_may_end_ || hang_ends || !scenario_.settings.elastic,
-         "only members got the order to end, but the job has ended: {}", course.verdict.message);
+  expect(
+      !course.verdict.ordered_to_end || root_may_end_ || hang_ends || !scenario_.settings.elastic,
+      "only members got the order to end, but the job has ended: {}", course.verdict.message);
   const int code = course.verdict.exit_code;
   expect(
       failed_attempts_ - (is_of_a_rank(course.verdict) ? 1 : 0) <= scenario_.settings.max_restarts,
@@ -213,7 +214,7 @@ void World::check_end() {
     expect(disturbed_ || !ended_with || *ended_with == code, "{} ends with {}, the run with {}",
            one->host(), ended_with.value_or(0), code);
   }
-  expect((code == 0) == !course.verdict.kind || course.verdict.told_to_end,
+  expect((code == 0) == !course.verdict.kind || course.verdict.ordered_to_end,
          "exit code {} with the cause \"{}\"", code, course.verdict.message);
   if (course.verdict.exit && course.verdict.kind == CauseKind::exit) {
     expect(code == model::cause_code(*course.verdict.exit), "the exit code is not the cause's");

@@ -38,7 +38,7 @@ enum class FaultKind {
   no_store_found,    // a node's search for the store does not end
   no_workplace,      // … the start of its container, or the copy of its environment
   no_ranks_started,  // … the start of its ranks, until the pool gives it up
-  no_end_told,       // the report of the end is not written
+  no_end_reported,   // the report of the end is not written
   pool_full,         // the agent's pool takes no work for a while: each answer is none, at once
   rank_alarmed,      // a rank has given up waiting for others, and says so in the store
   places_asked,      // where do the ranks stand?

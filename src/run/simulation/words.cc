@@ -101,8 +101,9 @@ Agent::Notices Agent::notices_due(const run::PartEvent& event) const {
     if (got->meaning != run::SignalMeaning::notice) return {};
     return got->for_all ? Notices{0, 1} : Notices{runs ? 1 : 0, 0};
   }
-  const auto* const told = std::get_if<run::Told>(&event);
-  const bool is_one = told != nullptr && std::holds_alternative<model::Notice>(told->message);
+  const auto* const reported = std::get_if<run::MessageReceived>(&event);
+  const bool is_one =
+      reported != nullptr && std::holds_alternative<model::Notice>(reported->message);
   return {is_one && runs ? 1 : 0, 0};
 }
 

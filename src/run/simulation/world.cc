@@ -194,7 +194,7 @@ void World::act(run::Send& send) {
   if (to == nullptr || to->link() == nullptr) return;
   if (scenario_.encodes) send.message = as_read(std::move(send.message));
   to->link()->send(Link::to_node, [to, message = std::move(send.message)]() mutable {
-    to->told(std::move(message));
+    to->reported(std::move(message));
   });
 }
 
@@ -285,7 +285,7 @@ void World::act(const run::AskEngine&) {
 
 void World::act(const run::TellEnd&) {
   trace("root: the run is over: {}", coordinator_->course().verdict.message);
-  if (end_is_not_told_) return;
+  if (end_is_not_reported_) return;
   timeline_.in(dice_.time(0s, 2s),
                [this] { root().process().deliver([this] { happened(run::EndTold{"over"}); }); });
 }
@@ -502,8 +502,8 @@ void World::apply(const Fault& fault) {
     case FaultKind::no_ranks_started:
       one.starts_no_ranks = true;
       return;
-    case FaultKind::no_end_told:
-      end_is_not_told_ = true;
+    case FaultKind::no_end_reported:
+      end_is_not_reported_ = true;
       return;
     case FaultKind::pool_full:
       one.disturb();

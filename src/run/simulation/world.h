@@ -63,7 +63,7 @@ class World {
     failures_.push_back({attempt, exit, false});
   }
   bool old_messages_return() const { return old_messages_return_; }
-  void root_is_told_to_end() { root_may_end_ = true; }
+  void root_is_ordered_to_end() { root_may_end_ = true; }
   void all_may_be_killed() { may_kill_ = true; }
   bool may_kill() const { return may_kill_; }
   void workers_ended(const Agent& agent, int attempt);
@@ -167,7 +167,7 @@ class World {
   bool root_may_end_ = false;  // it had the order to
   // Faults that wait for their moment.
   int late_orders_ = 0;
-  bool end_is_not_told_ = false;
+  bool end_is_not_reported_ = false;
   std::string flapping_;  // a host
   int flaps_ = 0;
   // Of the root's terminal.

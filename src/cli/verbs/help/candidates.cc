@@ -9,7 +9,7 @@
 #include "base/text/text.h"
 #include "cli/config/config_search.h"
 #include "cli/jobs/job_files.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/known_job.h"
 #include "cli/options/flags.h"
 #include "engines/queue.h"
@@ -17,7 +17,7 @@
 namespace toprun::cli {
 namespace {
 
-using Kind = Wanted::Kind;
+using Kind = Completion::Kind;
 using Option = options::CommandText::Option;
 using Row = options::CommandText::Row;
 
@@ -66,8 +66,8 @@ Kind kind_of(std::string_view form) {
   return form == "PROFILE" ? Kind::profiles : Kind::files;
 }
 
-Wanted value_of(std::string_view form, std::string stem, std::string_view typed) {
-  Wanted out{kind_of(form), {}, std::move(stem), {}};
+Completion value_of(std::string_view form, std::string stem, std::string_view typed) {
+  Completion out{kind_of(form), {}, std::move(stem), {}};
   for (const std::string_view choice : options::choices(form)) out.choices.emplace_back(choice);
   if (!out.choices.empty()) out.kind = Kind::choices;
   const bool is_list = form.contains(",...") || form == host_list;
@@ -107,9 +107,9 @@ std::vector<Row> queued_rows(const Environment& environment) {
 
 // "train, failed, exit code 1: …".
 std::string described(const jobs::FoundFiles& found) {
-  const jobs::JobTold told = jobs::told(jobs::forgotten_job(found));
-  if (told.name.empty() || told.words.empty()) return told.name + told.words;
-  return told.name + ", " + told.words;
+  const jobs::JobSummary summary = jobs::summary_of(jobs::forgotten_job(found));
+  if (summary.name.empty() || summary.words.empty()) return summary.name + summary.words;
+  return summary.name + ", " + summary.words;
 }
 
 // Also those whose files are in this folder though the engine has forgotten them; the latest first.
@@ -165,7 +165,7 @@ std::vector<Row> profile_rows(const Environment& environment) {
   return rows;
 }
 
-std::vector<Row> rows_of(const options::CommandText& command, const Wanted& what) {
+std::vector<Row> rows_of(const options::CommandText& command, const Completion& what) {
   const Environment environment = impatient(Environment::from(environ));
   switch (what.kind) {
     case Kind::files:
@@ -191,7 +191,7 @@ std::vector<Row> rows_of(const options::CommandText& command, const Wanted& what
 
 }  // namespace
 
-Wanted wanted(const options::CommandText& command, std::span<const std::string> words) {
+Completion completion(const options::CommandText& command, std::span<const std::string> words) {
   if (words.empty()) return {};
   const std::string& current = words.back();
   const std::span<const std::string> before = words.first(words.size() - 1);
@@ -200,7 +200,7 @@ Wanted wanted(const options::CommandText& command, std::span<const std::string> 
   if (has_script && operands > 0) return {};
   const auto value = [&](const std::string& name, std::string stem, std::string_view typed) {
     const Option* const option = find_option(command, name);
-    if (option == nullptr) return Wanted{};
+    if (option == nullptr) return Completion{};
     return value_of(option->value, std::move(stem), typed);
   };
   if (current == "=" && !before.empty()) return value(before.back(), {}, {});
@@ -234,7 +234,7 @@ std::string candidate_lines(std::span<const Row> candidates, std::string_view st
 }
 
 int print_candidates(const options::CommandText& command, std::span<const std::string> words) {
-  const Wanted what = wanted(command, words);
+  const Completion what = completion(command, words);
   return print(candidate_lines(rows_of(command, what), what.stem, what.typed));
 }
 

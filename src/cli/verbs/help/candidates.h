@@ -9,7 +9,7 @@
 namespace toprun::cli {
 
 // The last word of a command line, which the shell completes.
-struct Wanted {
+struct Completion {
   enum class Kind {
     files,  // completed by the shell: files and folders, and arguments of the script
     options,
@@ -24,12 +24,12 @@ struct Wanted {
   std::string stem;   // the part of the word before `typed`: "--tee=", "a,"
   std::string typed;  // the typed part to complete
 
-  bool operator==(const Wanted&) const = default;
+  bool operator==(const Completion&) const = default;
 };
 
 // `words` are the words after the command. The last word, which may be empty, is to be completed.
 // bash splits --tee=3 at = and passes = as a separate word. Pure.
-Wanted wanted(const options::CommandText& command, std::span<const std::string> words);
+Completion completion(const options::CommandText& command, std::span<const std::string> words);
 
 // Prints the candidates for the last word, one per line, as "WORD\tDESCRIPTION" or "WORD". Prints
 // nothing for a file, or if there are no candidates. Queries the engine for jobs and partitions,

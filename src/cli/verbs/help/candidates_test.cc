@@ -7,25 +7,25 @@
 namespace toprun::cli {
 namespace {
 
-using Kind = Wanted::Kind;
+using Kind = Completion::Kind;
 using Line = std::vector<std::string>;
 
-Wanted in_submit(const Line& words) {
-  return wanted(command_text(options::Command::submit), words);
+Completion in_submit(const Line& words) {
+  return completion(command_text(options::Command::submit), words);
 }
 
-Wanted in_logs(const Line& words) {
+Completion in_logs(const Line& words) {
   options::CommandText logs;
   logs.positionals = {"ID"};
   logs.options = {
       {"Options", {{{"-f", "--follow"}, "", false, ""}, {{"--rank"}, "RANK", false, ""}}}};
-  return wanted(logs, words);
+  return completion(logs, words);
 }
 
 TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
   struct Case {
     Line words;
-    Wanted expected;
+    Completion expected;
   };
   const Case cases[] = {
       {{""}, {}},  // a script
@@ -51,14 +51,14 @@ TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
   for (const Case& each : cases) {
     EXPECT_EQ(in_submit(each.words), each.expected) << testing::PrintToString(each.words);
   }
-  EXPECT_EQ(in_logs({""}), (Wanted{Kind::jobs, {}, "", ""}));
-  EXPECT_EQ(in_logs({"-f", "1"}), (Wanted{Kind::jobs, {}, "", "1"}));
-  EXPECT_EQ(in_logs({"--rank", "1"}), (Wanted{Kind::files, {}, "", "1"}));
+  EXPECT_EQ(in_logs({""}), (Completion{Kind::jobs, {}, "", ""}));
+  EXPECT_EQ(in_logs({"-f", "1"}), (Completion{Kind::jobs, {}, "", "1"}));
+  EXPECT_EQ(in_logs({"--rank", "1"}), (Completion{Kind::files, {}, "", "1"}));
 }
 
 TEST(Candidates, WhereNoOperandIsTakenOptionsAreOffered) {
   options::CommandText jobs;
-  EXPECT_EQ(wanted(jobs, Line{""}), (Wanted{Kind::options, {}, "", ""}));
+  EXPECT_EQ(completion(jobs, Line{""}), (Completion{Kind::options, {}, "", ""}));
 }
 
 TEST(Candidates, AreOnlyThoseThatBeginSo) {

@@ -4,18 +4,19 @@
 
 namespace toprun::cli {
 
-Result<void> check_activation(const plan::Activation& wanted, const engines::JobRequest& request,
+Result<void> check_activation(const plan::Activation& requested, const engines::JobRequest& request,
                               const Environment& environment, std::vector<std::string>& notes) {
   if (request.find("--dependency") != nullptr) return {};
   const std::string host = hosts::host_name();
-  if (!wanted.venv.empty()) {
-    TRY(plan::find_venv(wanted.venv, host));
+  if (!requested.venv.empty()) {
+    TRY(plan::find_venv(requested.venv, host));
   }
-  plan::Activation here = wanted;
+  plan::Activation here = requested;
   here.before = {};  // it is for the job's nodes
   const auto made = plan::activate(here, environment, host);
   if (made) return {};
-  const bool may_differ = !wanted.modules.empty() || !wanted.venv.empty() || !wanted.before.empty();
+  const bool may_differ =
+      !requested.modules.empty() || !requested.venv.empty() || !requested.before.empty();
   // Variables of a module or a command may be needed to find a conda environment.
   if (!may_differ || made.error().exit_code == exit_usage) return std::unexpected(made.error());
   notes.push_back(made.error().line() + "; the job's nodes may have it");

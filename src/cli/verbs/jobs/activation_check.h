@@ -14,7 +14,7 @@ namespace toprun::cli {
 // to be shared, so a missing virtual or conda environment is an error. Modules and hardware may
 // differ on the nodes, so their failures only cause notes. A job that depends on another job may
 // use environments that the other job creates.
-Result<void> check_activation(const plan::Activation& wanted, const engines::JobRequest& request,
+Result<void> check_activation(const plan::Activation& requested, const engines::JobRequest& request,
                               const Environment& environment, std::vector<std::string>& notes);
 
 }  // namespace toprun::cli

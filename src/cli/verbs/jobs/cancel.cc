@@ -9,7 +9,7 @@
 #include "base/os/print.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/pods/kept_runs.h"
 #include "cli/verbs/run_verbs.h"
@@ -40,10 +40,10 @@ struct Target {
 
 // Which of the record's tasks are meant; none: all of them, or those cannot be told.
 jobs::TaskNumbers tasks_meant(const Job& job, const engines::JobId& id) {
-  const auto wanted = jobs::parse_tasks(id.task);
+  const auto requested = jobs::parse_tasks(id.task);
   const auto all = jobs::parse_tasks(job.task);
-  if (!all) return wanted.value_or(jobs::TaskNumbers());
-  return wanted ? jobs::common_tasks(*all, *wanted) : *all;
+  if (!all) return requested.value_or(jobs::TaskNumbers());
+  return requested ? jobs::common_tasks(*all, *requested) : *all;
 }
 
 // Of some tasks of an array, the engine tells of all its records.
@@ -90,7 +90,7 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
   if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, Left::remains, {}};
   const Job& last = jobs->back();
   return fail(fmt::format("job {} has already ended", text),
-              jobs::told(jobs::known_job(queue, last)).words +
+              jobs::summary_of(jobs::known_job(queue, last)).words +
                   (last.ended ? fmt::format(" (at {})", jobs::time_text(*last.ended)) : ""));
 }
 
@@ -158,11 +158,11 @@ void keep_story(const std::vector<Target>& targets, const std::vector<std::strin
 }
 
 Result<int> cancel_in(const engines::Queue& queue, const Call& call,
-                      const std::vector<std::string>& wanted, const std::string& signal) {
+                      const std::vector<std::string>& requested, const std::string& signal) {
   std::vector<Target> targets;
   std::vector<std::string> good, remains;
   int code = 0;
-  for (const std::string& id : wanted) {
+  for (const std::string& id : requested) {
     auto checked = check(queue, id, signal);
     if (!checked) {
       code = give_up(checked.error());

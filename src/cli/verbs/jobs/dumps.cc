@@ -27,7 +27,7 @@ using recorder::Finding;
 
 constexpr std::size_t most_dumps = 100'000;
 constexpr std::size_t most_dump_bytes = 64u << 20;
-constexpr std::size_t most_told = 8;  // files that are passed over
+constexpr std::size_t most_reported = 8;  // files that are passed over
 constexpr std::int64_t most_ranks = 100'000'000;
 
 // comm_lib_trace_rank_17, nccl_trace_rank_17.pkl, rank_17.json, or whatever stem the user chose.
@@ -114,11 +114,11 @@ Result<Dumps> read_dumps(const std::string& folder) {
 }
 
 void tell_passed_over(const std::vector<PassedOver>& files) {
-  for (std::size_t i = 0; i < std::min(files.size(), most_told); ++i) {
+  for (std::size_t i = 0; i < std::min(files.size(), most_reported); ++i) {
     say(Error{.what = "passes over " + files[i].file, .why = files[i].why, .fix = {}}.line());
   }
-  if (files.size() > most_told) {
-    say(fmt::format("passes over {} more files", files.size() - most_told));
+  if (files.size() > most_reported) {
+    say(fmt::format("passes over {} more files", files.size() - most_reported));
   }
 }
 

@@ -8,7 +8,7 @@
 #include "base/os/console.h"
 #include "base/os/print.h"
 #include "base/text/text.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/waiting.h"
 #include "cli/verbs/run_verbs.h"
@@ -32,7 +32,7 @@ std::string text_of(const engines::Queue& queue, const Job& job,
                     const std::vector<std::string>& lines) {
   std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
   if (lines.empty()) {
-    text += jobs::told(jobs::known_job(queue, job)).words;
+    text += jobs::summary_of(jobs::known_job(queue, job)).words;
     if (job.started) text += ", started at " + jobs::time_text(*job.started);
     const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
     if (!progress.empty()) text += "; " + progress;

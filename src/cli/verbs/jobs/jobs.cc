@@ -26,7 +26,7 @@ constexpr std::size_t most_ended = 20;
 using Glances = std::map<std::string, jobs::Glance>;
 
 std::string words_of(const engines::Queue& queue, const engines::Job& job) {
-  return jobs::told(jobs::without_files(queue, job)).words;
+  return jobs::summary_of(jobs::without_files(queue, job)).words;
 }
 
 // Empty where the files do not answer, or it would only repeat the column ST.

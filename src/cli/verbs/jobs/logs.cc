@@ -6,7 +6,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
 #include "cli/jobs/job_end.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/latest.h"
 #include "cli/jobs/log_tail.h"
@@ -23,7 +23,7 @@ using options::FlagId;
 
 using engines::Job;
 
-constexpr std::size_t most_failures_told = 8;  // of an array's tasks
+constexpr std::size_t most_failures_reported = 8;  // of an array's tasks
 
 struct LogsOptions {
   std::string id;
@@ -58,8 +58,8 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, const Environmen
   const auto queue = engines::find_queue_of(id, environment);
   std::vector<Job> jobs;
   if (queue) {
-    auto told = TRY((*queue)->find(id));
-    jobs = std::move(told);
+    auto reported = TRY((*queue)->find(id));
+    jobs = std::move(reported);
   }
   std::vector<Found> found;
   for (const Job& job : jobs) {
@@ -90,11 +90,11 @@ std::string prefix_of(const jobs::LogFile& file, const Found& found,
 // Shows one file to its end; of the engine's file only lines that are in no host's file.
 int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
          jobs::Remainder* remainder) {
-  jobs::LogTail::Wanted wanted;
+  jobs::LogTail::LineFilter filter;
   if (remainder != nullptr) {
-    wanted = file.label.empty() ? remainder->engine_lines(prefix) : remainder->host_lines();
+    filter = file.label.empty() ? remainder->engine_lines(prefix) : remainder->host_lines();
   }
-  jobs::LogTail tail(file.path, prefix, mixed, std::move(wanted));
+  jobs::LogTail tail(file.path, prefix, mixed, std::move(filter));
   const auto show_all = [&](std::string text) {
     if (remainder != nullptr) text += remainder->take(SteadyTime::max());
     return print_bytes(text);
@@ -152,7 +152,7 @@ void say_why_nothing(const LogsOptions& options, const engines::JobId& id,
     where = "; its folder is " + files.folder;
   }
   say(fmt::format("job {} has printed nothing{}: {}{}", options.id, may_print ? " yet" : "",
-                  jobs::told(job).words, where));
+                  jobs::summary_of(job).words, where));
 }
 
 // How a job failed, in a line; empty: it did not, or that is not known.
@@ -163,7 +163,7 @@ std::string failure_line(const Found& found, const engines::Queue* queue, const 
     return ending.exit_code == 0 ? std::string() : jobs::end_line(found.id, ending, look);
   }
   const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
-  const jobs::JobTold what = jobs::told(known);
+  const jobs::JobSummary what = jobs::summary_of(known);
   if (!what.is_over || what.exit_code == 0) return {};
   return coloured("toprun: " + jobs::forgotten_text(known, queue), Colour::bad, look) + '\n';
 }
@@ -178,10 +178,10 @@ void tell_failures(const std::string& id, const std::vector<Found>& all,
     }
   }
   std::string text;
-  for (const std::string& line : lines | std::views::take(most_failures_told)) text += line;
-  if (lines.size() > most_failures_told) {
+  for (const std::string& line : lines | std::views::take(most_failures_reported)) text += line;
+  if (lines.size() > most_failures_reported) {
     text += fmt::format("toprun: … and {} more have failed: toprun status {} tells all\n",
-                        lines.size() - most_failures_told, jobs::id_word(id));
+                        lines.size() - most_failures_reported, jobs::id_word(id));
   }
   if (!text.empty()) say_block(text);
 }
@@ -220,7 +220,7 @@ Result<int> show_what_is_left(const LogsOptions& options, const engines::JobId& 
   for (const Found& found : all) {
     const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
     say(jobs::forgotten_text(known, queue ? queue->get() : nullptr));
-    highest = std::max(highest, jobs::told(known).exit_code.value_or(exit_failure));
+    highest = std::max(highest, jobs::summary_of(known).exit_code.value_or(exit_failure));
   }
   return highest;
 }

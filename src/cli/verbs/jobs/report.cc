@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/json/json_text.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/pods/kept_runs.h"
@@ -53,7 +53,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
     return fail(what, "its run has written none, or in another folder",
                 "give the file that its --report names");
   }
-  const jobs::JobTold end = jobs::told(all.front());
+  const jobs::JobSummary end = jobs::summary_of(all.front());
   json document = std::move(all.front().report->document);
   document["told"] = end.words;
   document["state"] =

@@ -17,7 +17,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_report.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/jobs/waiting.h"
@@ -276,7 +276,7 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
   const auto job = first_in(JobState::running, found);
   if (!job) {
     auto waits = waiting_lines(*queue, found);
-    std::string state = jobs::told(jobs::known_job(*queue, found.back())).words;
+    std::string state = jobs::summary_of(jobs::known_job(*queue, found.back())).words;
     if (waits.empty()) return does_not_run(asking, state, id);
     return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};
   }

@@ -53,12 +53,12 @@ void Screen::draw(const std::vector<std::string>& lines) {
 
 // Ctrl-C and Ctrl-Z stay signals; Ctrl-S does not stop the drawing.
 void Screen::take_again() {
-  termios wanted = settings_;
-  wanted.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-  wanted.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
-  wanted.c_cc[VMIN] = 1;
-  wanted.c_cc[VTIME] = 0;
-  ::tcsetattr(in_, TCSANOW, &wanted);
+  termios requested = settings_;
+  requested.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  requested.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
+  requested.c_cc[VMIN] = 1;
+  requested.c_cc[VTIME] = 0;
+  ::tcsetattr(in_, TCSANOW, &requested);
   write_all(out_, take_terminal);
   drawn_.clear();
   is_ours_ = true;

@@ -120,12 +120,12 @@ void make_absolute(std::string& folder, const engines::JobRequest& request) {
 // An environment that is entered inside a container is not here.
 Result<void> check_shell_surroundings(jobs::SubmitOptions& options,
                                       const Environment& environment) {
-  container::Wanted wanted = options.container;
-  if (auto done = options::complete(wanted, environment, options.notes); !done) return done;
-  if (wanted.empty()) {
+  container::Request requested = options.container;
+  if (auto done = options::complete(requested, environment, options.notes); !done) return done;
+  if (requested.empty()) {
     return check_activation(options.activation, options.request, environment, options.notes);
   }
-  return container::check_image_file(wanted.image, hosts::host_name(), "");
+  return container::check_image_file(requested.image, hosts::host_name(), "");
 }
 
 int open_shell(const options::Split& split, const Environment& environment) {

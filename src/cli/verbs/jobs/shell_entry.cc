@@ -61,9 +61,9 @@ Error enter_shell(const std::string& shell, const ShellPlace& place,
                   const Environment& environment) {
   const std::string host = hosts::host_name();
   const bool in_container = !place.container.empty();
-  plan::Activation wanted = place.activation;
-  if (in_container) wanted.venv = wanted.conda = {};  // entered inside
-  auto activated = plan::activate(wanted, environment, host);
+  plan::Activation requested = place.activation;
+  if (in_container) requested.venv = requested.conda = {};  // entered inside
+  auto activated = plan::activate(requested, environment, host);
   if (!activated) return activated.error();
   activated->environment.unset(plan::entered_shell_variable);
   if (!in_container) return become({shell}, activated->environment);

@@ -13,7 +13,7 @@ namespace toprun::cli {
 // The environment in which the shell starts.
 struct ShellPlace {
   plan::Activation activation;
-  container::Wanted container;
+  container::Request container;
 };
 
 // The command that starts the shell on a job's node. It is the shell itself, or toprun, which sets

@@ -14,7 +14,7 @@
 #include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/jobs/glance.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/jobs/latest.h"
@@ -53,7 +53,7 @@ std::string headline(const Job& job) {
 }
 
 // Its state, in the engine's word and ours.
-std::string state_of(const Job& job, const jobs::JobTold& what) {
+std::string state_of(const Job& job, const jobs::JobSummary& what) {
   const std::string word = printable(job.state_word);
   if (!what.words.starts_with(lower(word))) return fmt::format("{}: {}", word, what.words);
   return word + what.words.substr(word.size());
@@ -262,7 +262,7 @@ std::string files_rows(const jobs::JobFiles& files) {
 std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look& look) {
   std::string out;
   const bool ended = !known.job || has_ended(known.job->state);
-  const jobs::JobTold what = jobs::told(known);
+  const jobs::JobSummary what = jobs::summary_of(known);
   if (known.job) {
     const Job& job = *known.job;
     out += headline(job);
@@ -291,7 +291,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look&
 
 // Of a job that its files alone tell of; null: they do not.
 json forgotten_json(const jobs::KnownJob& known) {
-  const jobs::JobTold what = jobs::told(known);
+  const jobs::JobSummary what = jobs::summary_of(known);
   const auto time = [](const std::optional<WallTime>& at) { return or_null(at); };
   return {
       {"id", known.id},
@@ -304,7 +304,7 @@ json forgotten_json(const jobs::KnownJob& known) {
 
 json json_of(const Queue* queue, const jobs::KnownJob& known) {
   json document = known.job ? jobs::job_json(*queue, *known.job) : forgotten_json(known);
-  document["told"] = jobs::told(known).words;
+  document["told"] = jobs::summary_of(known).words;
   const bool runs = known.job && known.job->state == JobState::running;
   const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
   document["last_line"] = or_null(line);

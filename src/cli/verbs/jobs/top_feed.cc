@@ -21,7 +21,7 @@
 #include "base/process/program.h"
 #include "base/text/complaint.h"
 #include "base/text/text.h"
-#include "cli/jobs/job_told.h"
+#include "cli/jobs/job_summary.h"
 #include "observe/live/client.h"
 
 namespace toprun::cli {
@@ -36,11 +36,11 @@ struct PictureFeed::State {
   bool ending = false;
   Pictured pictured;
   pid_t command = 0;
-  bool has_told = false;  // of a picture
+  bool has_reported = false;  // of a picture
 
   void tell(std::optional<Picture> picture, std::optional<Error> trouble, bool is_over) {
     const std::lock_guard lock(mutex);
-    has_told = has_told || picture;
+    has_reported = has_reported || picture;
     if (picture) pictured.picture = std::move(picture);
     pictured.trouble = std::move(trouble);
     pictured.is_over = is_over;
@@ -192,7 +192,7 @@ void tell_the_end(PictureFeed::State& state, const Result<void>& ended) {
 // Whether it is worth another try: the job's root agent may not listen yet.
 bool may_listen_later(PictureFeed::State& state, const Approach& approach) {
   const std::lock_guard lock(state.mutex);
-  return approach.is_young && !state.has_told;
+  return approach.is_young && !state.has_reported;
 }
 
 void wait_and_read(PictureFeed::State& state, const std::function<Result<Approach>()>& approach,

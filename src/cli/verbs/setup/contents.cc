@@ -42,25 +42,25 @@ std::vector<std::string> requirement_lines(std::string_view text) {
 }
 
 Result<std::vector<std::string>> contents_asked(const SetupOptions& options) {
-  const setup::Wanted& wanted = options.wanted;
+  const setup::VenvRequest& requested = options.requested;
   std::vector<std::string> asked = {options.image_from.empty() ? "--venv" : "--container"};
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) asked.push_back(fmt::format("{}={}", option, value));
   };
   if (!options.image_from.empty()) asked.push_back(image_source(options.image_from));
-  for (const std::string& package : wanted.packages) {
+  for (const std::string& package : requested.packages) {
     asked.push_back(setup::without_login(package));
   }
-  for (const std::string& file : wanted.requirement_files) {
+  for (const std::string& file : requested.requirement_files) {
     const auto text = TRY(read_file(file, longest_requirement_file_bytes));
     for (std::string& line : requirement_lines(text)) asked.push_back(std::move(line));
   }
-  add("--python", wanted.python);
+  add("--python", requested.python);
   for (const std::string& module : options.activation.modules) add("--modules", module);
   add("--before", options.activation.before);
-  if (wanted.system_site_packages) asked.emplace_back("--system-site-packages");
-  add("--horovod", std::string(name_of(wanted.horovod)));
-  add("--nccl-home", wanted.nccl_home);
+  if (requested.system_site_packages) asked.emplace_back("--system-site-packages");
+  add("--horovod", std::string(name_of(requested.horovod)));
+  add("--nccl-home", requested.nccl_home);
   return asked;
 }
 

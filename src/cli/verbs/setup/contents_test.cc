@@ -27,9 +27,9 @@ TEST(SetupContents, AreTheLinesOfARequirementFileThatSaySomething) {
 TEST(SetupContents, AreAllThatChangesWhatIsBuilt) {
   const TemporaryFolder folder;
   SetupOptions options;
-  options.wanted.packages = {"torch"};
-  options.wanted.requirement_files = {(folder.path() / "r.txt").string()};
-  options.wanted.system_site_packages = true;
+  options.requested.packages = {"torch"};
+  options.requested.requirement_files = {(folder.path() / "r.txt").string()};
+  options.requested.system_site_packages = true;
   options.activation.modules = {"cuda/12.4"};
   EXPECT_FALSE(contents_asked(options));
   std::ofstream(folder.path() / "r.txt") << "numpy\n";

@@ -90,14 +90,14 @@ class ImageBuild {
         fmt::format("{} {} on host {}", command.argv[0], command.argv[1], record_.host);
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
-    process::end_as_told(*code);
+    process::end_at_once(*code);
     return std::unexpected(explained(what, command.argv[0], {kept.begin(), kept.end()}, *code));
   }
 
   Error explained(const std::string& what, const std::string& program,
                   const std::vector<std::string>& lines, int code) const {
     container::Run run;
-    run.wanted.image = options_.image_from;
+    run.request.image = options_.image_from;
     const Runtime* runtime = container::find_runtime(program);
     const auto meant = runtime->explain(join(lines, "\n"), run, container::find_node(record_.host));
     if (meant) return *meant;

@@ -51,7 +51,7 @@ void add_words(SetupOptions& options, const Call& call, const options::Given& ta
     const std::string_view name = options.image_from.empty() ? "--venv" : "--container";
     request.run_options.push_back(fmt::format("{}={}", name, options.built));
   }
-  request.program = options.wanted.packages;
+  request.program = options.requested.packages;
   if (request.find("--job-name") != nullptr) return;
   const std::string name = std::filesystem::path(options.built + "/").parent_path().filename();
   request.options.insert(request.options.begin(),
@@ -69,10 +69,11 @@ Result<void> take_horovod(SetupOptions& options, const Call& call) {
   if (const auto name = call.text(FlagId::horovod)) {
     const auto kind = std::ranges::find(kinds, *name, &NamedHorovod::name);
     if (kind == kinds.end()) return usage("--horovod=" + *name, "must be nccl, gloo or mpi", {});
-    options.wanted.horovod = kind->kind;
+    options.requested.horovod = kind->kind;
   }
-  if (options.wanted.horovod != setup::Horovod::none || options.wanted.nccl_home.empty()) return {};
-  return usage("--nccl-home " + options.wanted.nccl_home, "is for Horovod", "say --horovod too");
+  if (options.requested.horovod != setup::Horovod::none || options.requested.nccl_home.empty())
+    return {};
+  return usage("--nccl-home " + options.requested.nccl_home, "is for Horovod", "say --horovod too");
 }
 
 // Files and variables may set --venv for other verbs, so --from decides.
@@ -82,7 +83,7 @@ Result<options::Given> take_target(SetupOptions& options, const Call& call) {
   const auto target = call.given(is_image ? FlagId::container : FlagId::venv);
   if (target && !target->value.empty()) {
     options.built = target->value;
-    if (!is_image) options.wanted.venv = options.built;
+    if (!is_image) options.requested.venv = options.built;
     return *target;
   }
   if (!is_image) {
@@ -94,13 +95,13 @@ Result<options::Given> take_target(SetupOptions& options, const Call& call) {
 
 Result<void> check_image(const SetupOptions& options) {
   if (options.image_from.empty()) return {};
-  const setup::Wanted& wanted = options.wanted;
+  const setup::VenvRequest& requested = options.requested;
   if (!setup::is_image(options.built)) {
     return usage("--container " + options.built, "must end in .sif or .sqsh",
                  "a .sif is built by Apptainer, a .sqsh by enroot");
   }
-  const bool has_packages = !wanted.packages.empty() || !wanted.requirement_files.empty() ||
-                            wanted.horovod != setup::Horovod::none;
+  const bool has_packages = !requested.packages.empty() || !requested.requirement_files.empty() ||
+                            requested.horovod != setup::Horovod::none;
   if (!has_packages) return {};
   return usage("--from " + options.image_from,
                "packages go into a virtual environment, not into an image",
@@ -112,7 +113,7 @@ Result<void> take_imports(SetupOptions& options, const Call& call) {
     for (const std::string_view name : toprun::split(list, ',')) {
       const bool is_name = !name.empty() && name.find_first_of(" -/'\"") == name.npos;
       if (!is_name) return usage("--import " + list, "must be modules with commas between", {});
-      options.wanted.imports.emplace_back(name);
+      options.requested.imports.emplace_back(name);
     }
   }
   return {};
@@ -132,12 +133,12 @@ Result<SetupOptions> setup_options(const Call& call) {
   }
   const auto target = TRY(take_target(out, call));
   auto packages = TRY(packages_of(call.split));
-  out.wanted.packages = std::move(packages);
-  out.wanted.requirement_files = values_of(call, FlagId::requirement);
-  out.wanted.python = call.text(FlagId::base_python).value_or("");
-  out.wanted.nccl_home = call.text(FlagId::nccl_home).value_or("");
-  out.wanted.system_site_packages = call.has(FlagId::system_site_packages);
-  out.wanted.upgrade_pip = call.has(FlagId::upgrade_pip);
+  out.requested.packages = std::move(packages);
+  out.requested.requirement_files = values_of(call, FlagId::requirement);
+  out.requested.python = call.text(FlagId::base_python).value_or("");
+  out.requested.nccl_home = call.text(FlagId::nccl_home).value_or("");
+  out.requested.system_site_packages = call.has(FlagId::system_site_packages);
+  out.requested.upgrade_pip = call.has(FlagId::upgrade_pip);
   out.force = call.has(FlagId::force);
   auto done = take_imports(out, call);
   if (done) done = take_horovod(out, call);

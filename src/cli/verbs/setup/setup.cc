@@ -26,9 +26,9 @@ namespace fs = std::filesystem;
 
 Result<void> make_absolute(SetupOptions& options) {
   const fs::path here = fs::current_path();
-  setup::Wanted& wanted = options.wanted;
+  setup::VenvRequest& requested = options.requested;
   options.built = (here / options.built / "").lexically_normal().parent_path().string();
-  if (options.image_from.empty()) wanted.venv = options.built;
+  if (options.image_from.empty()) requested.venv = options.built;
   if (container::names_path(options.image_from)) {
     options.image_from = (here / options.image_from).lexically_normal().string();
     std::error_code error;
@@ -36,7 +36,7 @@ Result<void> make_absolute(SetupOptions& options) {
       return usage("--from " + options.image_from, "there is no such file", "check the path");
     }
   }
-  for (std::string& file : wanted.requirement_files) {
+  for (std::string& file : requested.requirement_files) {
     std::error_code error;
     if (!fs::is_regular_file(here / file, error)) {
       const bool is_there = fs::exists(here / file, error);
@@ -71,7 +71,7 @@ int submit(SetupOptions& options, const Environment& environment) {
 
 // The Python that a build here would take: --modules and -e have a say in it.
 Result<std::string> python_here(const SetupOptions& options, const Environment& environment) {
-  if (!options.wanted.python.empty()) return options.wanted.python;
+  if (!options.requested.python.empty()) return options.requested.python;
   const std::string host = jobs::begun_record(environment).host;
   const auto activated = TRY(plan::activate(options.activation, environment, host));
   auto python = TRY(plan::choose_python("", activated.environment, host));
@@ -87,9 +87,9 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
   auto python = python_here(options, environment);
   if (!python) return give_up(python.error());
   std::string text;
-  setup::Wanted wanted = options.wanted;
-  wanted.python = *std::move(python);
-  for (const setup::Step& step : setup::steps(wanted, environment)) {
+  setup::VenvRequest requested = options.requested;
+  requested.python = *std::move(python);
+  for (const setup::Step& step : setup::steps(requested, environment)) {
     text += shown_command(step.argv) + '\n';
   }
   return print_bytes(text);

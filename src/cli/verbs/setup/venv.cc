@@ -28,12 +28,12 @@ constexpr std::chrono::minutes import_limit{15};  // a first import from a netwo
 class VenvBuild {
  public:
   VenvBuild(const SetupOptions& options, Environment environment)
-      : options_(options), wanted_(options.wanted), environment_(std::move(environment)) {}
+      : options_(options), requested_(options.requested), environment_(std::move(environment)) {}
 
   Result<void> run() {
     auto done = begin();
     if (!done) return done;
-    return jobs::end_record(wanted_.venv, record_, build());
+    return jobs::end_record(requested_.venv, record_, build());
   }
 
   const Record& record() const { return record_; }
@@ -41,25 +41,25 @@ class VenvBuild {
  private:
   Result<void> begin() {
     std::error_code error;
-    fs::create_directories(wanted_.venv, error);
-    if (error) return fail("cannot make " + wanted_.venv, error.message(), "check its folder");
-    auto locked = TRY(jobs::lock_site(wanted_.venv));
+    fs::create_directories(requested_.venv, error);
+    if (error) return fail("cannot make " + requested_.venv, error.message(), "check its folder");
+    auto locked = TRY(jobs::lock_site(requested_.venv));
     lock_ = std::move(locked);
     record_ = jobs::begun_record(environment_);
     record_.asked = options_.asked;
-    for (const std::string& file : wanted_.requirement_files)
+    for (const std::string& file : requested_.requirement_files)
       record_.packages.push_back("-r " + file);
-    for (const std::string& package : wanted_.packages) {
+    for (const std::string& package : requested_.packages) {
       record_.packages.push_back(setup::without_login(package));
     }
-    if (auto noted = setup::write_record(wanted_.venv, record_); !noted) return noted;
+    if (auto noted = setup::write_record(requested_.venv, record_); !noted) return noted;
     return clear();
   }
 
   // The remains of an earlier build.
   Result<void> clear() {
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(wanted_.venv, error)) {
+    for (const auto& entry : fs::directory_iterator(requested_.venv, error)) {
       if (entry.path().filename() == setup::record_name) continue;
       fs::remove_all(entry.path(), error);
       if (error) return fail("cannot remove " + entry.path().string(), error.message());
@@ -73,18 +73,18 @@ class VenvBuild {
         setup::loaded_modules(activated.environment.get("LOADEDMODULES").value_or(""));
     if (auto chosen = choose_python(activated.environment); !chosen) return chosen;
     environment_ = setup::build_environment(activated.environment);
-    for (const setup::Step& step : setup::steps(wanted_, environment_)) {
+    for (const setup::Step& step : setup::steps(requested_, environment_)) {
       if (auto done = take(step); !done) return done;
     }
     return test_imports();
   }
 
   Result<void> choose_python(const Environment& environment) {
-    if (wanted_.python.empty()) {
+    if (requested_.python.empty()) {
       auto python = TRY(plan::choose_python("", environment, record_.host));
-      wanted_.python = python.path;
+      requested_.python = python.path;
     }
-    record_.base_python = wanted_.python;
+    record_.base_python = requested_.python;
     return {};
   }
 
@@ -103,7 +103,7 @@ class VenvBuild {
     const std::string what = fmt::format("{} on host {}", step.what, record_.host);
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
-    process::end_as_told(*code);
+    process::end_at_once(*code);
     const std::string said = setup::pips_words({kept.begin(), kept.end()});
     const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
     return fail(what,
@@ -112,10 +112,11 @@ class VenvBuild {
   }
 
   Result<void> test_imports() {
-    const auto done = process::run(setup::import_command(wanted_), environment_, import_limit);
-    const std::string what = fmt::format("importing in {} on host {}", wanted_.venv, record_.host);
+    const auto done = process::run(setup::import_command(requested_), environment_, import_limit);
+    const std::string what =
+        fmt::format("importing in {} on host {}", requested_.venv, record_.host);
     if (!done) return fail(what, done.error().why);
-    process::end_as_told(done->code);
+    process::end_at_once(done->code);
     if (done->code != 0)
       return fail(what, last_line(*done),
                   "leave it out of --import, or load what it needs by --modules");
@@ -137,7 +138,7 @@ class VenvBuild {
   }
 
   const SetupOptions& options_;
-  setup::Wanted wanted_;
+  setup::VenvRequest requested_;
   Environment environment_;
   Record record_;
   std::unique_ptr<jobs::SiteLock> lock_;
@@ -152,7 +153,7 @@ int build_venv(const SetupOptions& options, const Environment& environment) {
   for (const auto& [name, version] : build.record().imports) {
     versions.push_back(version.empty() ? name : fmt::format("{} {}", name, version));
   }
-  say(fmt::format("built {}: Python {}{}", options.wanted.venv, build.record().python,
+  say(fmt::format("built {}: Python {}{}", options.requested.venv, build.record().python,
                   versions.empty() ? "" : ", imported " + join(versions, ", ")));
   return 0;
 }

@@ -103,7 +103,7 @@ Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
 
 // A launch's order from a file or a variable may coexist with another one.
 Result<void> check_wishes(const Call& call, const std::string& order) {
-  for (const FlagId id : {FlagId::segment, FlagId::wanted_nodes, FlagId::earlier_order}) {
+  for (const FlagId id : {FlagId::segment, FlagId::requested_nodes, FlagId::earlier_order}) {
     const auto given = call.given(id);
     if (!given || !given->is_typed()) continue;
     return usage(fmt::format("{} with --order {}", given->source, order),
@@ -171,8 +171,8 @@ Result<Sketch> sketch_of(const Call& call, const PlacedJob& job, const Drawn& dr
   const auto tree = TRY(placement::place(job.hosts, job.map));
   const auto teams = TRY(teams_of(call, job, drawn.placement, plan));
   Sketch sketch = picture::sketch(tree, drawn.placement, teams.has_value() ? &*teams : nullptr);
-  const auto told = TRY(options::parse_links(options::plan_options(call)));
-  const auto links = TRY(cost::links_of(job.map, told, job.nproc_per_node));
+  const auto reported = TRY(options::parse_links(options::plan_options(call)));
+  const auto links = TRY(cost::links_of(job.map, reported, job.nproc_per_node));
   if (!placement::all_links_assumed(links)) {
     sketch.step_seconds =
         cost::ring_step_seconds(links, sketch.nodes, placement::usual_message_bytes);

@@ -18,8 +18,8 @@ using options::FlagId;
 
 Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
   placement::Terms terms;
-  const auto told = TRY(options::parse_links(options::plan_options(call)));
-  auto links = TRY(cost::links_of(job.map, told, job.nproc_per_node));
+  const auto reported = TRY(options::parse_links(options::plan_options(call)));
+  auto links = TRY(cost::links_of(job.map, reported, job.nproc_per_node));
   terms.links = std::move(links);
   if (const auto size = call.given(FlagId::message_size)) {
     const auto bytes = TRY(options::parse_size(*size));

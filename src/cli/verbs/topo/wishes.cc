@@ -28,7 +28,7 @@ Result<std::vector<std::string>> earlier_order(const options::Call& call) {
 Result<placement::Wishes> wishes_of(const options::Call& call,
                                     std::optional<placement::Plan> plan) {
   const auto segment = TRY(nodes_in(call, FlagId::segment, 1));
-  const auto nodes = TRY(nodes_in(call, FlagId::wanted_nodes, 0));
+  const auto nodes = TRY(nodes_in(call, FlagId::requested_nodes, 0));
   auto before = TRY(earlier_order(call));
   return placement::Wishes{
       .segment = segment, .nodes = nodes, .plan = std::move(plan), .before = std::move(before)};

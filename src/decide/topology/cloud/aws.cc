@@ -79,9 +79,9 @@ class AwsReader {
   }
   bool start_array(std::size_t) {
     if (skipping()) return open();
-    const bool wanted =
+    const bool requested =
         (depth_ == root && key_ == "Instances") || (depth_ == instance && key_ == "NetworkNodes");
-    return wanted ? open() : open_unread();
+    return requested ? open() : open_unread();
   }
   bool end_array() {
     --depth_;

@@ -149,11 +149,11 @@ Result<std::optional<Map>> read_azure(const Request& request) {
   }
   auto map = TRY(ask_sharp(*program, hosts, request));
   if (!map.hosts.empty()) map.source = "azure";
-  std::set<std::string_view> told;
-  for (const HostPorts& host : hosts) told.insert(host.host);
+  std::set<std::string_view> reported;
+  for (const HostPorts& host : hosts) reported.insert(host.host);
   std::vector<std::string> without;
   for (const Member& member : request.members) {
-    if (!told.contains(member.name)) without.push_back(member.name);
+    if (!reported.contains(member.name)) without.push_back(member.name);
   }
   if (!without.empty()) {
     map.warnings.push_back(hosts::compress_hostlist(without) +

@@ -130,9 +130,9 @@ class PlainReader {
   }
 
   Result<void> check_links() const {
-    for (const auto& [level, told] : links_) {
+    for (const auto& [level, reported] : links_) {
       if (level == host_level || std::ranges::find(levels_, level) != levels_.end()) continue;
-      return refuse(told.where, fmt::format("there is no level {}", level),
+      return refuse(reported.where, fmt::format("there is no level {}", level),
                     fmt::format("choose one of: {}, {}", fmt::join(levels_, ", "), host_level));
     }
     return {};

@@ -178,11 +178,11 @@ class Dump {
 
   // The hosts of the map that rail warnings and notes may name.
   std::vector<bool> in_job(const Map& map) const {
-    std::vector<std::string> wanted, known;
-    for (const Member& member : members_) wanted.push_back(member.name);
+    std::vector<std::string> requested, known;
+    for (const Member& member : members_) requested.push_back(member.name);
     for (const Map::Entry& entry : map.hosts) known.push_back(entry.host);
-    std::vector<bool> in_job(known.size(), wanted.empty());
-    for (const auto& index : match_hosts(wanted, known).known) {
+    std::vector<bool> in_job(known.size(), requested.empty());
+    for (const auto& index : match_hosts(requested, known).known) {
       if (index) in_job[*index] = true;
     }
     return in_job;

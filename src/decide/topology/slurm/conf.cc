@@ -337,12 +337,12 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request) {
   const bool yaml = fs::exists(folder / "topology.yaml", ignored);
   if (!yaml && !fs::exists(folder / "topology.conf", ignored)) return std::nullopt;
   // Slurm gives each node its place in the default topology.
-  const bool told = std::ranges::any_of(
+  const bool reported = std::ranges::any_of(
       request.members, [](const Member& member) { return !member.address.empty(); });
   const std::vector<std::string> known_hosts = names_of(request.members);
-  auto map =
-      TRY(yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told}, known_hosts)
-               : read_slurm_conf_file(folder / "topology.conf", known_hosts));
+  auto map = TRY(
+      yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = reported}, known_hosts)
+           : read_slurm_conf_file(folder / "topology.conf", known_hosts));
   if (map.hosts.empty()) return std::nullopt;
   map.source = "slurm";
   return std::move(map);

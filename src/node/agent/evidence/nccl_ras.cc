@@ -29,8 +29,8 @@ bool may_begin_so(std::string_view text) {
 
 bool is_ready(const Fd& socket, short events, Clock::time_point end) {
   const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
-  pollfd wanted{.fd = socket.get(), .events = events, .revents = 0};
-  return left.count() > 0 && ::poll(&wanted, 1, static_cast<int>(left.count())) == 1;
+  pollfd requested{.fd = socket.get(), .events = events, .revents = 0};
+  return left.count() > 0 && ::poll(&requested, 1, static_cast<int>(left.count())) == 1;
 }
 
 std::shared_ptr<Fd> connected(const hosts::Address& address, int port) {
@@ -94,8 +94,8 @@ std::shared_ptr<Fd> connect_to_nccl(const Environment& environment) {
   return nullptr;
 }
 
-std::vector<ras::Finding> told_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
-                                       milliseconds limit) {
+std::vector<ras::Finding> reported_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
+                                           milliseconds limit) {
   const auto end = Clock::now() + limit;
   const auto sent =
       ::send(connection.get(), ras::question.data(), ras::question.size(), MSG_NOSIGNAL);

@@ -20,7 +20,7 @@ std::shared_ptr<Fd> connect_to_nccl(const Environment& environment);
 // What NCCL reports about the job. `pids`: the processes of this node's ranks; NCCL processes of
 // other jobs use the same port, and their reports are ignored. Empty also if NCCL does not answer
 // within the limit, or if it is older than 2.28.7 and cannot report JSON.
-std::vector<ras::Finding> told_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
-                                       std::chrono::milliseconds limit);
+std::vector<ras::Finding> reported_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
+                                           std::chrono::milliseconds limit);
 
 }  // namespace toprun::evidence

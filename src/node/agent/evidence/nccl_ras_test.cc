@@ -28,7 +28,7 @@ std::size_t taken_of(const std::string& beginning) {
   });
   {
     const Fd connection(ends[0]);
-    EXPECT_TRUE(told_by_nccl(connection, {1}, 60s).empty());
+    EXPECT_TRUE(reported_by_nccl(connection, {1}, 60s).empty());
   }
   sends.join();
   return sent;

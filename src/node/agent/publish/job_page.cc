@@ -17,10 +17,10 @@ namespace {
 constexpr std::string_view token_variable = "TOPRUN_WEB_TOKEN";
 
 Result<web::ListenAddress> listen_address(const plan::Job& job) {
-  const plan::Endpoint& wanted = *job.options.web;
+  const plan::Endpoint& requested = *job.options.web;
   web::ListenAddress at;
-  at.address = hosts::Address::parse(wanted.host).value_or(at.address);
-  at.port = wanted.port.value_or(0);
+  at.address = hosts::Address::parse(requested.host).value_or(at.address);
+  at.port = requested.port.value_or(0);
   at.token = job.environment.non_empty(token_variable).value_or("");
   if (!at.token.empty() && !web::is_good_token(at.token)) {
     return fail("cannot serve the job's page",

@@ -77,7 +77,7 @@ void JobPicture::moved_on() {
   if (coordinator_.course().attempts.empty()) return;
   const run::AttemptCourse& attempt = coordinator_.course().attempts.back();
   if (attempt_ == attempt.number) {
-    if (const auto signal = coordinator_.ending_signal()) board_.told_to_end(*signal);
+    if (const auto signal = coordinator_.ending_signal()) board_.ordered_to_end(*signal);
     return;
   }
   if (attempt.nodes.empty()) return;
@@ -87,13 +87,13 @@ void JobPicture::moved_on() {
   board_.begin(attempt.nodes.size(), ranks);
 }
 
-void JobPicture::told(std::string text) {
+void JobPicture::reported(std::string text) {
   if (messages_.size() == snapshot::most_messages) messages_.pop_front();
   messages_.push_back({std::chrono::system_clock::now(), std::move(text)});
 }
 
 void JobPicture::ended(std::string last_line) {
-  told(std::move(last_line));
+  reported(std::move(last_line));
   is_over_ = true;
 }
 

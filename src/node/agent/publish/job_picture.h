@@ -51,7 +51,7 @@ class JobPicture {
   // Call it after the coordinator has handled the event.
   void moved_on();
   // A text that was printed for the user.
-  void told(std::string text);
+  void reported(std::string text);
 
   // Each of the next three functions counts as a look. nullopt: the picture could not be written in
   // time, or the run has ended. The first look waits until the members have answered, for at most

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/os/look.h"
-#include "node/agent/publish/told_launch.h"
+#include "node/agent/publish/launch_report.h"
 #include "observe/report/launch.h"
 
 namespace toprun::publish {
@@ -64,8 +64,8 @@ void LaunchLine::draw() {
 
 // Not into a line of a rank's.
 void LaunchLine::tell(const std::string& line) {
-  if (line == told_ || terminal_->cursor(true).owner != output::Cursor::nobody) return;
-  told_ = line;
+  if (line == reported_ || terminal_->cursor(true).owner != output::Cursor::nobody) return;
+  reported_ = line;
   terminal_->writer(true)->write(terminal_->descriptor(true),
                                  fmt::format("{}{}\n", launch_mark, line));
 }

@@ -45,7 +45,7 @@ class LaunchLine {
   bool is_launching_ = false;
   bool is_shown_ = false;
   SteadyTime began_{};  // the start of this launch
-  std::string told_;
+  std::string reported_;
   Timer timer_;
 };
 

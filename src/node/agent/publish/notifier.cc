@@ -131,13 +131,13 @@ void Notifier::tell_next(const std::shared_ptr<State>& state) {
       [targets = state->targets, environment = state->environment, notice = std::move(notice)] {
         return tell_all(targets, environment, notice);
       },
-      [state, limit](const Pool::Answer<Complaints>& told) {
+      [state, limit](const Pool::Answer<Complaints>& reported) {
         Complaints complaints;
-        if (told) {
-          complaints = *told;
+        if (reported) {
+          complaints = *reported;
         } else {
           complaints.push_back(
-              fmt::format("--notify: {}; left behind", Pool::words_for(told.error(), limit)));
+              fmt::format("--notify: {}; left behind", Pool::words_for(reported.error(), limit)));
         }
         for (const std::string& complaint : complaints) say(complaint);
         tell_next(state);

@@ -15,21 +15,21 @@ namespace {
 
 using nlohmann::json;
 
-std::string python_in(const Wanted& wanted) {
-  return wanted.venv + "/bin/python";
+std::string python_in(const VenvRequest& requested) {
+  return requested.venv + "/bin/python";
 }
 
-std::vector<std::string> pip_install(const Wanted& wanted, const Environment& environment) {
-  std::vector<std::string> argv = {python_in(wanted), "-m",         "pip",
-                                   "install",         "--no-input", "--disable-pip-version-check"};
+std::vector<std::string> pip_install(const VenvRequest& requested, const Environment& environment) {
+  std::vector<std::string> argv = {
+      python_in(requested), "-m", "pip", "install", "--no-input", "--disable-pip-version-check"};
   if (!environment.non_empty("PIP_CACHE_DIR")) argv.push_back("--no-cache-dir");
   return argv;
 }
 
-Step venv_step(const Wanted& wanted) {
-  Step step{"venv", {wanted.python, "-m", "venv"}};
-  if (wanted.system_site_packages) step.argv.push_back("--system-site-packages");
-  step.argv.push_back(wanted.venv);
+Step venv_step(const VenvRequest& requested) {
+  Step step{"venv", {requested.python, "-m", "venv"}};
+  if (requested.system_site_packages) step.argv.push_back("--system-site-packages");
+  step.argv.push_back(requested.venv);
   return step;
 }
 
@@ -41,35 +41,37 @@ bool is_horovod(const std::string& package) {
          package.find_first_not_of(" [=<>!~;@", name.size()) != name.size();
 }
 
-Variables horovod_variables(const Wanted& wanted, const Environment& environment) {
+Variables horovod_variables(const VenvRequest& requested, const Environment& environment) {
   Variables all = {{"HOROVOD_WITH_PYTORCH", "1"},
                    {"HOROVOD_WITHOUT_TENSORFLOW", "1"},
                    {"HOROVOD_WITHOUT_MXNET", "1"}};
-  if (wanted.horovod == Horovod::mpi) {
+  if (requested.horovod == Horovod::mpi) {
     all.emplace_back("HOROVOD_WITH_MPI", "1");
     all.emplace_back("HOROVOD_WITHOUT_GLOO", "1");
   } else {
     all.emplace_back("HOROVOD_WITH_GLOO", "1");
   }
-  if (wanted.horovod == Horovod::gloo) all.emplace_back("HOROVOD_WITHOUT_MPI", "1");
-  if (wanted.horovod == Horovod::nccl) all.emplace_back("HOROVOD_GPU_OPERATIONS", "NCCL");
-  if (!wanted.nccl_home.empty()) all.emplace_back("HOROVOD_NCCL_HOME", wanted.nccl_home);
+  if (requested.horovod == Horovod::gloo) all.emplace_back("HOROVOD_WITHOUT_MPI", "1");
+  if (requested.horovod == Horovod::nccl) all.emplace_back("HOROVOD_GPU_OPERATIONS", "NCCL");
+  if (!requested.nccl_home.empty()) all.emplace_back("HOROVOD_NCCL_HOME", requested.nccl_home);
   std::erase_if(all, [&](const auto& variable) { return environment.has(variable.first); });
   return all;
 }
 
-void add_horovod(std::vector<Step>& all, const Wanted& wanted, const Environment& environment) {
-  all.push_back({"the torch that Horovod is built for", {python_in(wanted), "-c", "import torch"}});
-  Step step{"pip install --no-build-isolation", pip_install(wanted, environment)};
+void add_horovod(std::vector<Step>& all, const VenvRequest& requested,
+                 const Environment& environment) {
+  all.push_back(
+      {"the torch that Horovod is built for", {python_in(requested), "-c", "import torch"}});
+  Step step{"pip install --no-build-isolation", pip_install(requested, environment)};
   step.argv.emplace_back("--no-build-isolation");
   std::vector<std::string> packages;
-  std::ranges::copy_if(wanted.packages, std::back_inserter(packages), is_horovod);
+  std::ranges::copy_if(requested.packages, std::back_inserter(packages), is_horovod);
   if (packages.empty()) packages.emplace_back("horovod");
   for (const std::string& package : packages) {
     step.what += " " + without_login(package);
     step.argv.push_back(package);
   }
-  step.variables = horovod_variables(wanted, environment);
+  step.variables = horovod_variables(requested, environment);
   all.push_back(std::move(step));
 }
 
@@ -139,23 +141,23 @@ std::string without_login(std::string_view package) {
   return fmt::format("{}<secret>{}", package.substr(0, host), package.substr(login));
 }
 
-std::vector<Step> steps(const Wanted& wanted, const Environment& environment) {
-  std::vector<Step> all = {venv_step(wanted)};
-  if (wanted.upgrade_pip) {
-    Step step{"pip install --upgrade pip", pip_install(wanted, environment)};
+std::vector<Step> steps(const VenvRequest& requested, const Environment& environment) {
+  std::vector<Step> all = {venv_step(requested)};
+  if (requested.upgrade_pip) {
+    Step step{"pip install --upgrade pip", pip_install(requested, environment)};
     for (const char* word : {"--upgrade", "pip", "setuptools", "wheel"})
       step.argv.emplace_back(word);
     all.push_back(std::move(step));
   }
-  const bool with_horovod = wanted.horovod != Horovod::none;
-  std::vector<std::string> packages = wanted.packages;
+  const bool with_horovod = requested.horovod != Horovod::none;
+  std::vector<std::string> packages = requested.packages;
   if (with_horovod) {
     std::erase_if(packages, is_horovod);
     for (const char* name : {"setuptools", "wheel"})
       packages.emplace_back(name);  // as pip's isolation would
   }
-  Step step{"pip install", pip_install(wanted, environment)};
-  for (const std::string& file : wanted.requirement_files) {
+  Step step{"pip install", pip_install(requested, environment)};
+  for (const std::string& file : requested.requirement_files) {
     step.what += " -r " + file;
     step.argv.insert(step.argv.end(), {"-r", file});
   }
@@ -163,8 +165,8 @@ std::vector<Step> steps(const Wanted& wanted, const Environment& environment) {
     step.what += " " + without_login(package);
     step.argv.push_back(package);
   }
-  if (!wanted.requirement_files.empty() || !packages.empty()) all.push_back(std::move(step));
-  if (with_horovod) add_horovod(all, wanted, environment);
+  if (!requested.requirement_files.empty() || !packages.empty()) all.push_back(std::move(step));
+  if (with_horovod) add_horovod(all, requested, environment);
   return all;
 }
 
@@ -174,11 +176,11 @@ Environment build_environment(const Environment& environment) {
   return out;
 }
 
-std::vector<std::string> import_command(const Wanted& wanted) {
-  std::vector<std::string> argv = {python_in(wanted), "-c", std::string(import_program),
-                                   wanted.imports.empty() ? "all" : "these"};
-  argv.insert(argv.end(), wanted.imports.begin(), wanted.imports.end());
-  if (wanted.horovod != Horovod::none) argv.emplace_back("horovod.torch");
+std::vector<std::string> import_command(const VenvRequest& requested) {
+  std::vector<std::string> argv = {python_in(requested), "-c", std::string(import_program),
+                                   requested.imports.empty() ? "all" : "these"};
+  argv.insert(argv.end(), requested.imports.begin(), requested.imports.end());
+  if (requested.horovod != Horovod::none) argv.emplace_back("horovod.torch");
   return argv;
 }
 

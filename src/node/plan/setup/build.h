@@ -16,7 +16,7 @@ namespace toprun::setup {
 enum class Horovod { none, nccl, gloo, mpi };
 
 // The requested virtual environment. Paths are absolute.
-struct Wanted {
+struct VenvRequest {
   std::string venv;
   std::string python;                               // the Python that creates the environment
   std::vector<std::string> requirement_files = {};  // files for pip's -r
@@ -43,7 +43,7 @@ struct Step {
 // isolation, because it is built for the torch that is installed by then. Its variables are those
 // in Horovod's docs/install.rst; values that the user has set stay. pip uses no cache, which would
 // fill the quota of the home directory, unless PIP_CACHE_DIR names a folder. Pure.
-std::vector<Step> steps(const Wanted& wanted, const Environment& environment);
+std::vector<Step> steps(const VenvRequest& requested, const Environment& environment);
 
 // The environment for all steps. Variables of another environment that would redirect pip are
 // removed. Proxies and pip's own variables stay. Pure.
@@ -51,7 +51,7 @@ Environment build_environment(const Environment& environment);
 
 // A command for the new environment. It imports each given module, or else the modules of every
 // requested distribution, and torch. Pass its last line of output to parse_imports().
-std::vector<std::string> import_command(const Wanted& wanted);
+std::vector<std::string> import_command(const VenvRequest& requested);
 
 struct Imported {
   std::string python;                           // "3.11.2"

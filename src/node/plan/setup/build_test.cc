@@ -7,26 +7,27 @@
 namespace toprun::setup {
 namespace {
 
-std::vector<std::string> lines_of(const Wanted& wanted, const Environment& environment = {}) {
+std::vector<std::string> lines_of(const VenvRequest& requested,
+                                  const Environment& environment = {}) {
   std::vector<std::string> lines;
-  for (const Step& step : steps(wanted, environment)) lines.push_back(join(step.argv, " "));
+  for (const Step& step : steps(requested, environment)) lines.push_back(join(step.argv, " "));
   return lines;
 }
 
 TEST(Steps, MakeAVenvAndInstallAtOnce) {
   const std::string pip = "/e/bin/python -m pip install --no-input --disable-pip-version-check ";
-  Wanted wanted{.venv = "/e", .python = "/usr/bin/python3"};
-  EXPECT_EQ(lines_of(wanted), std::vector<std::string>{"/usr/bin/python3 -m venv /e"});
-  wanted.packages = {"torch==2.6", "a b"};
-  wanted.requirement_files = {"/r.txt"};
-  wanted.system_site_packages = true;
-  wanted.upgrade_pip = true;
-  EXPECT_EQ(lines_of(wanted),
+  VenvRequest requested{.venv = "/e", .python = "/usr/bin/python3"};
+  EXPECT_EQ(lines_of(requested), std::vector<std::string>{"/usr/bin/python3 -m venv /e"});
+  requested.packages = {"torch==2.6", "a b"};
+  requested.requirement_files = {"/r.txt"};
+  requested.system_site_packages = true;
+  requested.upgrade_pip = true;
+  EXPECT_EQ(lines_of(requested),
             (std::vector<std::string>{"/usr/bin/python3 -m venv --system-site-packages /e",
                                       pip + "--no-cache-dir --upgrade pip setuptools wheel",
                                       pip + "--no-cache-dir -r /r.txt torch==2.6 a b"}));
-  wanted.upgrade_pip = false;
-  EXPECT_EQ(lines_of(wanted, {{"PIP_CACHE_DIR", "/scratch/pip"}}).back(),
+  requested.upgrade_pip = false;
+  EXPECT_EQ(lines_of(requested, {{"PIP_CACHE_DIR", "/scratch/pip"}}).back(),
             pip + "-r /r.txt torch==2.6 a b");
 }
 
@@ -43,27 +44,27 @@ TEST(Steps, HorovodComesAfterTheTorchThatItIsFor) {
       {Horovod::gloo, always + "HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 HOROVOD_NCCL_HOME=/nccl"},
       {Horovod::mpi, always + "HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_NCCL_HOME=/nccl"},
   };
-  Wanted wanted{.venv = "/e", .python = "p"};
-  wanted.packages = {"torch==2.6", "Horovod[pytorch]==0.28.1", "horovod-extras"};
-  wanted.nccl_home = "/nccl";
+  VenvRequest requested{.venv = "/e", .python = "p"};
+  requested.packages = {"torch==2.6", "Horovod[pytorch]==0.28.1", "horovod-extras"};
+  requested.nccl_home = "/nccl";
   const std::string pip =
       "/e/bin/python -m pip install --no-input --disable-pip-version-check --no-cache-dir ";
   for (const Case& each : cases) {
-    wanted.horovod = each.kind;
-    EXPECT_EQ(lines_of(wanted),
+    requested.horovod = each.kind;
+    EXPECT_EQ(lines_of(requested),
               (std::vector<std::string>{"p -m venv /e",
                                         pip + "torch==2.6 horovod-extras setuptools wheel",
                                         "/e/bin/python -c import torch",
                                         pip + "--no-build-isolation Horovod[pytorch]==0.28.1"}));
     std::vector<std::string> variables;
-    const std::vector<Step> all = steps(wanted, {});
+    const std::vector<Step> all = steps(requested, {});
     for (const auto& [name, value] : all.back().variables) {
       variables.push_back(name + "=" + value);
     }
     EXPECT_EQ(join(variables, " "), each.variables);
   }
-  EXPECT_EQ(import_command(wanted).back(), "horovod.torch");
-  const auto own = steps(wanted, {{"HOROVOD_WITH_MPI", "0"}}).back().variables;
+  EXPECT_EQ(import_command(requested).back(), "horovod.torch");
+  const auto own = steps(requested, {{"HOROVOD_WITH_MPI", "0"}}).back().variables;
   EXPECT_EQ(std::ranges::count(own, "HOROVOD_WITH_MPI", [](const auto& v) { return v.first; }), 0);
 }
 

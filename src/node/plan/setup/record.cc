@@ -164,16 +164,16 @@ std::string module_differences(const std::vector<std::string>& built,
 }
 
 std::string contents_differences(const std::vector<std::string>& built,
-                                 const std::vector<std::string>& wanted) {
+                                 const std::vector<std::string>& requested) {
   const auto lacks = [](const std::vector<std::string>& list, const std::string& word) {
     return std::ranges::find(list, word) == list.end();
   };
   std::vector<std::string> unnamed;
   std::vector<std::string> absent;
   for (const std::string& word : built) {
-    if (lacks(wanted, word)) unnamed.push_back(word);
+    if (lacks(requested, word)) unnamed.push_back(word);
   }
-  for (const std::string& word : wanted) {
+  for (const std::string& word : requested) {
     if (lacks(built, word)) absent.push_back(word);
   }
   std::vector<std::string> differences;

@@ -74,7 +74,7 @@ std::string module_differences(const std::vector<std::string>& built,
 // numpy, which this call does not name, and without torch==2.7, which this call names". Their order
 // does not matter. Empty: no difference.
 std::string contents_differences(const std::vector<std::string>& built,
-                                 const std::vector<std::string>& wanted);
+                                 const std::vector<std::string>& requested);
 
 // Whether the environment can be used on a node with this architecture. `what` names the
 // environment in errors, as in "--venv env on host n0". Error: the environment is not complete, or

@@ -109,7 +109,7 @@ TEST(Usable, SaysWhyNot) {
 
 TEST(Record, TellsWhatWishesDifferBy) {
   const struct {
-    std::vector<std::string> built, wanted;
+    std::vector<std::string> built, requested;
     std::string differences;
   } rows[] = {
       {{"torch", "numpy"}, {"numpy", "torch"}, ""},
@@ -119,8 +119,8 @@ TEST(Record, TellsWhatWishesDifferBy) {
        "with torch==2.6, which this call does not name, and without torch==2.7, --modules=cuda, "
        "which this call names"},
   };
-  for (const auto& [built, wanted, differences] : rows) {
-    EXPECT_EQ(contents_differences(built, wanted), differences);
+  for (const auto& [built, requested, differences] : rows) {
+    EXPECT_EQ(contents_differences(built, requested), differences);
   }
 }
 

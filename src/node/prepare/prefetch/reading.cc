@@ -21,7 +21,7 @@ constexpr std::size_t sample_size = 48;
 constexpr std::uint64_t largest_whole_file = 256u << 20;
 
 // mincore(2) tells only owners and those who may write; to others all pages seem to be there.
-bool is_told(int file, const struct stat& status) {
+bool is_reported(int file, const struct stat& status) {
   return status.st_uid == ::geteuid() || ::geteuid() == 0 ||
          ::faccessat(file, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
@@ -37,7 +37,7 @@ bool is_page_in_cache(int file, std::uint64_t offset) {
 bool is_in_cache(int file, const struct stat& status, std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t end = offset + length;
-  if (!is_told(file, status)) {
+  if (!is_reported(file, status)) {
     for (std::uint64_t at = offset; at < end; at += step) {
       if (!is_page_in_cache(file, at)) return false;
     }
@@ -48,9 +48,10 @@ bool is_in_cache(int file, const struct stat& status, std::uint64_t offset, std:
       ::mmap(nullptr, end - offset, PROT_READ, MAP_SHARED, file, static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) return false;
   std::vector<unsigned char> pages((end - offset + page - 1) / page);
-  const bool told = ::mincore(mapped, end - offset, pages.data()) == 0;
+  const bool reported = ::mincore(mapped, end - offset, pages.data()) == 0;
   ::munmap(mapped, end - offset);
-  return told && std::ranges::all_of(pages, [](unsigned char there) { return (there & 1) != 0; });
+  return reported &&
+         std::ranges::all_of(pages, [](unsigned char there) { return (there & 1) != 0; });
 }
 
 // A plain file or a folder, and its status. What opening a device does nobody knows.

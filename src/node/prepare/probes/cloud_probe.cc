@@ -21,7 +21,7 @@ struct CloudProbe::Asking {
 namespace {
 
 // A pattern with several parts ("switch.switch.node") has levels above the node.
-bool told_by_slurm(const plan::Job& job) {
+bool reported_by_slurm(const plan::Job& job) {
   return job.place.location_pattern && job.place.location_pattern->contains('.');
 }
 
@@ -30,7 +30,7 @@ bool told_by_slurm(const plan::Job& job) {
 CloudProbe::CloudProbe(asio::io_context& io, const plan::Job& job) {
   const std::string& topology = job.options.topology;
   if (!job.locates()) return;
-  waited_for_ = topology != "auto" || !told_by_slurm(job);
+  waited_for_ = topology != "auto" || !reported_by_slurm(job);
   const topology::Cloud cloud = topology::cloud_of(topology::read_dmi(topology::dmi_folder));
   if (!topology::worth_asking(cloud, topology)) return;
   asking_ = std::make_shared<Asking>(io);

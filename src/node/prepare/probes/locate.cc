@@ -23,7 +23,8 @@ topology::Request locate_request(const std::vector<model::Join>& members, const 
       member.cloud =
           topology::CloudEvidence{join.cloud->cloud, join.cloud->text, join.cloud->trouble};
     }
-    if (join.nvlink) member.nvlink = topology::Told{join.nvlink->text, join.nvlink->trouble};
+    if (join.nvlink)
+      member.nvlink = topology::ProgramOutput{join.nvlink->text, join.nvlink->trouble};
     if (join.kube) {
       member.node = join.kube->name;
       if (join.kube->labels) member.labels = *join.kube->labels;

@@ -23,12 +23,12 @@ bool has_gpus() {
 }  // namespace
 
 bool takes_proof(const plan::Job& job, const Environment& workers) {
-  const plan::FabricProof wanted =
+  const plan::FabricProof requested =
       job.options.require_rdma ? plan::FabricProof::on : job.options.fabric_proof;
-  if (!job.several_processes() || wanted == plan::FabricProof::off) return false;
+  if (!job.several_processes() || requested == plan::FabricProof::off) return false;
   const bool is_free =
       std::ranges::none_of(debug_variables, [&](const char* name) { return workers.has(name); });
-  return is_free && (wanted == plan::FabricProof::on || has_gpus());
+  return is_free && (requested == plan::FabricProof::on || has_gpus());
 }
 
 void let_nccl_write(Environment& worker, const std::string& file) {

@@ -19,12 +19,12 @@ constexpr std::chrono::milliseconds answer_limit = topology::auto_budget + std::
 struct NvlinkProbe::Asking {
   explicit Asking(asio::io_context& io) : over(io, SteadyTime::max()) {}
   Timer over;
-  std::optional<model::Told> told;
+  std::optional<model::ProgramOutput> reported;
 };
 
 namespace {
 
-model::Told ask(const Environment& environment) {
+model::ProgramOutput ask(const Environment& environment) {
   auto text = process::output_of(topology::nvlink_command(), environment, topology::auto_budget);
   if (!text) return {{}, text.error().line()};
   if (text->size() > topology::max_evidence_bytes || !topology::is_plain(*text)) {
@@ -38,24 +38,24 @@ model::Told ask(const Environment& environment) {
 NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
   if (!job.locates() || !topology::may_have_nvlink_domain()) return;
   asking_ = std::make_shared<Asking>(pool.io());
-  pool.run<model::Told>(
+  pool.run<model::ProgramOutput>(
       answer_limit, [environment = job.environment] { return ask(environment); },
-      [asking = asking_](Pool::Answer<model::Told> told) {
-        if (told) {
-          asking->told = *std::move(told);
-        } else if (told.error() == Pool::NoAnswer::late) {
-          asking->told = {{}, "nvidia-smi does not end: its driver hangs"};
+      [asking = asking_](Pool::Answer<model::ProgramOutput> reported) {
+        if (reported) {
+          asking->reported = *std::move(reported);
+        } else if (reported.error() == Pool::NoAnswer::late) {
+          asking->reported = {{}, "nvidia-smi does not end: its driver hangs"};
         } else {
-          asking->told = {{}, "nvidia-smi: " + Pool::words_for(told.error(), answer_limit)};
+          asking->reported = {{}, "nvidia-smi: " + Pool::words_for(reported.error(), answer_limit)};
         }
         asking->over.cancel();
       });
 }
 
-asio::awaitable<std::optional<model::Told>> NvlinkProbe::answer() const {
+asio::awaitable<std::optional<model::ProgramOutput>> NvlinkProbe::answer() const {
   if (!asking_) co_return std::nullopt;
-  while (!asking_->told) co_await asking_->over.async_wait(quietly);
-  co_return asking_->told;
+  while (!asking_->reported) co_await asking_->over.async_wait(quietly);
+  co_return asking_->reported;
 }
 
 }  // namespace toprun::probes

@@ -21,7 +21,7 @@ class NvlinkProbe {
   NvlinkProbe(Pool& pool, const plan::Job& job);
 
   // Waits until the query is over; nullopt: nvidia-smi was not asked.
-  boost::asio::awaitable<std::optional<model::Told>> answer() const;
+  boost::asio::awaitable<std::optional<model::ProgramOutput>> answer() const;
 
  private:
   struct Asking;

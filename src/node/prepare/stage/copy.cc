@@ -339,22 +339,22 @@ std::uint64_t Copy::missing_bytes() const {
 Result<void> Copy::check_room() const {
   struct statvfs system {};
   if (::fstatvfs(folder_.get(), &system) < 0) return {};
-  std::uint64_t wanted = 0;
+  std::uint64_t requested = 0;
   for (const Entry& entry : manifest_->entries) {
     for (std::uint32_t k = 0; k < entry.chunks(); ++k) {
       const std::uint32_t chunk = entry.first_chunk + k;
       if (is_there_[chunk]) continue;
       const std::uint64_t blocks =
           (manifest_->chunk_size(entry, chunk) + system.f_frsize - 1) / system.f_frsize;
-      wanted += blocks * system.f_frsize;
+      requested += blocks * system.f_frsize;
     }
   }
   const std::uint64_t free = system.f_bavail * system.f_frsize;
-  if (wanted <= free) return {};
+  if (requested <= free) return {};
   constexpr double mib = 1 << 20;
   return fail("no room in " + shelf_.path(),
               fmt::format("{:.0f} MiB are missing of the copy, {:.0f} MiB are free",
-                          static_cast<double>(wanted) / mib, static_cast<double>(free) / mib),
+                          static_cast<double>(requested) / mib, static_cast<double>(free) / mib),
               "name another folder with --stage-to");
 }
 

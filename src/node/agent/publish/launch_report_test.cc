@@ -1,6 +1,6 @@
-#include "node/agent/publish/told_launch.h"
-
 #include <gtest/gtest.h>
+
+#include "node/agent/publish/launch_report.h"
 
 namespace toprun::publish {
 namespace {
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 TEST(TakeTold, LeavesWhatRanksPrint) {
   struct {
     std::string text, left;
-    std::optional<std::string> told;
+    std::optional<std::string> reported;
   } cases[] = {
       {"", "", std::nullopt},
       {"a\nb\n", "a\nb\n", std::nullopt},
@@ -21,7 +21,7 @@ TEST(TakeTold, LeavesWhatRanksPrint) {
   };
   for (auto& one : cases) {
     std::string text = one.text;
-    EXPECT_EQ(take_told(text), one.told) << one.text;
+    EXPECT_EQ(take_report(text), one.reported) << one.text;
     EXPECT_EQ(text, one.left);
   }
 }

@@ -1,10 +1,9 @@
-#include "node/agent/publish/told_launch.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/os/look.h"
 #include "base/os/timer.h"
+#include "node/agent/publish/launch_report.h"
 
 namespace toprun::publish {
 
@@ -34,27 +33,27 @@ bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool o
   return others_are_awaited && SteadyClock::now() - *last_output >= silence;
 }
 
-std::optional<std::string> take_told(std::string& text) {
-  std::optional<std::string> told;
+std::optional<std::string> take_report(std::string& text) {
+  std::optional<std::string> reported;
   for (std::size_t at = 0; (at = text.find(launch_mark, at)) != std::string::npos;) {
     const std::size_t end = text.find('\n', at);
     if (end == std::string::npos) break;
-    told = text.substr(at + launch_mark.size(), end - at - launch_mark.size());
+    reported = text.substr(at + launch_mark.size(), end - at - launch_mark.size());
     text.erase(at, end + 1 - at);
   }
-  return told;
+  return reported;
 }
 
-std::string ToldLaunch::line(std::string told, std::optional<SteadyTime> last_output) {
-  if (told.empty()) {
+std::string ToldLaunch::line(std::string reported, std::optional<SteadyTime> last_output) {
+  if (reported.empty()) {
     began_.reset();
-    return told;
+    return reported;
   }
   if (!began_) began_ = SteadyClock::now();
   // The root tells nothing where its own ranks say more.
   if (!in_foreground() || !leaves_room(last_output, *began_, true)) return {};
   const std::size_t columns = terminal_size(STDERR_FILENO).columns;
-  return both_ends(told, columns > 0 ? columns - 1 : 0);
+  return both_ends(reported, columns > 0 ? columns - 1 : 0);
 }
 
 }  // namespace toprun::publish

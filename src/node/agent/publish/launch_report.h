@@ -32,13 +32,13 @@ bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool o
 
 // Removes the progress lines from `text`, which contains whole lines. Returns the text of the last
 // progress line.
-std::optional<std::string> take_told(std::string& text);
+std::optional<std::string> take_report(std::string& text);
 
 // What a launcher shows of the progress lines that it receives.
 class ToldLaunch {
  public:
   // The text to show now; empty: nothing.
-  std::string line(std::string told, std::optional<SteadyTime> last_output);
+  std::string line(std::string reported, std::optional<SteadyTime> last_output);
 
  private:
   std::optional<SteadyTime> began_;

@@ -1,9 +1,8 @@
-#include "cli/jobs/job_told.h"
-
 #include <fmt/format.h>
 
 #include "base/os/signals.h"
 #include "base/text/text.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "engines/exit_codes.h"
 
@@ -138,7 +137,7 @@ JobState state_of_forgotten(const KnownJob& known) {
   return *known.report->exit_code == 0 ? JobState::completed : JobState::failed;
 }
 
-std::optional<int> code_told(const KnownJob& known) {
+std::optional<int> reported_code(const KnownJob& known) {
   if (known.job && known.job->end == engines::JobEnd::dependency) return exit_code_of(*known.job);
   if (was_cancelled_without_end(known)) return engines::exit_cancelled;
   if (known.report && known.report->exit_code && !is_of_earlier_run(known)) {
@@ -151,7 +150,8 @@ std::optional<int> code_told(const KnownJob& known) {
 bool cause_says_code(const KnownJob& known) {
   const JobReport::Attempt* const last = last_attempt(known);
   return last != nullptr && !is_of_earlier_run(known) && hang_at_end(known) == nullptr &&
-         last->kind == CauseKind::exit && last->exit_code && last->exit_code == code_told(known);
+         last->kind == CauseKind::exit && last->exit_code &&
+         last->exit_code == reported_code(known);
 }
 
 // Whether the words for why it ended have the time limit, which is then said once.
@@ -161,8 +161,8 @@ bool says_limit(const KnownJob& known) {
          last->kind == CauseKind::time_limit && !last->cause.empty();
 }
 
-std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode wanted) {
-  const ExitCode shown = cause_says_code(known) ? ExitCode::left_out : wanted;
+std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requested) {
+  const ExitCode shown = cause_says_code(known) ? ExitCode::left_out : requested;
   std::string how = end_words(known, beside, shown);
   const std::string why = why_words(known, beside);
   if (says_limit(known) && how.starts_with(over_its_limit)) {
@@ -257,8 +257,8 @@ std::string moment_text(WallTime time, WallTime beside) {
   return same_day ? text.substr(date_length + 1) : text;
 }
 
-JobTold told(const KnownJob& known, WallTime now) {
-  JobTold out;
+JobSummary summary_of(const KnownJob& known, WallTime now) {
+  JobSummary out;
   out.name = name_of(known);
   const bool active = known.job && !has_ended(known.job->state);
   if (active) {
@@ -275,7 +275,7 @@ JobTold told(const KnownJob& known, WallTime now) {
   if (was_cancelled_without_end(known)) out.ended = known.story.cancelled->at;
   if (known.job && known.job->started) out.started = known.job->started;
   if (known.job && known.job->ended) out.ended = known.job->ended;
-  out.exit_code = code_told(known);
+  out.exit_code = reported_code(known);
   out.is_over = known.job || was_cancelled_by_us(known) || !words_of_report(known).empty();
   const WallTime beside = out.ended.value_or(now);
   out.words = words_of_ended(known, beside, ExitCode::shown);
@@ -291,7 +291,7 @@ std::string span_text(const std::optional<WallTime>& started,
 }
 
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
-  const JobTold what = told(known);
+  const JobSummary what = summary_of(known);
   std::string text = "job " + printable(known.id);
   if (!what.name.empty()) text += fmt::format(" ({})", what.name);
   text += ": " + what.words;
@@ -303,8 +303,8 @@ std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
                                 : fmt::format("{} has forgotten it", queue->engine_in_words()));
 }
 
-JobTold told(const KnownJob& known) {
-  return told(known, std::chrono::system_clock::now());
+JobSummary summary_of(const KnownJob& known) {
+  return summary_of(known, std::chrono::system_clock::now());
 }
 
 }  // namespace toprun::jobs

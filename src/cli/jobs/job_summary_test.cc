@@ -1,8 +1,7 @@
-#include "cli/jobs/job_told.h"
-
 #include <gtest/gtest.h>
 
 #include "base/os/testing.h"
+#include "cli/jobs/job_summary.h"
 
 namespace toprun::jobs {
 namespace {
@@ -64,8 +63,8 @@ KnownJob cancelled(KnownJob job, std::string_view clock = "06:04:10") {
   return job;
 }
 
-JobTold told_now(const KnownJob& job) {
-  return told(job, at("06:30:00"));
+JobSummary summary_now(const KnownJob& job) {
+  return summary_of(job, at("06:30:00"));
 }
 
 constexpr const char* theirs = "cancelled by a user or an administrator";
@@ -115,18 +114,18 @@ TEST_F(TheJobTold, AnEndReadsTheSameBeforeAndAfterItsEngineForgets) {
       remembered = cancelled(std::move(remembered), one.cancelled_at);
       forgotten = cancelled(std::move(forgotten), one.cancelled_at);
     }
-    EXPECT_EQ(told_now(remembered).words, one.words);
-    EXPECT_EQ(told_now(forgotten).words, one.words);
-    EXPECT_EQ(told_now(forgotten).state, one.state) << one.words;
-    EXPECT_EQ(told_now(forgotten).exit_code, told_now(remembered).exit_code) << one.words;
+    EXPECT_EQ(summary_now(remembered).words, one.words);
+    EXPECT_EQ(summary_now(forgotten).words, one.words);
+    EXPECT_EQ(summary_now(forgotten).state, one.state) << one.words;
+    EXPECT_EQ(summary_now(forgotten).exit_code, summary_now(remembered).exit_code) << one.words;
   }
 }
 
 TEST_F(TheJobTold, ATimeLimitIsSaidOnceBesideTheExitCode) {
   const JobReport report =
       report_of(124, CauseKind::time_limit, "the job reached its time limit of 5:00");
-  EXPECT_EQ(told_now(known(job_of(JobState::failed),
-                           "ended by Slurm at its time limit, exit code 124", report))
+  EXPECT_EQ(summary_now(known(job_of(JobState::failed),
+                              "ended by Slurm at its time limit, exit code 124", report))
                 .words,
             "ended by Slurm, exit code 124: the job reached its time limit of 5:00");
 }
@@ -160,36 +159,38 @@ TEST_F(TheJobTold, TheExitCodeIsSaidOnce) {
            {known(std::nullopt, "", report_of(143, CauseKind::interrupted, interrupted)),
             "interrupted by SIGTERM, exit code 143", "interrupted by SIGTERM"},
        }) {
-    EXPECT_EQ(told_now(one.job).words, one.words);
-    EXPECT_EQ(told_now(one.job).words_beside_code, one.words_beside_code);
+    EXPECT_EQ(summary_now(one.job).words, one.words);
+    EXPECT_EQ(summary_now(one.job).words_beside_code, one.words_beside_code);
   }
 }
 
 TEST_F(TheJobTold, WhatDoesNotFollowIsNotSaid) {
-  EXPECT_EQ(told_now(known(std::nullopt, "", std::nullopt)).words, "it is not known how it ended");
-  EXPECT_EQ(told_now(known(std::nullopt, "", report_of(std::nullopt))).words,
+  EXPECT_EQ(summary_now(known(std::nullopt, "", std::nullopt)).words,
+            "it is not known how it ended");
+  EXPECT_EQ(summary_now(known(std::nullopt, "", report_of(std::nullopt))).words,
             "it is not known how it ended; last heard of at 06:04:11");
-  EXPECT_EQ(told_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).words,
-            "it is not known how it ended; requeued at 06:04:11");
-  EXPECT_EQ(told_now(known(std::nullopt, "", report_of(std::nullopt))).exit_code, std::nullopt);
+  EXPECT_EQ(
+      summary_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).words,
+      "it is not known how it ended; requeued at 06:04:11");
+  EXPECT_EQ(summary_now(known(std::nullopt, "", report_of(std::nullopt))).exit_code, std::nullopt);
   KnownJob queued = known(std::nullopt, "", std::nullopt);
   queued.waited_for = {"3", "12_4"};
-  EXPECT_EQ(told_now(queued).words, "it had not begun: it waited for jobs 3, 12_4");
+  EXPECT_EQ(summary_now(queued).words, "it had not begun: it waited for jobs 3, 12_4");
   // A hang that is over, or that is not why it ended, is not named.
   JobReport over = hung(report_of(143, CauseKind::interrupted, interrupted));
   over.attempts.back().hang->over = at("06:03:00");
-  EXPECT_EQ(told_now(cancelled(known(std::nullopt, "", over))).words,
+  EXPECT_EQ(summary_now(cancelled(known(std::nullopt, "", over))).words,
             "cancelled by alice at 06:04:10");
   EXPECT_EQ(
-      told_now(known(std::nullopt, "", hung(report_of(1, CauseKind::exit, "rank 0: x")))).words,
+      summary_now(known(std::nullopt, "", hung(report_of(1, CauseKind::exit, "rank 0: x")))).words,
       "failed, exit code 1: rank 0: x");
   // By scancel: Slurm knows that, the run itself only its signal.
   const JobReport ended = report_of(143, CauseKind::interrupted, interrupted);
-  EXPECT_EQ(told_now(known(job_of(JobState::cancelled), theirs, ended)).words, theirs);
-  EXPECT_EQ(told_now(known(std::nullopt, "", ended)).words,
+  EXPECT_EQ(summary_now(known(job_of(JobState::cancelled), theirs, ended)).words, theirs);
+  EXPECT_EQ(summary_now(known(std::nullopt, "", ended)).words,
             "interrupted by SIGTERM, exit code 143");
   // Cancelled while it waited: nothing of it ever ran.
-  const JobTold waited = told_now(cancelled(known(std::nullopt, "", std::nullopt)));
+  const JobSummary waited = summary_now(cancelled(known(std::nullopt, "", std::nullopt)));
   EXPECT_EQ(waited.words, "cancelled by alice at 06:04:10");
   EXPECT_EQ(waited.exit_code, 143);
 }
@@ -209,37 +210,38 @@ TEST_F(TheJobTold, AForgottenRunThatASignalEndedHasNotFailed) {
        "interrupted by SIGTERM, exit code 143, it had hung since 06:02:00: rank 2 on n1 sleeps"},
   };
   for (const Interruption& one : cases) {
-    const JobTold what = told_now(known(std::nullopt, "", one.report));
+    const JobSummary what = summary_now(known(std::nullopt, "", one.report));
     EXPECT_EQ(what.words, one.words);
     EXPECT_EQ(what.state, JobState::unknown) << "Slurm alone knew whether it was cancelled";
     EXPECT_TRUE(what.is_over) << one.words;
     EXPECT_EQ(what.exit_code, one.report.exit_code);
     const KnownJob goes_on = known(job_of(JobState::running), "running", one.report);
-    EXPECT_TRUE(told_now(goes_on).words.starts_with("its run was interrupted"))
-        << told_now(goes_on).words;
+    EXPECT_TRUE(summary_now(goes_on).words.starts_with("its run was interrupted"))
+        << summary_now(goes_on).words;
   }
   EXPECT_FALSE(
-      told_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).is_over);
-  EXPECT_FALSE(told_now(known(std::nullopt, "", report_of(std::nullopt))).is_over);
-  EXPECT_TRUE(told_now(known(std::nullopt, "", report_of(0))).is_over);
-  EXPECT_FALSE(told_now(known(job_of(JobState::running), "running", std::nullopt)).is_over);
+      summary_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).is_over);
+  EXPECT_FALSE(summary_now(known(std::nullopt, "", report_of(std::nullopt))).is_over);
+  EXPECT_TRUE(summary_now(known(std::nullopt, "", report_of(0))).is_over);
+  EXPECT_FALSE(summary_now(known(job_of(JobState::running), "running", std::nullopt)).is_over);
 }
 
 TEST_F(TheJobTold, ARequeueIsToldFromAPreemption) {
   const Job waits = job_of(JobState::pending, 1);
-  EXPECT_EQ(told_now(known(waits, "waiting", report_of(75, CauseKind::requeued, "x"))).words,
+  EXPECT_EQ(summary_now(known(waits, "waiting", report_of(75, CauseKind::requeued, "x"))).words,
             "waiting, requeued at 06:04:11");
-  EXPECT_EQ(told_now(known(waits, "waiting", report_of(75, CauseKind::preempted, "x"))).words,
+  EXPECT_EQ(summary_now(known(waits, "waiting", report_of(75, CauseKind::preempted, "x"))).words,
             "waiting, preempted at 06:04:11");
-  EXPECT_EQ(told_now(known(waits, "waiting", std::nullopt)).words,
+  EXPECT_EQ(summary_now(known(waits, "waiting", std::nullopt)).words,
             "waiting, put back into the queue");
-  EXPECT_EQ(told_now(known(waits, "waiting", report_of(1, CauseKind::exit, "x"))).words,
+  EXPECT_EQ(summary_now(known(waits, "waiting", report_of(1, CauseKind::exit, "x"))).words,
             "waiting, put back into the queue at 06:04:11");
-  EXPECT_EQ(told_now(known(job_of(JobState::pending), "waiting", std::nullopt)).words, "waiting");
+  EXPECT_EQ(summary_now(known(job_of(JobState::pending), "waiting", std::nullopt)).words,
+            "waiting");
   // Runs again: what the report says is of the run before.
   Job again = job_of(JobState::running, 1);
   again.started = at("06:10:00");
-  EXPECT_EQ(told_now(known(again, "running", report_of(75, CauseKind::requeued, "x"))).words,
+  EXPECT_EQ(summary_now(known(again, "running", report_of(75, CauseKind::requeued, "x"))).words,
             "running");
 }
 
@@ -248,7 +250,7 @@ TEST_F(TheJobTold, CancelledWhileItWaitedForItsNextRun) {
   Job job = job_of(JobState::cancelled, 1);
   job.started = job.ended = at("06:20:00");
   for (const auto& one : {known(job, theirs, preempted), known(std::nullopt, "", preempted)}) {
-    const JobTold what = told_now(cancelled(one, "06:20:00"));
+    const JobSummary what = summary_now(cancelled(one, "06:20:00"));
     EXPECT_EQ(what.words, "cancelled by alice at 06:20:00");
     EXPECT_EQ(what.exit_code, 143);
     EXPECT_EQ(what.ended, at("06:20:00"));
@@ -257,7 +259,7 @@ TEST_F(TheJobTold, CancelledWhileItWaitedForItsNextRun) {
 
 TEST_F(TheJobTold, AJobThatRuns) {
   const auto words = [](const JobReport& report) {
-    return told_now(known(job_of(JobState::running), "running", report)).words;
+    return summary_now(known(job_of(JobState::running), "running", report)).words;
   };
   JobReport report = report_of(std::nullopt);
   EXPECT_EQ(words(report), "running");
@@ -283,7 +285,7 @@ TEST_F(TheJobTold, TextsOfOthersArePrintable) {
   job.report->attempts.back().hang->what = "rank 2\x1b[2J";
   job.story.cancelled = JobStory::Act{"ali\nce", at("06:04:10")};
   job.story.name = "a\x1b[1mb";
-  const JobTold what = told_now(job);
+  const JobSummary what = summary_now(job);
   EXPECT_TRUE(is_printable(what.words)) << what.words;
   EXPECT_TRUE(is_printable(what.name)) << what.name;
 }

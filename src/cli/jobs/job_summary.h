@@ -11,7 +11,7 @@ namespace toprun::jobs {
 
 // The description of a job that all verbs print, in the same words before and after the engine
 // forgets the job.
-struct JobTold {
+struct JobSummary {
   engines::JobState state = engines::JobState::unknown;
   bool is_over = false;  // true even if it is unknown how the job ended
   std::string name;      // empty: unknown
@@ -28,8 +28,8 @@ struct JobTold {
 // Combines the engine's answer, toprun's story and the run's report. The engine has priority. If no
 // source knows how the job ended, the words say so. `now`: times on the same day are shown without
 // a date. Pure.
-JobTold told(const KnownJob& known, WallTime now);
-JobTold told(const KnownJob& known);  // now
+JobSummary reported(const KnownJob& known, WallTime now);
+JobSummary reported(const KnownJob& known);  // now
 
 // The text for a job that is known only from its files: "job 1 (train): ended with exit code 0,
 // 2026-11-28 05:29:55 → 05:30:16 (from its files; Slurm has forgotten it)". `queue` is null if
