@@ -11,8 +11,8 @@
 
 #include "base/os/console.h"
 #include "base/os/fd.h"
-#include "base/os/look.h"
 #include "base/os/print.h"
+#include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/jobs/folder_watch.h"
 #include "cli/jobs/job_output.h"
@@ -135,11 +135,11 @@ std::optional<int> code_in_report(const engines::Queue& queue, const Job& job) {
 
 // Says how each ended and gives the highest code.
 int tell_the_ends(const engines::Queue& queue, const JobsById& jobs, const Setups& setups,
-                  const Look& look) {
+                  const Style& style) {
   int highest = 0;
   for (const auto& [id, job] : jobs) {
     const JobEnding ending = ending_of(queue, job, setups);
-    say_block(end_line(id, ending, look));
+    say_block(end_line(id, ending, style));
     highest = std::max(highest, ending.exit_code);
   }
   return highest;
@@ -150,8 +150,8 @@ class Follower {
   // Without a choice only the end is waited for, and no output shown.
   Follower(std::shared_ptr<const engines::Queue> queue, const engines::JobId& id,
            const std::optional<LogChoice>& choice, std::vector<Job> jobs, const Setups& setups,
-           const Look& look)
-      : queue_(queue), id_(id), setups_(setups), look_(look), jobs_(queue, id, std::move(jobs)) {
+           const Style& style)
+      : queue_(queue), id_(id), setups_(setups), style_(style), jobs_(queue, id, std::move(jobs)) {
     if (choice) output_.emplace(*queue_, *choice);
   }
 
@@ -166,7 +166,7 @@ class Follower {
   std::shared_ptr<const engines::Queue> queue_;
   const engines::JobId id_;
   const Setups& setups_;
-  const Look look_;
+  const Style style_;
   JobWatch jobs_;
   std::optional<JobOutput> output_;
   FolderWatch folders_;
@@ -226,14 +226,14 @@ void Follower::look_at_reports(SteadyTime now) {
 
 // Once more, after a while where a network file system may show things late. Unset: there was more.
 std::optional<int> Follower::finish() {
-  if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_, look_);
+  if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
   if (!output_->is_local()) std::this_thread::sleep_for(last_words);
   const auto late = show();
   if (!late) return exit_failure;
   if (*late) return std::nullopt;
   if (!output_->show_rests()) return exit_failure;
   if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
-  return tell_the_ends(*queue_, jobs_.jobs(), setups_, look_);
+  return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
 }
 
 Result<int> follow(const std::string& text, const std::string& record,
@@ -243,7 +243,7 @@ Result<int> follow(const std::string& text, const std::string& record,
   auto queue = TRY(engines::find_queue_of(id, environment));
   const std::shared_ptr<const engines::Queue> shared = std::move(queue);
   auto jobs = TRY(jobs_of(*shared, text, record));
-  return Follower(shared, id, choice, std::move(jobs), setups, look_of_stderr(environment)).run();
+  return Follower(shared, id, choice, std::move(jobs), setups, style_of_stderr(environment)).run();
 }
 
 int exit_code_said(const Result<int>& code) {

@@ -72,9 +72,9 @@ JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
       fmt::format("{} (from its files; {} has forgotten it)", what.words, queue.engine_in_words())};
 }
 
-std::string end_line(const std::string& id, const JobEnding& ending, const Look& look) {
+std::string end_line(const std::string& id, const JobEnding& ending, const Style& style) {
   const std::string text = "toprun: " + printable(fmt::format("job {}: {}", id, ending.words));
-  return coloured(text, ending.exit_code == 0 ? Colour::good : Colour::bad, look) + '\n';
+  return coloured(text, ending.exit_code == 0 ? Colour::good : Colour::bad, style) + '\n';
 }
 
 }  // namespace toprun::jobs

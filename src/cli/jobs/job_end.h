@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "engines/queue.h"
 
 namespace toprun::jobs {
@@ -27,6 +27,6 @@ JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const 
 std::vector<std::string> failed_dependencies(std::string_view text);
 
 // "toprun: job 17: failed: rank 0 on n0 …", in a colour, with a newline.
-std::string end_line(const std::string& id, const JobEnding& ending, const Look& look);
+std::string end_line(const std::string& id, const JobEnding& ending, const Style& style);
 
 }  // namespace toprun::jobs

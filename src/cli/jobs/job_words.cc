@@ -187,7 +187,7 @@ Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
 }
 
 std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,
-                       const std::vector<std::string>& status, const Look& look) {
+                       const std::vector<std::string>& status, const Style& style) {
   std::vector<std::vector<std::string>> rows = {
       {"JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"}};
   for (const Job& job : jobs) {
@@ -204,7 +204,8 @@ std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,
   }
   // A narrow terminal breaks the lines.
   const std::size_t room =
-      look.columns == 0 ? 0 : std::max(look.columns - std::min(look.columns, taken), least_status);
+      style.columns == 0 ? 0
+                         : std::max(style.columns - std::min(style.columns, taken), least_status);
   if (!std::ranges::all_of(status, &std::string::empty)) {
     rows[0].emplace_back("STATUS");
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -215,7 +216,7 @@ std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,
   const auto lines = split(table, '\n');
   std::string text = fmt::format("{}\n", lines[0]);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    text += coloured(lines[i + 1], colour_of(jobs[i].state), look) + '\n';
+    text += coloured(lines[i + 1], colour_of(jobs[i].state), style) + '\n';
   }
   const auto reasons = waiting_reasons(queue, jobs);
   if (!reasons.empty()) text += '\n';

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "engines/queue.h"
 
 namespace toprun::jobs {
@@ -49,7 +49,7 @@ Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std
 // are empty. After an empty line, each reason for waiting is explained. On a terminal, STATUS is
 // cut to fit the width.
 std::string jobs_table(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
-                       const std::vector<std::string>& status, const Look& look);
+                       const std::vector<std::string>& status, const Style& style);
 
 // The colour for a state.
 Colour colour_of(engines::JobState state);

@@ -75,7 +75,7 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
   return all;
 }
 
-std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look) {
+std::string recent_table(const std::vector<EndedJob>& jobs, const Style& style) {
   std::vector<std::vector<std::string>> rows = {{"JOBID", "NAME", "ENDED", "CODE", "HOW"}};
   for (const EndedJob& job : jobs) {
     rows.push_back({printable(job.id), job.name.empty() ? "-" : printable(job.name),
@@ -88,7 +88,7 @@ std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look) {
   std::string text = fmt::format("{}\n", lines[0]);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Colour colour = jobs[i].exit_code == 0 ? Colour::good : Colour::bad;
-    text += coloured(both_ends(lines[i + 1], look.columns), colour, look) + '\n';
+    text += coloured(both_ends(lines[i + 1], style.columns), colour, style) + '\n';
   }
   return text;
 }

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "engines/queue.h"
 
 namespace toprun::jobs {
@@ -26,7 +26,7 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
                                          std::size_t most);
 
 // A table with the columns JOBID NAME ENDED CODE HOW. On a terminal, HOW is cut to fit the width.
-std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look);
+std::string recent_table(const std::vector<EndedJob>& jobs, const Style& style);
 nlohmann::json recent_json(const EndedJob& job);
 
 }  // namespace toprun::jobs

@@ -13,7 +13,7 @@
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "base/process/child.h"
 #include "base/process/program.h"
 #include "base/text/clock.h"
@@ -235,7 +235,7 @@ void tell_failure(const engines::Queue& queue, const Job& job, const Environment
   if (!has_ended(job.state)) return;
   const jobs::JobEnding ending = jobs::ending_of(queue, job, {});
   if (ending.exit_code == 0) return;
-  say_block(jobs::end_line(job.id, ending, look_of_stderr(environment)));
+  say_block(jobs::end_line(job.id, ending, style_of_stderr(environment)));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "machine/stacks/look.h"
+#include "machine/stacks/inspect.h"
 
 namespace toprun::hang {
 

@@ -4,22 +4,22 @@
 
 namespace toprun::hang {
 
-void Stillness::look(std::span<const Glance> ranks, SteadyTime now) {
+void Stillness::look(std::span<const RankSample> ranks, SteadyTime now) {
   const bool is_first = ranks_.size() != ranks.size();
   if (is_first) ranks_.assign(ranks.size(), {});
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     Rank& rank = ranks_[i];
-    const Glance& glance = ranks[i];
-    if (is_first || glance.done != rank.last.done || glance.computes) rank.moved = now;
+    const RankSample& sample = ranks[i];
+    if (is_first || sample.done != rank.last.done || sample.computes) rank.moved = now;
     // One entry for each change, so a rank that stands still costs nothing.
-    if (rank.paths.empty() || rank.paths.back().second != glance.path) {
-      rank.paths.emplace_back(now, glance.path);
+    if (rank.paths.empty() || rank.paths.back().second != sample.path) {
+      rank.paths.emplace_back(now, sample.path);
     }
     while (rank.paths.size() > 1 && rank.paths[1].first + remembered_ < now) {
       rank.paths.pop_front();
       rank.moved = std::max(rank.moved, rank.paths.front().first);  // what was before is forgotten
     }
-    rank.last = glance;
+    rank.last = sample;
   }
 }
 

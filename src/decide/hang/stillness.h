@@ -11,7 +11,7 @@
 namespace toprun::hang {
 
 // What one sample of a rank's state shows about its progress.
-struct Glance {
+struct RankSample {
   bool lives = true;
   bool communicates = false;  // its main thread is in a call that waits for other ranks
   std::uint64_t path = 0;     // a hash of the functions on its main thread's stack; 0: unknown
@@ -40,14 +40,14 @@ class Stillness {
   explicit Stillness(std::chrono::milliseconds remembered) : remembered_(remembered) {}
 
   // Ranks have to be in the same order in each call.
-  void look(std::span<const Glance> ranks, SteadyTime now);
+  void look(std::span<const RankSample> ranks, SteadyTime now);
 
   // nullopt before the first call of look(), and if all ranks have ended.
   std::optional<Still> still() const;
 
  private:
   struct Rank {
-    Glance last;
+    RankSample last;
     SteadyTime moved{};
     std::deque<std::pair<SteadyTime, std::uint64_t>>
         paths;  // each with the time of its first sample; newest last

@@ -19,7 +19,7 @@ std::optional<Still> after(int seconds, const Look& look) {
   return stillness.still();
 }
 
-using Ranks = std::vector<Glance>;
+using Ranks = std::vector<RankSample>;
 
 TEST(Stillness, OfARankThatWaits) {
   const auto still = after(40, [](int) { return Ranks{{.communicates = true, .path = 1}}; });

@@ -16,7 +16,7 @@
 #include "base/process/program.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
-#include "machine/stacks/look.h"
+#include "machine/stacks/inspect.h"
 #include "machine/stacks/testing.h"
 #include "machine/stacks/usage.h"
 
@@ -122,7 +122,7 @@ bool came_too_late(const Process& process) {
          std::ranges::any_of(process.children, came_too_late);
 }
 Process found_at(pid_t pid) {
-  return in_time([&] { return look_at(pid); }, came_too_late);
+  return in_time([&] { return inspect(pid); }, came_too_late);
 }
 Result<std::vector<Frame>> main_stack_of(pid_t pid) {
   const auto read = [&]() -> Result<std::vector<Frame>> {
@@ -518,14 +518,14 @@ TEST_P(LiveProcess, SurvivesTheEndOfAProcess) {
   process::signal_process(pid, SIGKILL);
   ASSERT_TRUE(script.sleeps(pid, 'Z'));
   EXPECT_FALSE(reader->main_stack());
-  const Process zombie = look_at(pid);
+  const Process zombie = inspect(pid);
   ASSERT_EQ(zombie.threads.size(), 1u);
   EXPECT_EQ(zombie.threads[0].state, 'Z');
   EXPECT_EQ(zombie.no_python, "");
   EXPECT_FALSE(Reader::open(pid));
   script.end();
   EXPECT_FALSE(reader->main_stack());
-  EXPECT_TRUE(look_at(pid).threads.empty());
+  EXPECT_TRUE(inspect(pid).threads.empty());
   EXPECT_FALSE(usage(pid));
   EXPECT_FALSE(pulse(pid));
   EXPECT_FALSE(Reader::open(pid));
@@ -537,7 +537,7 @@ TEST_P(LiveProcess, SurvivesAllMomentsOfAProcess) {
                                         Environment::from(environ), {});
     ASSERT_TRUE(started);
     for (char state = '?'; state != 'Z';) {
-      const Process process = look_at(*started);
+      const Process process = inspect(*started);
       ASSERT_FALSE(process.threads.empty());
       state = process.threads[0].state;
       for (const Frame& frame : process.threads[0].python) EXPECT_FALSE(frame.file.empty());
@@ -556,7 +556,7 @@ TEST(Look, AsksPySpy) {
   ASSERT_TRUE(Script::sleeps(*started));
   const Environment without{{"PATH", folder.path().string()}};
   EXPECT_EQ(
-      look_at(*started, without).no_python,
+      inspect(*started, without).no_python,
       "pypy3 is not a CPython 3.8 or newer that could be recognized; py-spy may know it: install "
       "it");
 
@@ -564,13 +564,13 @@ TEST(Look, AsksPySpy) {
   std::ofstream(spy) << "#!/bin/sh\necho '[{\"os_thread_id\": '$5', \"frames\": [{\"name\": \"f\", "
                         "\"filename\": \"a.py\", \"line\": 7}]}]'\n";
   std::filesystem::permissions(spy, std::filesystem::perms::owner_all);
-  const Process process = look_at(*started, without);
+  const Process process = inspect(*started, without);
   EXPECT_EQ(process.no_python, "");
   ASSERT_EQ(process.threads.size(), 1u);
   EXPECT_EQ(process.threads[0].python, (std::vector<Frame>{{"f", "a.py", 7}}));
 
   std::ofstream(spy) << "#!/bin/sh\necho 'Unsupported version of Python' >&2; exit 1\n";
-  const std::string why = look_at(*started, without).no_python;
+  const std::string why = inspect(*started, without).no_python;
   EXPECT_NE(why.find("Unsupported version of Python"), std::string::npos) << why;
   process::signal_process(*started, SIGKILL);
   process::await_end(*started);
@@ -580,7 +580,7 @@ TEST(Look, ShowsOtherProgramsToo) {
   const auto started = process::start("/bin/sh", {"sh", "-c", "sleep 1000; :"}, {}, {});
   ASSERT_TRUE(started);
   Process process;
-  for (int i = 0; i < 1'000 && process.children.empty(); ++i) process = look_at(*started);
+  for (int i = 0; i < 1'000 && process.children.empty(); ++i) process = inspect(*started);
   ASSERT_EQ(process.children.size(), 1u);
   EXPECT_EQ(process.command, "sh");
   EXPECT_EQ(process.no_python, "");

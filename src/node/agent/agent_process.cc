@@ -19,8 +19,8 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "engines/engine.h"
-#include "node/agent/look.h"
 #include "node/agent/member.h"
+#include "node/agent/node_survey.h"
 #include "node/agent/root.h"
 #include "node/agent/run_through.h"
 #include "node/agent/session.h"
@@ -104,7 +104,7 @@ asio::awaitable<void> take_own_addresses(Session& session, model::Join& join) {
   if (texts.empty()) texts.push_back(hosts::loopback().text());
 }
 
-asio::awaitable<model::Join> introduce(Session& session, Look& look) {
+asio::awaitable<model::Join> introduce(Session& session, NodeSurvey& survey) {
   const plan::Job& job = session.job;
   model::Join join;
   join.agent = session.identity.agent;
@@ -122,7 +122,7 @@ asio::awaitable<model::Join> introduce(Session& session, Look& look) {
   join.store_port = session.port;
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
-  Sights seen = co_await look.seen();
+  NodeFacts seen = co_await survey.seen();
   session.network = std::move(seen.network);
   if (job.options.require_rdma && session.network && !session.unfit) {
     const auto why = fabric::why_no_rdma(*session.network);
@@ -176,7 +176,8 @@ int code_to_leave_with(const plan::Job& job, int code) {
   return lost_pods_return && code > 128 ? exit_failure : code;
 }
 
-asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint, Look& look) {
+asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint,
+                             NodeSurvey& survey) {
   if (session.unfit && !session.job.others_come()) {
     say(session.unfit->line());
     co_await session.last_words();
@@ -185,7 +186,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   const probes::CloudProbe cloud(session.io, session.job);
   const probes::NvlinkProbe nvlink(session.pool, session.job);
   // The root is the first member of its own job, so this comes before it admits others.
-  model::Join own = co_await introduce(session, look);
+  model::Join own = co_await introduce(session, survey);
   own.cloud = co_await cloud.answer();
   own.nvlink = co_await nvlink.answer();
   std::string stage_key;
@@ -235,7 +236,8 @@ bool is_held_by_toprun(const hosts::CannotListen& trouble) {
 }
 
 asio::awaitable<int> be_member(Session& session, Secret secret,
-                               const std::optional<hosts::CannotListen>& trouble, Look& look) {
+                               const std::optional<hosts::CannotListen>& trouble,
+                               NodeSurvey& survey) {
   const plan::Job& job = session.job;
   session.door.become_agent();
   const probes::CloudProbe cloud(session.io, job);
@@ -260,7 +262,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret,
   std::string root_agent;
   const link::MakeJoin make_join =
       [&](const link::Channel& channel) -> asio::awaitable<model::Join> {
-    model::Join join = co_await introduce(session, look);
+    model::Join join = co_await introduce(session, survey);
     sockaddr_storage storage{};
     const auto local = channel.local();
     std::memcpy(&storage, local.data(), local.size());
@@ -410,7 +412,7 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
     co_return co_await give_up(session, error);
   }
   // Where memory suffices for one thread (ulimit -v), it is the store's, which has begun by now.
-  Look look(session.pool, session.shared_job, !session.unfit);
+  NodeSurvey look(session.pool, session.shared_job, !session.unfit);
   auto secret = co_await choose_secret(session, orders, role->is_root);
   if (!secret) co_return co_await give_up(session, secret.error());
   tell_the_trust(session, *secret, role->is_root);
@@ -420,9 +422,9 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
     asio::co_spawn(session.io, session.container->bring_up(), end_of_task);
   }
   if (role->is_root) {
-    co_return co_await be_root(session, *std::move(secret), role->owns_endpoint, look);
+    co_return co_await be_root(session, *std::move(secret), role->owns_endpoint, survey);
   }
-  co_return co_await be_member(session, *std::move(secret), role->trouble, look);
+  co_return co_await be_member(session, *std::move(secret), role->trouble, survey);
 }
 
 // The run is over and reported, and nothing handles a signal any more: it would make another exit

@@ -6,7 +6,7 @@
 
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "engines/engine.h"
 #include "engines/exit_codes.h"
 #include "engines/slurm/own_job.h"
@@ -130,7 +130,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
   if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
   say_block(report::failure_report(*cause, report::count_others(verdict.exits, exit),
                                    kept_log(job.options, attempt, *cause),
-                                   look_of_stderr(job.environment),
+                                   style_of_stderr(job.environment),
                                    node_log_path(job.options, cause->node.raw()).value_or("")) +
             (follows == Follows::nothing ? row_on_loss(job, *cause) : ""));
 }

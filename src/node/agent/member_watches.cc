@@ -118,7 +118,7 @@ std::vector<RunningRank> Member::running_ranks() const {
 
 asio::awaitable<void> Member::watch_progress(int attempt) {
   const milliseconds limit = *session_.job.options.hang_timeout;
-  using Glances = RankSight::Glances;
+  using RankSamples = RankSight::RankSamples;
   const auto watch = session_.sight->watch(running_ranks());
   hang::Stillness stillness(limit);
   std::optional<hang::Still> reported;
@@ -130,17 +130,17 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
     pause.expires_after(std::clamp(limit / 20, shortest_between_glances, longest_between_glances));
     co_await pause.async_wait(quietly);
     if (!runs(attempt)) co_return;
-    std::function<Glances()> look = watch;
-    const auto answer = co_await session_.pool.answer<Glances>(std::move(look), glance_limit);
-    const Glances glances = answer.value_or(std::nullopt);
+    std::function<RankSamples()> look = watch;
+    const auto answer = co_await session_.pool.answer<RankSamples>(std::move(look), glance_limit);
+    const RankSamples samples = answer.value_or(std::nullopt);
     if (!runs(attempt)) co_return;
-    if (!glances) continue;
+    if (!samples) continue;
     const auto now = SteadyClock::now();
     // While the job is suspended nobody makes progress.
     const bool was_away = now - last > longest_gap;
     last = now;
     if (session_.paused || was_away) stillness = hang::Stillness(limit);
-    stillness.look(*glances, now);
+    stillness.look(*samples, now);
     const auto still = stillness.still();
     const bool is_long = still && now - still->since >= limit / 2;
     const bool is_news = reported.has_value() != is_long ||

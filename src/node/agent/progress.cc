@@ -54,7 +54,7 @@ bool is_in_many_places(stacks::Reader& reader) {
 
 hang::Standing standing_of(const RunningRank& rank, const Environment& environment) {
   const pid_t pid = process_of(rank);
-  if (pid != 0) return hang::standing_of(stacks::look_at(pid, environment));
+  if (pid != 0) return hang::standing_of(stacks::inspect(pid, environment));
   hang::Standing unseen;
   unseen.no_frames = "its process cannot be seen from outside of its container";
   return unseen;
@@ -70,40 +70,40 @@ Progress::Progress(std::vector<RunningRank> ranks) {
   for (RunningRank& rank : ranks) ranks_.emplace_back().rank = std::move(rank);
 }
 
-std::optional<std::vector<hang::Glance>> Progress::look() {
+std::optional<std::vector<hang::RankSample>> Progress::look() {
   const std::unique_lock only(looking_, std::try_to_lock);
   if (!only) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
-  std::vector<hang::Glance> glances;
-  glances.reserve(ranks_.size());
-  for (Watched& watched : ranks_) glances.push_back(glance_at(watched, now - last_));
+  std::vector<hang::RankSample> samples;
+  samples.reserve(ranks_.size());
+  for (Watched& watched : ranks_) samples.push_back(sample_of(watched, now - last_));
   last_ = now;
-  return glances;
+  return samples;
 }
 
-hang::Glance Progress::glance_at(Watched& watched, nanoseconds passed) {
+hang::RankSample Progress::sample_of(Watched& watched, nanoseconds passed) {
   if (!watched.rank.marks.empty()) {
     watched.rank.pid = process_of(watched.rank);
     if (watched.rank.pid != 0) watched.rank.marks.clear();
   }
   if (has_not_run(watched)) return watched.seen;
   const auto usage = stacks::usage(watched.rank.pid);
-  hang::Glance glance;
+  hang::RankSample sample;
   if (!usage || usage->state == 'Z' || usage->state == 'X') {
     watched.pulse.reset();
-    glance.lives = false;
-    return glance;
+    sample.lives = false;
+    return sample;
   }
   const stacks::Usage before = watched.last.value_or(*usage);
   watched.last = usage;
-  glance.done = usage->main_bytes;
-  add_stack(watched, glance);
-  glance.computes = (!glance.communicates && main_computes(watched, before, *usage, passed)) ||
+  sample.done = usage->main_bytes;
+  add_stack(watched, sample);
+  sample.computes = (!sample.communicates && main_computes(watched, before, *usage, passed)) ||
                     share(before.child_cpu, usage->child_cpu, passed) >= busy_children ||
-                    helpers_compute(watched, glance, before, *usage, passed);
-  watched.seen = glance;
+                    helpers_compute(watched, sample, before, *usage, passed);
+  watched.seen = sample;
   watched.seen.computes = false;
-  return glance;
+  return sample;
 }
 
 // Then it stands where it stood, and nothing else need be read. Children may run by themselves.
@@ -115,14 +115,14 @@ bool Progress::has_not_run(Watched& watched) {
   return is_quiet;
 }
 
-void Progress::add_stack(Watched& watched, hang::Glance& glance) {
+void Progress::add_stack(Watched& watched, hang::RankSample& sample) {
   if (!watched.reader) {
     if (auto reader = stacks::Reader::open(watched.rank.pid)) watched.reader = std::move(*reader);
   }
   const auto frames = watched.reader ? watched.reader->main_stack() : std::vector<stacks::Frame>();
   if (!frames) return;
-  glance.path = path_of(*frames, Lines::ignored);
-  glance.communicates = hang::is_communication(*frames);
+  sample.path = path_of(*frames, Lines::ignored);
+  sample.communicates = hang::is_communication(*frames);
 }
 
 // What computes in C lets Python's lock go, sooner or later; `while True: pass` never does.
@@ -135,13 +135,13 @@ bool Progress::main_computes(Watched& watched, const stacks::Usage& before,
 }
 
 // NCCL's threads are busy also while they wait.
-bool Progress::helpers_compute(const Watched& watched, const hang::Glance& glance,
+bool Progress::helpers_compute(const Watched& watched, const hang::RankSample& sample,
                                const stacks::Usage& before, const stacks::Usage& now,
                                nanoseconds passed) {
   const nanoseconds over = std::max<nanoseconds>(passed, least_time_of_helpers);
   const double helpers = share(before.cpu - before.main_cpu, now.cpu - now.main_cpu, over);
   if (helpers < busy_helpers) return false;
-  return !(glance.communicates && stacks::has_gpu(watched.rank.pid));
+  return !(sample.communicates && stacks::has_gpu(watched.rank.pid));
 }
 
 std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,

@@ -11,7 +11,7 @@
 #include "base/os/environment.h"
 #include "decide/hang/standing.h"
 #include "decide/hang/stillness.h"
-#include "machine/stacks/look.h"
+#include "machine/stacks/inspect.h"
 #include "machine/stacks/usage.h"
 
 namespace toprun::agent {
@@ -34,7 +34,7 @@ class Progress {
  public:
   explicit Progress(std::vector<RunningRank> ranks);
   // nullopt while the previous look has not returned because the kernel does not answer.
-  std::optional<std::vector<hang::Glance>> look();
+  std::optional<std::vector<hang::RankSample>> look();
 
  private:
   struct Watched {
@@ -43,14 +43,14 @@ class Progress {
     std::optional<stacks::Usage> last;
     // The pulse at the time when `seen` was read.
     std::optional<stacks::Pulse> pulse;
-    hang::Glance seen;
+    hang::RankSample seen;
   };
-  hang::Glance glance_at(Watched& watched, std::chrono::nanoseconds passed);
+  hang::RankSample sample_of(Watched& watched, std::chrono::nanoseconds passed);
   static bool has_not_run(Watched& watched);
-  static void add_stack(Watched& watched, hang::Glance& glance);
+  static void add_stack(Watched& watched, hang::RankSample& sample);
   static bool main_computes(Watched& watched, const stacks::Usage& before, const stacks::Usage& now,
                             std::chrono::nanoseconds passed);
-  static bool helpers_compute(const Watched& watched, const hang::Glance& glance,
+  static bool helpers_compute(const Watched& watched, const hang::RankSample& sample,
                               const stacks::Usage& before, const stacks::Usage& now,
                               std::chrono::nanoseconds passed);
 

@@ -5,7 +5,7 @@
 
 namespace toprun::agent {
 
-std::function<RankSight::Glances()> RankSight::watch(std::vector<RunningRank> ranks) const {
+std::function<RankSight::RankSamples()> RankSight::watch(std::vector<RunningRank> ranks) const {
   return [progress = std::make_shared<Progress>(std::move(ranks))] { return progress->look(); };
 }
 

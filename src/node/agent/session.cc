@@ -14,9 +14,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
-#include "base/os/look.h"
 #include "base/os/open_files.h"
 #include "base/os/quietly.h"
+#include "base/os/style.h"
 #include "base/os/timer.h"
 #include "base/os/voice.h"
 #include "base/text/text.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/net/address.h"
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "base/process/program.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
@@ -99,7 +99,8 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
   if (place.stays) {
     same.variables["TOPRUN_GATHER_OUTPUT"] = "1";
   } else {
-    if (look_of_stderr(job.environment).colour) same.variables[std::string(colours_variable)] = "1";
+    if (style_of_stderr(job.environment).colour)
+      same.variables[std::string(colours_variable)] = "1";
     if (publish::shows_launches(job)) same.variables[std::string(publish::launch_variable)] = "1";
   }
   std::vector<plan::LoginOrders> all;

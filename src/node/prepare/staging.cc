@@ -151,7 +151,7 @@ void offer(stage::Share& share, Result<stage::Source> source) {
   const std::size_t chunks = manifest->hashes.size();
   share.list(std::make_shared<const stage::Share::List>(
       stage::Share::List{std::move(manifest), std::move(bytes), digest}));
-  share.open(std::move(source->place), std::vector<bool>(chunks, true), true);
+  share.open(std::move(source->tree), std::vector<bool>(chunks, true), true);
 }
 
 }  // namespace

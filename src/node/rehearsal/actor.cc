@@ -32,11 +32,11 @@ class Sight : public agent::RankSight {
  public:
   Sight(Play& play, std::size_t node) : play_(play), node_(node) {}
 
-  std::function<Glances()> watch(std::vector<agent::RunningRank> ranks) const override {
-    return [&play = play_, ranks = std::move(ranks)]() -> Glances {
-      std::vector<hang::Glance> glances;
-      for (const agent::RunningRank& one : ranks) glances.push_back(glance(play, one));
-      return glances;
+  std::function<RankSamples()> watch(std::vector<agent::RunningRank> ranks) const override {
+    return [&play = play_, ranks = std::move(ranks)]() -> RankSamples {
+      std::vector<hang::RankSample> samples;
+      for (const agent::RunningRank& one : ranks) samples.push_back(sample(play, one));
+      return samples;
     };
   }
   std::vector<hang::Group> places_of(const std::vector<agent::RunningRank>& ranks,
@@ -78,15 +78,15 @@ class Sight : public agent::RankSight {
   void make_tell(pid_t) const override {}
 
  private:
-  static hang::Glance glance(Play& play, const agent::RunningRank& one) {
+  static hang::RankSample sample(Play& play, const agent::RunningRank& one) {
     const Rank* const rank = play.ranks().of(one.pid);
-    hang::Glance glance;
-    glance.lives = rank != nullptr && rank->lives;
-    if (!glance.lives) return glance;
-    glance.communicates = rank->hangs && !rank->is_guilty;
-    glance.path = 1;
-    glance.computes = !rank->hangs;
-    return glance;
+    hang::RankSample sample;
+    sample.lives = rank != nullptr && rank->lives;
+    if (!sample.lives) return sample;
+    sample.communicates = rank->hangs && !rank->is_guilty;
+    sample.path = 1;
+    sample.computes = !rank->hangs;
+    return sample;
   }
   static hang::Standing standing(const Rank& rank) {
     hang::Standing standing;

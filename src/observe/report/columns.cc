@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 
 namespace toprun::report {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "base/text/clock.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"

@@ -204,15 +204,15 @@ std::string others_text(const Others& others) {
 // Lines of "  label       text"; only the first line has the label.
 class Block {
  public:
-  explicit Block(const Look& look) : look_(look) {}
+  explicit Block(const Style& style) : style_(style) {}
 
   void headline(std::string_view text) {
-    out_ += both_ends(fmt::format("toprun: {}", text), look_.columns);
-    if (look_.colour) out_ = "\x1b[1;31m" + out_ + "\x1b[0m";
+    out_ += both_ends(fmt::format("toprun: {}", text), style_.columns);
+    if (style_.colour) out_ = "\x1b[1;31m" + out_ + "\x1b[0m";
     out_ += '\n';
   }
   void row(std::string_view label, std::string_view text) {
-    if (!text.empty()) out_ += both_ends(labelled(label, text), look_.columns) + '\n';
+    if (!text.empty()) out_ += both_ends(labelled(label, text), style_.columns) + '\n';
   }
   void rows(std::string_view label, std::span<const std::string> lines) {
     for (const std::string& line : lines) row(std::exchange(label, ""), line);
@@ -228,7 +228,7 @@ class Block {
     return fmt::format("  {:<{}}{}", label, label_width, text);
   }
 
-  const Look& look_;
+  const Style& style_;
   std::string out_;
 };
 
@@ -384,8 +384,8 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
 }
 
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
-                           const Look& look, const std::string& node_log) {
-  Block block(look);
+                           const Style& style, const std::string& node_log) {
+  Block block(style);
   block.headline(model::sentence(cause));
   if (cause.rank) {
     block.row("rank", fmt::format("{}: local rank {} of {}, pid {}", *cause.rank,

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "run/model/record.h"
 
 namespace toprun::report {
@@ -26,7 +26,7 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
 // with "toprun: ". On a terminal lines are cut to its width, otherwise not. `logs` is the failed
 // rank's file or folder on its node, `node_log` the file with all output of its node; empty: none.
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
-                           const Look& look, const std::string& node_log = {});
+                           const Style& style, const std::string& node_log = {});
 
 // The last line of every run, with a line end: start and end in local time, duration, ranks × nodes
 // of the last attempt, outcome.

@@ -423,7 +423,7 @@ std::string Columns::heads() const {
 }
 
 std::string Columns::line(const Picture& picture, const Tree& tree, const Row& row, bool with_node,
-                          const Look& look) const {
+                          const Style& style) const {
   const Facts facts = facts_of(picture, tree, row.item, with_node);
   const std::string_view mark = row.item.kind == Kind::rank ? "  " : row.is_open ? "- " : "+ ";
   const std::string before = std::string(2 * row.depth, ' ') + std::string(mark);
@@ -431,7 +431,7 @@ std::string Columns::line(const Picture& picture, const Tree& tree, const Row& r
   const std::string name = before + name_in(facts, room);
   const std::string state = padded("  " + facts.state, state_width_);
   std::string line = padded(name, name_width_);
-  line += facts.is_plain ? state : coloured(state, facts.colour, look);
+  line += facts.is_plain ? state : coloured(state, facts.colour, style);
   for (const std::size_t i : shown_) {
     line += to_the_right(columns[i].text(facts), columns[i].width);
   }

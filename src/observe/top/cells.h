@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "observe/snapshot/picture.h"
 #include "observe/top/tree.h"
 
@@ -22,7 +22,7 @@ class Columns {
   std::string heads() const;
   // The line of a row; coloured where a rank is not well.
   std::string line(const snapshot::Picture& picture, const Tree& tree, const Row& row,
-                   bool with_node, const Look& look) const;
+                   bool with_node, const Style& style) const;
   bool shows_lines() const { return line_width_ > 0; }
 
  private:

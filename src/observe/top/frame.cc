@@ -264,14 +264,14 @@ std::string foot(const State& state, std::size_t width) {
 }
 
 // The whole line, so that it shows without colours too where they are not wanted.
-std::string marked(std::string line, bool is_marked, const Look& look) {
-  if (!is_marked) return look.colour ? line : " " + line;
-  return look.colour ? fmt::format("\x1b[7m{}\x1b[0m", line) : ">" + line;
+std::string marked(std::string line, bool is_marked, const Style& style) {
+  if (!is_marked) return style.colour ? line : " " + line;
+  return style.colour ? fmt::format("\x1b[7m{}\x1b[0m", line) : ">" + line;
 }
 
 }  // namespace
 
-Lines head(const Picture& picture, TerminalSize size, const Look& look) {
+Lines head(const Picture& picture, TerminalSize size, const Style& style) {
   const std::size_t width = size.columns;
   const bool is_low = size.rows > 0 && size.rows < least_rows_for_messages;
   Lines parts = title(picture, width);
@@ -281,13 +281,13 @@ Lines head(const Picture& picture, TerminalSize size, const Look& look) {
   if (!now.empty()) {
     const std::string line = fitted(now, width);
     const bool waits = is_starting(picture) || picture.awaited;
-    lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, look));
+    lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, style));
   }
   const std::string wrong = picture.hang.empty() ? last_failure(picture) : hang_line(picture);
   const std::size_t most =
       size.rows == 0 ? 0 : std::max<std::size_t>(1, size.rows / share_of_trouble);
   for (const std::string& line : wrapped(wrong, width, is_low ? 1 : most)) {
-    lines.push_back(coloured(line, Colour::bad, look));
+    lines.push_back(coloured(line, Colour::bad, style));
   }
   return lines;
 }
@@ -313,9 +313,9 @@ std::size_t message_rows(const Picture& picture, TerminalSize size, std::size_t 
   return requested + 1 < rest ? std::max(usual, rest - requested - 1) : usual;
 }
 
-Layout layout(const Picture& picture, TerminalSize size, const Look& look) {
-  Layout all{Columns(picture, look.colour ? size.columns : size.columns - 1),
-             head(picture, size, look)};
+Layout layout(const Picture& picture, TerminalSize size, const Style& style) {
+  Layout all{Columns(picture, style.colour ? size.columns : size.columns - 1),
+             head(picture, size, style)};
   all.has_said =
       size.rows >= least_rows_for_messages && !all.columns.shows_lines() && has_lines(picture);
   constexpr std::size_t heads_and_foot = 2;
@@ -332,19 +332,19 @@ std::size_t list_lines(const Picture& picture, TerminalSize size) {
   return layout(picture, size, {}).list;
 }
 
-Frame frame(const Picture& picture, State state, TerminalSize size, const Look& look) {
+Frame frame(const Picture& picture, State state, TerminalSize size, const Style& style) {
   const std::size_t width = size.columns;
   if (width < least_size.columns || size.rows < least_size.rows) {
     const std::string text =
         fmt::format("at least {} x {} characters", least_size.columns, least_size.rows);
     return {{both_ends(text, width)}, std::move(state)};
   }
-  Layout parts = layout(picture, size, look);
+  Layout parts = layout(picture, size, style);
   Lines lines = std::move(parts.head);
   const std::size_t shown = parts.list;
   const std::size_t first = lines.size() + 1;
   const std::string heads = parts.columns.heads();
-  lines.push_back(look.colour ? coloured(heads, Colour::faint, look) : " " + heads);
+  lines.push_back(style.colour ? coloured(heads, Colour::faint, style) : " " + heads);
   const Tree tree = tree_of(picture);
   state.shows_rank = state.shows_rank && state.selected.kind == Kind::rank &&
                      state.selected.number < picture.ranks.size();
@@ -358,33 +358,33 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Look& 
     for (std::size_t i = 0; i < shown && state.first_row + i < rows.size(); ++i) {
       const std::size_t row = state.first_row + i;
       const bool is_selected = row == state.row;
-      const Look plain;
+      const Style plain;
       lines.push_back(marked(parts.columns.line(picture, tree, rows[row], state.sort != Sort::order,
-                                                is_selected ? plain : look),
-                             is_selected, look));
+                                                is_selected ? plain : style),
+                             is_selected, style));
     }
   }
   lines.resize(first + shown);
   for (const std::string& line : parts.messages) {
-    lines.push_back(coloured(line, Colour::faint, look));
+    lines.push_back(coloured(line, Colour::faint, style));
   }
   if (parts.has_said) lines.push_back(beginning(said_at(picture, tree, state.selected), width));
-  lines.push_back(coloured(foot(state, width), Colour::faint, look));
+  lines.push_back(coloured(foot(state, width), Colour::faint, style));
   return {std::move(lines), std::move(state)};
 }
 
 namespace {
 
 // What stands above the list, and the list: of `most` lines what fits, else folded and then cut.
-Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Look& look) {
-  Lines lines = head(picture, {width, 0}, look);
+Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Style& style) {
+  Lines lines = head(picture, {width, 0}, style);
   const Columns columns(picture, width);
   lines.push_back(columns.heads());
   const Tree tree = tree_of(picture);
   const auto rows = rows_of(picture, tree, Sort::order, {}, most);
   const std::size_t shown = rows.size() <= most ? rows.size() : most - 1;
   for (const Row& row : std::span(rows).first(shown)) {
-    lines.push_back(columns.line(picture, tree, row, false, look));
+    lines.push_back(columns.line(picture, tree, row, false, style));
   }
   if (shown < rows.size()) lines.push_back(fmt::format("… and {} more", rows.size() - shown));
   return lines;
@@ -392,22 +392,22 @@ Lines listed(const Picture& picture, std::size_t width, std::size_t most, const 
 
 }  // namespace
 
-Lines whole(const Picture& picture, const Look& look) {
-  const std::size_t width = look.columns > 0 ? look.columns : columns_of_text;
+Lines whole(const Picture& picture, const Style& style) {
+  const std::size_t width = style.columns > 0 ? style.columns : columns_of_text;
   const std::size_t all =
       tree_of(picture).racks.size() + picture.nodes.size() + picture.ranks.size();
-  Lines lines = listed(picture, width, all, look);
+  Lines lines = listed(picture, width, all, style);
   for (const std::string& line : messages(picture, most_message_lines, width)) {
-    lines.push_back(coloured(line, Colour::faint, look));
+    lines.push_back(coloured(line, Colour::faint, style));
   }
   return lines;
 }
 
-Lines remains(const Picture& picture, TerminalSize size, const Look& look) {
+Lines remains(const Picture& picture, TerminalSize size, const Style& style) {
   constexpr std::size_t heads_and_last_words = 5, least_list = 5;
-  const std::size_t used = head(picture, {size.columns, 0}, look).size() + heads_and_last_words;
+  const std::size_t used = head(picture, {size.columns, 0}, style).size() + heads_and_last_words;
   const std::size_t rest = size.rows > used ? size.rows - used : 0;
-  return listed(picture, size.columns, std::max(rest, least_list), look);
+  return listed(picture, size.columns, std::max(rest, least_list), style);
 }
 
 Log log_of(const Picture& picture, const State& state) {

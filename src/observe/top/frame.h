@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "observe/snapshot/picture.h"
 #include "observe/top/keys.h"
 
@@ -16,20 +16,20 @@ struct Frame {
   std::vector<std::string> lines;  // as many as the terminal has, at most
   State state;                     // normalised for what is shown
 };
-Frame frame(const snapshot::Picture& picture, State state, TerminalSize size, const Look& look);
+Frame frame(const snapshot::Picture& picture, State state, TerminalSize size, const Style& style);
 // What stands above the list: the job, how far it is, what is wrong. A size of 0 rows: there is
 // room for all.
 std::vector<std::string> head(const snapshot::Picture& picture, TerminalSize size,
-                              const Look& look);
+                              const Style& style);
 // How many rows of ranks, nodes and racks are on a screen.
 std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 
 // The whole picture, where there is no terminal: everything is unfolded.
-std::vector<std::string> whole(const snapshot::Picture& picture, const Look& look);
+std::vector<std::string> whole(const snapshot::Picture& picture, const Style& style);
 
 // What stays on the terminal when the job is over: what fits on a screen without scrolling, folded.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
-                                 const Look& look);
+                                 const Style& style);
 
 // Where the log of the selected rank is; a node's or rack's: its first rank's.
 struct Log {

@@ -20,7 +20,7 @@ using Lines = std::vector<std::string>;
 using std::chrono::seconds;
 
 constexpr TerminalSize usual{.columns = 80, .rows = 24};
-constexpr Look no_colours{};
+constexpr Style no_colours{};
 
 // Racks of two nodes each.
 Picture job(std::size_t nodes, std::size_t ranks_each) {
@@ -490,8 +490,8 @@ TEST(Frame, FitsIntoEveryTerminal) {
     picture.hang = std::string(300, 'x');
     picture.messages.assign(9, {WallTime(), "toprun: " + std::string(300, 'y')});
     for (const TerminalSize size : {TerminalSize{40, 10}, {80, 24}, {200, 50}, {41, 11}}) {
-      for (const Look& look : {no_colours, Look{.colour = true, .columns = 0}}) {
-        const Lines lines = frame(picture, {}, size, look).lines;
+      for (const Style& style : {no_colours, Style{.colour = true, .columns = 0}}) {
+        const Lines lines = frame(picture, {}, size, style).lines;
         EXPECT_LE(lines.size(), size.rows);
         for (std::string line : lines) {
           for (std::size_t at; (at = line.find('\x1b')) != std::string::npos;) {

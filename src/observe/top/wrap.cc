@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 

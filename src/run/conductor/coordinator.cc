@@ -77,7 +77,7 @@ Coordinator::Coordinator(Settings settings, Moment now)
 // noticed.
 void Coordinator::make_way_for(const model::Join& join) {
   if (!settings_.names_are_unique || stage_ != Stage::gathering) return;
-  const Node* const holder = roster_.holder_of_place_of(join);
+  const Node* const holder = roster_.holder_of_slot(join);
   if (holder == nullptr || !holder->is_linked() || holder->is_own()) return;
   if (holder->join.host != join.host || holder->join.agent == join.agent) return;
   tell_of_visitor(

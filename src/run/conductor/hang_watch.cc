@@ -43,12 +43,12 @@ void HangWatch::passed(SteadyTime now, const Conductor& conductor) {
 
 // A node that does not answer may be one whose agent stands still for a moment, and whose ranks
 // have ended like all others. Once a loss would have been noticed it is alive.
-bool HangWatch::only_the_silent_may_wait(const Look& look) {
+bool HangWatch::only_the_silent_may_wait(const Inspection& look) {
   return look.is_hang && !look.is_alarm && look.missing > 0 && !look.groups.some_communicate();
 }
 
 void HangWatch::look_at_ranks(bool is_hang, SteadyTime now, const Conductor& conductor) {
-  Look look;
+  Inspection look;
   look.number = next_look_++;
   look.is_hang = is_hang;
   look.ends = now + look_limit;
@@ -117,7 +117,7 @@ void HangWatch::end_look_if_all_is_said(SteadyTime now, const Conductor& conduct
   look_->ends = std::min(look_->ends, now + last_objections);
 }
 
-std::vector<int> HangWatch::unseen_by(const Look& look, const Conductor& conductor) const {
+std::vector<int> HangWatch::unseen_by(const Inspection& look, const Conductor& conductor) const {
   std::vector<int> unseen;
   for (std::size_t part = 0; part < ranks_.size(); ++part) {
     if (look.has_answered[part] != 0 || conductor.has_gone(part)) continue;
@@ -129,7 +129,7 @@ std::vector<int> HangWatch::unseen_by(const Look& look, const Conductor& conduct
 
 // Ends it with those members that have answered.
 void HangWatch::end_look(SteadyTime now, const Conductor& conductor) {
-  Look look = *std::exchange(look_, std::nullopt);
+  Inspection look = *std::exchange(look_, std::nullopt);
   hang::Verdict verdict =
       hang::judge(std::move(look.groups).take(), unseen_by(look, conductor), node_of_);
   if (!look.questions.empty()) wishes_.emplace_back(Answer{std::move(look.questions), verdict});

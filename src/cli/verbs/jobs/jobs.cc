@@ -7,11 +7,11 @@
 #include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/os/console.h"
-#include "base/os/look.h"
 #include "base/os/print.h"
+#include "base/os/style.h"
 #include "base/text/text.h"
-#include "cli/jobs/glance.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/live_status.h"
 #include "cli/jobs/recent.h"
 #include "cli/verbs/run_verbs.h"
 
@@ -23,7 +23,7 @@ using options::FlagId;
 
 constexpr std::size_t most_ended = 20;
 
-using Glances = std::map<std::string, jobs::Glance>;
+using Glances = std::map<std::string, jobs::LiveStatus>;
 
 std::string words_of(const engines::Queue& queue, const engines::Job& job) {
   return jobs::summary_of(jobs::without_files(queue, job)).words;
@@ -31,20 +31,20 @@ std::string words_of(const engines::Queue& queue, const engines::Job& job) {
 
 // Empty where the files do not answer, or it would only repeat the column ST.
 std::string status_of(const engines::Queue& queue, const engines::Job& job,
-                      const Glances& glances) {
+                      const Glances& live_statuses) {
   if (!jobs::is_looked_at(job, ::getuid())) {
     std::string words = words_of(queue, job);
     return job.state_code.empty() && words == lower(job.state_word) ? std::string() : words;
   }
-  const auto glance = glances.find(job.id);
-  return glance == glances.end() ? std::string() : jobs::text_of(glance->second);
+  const auto glance = live_statuses.find(job.id);
+  return glance == live_statuses.end() ? std::string() : jobs::text_of(glance->second);
 }
 
 nlohmann::json json_of(const engines::Queue& queue, const engines::Job& job,
-                       const Glances& glances) {
+                       const Glances& live_statuses) {
   nlohmann::json out = jobs::job_json(queue, job);
-  const auto glance = glances.find(job.id);
-  const bool known = glance != glances.end();
+  const auto glance = live_statuses.find(job.id);
+  const bool known = glance != live_statuses.end();
   const std::string words = known                                 ? glance->second.words
                             : jobs::is_looked_at(job, ::getuid()) ? std::string()
                                                                   : words_of(queue, job);
@@ -55,9 +55,9 @@ nlohmann::json json_of(const engines::Queue& queue, const engines::Job& job,
 }
 
 std::string jobs_json(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
-                      const Glances& glances) {
+                      const Glances& live_statuses) {
   nlohmann::json list = nlohmann::json::array();
-  for (const engines::Job& job : jobs) list.push_back(json_of(queue, job, glances));
+  for (const engines::Job& job : jobs) list.push_back(json_of(queue, job, live_statuses));
   const nlohmann::json document = {
       {"schema", "toprun.jobs/1"}, {"engine", queue.engine()}, {"jobs", std::move(list)}};
   return json_text(document, 2) + '\n';
@@ -69,12 +69,13 @@ Result<int> print_jobs(const Call& call) {
       queue->jobs(call.has(FlagId::all) ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
   if (!jobs) return std::unexpected(jobs.error());
   for (const std::string& line : jobs->untold) say(line);
-  const Glances glances = jobs::glances(*queue, jobs->jobs, ::getuid());
-  if (call.has(FlagId::json)) return print_bytes(jobs_json(*queue, jobs->jobs, glances));
+  const Glances live_statuses = jobs::live_statuses(*queue, jobs->jobs, ::getuid());
+  if (call.has(FlagId::json)) return print_bytes(jobs_json(*queue, jobs->jobs, live_statuses));
   std::vector<std::string> status;
-  for (const engines::Job& job : jobs->jobs) status.push_back(status_of(*queue, job, glances));
-  const int code =
-      print(jobs::jobs_table(*queue, jobs->jobs, status, look_of(STDOUT_FILENO, call.environment)));
+  for (const engines::Job& job : jobs->jobs)
+    status.push_back(status_of(*queue, job, live_statuses));
+  const int code = print(
+      jobs::jobs_table(*queue, jobs->jobs, status, style_of(STDOUT_FILENO, call.environment)));
   if (jobs->jobs.empty() && !call.has(FlagId::all)) {
     say("no job of yours waits or runs; --all shows all users' jobs, toprun status ID one that "
         "ended");
@@ -97,7 +98,7 @@ Result<int> print_recent(const Call& call) {
               : "no job left its files here; " + queue.error().line());
     return 0;
   }
-  return print(jobs::recent_table(*jobs, look_of(STDOUT_FILENO, call.environment)));
+  return print(jobs::recent_table(*jobs, style_of(STDOUT_FILENO, call.environment)));
 }
 
 }  // namespace

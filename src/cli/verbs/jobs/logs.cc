@@ -1,8 +1,8 @@
 #include <ranges>
 
 #include "base/os/console.h"
-#include "base/os/look.h"
 #include "base/os/print.h"
+#include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
 #include "cli/jobs/job_end.h"
@@ -156,24 +156,24 @@ void say_why_nothing(const LogsOptions& options, const engines::JobId& id,
 }
 
 // How a job failed, in a line; empty: it did not, or that is not known.
-std::string failure_line(const Found& found, const engines::Queue* queue, const Look& look) {
+std::string failure_line(const Found& found, const engines::Queue* queue, const Style& style) {
   if (found.job && queue != nullptr) {
     if (!has_ended(found.job->state)) return {};
     const jobs::JobEnding ending = jobs::ending_of(*queue, *found.job, {});
-    return ending.exit_code == 0 ? std::string() : jobs::end_line(found.id, ending, look);
+    return ending.exit_code == 0 ? std::string() : jobs::end_line(found.id, ending, style);
   }
   const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
   const jobs::JobSummary what = jobs::summary_of(known);
   if (!what.is_over || what.exit_code == 0) return {};
-  return coloured("toprun: " + jobs::forgotten_text(known, queue), Colour::bad, look) + '\n';
+  return coloured("toprun: " + jobs::forgotten_text(known, queue), Colour::bad, style) + '\n';
 }
 
 // The last that is seen of failed jobs is what broke, on stderr: the output itself is data.
 void tell_failures(const std::string& id, const std::vector<Found>& all,
-                   const engines::Queue* queue, const Look& look) {
+                   const engines::Queue* queue, const Style& style) {
   std::vector<std::string> lines;
   for (const Found& found : all) {
-    if (auto line = failure_line(found, queue, look); !line.empty()) {
+    if (auto line = failure_line(found, queue, style); !line.empty()) {
       lines.push_back(std::move(line));
     }
   }
@@ -195,7 +195,7 @@ Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
     return 0;
   }
   const auto queue = engines::find_queue_of(id, environment);
-  tell_failures(options.id, all, queue ? queue->get() : nullptr, look_of_stderr(environment));
+  tell_failures(options.id, all, queue ? queue->get() : nullptr, style_of_stderr(environment));
   return 0;
 }
 

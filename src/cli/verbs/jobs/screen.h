@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "base/text/error.h"
 
 namespace toprun::cli {

@@ -7,17 +7,17 @@
 #include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/net/hostlist.h"
-#include "base/os/look.h"
 #include "base/os/print.h"
 #include "base/os/signals.h"
+#include "base/os/style.h"
 #include "base/text/clock.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
-#include "cli/jobs/glance.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/jobs/latest.h"
+#include "cli/jobs/live_status.h"
 #include "cli/jobs/waiting.h"
 #include "cli/pods/kept_runs.h"
 #include "cli/verbs/jobs/running_jobs.h"
@@ -259,14 +259,14 @@ std::string files_rows(const jobs::JobFiles& files) {
   return out;
 }
 
-std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look& look) {
+std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style& style) {
   std::string out;
   const bool ended = !known.job || has_ended(known.job->state);
   const jobs::JobSummary what = jobs::summary_of(known);
   if (known.job) {
     const Job& job = *known.job;
     out += headline(job);
-    out += row("state", coloured(state_of(job, what), jobs::colour_of(job.state), look));
+    out += row("state", coloured(state_of(job, what), jobs::colour_of(job.state), style));
     out += waiting_rows(*queue, job);
     out += row("times", times_text(job));
     if (job.state == JobState::running && known.files) {
@@ -385,11 +385,11 @@ Result<int> run_status(const options::Call& call) {
   if (all.empty()) return std::unexpected(unknown(id, queue));
   const Queue* const engine = queue ? queue->get() : nullptr;
   if (call.has(FlagId::json)) return print_bytes(list_text(engine, all));
-  const Look look = look_of(STDOUT_FILENO, call.environment);
+  const Style style = style_of(STDOUT_FILENO, call.environment);
   std::string text;
   for (const jobs::KnownJob& known : all) {
     if (!text.empty()) text += '\n';
-    text += text_of(engine, known, look);
+    text += text_of(engine, known, style);
   }
   return print(text);
 }

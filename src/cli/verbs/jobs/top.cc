@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "base/net/address.h"
-#include "base/os/look.h"
 #include "base/os/open_files.h"
 #include "base/os/print.h"
+#include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/jobs/screen.h"
@@ -42,8 +42,8 @@ std::string text_of(const std::vector<std::string>& lines) {
 }
 
 // What is left on the terminal when the job is over: its last state, and its last word.
-std::string farewell(const Picture& picture, TerminalSize size, const Look& look) {
-  std::vector<std::string> lines = top::remains(picture, size, look);
+std::string farewell(const Picture& picture, TerminalSize size, const Style& style) {
+  std::vector<std::string> lines = top::remains(picture, size, style);
   // The last message of a job that was cancelled names the signal alone.
   if (!picture.messages.empty() && picture.cancelled.empty()) {
     const std::string last = printable(trim(picture.messages.back().text));
@@ -61,7 +61,7 @@ class Session {
         screen_(std::move(screen)),
         signals_(std::move(signals)),
         environment_(environment),
-        look_(look_of(STDOUT_FILENO, environment)),
+        style_(style_of(STDOUT_FILENO, environment)),
         pager_(environment.non_empty("PAGER").value_or("less")) {}
 
   Result<int> run();
@@ -79,7 +79,7 @@ class Session {
   Screen screen_;
   Fd signals_;
   const Environment& environment_;
-  const Look look_;
+  const Style style_;
   const std::string pager_;
   Picture picture_;
   bool has_picture_ = false;
@@ -95,7 +95,7 @@ void Session::draw() {
     lines.insert(lines.end(), {"", "q quit"});
     return screen_.draw(lines);
   }
-  top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), look_);
+  top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), style_);
   state_ = std::move(frame.state);
   screen_.draw(frame.lines);
 }
@@ -142,7 +142,7 @@ bool Session::is_over(Result<int>& result) {
   if (news.trouble) {
     result = std::unexpected(*news.trouble);
   } else if (has_picture_) {
-    result = print(farewell(picture_, screen_.size(), look_));
+    result = print(farewell(picture_, screen_.size(), style_));
   } else {
     result = print("the job is over\n");
   }
@@ -247,7 +247,7 @@ bool has_rates(const Picture& picture) {
 
 // The nodes measure only while somebody looks: the first picture may have no figures yet, and the
 // second no rates.
-Result<int> print_one(const RunningJob& job, const Look& look) {
+Result<int> print_one(const RunningJob& job, const Style& style) {
   constexpr int most_pictures = 3;
   Result<Picture> picture =
       fail(fmt::format("cannot look at job {}", name_of(job)), "it has ended");
@@ -259,7 +259,7 @@ Result<int> print_one(const RunningJob& job, const Look& look) {
     std::this_thread::sleep_for(
         std::chrono::duration<double>(std::clamp(1.5 * picture->interval_s, 0.5, 10.0)));
   }
-  return print(text_of(top::whole(*picture, look)));
+  return print(text_of(top::whole(*picture, style)));
 }
 
 Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& environment) {
@@ -301,7 +301,7 @@ Result<int> run_top(const options::Call& call) {
       TRY(find_running_job(call.operand(), call.environment, asking_for(call.operand())));
   if (!job) return look_from_afar(call.operand(), call, on_terminal);
   if (as_json) return print_pictures(*job);
-  if (!on_terminal) return print_one(*job, look_of(STDOUT_FILENO, call.environment));
+  if (!on_terminal) return print_one(*job, style_of(STDOUT_FILENO, call.environment));
   auto watched = TRY(signals());
   return look(PictureFeed::of(*job), std::move(watched), call.environment);
 }

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "node/agent/publish/launch_report.h"
 #include "observe/report/launch.h"
 

@@ -1,9 +1,10 @@
+#include "node/agent/publish/launch_report.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/os/look.h"
+#include "base/os/style.h"
 #include "base/os/timer.h"
-#include "node/agent/publish/launch_report.h"
 
 namespace toprun::publish {
 

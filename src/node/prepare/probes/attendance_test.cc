@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::seconds;
 
-struct Look {
+struct Observation {
   int at_s;
   std::vector<std::string> nodes;
 };
@@ -15,7 +15,7 @@ struct Look {
 struct Case {
   const char* what;
   bool may_be_late;
-  std::vector<Look> looks;
+  std::vector<Observation> looks;
   bool ended;  // n1, which may begin until second 10
 };
 
@@ -35,7 +35,7 @@ TEST(Attendance, WhoHasEnded) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.what);
     Attendance attendance(SteadyTime(seconds(10)));
-    for (const Look& look : c.looks) {
+    for (const Observation& look : c.looks) {
       attendance.look({look.nodes, c.may_be_late}, SteadyTime(seconds(look.at_s)));
     }
     EXPECT_EQ(attendance.has_ended("n1"), c.ended);

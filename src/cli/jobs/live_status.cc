@@ -1,5 +1,3 @@
-#include "cli/jobs/glance.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_options.h"
+#include "cli/jobs/live_status.h"
 #include "machine/meter/usage.h"
 
 namespace toprun::jobs {
@@ -41,7 +40,7 @@ class Looks {
     ++open_;
     changed_.notify_one();
   }
-  void keep(const std::string& id, Glance glance) {
+  void keep(const std::string& id, LiveStatus glance) {
     const std::lock_guard lock(mutex_);
     found_[id] = std::move(glance);
   }
@@ -61,7 +60,7 @@ class Looks {
       if (--open_ == 0) changed_.notify_all();
     }
   }
-  std::map<std::string, Glance> found_within(std::chrono::milliseconds limit) {
+  std::map<std::string, LiveStatus> found_within(std::chrono::milliseconds limit) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, limit, [&] { return open_ == 0; });
     return found_;
@@ -72,7 +71,7 @@ class Looks {
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;
   std::size_t open_ = 0;  // not done yet
-  std::map<std::string, Glance> found_;
+  std::map<std::string, LiveStatus> found_;
 };
 
 JobFiles usual_files(const Job& job) {
@@ -81,7 +80,7 @@ JobFiles usual_files(const Job& job) {
   return files;
 }
 
-Glance glance_at(KnownJob known, JobFiles files) {
+LiveStatus glance_at(KnownJob known, JobFiles files) {
   known = with_files(std::move(known), std::move(files));
   return {summary_of(known).words,
           known.job->state == JobState::running ? last_line_in(*known.files) : Outside()};
@@ -151,14 +150,14 @@ Outside last_line_in(const JobFiles& files) {
   return newest.empty() ? Outside() : last_line_of(end_of(newest));
 }
 
-std::string text_of(const Glance& glance) {
+std::string text_of(const LiveStatus& glance) {
   const bool just_runs = glance.words == "running";
   if (glance.line.empty() || !glance.words.starts_with("running")) return glance.words;
   return just_runs ? glance.line.shown() : fmt::format("{}: {}", glance.words, glance.line);
 }
 
-std::map<std::string, Glance> glances(const engines::Queue& queue, const std::vector<Job>& jobs,
-                                      std::uint32_t uid) {
+std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
+                                                const std::vector<Job>& jobs, std::uint32_t uid) {
   std::map<std::string, std::vector<KnownJob>> by_folder;
   std::size_t count = 0;
   for (const Job& job : jobs) {

@@ -29,10 +29,10 @@ struct Sights {
 // parallel with the other facts.
 //
 //   looking --all seen or the limit--> over --asked later than stale_after--> looking
-class Look {
+class NodeSurvey {
  public:
   // `fit`: the node can take part. The pool must outlive this object.
-  Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
+  Style(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
 
   // Waits until the reading is over. Facts on a file server that hangs are left out, with a
   // message.
@@ -42,7 +42,7 @@ class Look {
   struct State;
   void begin();
   template <class T>
-  void ask(std::function<T()> look, std::optional<T> State::*answer);
+  void ask(std::function<T()> survey, std::optional<T> State::*answer);
 
   Pool& pool_;
   std::shared_ptr<const plan::Job> job_;

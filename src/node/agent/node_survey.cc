@@ -1,5 +1,3 @@
-#include "node/agent/look.h"
-
 #include <fmt/format.h>
 
 #include <chrono>
@@ -13,6 +11,7 @@
 #include "decide/topology/ports.h"
 #include "machine/fabric/as_needed.h"
 #include "machine/fabric/profile_script.h"
+#include "node/agent/node_survey.h"
 #include "node/prepare/probes/preflight.h"
 
 namespace toprun::agent {
@@ -55,8 +54,8 @@ std::optional<model::KubeNode> kube_node(const plan::Job& job) {
 }
 
 // All but the network.
-Sights look_around(const plan::Job& job, bool fit) {
-  Sights seen;
+NodeFacts look_around(const plan::Job& job, bool fit) {
+  NodeFacts seen;
   if (job.options.preflight && fit) seen.evidence = probes::examine(job);
   if (job.locates()) seen.kube = kube_node(job);
   if (job.locates() && topology::needs_ports(job.options.topology)) {
@@ -65,7 +64,7 @@ Sights look_around(const plan::Job& job, bool fit) {
   return seen;
 }
 
-Sights joined(Sights seen, const Network& network) {
+NodeFacts joined(NodeFacts seen, const Network& network) {
   if (!network) return seen;
   if (seen.evidence) {
     model::Evidence& evidence = *seen.evidence;
@@ -82,7 +81,7 @@ Sights joined(Sights seen, const Network& network) {
 
 }  // namespace
 
-struct Look::State {
+struct NodeSurvey::State {
   explicit State(asio::io_context& io) : began(SteadyClock::now()), over(io, SteadyTime::max()) {}
 
   bool is_whole() const { return around && network; }
@@ -90,36 +89,36 @@ struct Look::State {
   SteadyTime began;
   int unanswered = 0;  // questions to the pool
   Timer over;          // is cancelled at each answer
-  std::optional<Sights> around;
+  std::optional<NodeFacts> around;
   std::optional<Network> network;
 };
 
-Look::Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit)
+NodeSurvey::NodeSurvey(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit)
     : pool_(pool), job_(std::move(job)), fit_(fit) {
   begin();
 }
 
-void Look::begin() {
+void NodeSurvey::begin() {
   state_ = std::make_shared<State>(pool_.io());
   if (needs_network(*job_)) {
     ask<Network>([job = job_] { return look_at_network(*job); }, &State::network);
   } else {
     state_->network.emplace();
   }
-  ask<Sights>([job = job_, fit = fit_] { return look_around(*job, fit); }, &State::around);
+  ask<NodeFacts>([job = job_, fit = fit_] { return look_around(*job, fit); }, &State::around);
 }
 
 template <class T>
-void Look::ask(std::function<T()> look, std::optional<T> State::*answer) {
+void NodeSurvey::ask(std::function<T()> survey, std::optional<T> State::*answer) {
   ++state_->unanswered;
-  pool_.run<T>(look_limit, std::move(look), [state = state_, answer](Pool::Answer<T> seen) {
+  pool_.run<T>(look_limit, std::move(survey), [state = state_, answer](Pool::Answer<T> seen) {
     if (seen) (*state).*answer = *std::move(seen);
     --state->unanswered;
     state->over.cancel();
   });
 }
 
-asio::awaitable<Sights> Look::seen() {
+asio::awaitable<NodeFacts> NodeSurvey::seen() {
   // A look that hangs keeps two of the pool's threads, and another would keep the rest.
   if (state_->is_whole() && SteadyClock::now() > state_->began + stale_after) begin();
   const auto state = state_;
@@ -130,7 +129,7 @@ asio::awaitable<Sights> Look::seen() {
                     "environment",
                     job_->place.node_name));
   }
-  co_return joined(state->around.value_or(Sights()), state->network.value_or(nullptr));
+  co_return joined(state->around.value_or(NodeFacts()), state->network.value_or(nullptr));
 }
 
 }  // namespace toprun::agent

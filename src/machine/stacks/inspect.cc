@@ -1,5 +1,3 @@
-#include "machine/stacks/look.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/process/tree.h"
 #include "base/text/text.h"
 #include "machine/stacks/find.h"
+#include "machine/stacks/inspect.h"
 #include "machine/stacks/proc.h"
 #include "machine/stacks/spy.h"
 #include "machine/stacks/within.h"
@@ -92,9 +91,9 @@ void add_stacks(Process& process, StacksByThread stacks) {
   }
 }
 
-class Look {
+class Inspection {
  public:
-  explicit Look(const Environment& environment) : environment_(environment) {}
+  explicit Inspection(const Environment& environment) : environment_(environment) {}
 
   Process at(pid_t pid) {
     const std::function<Process()> work = [pid] { return seen(pid); };
@@ -153,8 +152,8 @@ class Look {
 
 }  // namespace
 
-Process look_at(pid_t pid, const Environment& environment) {
-  return Look(environment).at(pid);
+Process inspect(pid_t pid, const Environment& environment) {
+  return Inspection(environment).at(pid);
 }
 
 struct Reader::Impl {

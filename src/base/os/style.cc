@@ -1,10 +1,10 @@
-#include "base/os/look.h"
-
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+
+#include "base/os/style.h"
 
 namespace toprun {
 namespace {
@@ -44,7 +44,7 @@ bool wants_colours(const Environment& environment) {
   return !environment.non_empty("NO_COLOR") && environment.get("TERM") != "dumb";
 }
 
-Look look_of(int fd, const Environment& environment) {
+Style style_of(int fd, const Environment& environment) {
   if (::isatty(fd) != 1) return {};
   const std::size_t columns = terminal_size(fd).columns;
   return {wants_colours(environment), columns >= least_columns ? columns : 0};
@@ -56,13 +56,13 @@ TerminalSize terminal_size(int fd) {
   return {size.ws_col, size.ws_row};
 }
 
-Look look_of_stderr(const Environment& environment) {
+Style style_of_stderr(const Environment& environment) {
   if (environment.non_empty(colours_variable)) return {.colour = true};
-  return look_of(STDERR_FILENO, environment);
+  return style_of(STDERR_FILENO, environment);
 }
 
-std::string coloured(std::string_view text, Colour colour, const Look& look) {
-  if (!look.colour || text.empty()) return std::string(text);
+std::string coloured(std::string_view text, Colour colour, const Style& style) {
+  if (!style.colour || text.empty()) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", code_of(colour), text);
 }
 

@@ -1,31 +1,31 @@
-#include "base/os/look.h"
-
 #include <gtest/gtest.h>
+
+#include "base/os/style.h"
 
 namespace toprun {
 namespace {
 
-TEST(Look, ColoursAreWantedUnlessTheUserSaysNo) {
+TEST(Style, ColoursAreWantedUnlessTheUserSaysNo) {
   EXPECT_TRUE(wants_colours({}));
   EXPECT_TRUE(wants_colours({{"TERM", "xterm"}, {"NO_COLOR", ""}}));
   EXPECT_FALSE(wants_colours({{"NO_COLOR", "1"}}));
   EXPECT_FALSE(wants_colours({{"TERM", "dumb"}}));
 }
 
-TEST(Look, NoTerminalHasNeitherColourNorWidth) {
-  const Look look = look_of(-1, {});
-  EXPECT_FALSE(look.colour);
-  EXPECT_EQ(look.columns, 0u);
-  EXPECT_EQ(coloured("x", Colour::bad, look), "x");
+TEST(Style, NoTerminalHasNeitherColourNorWidth) {
+  const Style style = style_of(-1, {});
+  EXPECT_FALSE(style.colour);
+  EXPECT_EQ(style.columns, 0u);
+  EXPECT_EQ(coloured("x", Colour::bad, style), "x");
   EXPECT_EQ(coloured("x", Colour::bad, {.colour = true}), "\x1b[31mx\x1b[0m");
 }
 
-TEST(Look, WhatIsPassedOnToATerminalHasColours) {
-  EXPECT_TRUE(look_of_stderr({{"TOPRUN_COLOURS", "1"}}).colour);
-  EXPECT_EQ(look_of_stderr({{"TOPRUN_COLOURS", "1"}}).columns, 0u);
+TEST(Style, WhatIsPassedOnToATerminalHasColours) {
+  EXPECT_TRUE(style_of_stderr({{"TOPRUN_COLOURS", "1"}}).colour);
+  EXPECT_EQ(style_of_stderr({{"TOPRUN_COLOURS", "1"}}).columns, 0u);
 }
 
-TEST(Look, ShortenedTextKeepsBothEnds) {
+TEST(Style, ShortenedTextKeepsBothEnds) {
   EXPECT_EQ(both_ends("abcdefghij", 0), "abcdefghij");
   EXPECT_EQ(both_ends("abcdefghij", 10), "abcdefghij");
   EXPECT_EQ(both_ends("abcdefghij", 9), "abcd…ghij");

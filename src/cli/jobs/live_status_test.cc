@@ -1,15 +1,14 @@
-#include "cli/jobs/glance.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
+#include "cli/jobs/live_status.h"
 #include "machine/meter/usage.h"
 
 namespace toprun::jobs {
 namespace {
 
-TEST(Glance, SaysWhatIsNotInTheTableAlready) {
-  const std::pair<Glance, const char*> cases[] = {
+TEST(LiveStatus, SaysWhatIsNotInTheTableAlready) {
+  const std::pair<LiveStatus, const char*> cases[] = {
       {{"running", {}}, "running"},
       {{"running", "step 230 loss 0.0043"}, "step 230 loss 0.0043"},
       {{"running, restart 1 of 3", "step 2"}, "running, restart 1 of 3: step 2"},
@@ -20,7 +19,7 @@ TEST(Glance, SaysWhatIsNotInTheTableAlready) {
   for (const auto& [glance, text] : cases) EXPECT_EQ(text_of(glance), text);
 }
 
-TEST(Glance, TheLastLineIsThatOfARank) {
+TEST(LiveStatus, TheLastLineIsThatOfARank) {
   const std::pair<std::string, const char*> cases[] = {
       {"", ""},
       {"step 1\nstep 2\n", "step 2"},

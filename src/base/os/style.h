@@ -10,7 +10,7 @@ namespace toprun {
 
 // How to print text on a descriptor. Only terminals get colours and shortened lines; files and
 // pipes get the whole text.
-struct Look {
+struct Style {
   bool colour = false;
   std::size_t columns = 0;  // longer lines are shortened; 0: no line is shortened
 };
@@ -22,13 +22,13 @@ bool wants_colours(const Environment& environment);
 // The variable that marks an agent whose stderr another toprun forwards to a colour terminal.
 inline constexpr std::string_view colours_variable = "TOPRUN_COLOURS";
 
-Look look_of(int fd, const Environment& environment);
-// The look of stderr, also if another toprun forwards it.
-Look look_of_stderr(const Environment& environment);
+Style style_of(int fd, const Environment& environment);
+// The style of stderr, also if another toprun forwards it.
+Style style_of_stderr(const Environment& environment);
 
 // Colours have meanings, which the text always repeats in words.
 enum class Colour { good, waiting, bad, faint };
-std::string coloured(std::string_view text, Colour colour, const Look& look);
+std::string coloured(std::string_view text, Colour colour, const Style& style);
 
 // The terminal's size; 0: not a terminal, or the size is unknown.
 struct TerminalSize {
