@@ -6,7 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 
 namespace toprun {
 namespace asio = boost::asio;
@@ -23,7 +23,7 @@ asio::awaitable<boost::system::error_code> read_http(HttpStream& socket,
     const std::size_t kept = unused.size();
     unused.resize(kept + at_a_time);
     const auto [ended, bytes] = co_await socket.async_read_some(
-        asio::mutable_buffer(unused.data() + kept, at_a_time), quietly);
+        asio::mutable_buffer(unused.data() + kept, at_a_time), use_nothrow_awaitable);
     unused.resize(kept + bytes);
     if (ended == asio::error::eof) {
       if (!parser.got_some()) co_return http::error::end_of_stream;

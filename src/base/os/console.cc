@@ -10,7 +10,7 @@
 
 #include "base/os/console_copy.h"
 #include "base/os/line_state.h"
-#include "base/os/voice.h"
+#include "base/os/log_sink.h"
 #include "base/os/write_all.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
@@ -22,12 +22,12 @@ int copy_fd = -1;
 std::atomic<bool> own_unfinished{false};
 std::atomic<bool>* unfinished = &own_unfinished;
 std::mutex voice_mutex;
-std::shared_ptr<Voice> chosen_voice;
+std::shared_ptr<LogSink> chosen_sink;
 
-// The voice may be replaced while it is in use.
-std::shared_ptr<Voice> voice() {
+// The sink may be replaced while it is in use.
+std::shared_ptr<LogSink> sink() {
   const std::lock_guard lock(voice_mutex);
-  return chosen_voice;
+  return chosen_sink;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void say(std::string_view text) {
 
 void say_block(std::string_view text) {
   const std::string shown = printable_lines(text);
-  const auto other = voice();
+  const auto other = sink();
   for (const int fd : {STDERR_FILENO, copy_fd}) {
     if (fd < 0) continue;
     if (other) {
@@ -70,14 +70,14 @@ void say_also_to(int fd) {
   copy_fd = fd;
 }
 
-void say_through(std::shared_ptr<Voice> voice) {
+void set_log_sink(std::shared_ptr<LogSink> sink) {
   std::unique_lock lock(voice_mutex);
-  const auto before = std::exchange(chosen_voice, std::move(voice));
+  const auto before = std::exchange(chosen_sink, std::move(sink));
   lock.unlock();  // the destructor of `before` runs without the lock
 }
 
 bool flush_said() {
-  const auto other = voice();
+  const auto other = sink();
   return !other || other->flush(last_words_limit);
 }
 

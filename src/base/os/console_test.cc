@@ -10,7 +10,7 @@
 
 #include "base/os/console_copy.h"
 #include "base/os/fd.h"
-#include "base/os/voice.h"
+#include "base/os/log_sink.h"
 
 namespace toprun {
 namespace {
@@ -28,7 +28,7 @@ class ConsoleTest : public testing::Test {
   }
   void TearDown() override {
     ::dup2(before_.get(), STDERR_FILENO);
-    say_through(nullptr);
+    set_log_sink(nullptr);
   }
   std::string read_some() {
     std::string text(1 << 16, '\0');
@@ -42,7 +42,7 @@ class ConsoleTest : public testing::Test {
   Fd before_;
 };
 
-struct Listener : Voice {
+struct Listener : LogSink {
   void write(int fd, std::string text) override {
     heard.push_back(std::to_string(fd == STDERR_FILENO ? 2 : -1) + text);
   }
@@ -75,17 +75,17 @@ TEST_F(ConsoleTest, WaitsForANonBlockingDescriptor) {
   EXPECT_EQ(seen.substr(filled), "toprun: late\n");
 }
 
-TEST_F(ConsoleTest, GivesAVoiceAllThatItWouldWrite) {
+TEST_F(ConsoleTest, GivesASinkAllThatItWouldWrite) {
   const auto listener = std::make_shared<Listener>();
   const Fd copy(::dup(writer_.get()));
   say("before");
-  say_through(listener);
+  set_log_sink(listener);
   say("a\033b");
   say_also_to(copy.get());
   say_block("c\n");
   say_also_to(-1);
   EXPECT_TRUE(flush_said());
-  say_through(nullptr);
+  set_log_sink(nullptr);
   say("after");
   EXPECT_TRUE(flush_said());
   EXPECT_EQ(listener->flushed, 1);

@@ -11,8 +11,8 @@
 #include <boost/system/system_error.hpp>
 
 #include "base/os/console.h"
+#include "base/os/log_sink.h"
 #include "base/os/open_files.h"
-#include "base/os/voice.h"
 #include "base/text/error.h"
 
 namespace toprun {
@@ -57,11 +57,11 @@ bool takes_output(int fd) {
 [[noreturn]] void end() {
   const std::exception_ptr uncaught = std::current_exception();
   if (!uncaught) std::abort();  // no exception: the core dump says more
-  // This thread may have failed inside the voice, so stop using the voice; it may be the one that
+  // This thread may have failed inside the sink, so stop using the sink; it may be the one that
   // writes, so that what is to be written never will be. If a terminal accepts no output, exit
   // without a message, because writing would block.
   if (flush_said() || takes_output(STDERR_FILENO)) {
-    say_through(nullptr);
+    set_log_sink(nullptr);
     explain(uncaught);
   }
   ::_exit(exit_failure);

@@ -130,7 +130,7 @@ KeptByCommands::~KeptByCommands() {
   kept_by_commands = -1;
 }
 
-pid_t fork_quietly() {
+pid_t fork_with_signals_blocked() {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

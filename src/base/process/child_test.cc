@@ -60,7 +60,7 @@ TEST(Child, AQuietForkRunsNoHandlerOfOurs) {
   const auto former = ::signal(SIGUSR1, [](int) {
     if (::write(ends[1], "x", 1) != 1) ::abort();
   });
-  const pid_t child = fork_quietly();
+  const pid_t child = fork_with_signals_blocked();
   if (child == 0) {
     sigset_t waiting;
     do {

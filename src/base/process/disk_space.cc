@@ -51,7 +51,7 @@ Child start(const std::string& path) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return {};
   Fd read(ends[0]);
   const Fd write(ends[1]);
-  const pid_t pid = fork_quietly();
+  const pid_t pid = fork_with_signals_blocked();
   if (pid == 0) answer_and_exit(path.c_str(), write.get());
   if (pid < 0) return {};
   return {pid, std::move(read)};

@@ -29,11 +29,11 @@ class Shared {
 
 // An optional value that most objects lack. Copies share the value, like copies of Shared.
 template <class T>
-class Rare {
+class SharedOptional {
  public:
-  Rare() = default;
-  Rare(T value) : value_(std::make_shared<const T>(std::move(value))) {}
-  Rare(std::optional<T> value) {
+  SharedOptional() = default;
+  SharedOptional(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+  SharedOptional(std::optional<T> value) {
     if (value) value_ = std::make_shared<const T>(*std::move(value));
   }
 

@@ -278,8 +278,8 @@ class NcclBackend final : public measure::Backend {
       return set ? Result<Nccl::Id>(id) : std::unexpected(set.error());
     }
     const std::string_view keys[] = {key};
-    const auto there = TRY(group_.store.wait(keys, init_limit));
-    if (!there) return fail("NCCL's id", "the first rank did not make it");
+    const auto arrived = TRY(group_.store.wait(keys, init_limit));
+    if (!arrived) return fail("NCCL's id", "the first rank did not make it");
     const auto reported = TRY(group_.store.get(key));
     if (reported.size() != id.bytes.size()) return fail("NCCL's id", "it is of another length");
     std::ranges::copy(reported, id.bytes.begin());
@@ -344,8 +344,8 @@ Result<std::vector<RankInfo>> info_of_all(Group& group, const Platform& platform
   std::vector<RankInfo> all;
   if (group.self.rank != 0) return all;
   const std::vector<std::string_view> keys(names.begin(), names.end());
-  const auto there = TRY(group.store.wait(keys, init_limit));
-  if (!there) return fail("not all ranks opened their GPU");
+  const auto arrived = TRY(group.store.wait(keys, init_limit));
+  if (!arrived) return fail("not all ranks opened their GPU");
   const auto values = TRY(group.store.multi_get(keys));
   for (const std::string& value : values) {
     const auto lines = split(value, '\n');

@@ -82,8 +82,8 @@ class Trials {
   Result<bool> follow() {
     const std::string name = key("nodes");
     const std::string_view keys[] = {name};
-    const auto there = TRY(group_.store.wait(keys, command_.limit + 2 * slack));
-    if (!there) return fail("rank 0 does not say which nodes to try next");
+    const auto arrived = TRY(group_.store.wait(keys, command_.limit + 2 * slack));
+    if (!arrived) return fail("rank 0 does not say which nodes to try next");
     const auto text = TRY(group_.store.get(name));
     Nodes nodes;
     for (const std::string_view word : words(text)) {
@@ -119,8 +119,8 @@ class Trials {
     TRY(group_.store.wait(keys, command_.limit + slack));
     std::vector<Answer> answers;
     for (const std::string_view one : keys) {
-      const auto there = TRY(group_.store.check(std::span(&one, 1)));
-      if (!there) {
+      const auto arrived = TRY(group_.store.check(std::span(&one, 1)));
+      if (!arrived) {
         answers.push_back({Outcome::hung, std::numeric_limits<std::int64_t>::max(), ""});
         continue;
       }

@@ -84,8 +84,8 @@ Result<std::string> token_of_all(const Self& self, store::Client& store, millise
     return token;
   }
   const std::string_view keys[] = {key};
-  const auto there = TRY(store.wait(keys, limit));
-  if (!there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  const auto arrived = TRY(store.wait(keys, limit));
+  if (!arrived) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
   return store.get(key);
 }
 
@@ -95,8 +95,8 @@ Result<std::string> absent_of(store::Client& store, std::span<const std::string>
   std::vector<std::size_t> absent;
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     const std::string_view one[] = {names[rank]};
-    const auto there = TRY(store.check(one));
-    if (!there) absent.push_back(rank);
+    const auto arrived = TRY(store.check(one));
+    if (!arrived) absent.push_back(rank);
   }
   const std::span named = std::span(absent).first(std::min(absent.size(), most_named));
   return fmt::format("{} {}{} of {}", absent.size() == 1 ? "rank" : "ranks", fmt::join(named, ", "),
@@ -109,8 +109,8 @@ Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseco
     names.push_back(key_of(self, std::to_string(rank)));
   }
   const std::vector<std::string_view> keys(names.begin(), names.end());
-  const auto there = TRY(store.wait(keys, limit));
-  if (!there) {
+  const auto arrived = TRY(store.wait(keys, limit));
+  if (!arrived) {
     const auto absent = TRY(absent_of(store, names));
     return fail(absent, fmt::format("not ready to measure after {} s", limit.count() / 1000),
                 "see whether its process is stopped or waits for a file system");

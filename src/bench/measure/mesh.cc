@@ -99,8 +99,8 @@ Result<void> Mesh::connect(std::span<const std::size_t> ranks, std::size_t strip
   for (const std::size_t rank : ranks) {
     for (std::size_t stripe = 0; stripe < stripes && rank > rank_; ++stripe) {
       while (!sockets_.contains({rank, stripe})) {
-        const auto there = TRY(ready(listener_.get(), POLLIN, until(deadline)));
-        if (!there) {
+        const auto is_ready = TRY(ready(listener_.get(), POLLIN, until(deadline)));
+        if (!is_ready) {
           return fail(fmt::format("{} does not connect to {}", peers_.at(rank).text(),
                                   peers_.at(rank_).text()),
                       fmt::format("nothing came within {} s", limit.count() / 1000),
@@ -152,8 +152,8 @@ Result<void> Mesh::admit(milliseconds limit) {
   Greeting greeting;
   const auto deadline = steady_clock::now() + limit;
   for (std::size_t got = 0; got < sizeof greeting;) {
-    const auto there = ready(socket.get(), POLLIN, until(deadline));
-    if (!there || !*there) return {};
+    const auto is_ready = ready(socket.get(), POLLIN, until(deadline));
+    if (!is_ready || !*is_ready) return {};
     const ssize_t length =
         ::recv(socket.get(), reinterpret_cast<char*>(&greeting) + got, sizeof greeting - got, 0);
     if (length <= 0) return {};

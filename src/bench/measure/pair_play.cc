@@ -148,8 +148,8 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
     return rounds;
   }
   const std::string_view keys[] = {where};
-  const auto there = TRY(group_.store.wait(keys, round_limit()));
-  if (!there) return fail("rank 0 does not say what is to be measured next");
+  const auto arrived = TRY(group_.store.wait(keys, round_limit()));
+  if (!arrived) return fail("rank 0 does not say what is to be measured next");
   const auto text = TRY(group_.store.get(where));
   for (const std::string_view line : split(text, '\n')) {
     const auto numbers = words(line);
@@ -271,8 +271,8 @@ Result<void> PairPlay::close_round(bool is_last) {
     if (is_lost(rank) || (all && is_waited_for(rank))) continue;
     const std::string name = key("done", rank);
     const std::string_view one[] = {name};
-    const auto there = TRY(group_.store.check(one));
-    if (!there) away.push_back(rank);
+    const auto arrived = TRY(group_.store.check(one));
+    if (!arrived) away.push_back(rank);
   }
   away_ = std::move(away);
   if (is_over_) lost_ = away_;
@@ -282,8 +282,8 @@ Result<void> PairPlay::close_round(bool is_last) {
 
 Result<void> PairPlay::hear_who_is_away(const std::string& where) {
   const std::string_view keys[] = {where};
-  const auto there = TRY(group_.store.wait(keys, 2 * round_limit()));
-  if (!there) return fail("rank 0 does not come out of a round");
+  const auto arrived = TRY(group_.store.wait(keys, 2 * round_limit()));
+  if (!arrived) return fail("rank 0 does not come out of a round");
   const auto text = TRY(group_.store.get(where));
   away_.clear();
   is_over_ = false;
@@ -303,8 +303,8 @@ Result<std::vector<Measured>> PairPlay::collect(const pairs::Round& met,
   for (const Pair& pair : met) {
     const std::string name = key("pair", pair.a);
     const std::string_view one[] = {name};
-    const auto there = TRY(group_.store.check(one));
-    if (!there) {
+    const auto arrived = TRY(group_.store.check(one));
+    if (!arrived) {
       found.push_back({pair.a, pair.b, round_, 0, 0, 0, State::hung});
       continue;
     }

@@ -83,8 +83,8 @@ Result<std::string> from_rank_0(const Self& self, std::string_view name, millise
     return set ? value : std::unexpected(set.error());
   }
   const std::string_view keys[] = {key};
-  const auto there = TRY(store.wait(keys, limit));
-  if (!there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  const auto arrived = TRY(store.wait(keys, limit));
+  if (!arrived) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
   return store.get(key);
 }
 

@@ -193,7 +193,7 @@ Result<void> check_launcher(Options& options) {
 Result<void> check_node_rank(const Options& options) {
   const auto nodes = options.nnodes.value;
   const auto rank = options.node_rank.value;
-  if (!nodes || !rank || *rank < *nodes || plan::node_rank_is_a_wish(options)) return {};
+  if (!nodes || !rank || *rank < *nodes || plan::node_rank_is_a_hint(options)) return {};
   return usage(fmt::format("--node-rank {}", *rank),
                fmt::format("{} says {} nodes, so it must be from 0 to {}", options.nnodes.source,
                            *nodes, *nodes - 1));

@@ -157,9 +157,9 @@ Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topolog
   for (const Host& host : hosts) processes.push_back(host.nproc);
   const auto prepared = TRY(prepare(plan, map, processes));
   for (const auto& [name, order, planned] : candidates) {
-    Wishes wishes{.order = order};
-    if (planned) wishes.plan = plan;
-    auto placement = TRY(place(hosts, map, wishes));
+    Constraints constraints{.order = order};
+    if (planned) constraints.plan = plan;
+    auto placement = TRY(place(hosts, map, constraints));
     GroupTable::Row row{name, score_groups(placement, prepared), 0};
     for (const GroupScore& score : row.kinds) row.cost += score.cost;
     table.rows.push_back(std::move(row));

@@ -149,14 +149,15 @@ Indexes segmented(Indexes sorted, const Entries& entries, const cost::Domains& d
   return order;
 }
 
-Indexes by_wishes(const std::vector<Host>& hosts, const topology::Map& map, const Entries& entries,
-                  const cost::Domains& domains, const Wishes& wishes) {
+Indexes by_constraints(const std::vector<Host>& hosts, const topology::Map& map,
+                       const Entries& entries, const cost::Domains& domains,
+                       const Constraints& constraints) {
   Indexes indexes = by_topology(hosts, map, entries, domains);
-  if (wishes.segment > 1) {
-    indexes = segmented(std::move(indexes), entries, domains, wishes.segment);
+  if (constraints.segment > 1) {
+    indexes = segmented(std::move(indexes), entries, domains, constraints.segment);
   }
-  if (wishes.before.empty()) return indexes;
-  return in_earlier_order(indexes, hosts, wishes.before, domains);
+  if (constraints.before.empty()) return indexes;
+  return in_earlier_order(indexes, hosts, constraints.before, domains);
 }
 
 // Moves the locations out of the map.
@@ -300,16 +301,17 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
 }
 
 // Places only the needed nodes.
-Result<Placement> place_needed(const std::vector<Host>& hosts, topology::Map map, Wishes wishes) {
+Result<Placement> place_needed(const std::vector<Host>& hosts, topology::Map map,
+                               Constraints constraints) {
   const Entries entries = look_up(hosts, map);
   const cost::Domains domains = domains_of(entries, map);
-  Indexes kept = without_spares(by_topology(hosts, map, entries, domains), domains, wishes.nodes,
-                                wishes.segment, wishes.fixed);
+  Indexes kept = without_spares(by_topology(hosts, map, entries, domains), domains,
+                                constraints.nodes, constraints.segment, constraints.fixed);
   std::ranges::sort(kept);
   std::vector<Host> needed;
   for (const std::size_t i : kept) needed.push_back(hosts[i]);
-  wishes.nodes = 0;
-  auto placed = place(needed, std::move(map), wishes);
+  constraints.nodes = 0;
+  auto placed = place(needed, std::move(map), constraints);
   if (!placed) return placed;
   for (Node& node : placed->nodes) node.index = kept[node.index];
   name_spares(*placed, kept, hosts);
@@ -365,29 +367,32 @@ Result<Placement> place_for(const Plan& plan, Indexes sorted, const std::vector<
 
 }  // namespace
 
-Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const Wishes& wishes) {
-  if (wishes.nodes > hosts.size()) {
-    return usage(fmt::format("{} nodes are asked for", wishes.nodes),
+Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
+                        const Constraints& constraints) {
+  if (constraints.nodes > hosts.size()) {
+    return usage(fmt::format("{} nodes are asked for", constraints.nodes),
                  fmt::format("only {} are available", hosts.size()),
                  "ask for fewer, or name more hosts");
   }
-  if (wishes.order == Order::topology && wishes.nodes > 0 && wishes.nodes < hosts.size()) {
-    return place_needed(hosts, std::move(map), wishes);
+  if (constraints.order == Order::topology && constraints.nodes > 0 &&
+      constraints.nodes < hosts.size()) {
+    return place_needed(hosts, std::move(map), constraints);
   }
   const Entries entries = look_up(hosts, map);
   const cost::Domains domains = domains_of(entries, map);
   Indexes indexes;
-  switch (wishes.order) {
+  switch (constraints.order) {
     case Order::topology:
-      if (wishes.plan && wishes.segment > 1) {
+      if (constraints.plan && constraints.segment > 1) {
         return usage("--segment and --parallel", "both decide which nodes stand together",
                      "leave one of them out");
       }
-      if (wishes.plan && wishes.before.empty()) {
+      if (constraints.plan && constraints.before.empty()) {
         indexes = by_topology(hosts, map, entries, domains);
-        return place_for(*wishes.plan, std::move(indexes), hosts, std::move(map), entries, domains);
+        return place_for(*constraints.plan, std::move(indexes), hosts, std::move(map), entries,
+                         domains);
       }
-      indexes = by_wishes(hosts, map, entries, domains, wishes);
+      indexes = by_constraints(hosts, map, entries, domains, constraints);
       break;
     case Order::name:
       indexes = by_name(hosts);
@@ -400,8 +405,9 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const
       break;
   }
   auto placement = place_in(indexes, hosts, std::move(map), entries, domains);
-  if (placement && wishes.order == Order::topology && wishes.segment > 1) {
-    warn_of_mixed(*placement, mixed_segments(indexes, domains, wishes.segment), wishes.segment);
+  if (placement && constraints.order == Order::topology && constraints.segment > 1) {
+    warn_of_mixed(*placement, mixed_segments(indexes, domains, constraints.segment),
+                  constraints.segment);
   }
   return placement;
 }

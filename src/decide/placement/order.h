@@ -65,7 +65,7 @@ enum class Order {
 };
 
 // Requirements for an order that do not come from the network.
-struct Wishes {
+struct Constraints {
   Order order = Order::topology;
   // Used only for Order::topology:
   std::size_t segment = 1;  // keep groups of this many nodes together
@@ -99,7 +99,7 @@ struct Wishes {
 // also raise `ordered`. Warnings name the groups that cannot stay inside a domain, and the reason.
 // Errors: those of prepare(), a segment together with a plan, fewer hosts than `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
-                        const Wishes& wishes = {});
+                        const Constraints& constraints = {});
 
 // Like place(), with an order from the user. The text is one of these:
 //   - host names or hostlists, one per line; "#" starts a comment;

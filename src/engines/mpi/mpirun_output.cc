@@ -77,7 +77,7 @@ void MpirunOutput::take(std::string_view piece, std::string& out) {
     }
     if (end == piece.npos) return;
     // After the end of a line, text of a rank begins with another tag.
-    if (piece[end] == '\n') rank_ = nobody;
+    if (piece[end] == '\n') rank_ = no_rank;
     piece.remove_prefix(end + 1);
   }
 }

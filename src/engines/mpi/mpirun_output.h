@@ -23,8 +23,8 @@ class MpirunOutput {
  private:
   void take(std::string_view piece, std::string& out);
 
-  static constexpr int nobody = -1;
-  int rank_ = nobody;                      // whose piece this is
+  static constexpr int no_rank = -1;
+  int rank_ = no_rank;                     // whose piece this is
   std::map<int, std::string> unfinished_;  // by rank
   std::string held_;                       // may be the beginning of a tag
 };

@@ -357,7 +357,7 @@ Setting setting_of(const NodeFabric& node, const Rule& rule) {
     decision.reason +=
         fmt::format("; {} says {}, but {}", node.profile->name, of_profile->value, wrong);
   }
-  const auto source = decision.value ? SettingSource::rule : SettingSource::nobody;
+  const auto source = decision.value ? SettingSource::rule : SettingSource::unset;
   return {name, std::move(decision.value), source, std::move(decision.reason)};
 }
 

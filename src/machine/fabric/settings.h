@@ -39,7 +39,7 @@ std::string_view name_of(SettingSource source);  // "left alone"
 struct Setting {
   std::string name;
   std::optional<std::string> value;  // nullopt: not set
-  SettingSource source = SettingSource::nobody;
+  SettingSource source = SettingSource::unset;
   std::string reason;  // begins with the file's path or the profile's name, if there is one
 };
 

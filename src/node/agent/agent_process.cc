@@ -12,10 +12,10 @@
 #include "base/net/resolve.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/quietly.h"
+#include "base/os/log_sink.h"
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
-#include "base/os/voice.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "engines/engine.h"
@@ -67,7 +67,7 @@ asio::awaitable<bool> another_becomes_root(Session& session) {
     const bool is_root = there && there->role == link::Role::root;
     if (is_root && there->job == session.identity.job) co_return true;
     pause.expires_after(between_owner_looks);
-    co_await pause.async_wait(quietly);
+    co_await pause.async_wait(use_nothrow_awaitable);
   }
   co_return false;
 }
@@ -164,7 +164,7 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
       worker::leave(exit_failure);
     }
     pause.expires_after(between_rival_looks);
-    co_await pause.async_wait(quietly);
+    co_await pause.async_wait(use_nothrow_awaitable);
   }
 }
 
@@ -257,7 +257,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret,
   } else if (!job.is_root) {
     where.hint =
         fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one", job.root_host,
-                    plan::node_rank_is_a_wish(job.options) ? "" : "--node-rank on each, or ");
+                    plan::node_rank_is_a_hint(job.options) ? "" : "--node-rank on each, or ");
   }
   std::string root_agent;
   const link::MakeJoin make_join =

@@ -8,8 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/timer.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 
 namespace toprun::agent {
@@ -31,7 +31,7 @@ class Inbox {
     while (events_.empty()) {
       if (deadline && SteadyClock::now() >= *deadline) co_return std::nullopt;
       arrived_.expires_at(deadline.value_or(SteadyTime::max()));
-      co_await arrived_.async_wait(quietly);
+      co_await arrived_.async_wait(use_nothrow_awaitable);
     }
     std::optional<Event> event(std::move(events_.front()));
     events_.pop_front();

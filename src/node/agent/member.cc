@@ -243,7 +243,7 @@ asio::awaitable<void> Member::await_workplace(int attempt) {
 
 // The root's own node has no copy.
 asio::awaitable<Result<void>> Member::await_copy(int attempt) {
-  const Rare<model::StagePart> part = part_.assignment().stage;
+  const SharedOptional<model::StagePart> part = part_.assignment().stage;
   if (!session_.staging || !part || part->sources.empty()) co_return Result<void>();
   const auto staged = co_await session_.staging->settled(*part);
   const bool is_current = part_.assignment().attempt == attempt;
@@ -371,7 +371,7 @@ void Member::choose_console(const model::Assignment& assignment, Fd node_log) {
 }
 
 void Member::conclude() {
-  const store::Server::Came came = session_.came();
+  const store::Server::ArrivalCounts came = session_.arrival_counts();
   const model::Assignment& part = part_.assignment();
   if (came.joined > 0 && std::cmp_less(came.met, part.world_size)) report_arrivals(part.attempt);
   if (proof_.nccl_logs.empty()) return push(run::WorkersGone{last_words()});

@@ -6,8 +6,8 @@
 
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/timer.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "node/agent/evidence/last_act.h"
 #include "node/agent/member.h"
 #include "node/prepare/probes/network_watch.h"
@@ -60,7 +60,7 @@ asio::awaitable<void> Member::watch_network(int attempt) {
   Timer pause(session_.io);
   while (true) {
     pause.expires_after(between_network_looks);
-    co_await pause.async_wait(quietly);
+    co_await pause.async_wait(use_nothrow_awaitable);
     if (!runs(attempt)) co_return;
     struct Seen {
       std::optional<std::string> why;
@@ -84,9 +84,9 @@ asio::awaitable<void> Member::watch_arrivals(int attempt) {
   std::pair<std::size_t, std::size_t> reported;
   for (auto wait = first_look_at_arrivals;; wait = std::min(2 * wait, longest_between_looks)) {
     pause.expires_after(wait);
-    co_await pause.async_wait(quietly);
+    co_await pause.async_wait(use_nothrow_awaitable);
     if (!runs(attempt)) co_return;
-    const store::Server::Came came = session_.came();
+    const store::Server::ArrivalCounts came = session_.arrival_counts();
     if (came.met == world) co_return;
     const bool some_are_missing = came.joined < world || came.met > 0;
     if (came.joined > 0 && some_are_missing && reported != std::pair(came.joined, came.met)) {
@@ -128,7 +128,7 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
   Timer pause(session_.io);
   while (true) {
     pause.expires_after(std::clamp(limit / 20, shortest_between_glances, longest_between_glances));
-    co_await pause.async_wait(quietly);
+    co_await pause.async_wait(use_nothrow_awaitable);
     if (!runs(attempt)) co_return;
     std::function<RankSamples()> look = watch;
     const auto answer = co_await session_.pool.answer<RankSamples>(std::move(look), glance_limit);
@@ -211,14 +211,15 @@ bool Member::make_unread_tell() {
   // In a container they have other ids.
   if (!is_ended_for_it || !is_still_ || unread.empty() || session_.container) return false;
   for (const RunningRank& rank : running_ranks()) {
-    if (std::ranges::find(unread, rank.rank) != unread.end()) session_.sight->make_tell(rank.pid);
+    if (std::ranges::find(unread, rank.rank) != unread.end())
+      session_.sight->abort_with_traceback(rank.pid);
   }
   return true;
 }
 
 asio::awaitable<void> Member::stop_later(int attempt, milliseconds grace) {
   Timer pause(session_.io, telling_limit);
-  co_await pause.async_wait(quietly);
+  co_await pause.async_wait(use_nothrow_awaitable);
   if (runs(attempt)) workers_->stop(grace);
 }
 

@@ -16,8 +16,8 @@
 #include "base/os/console.h"
 #include "base/os/last_words.h"
 #include "base/os/quiet_thread.h"
-#include "base/os/quietly.h"
 #include "base/os/uncaught.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
 #include "base/text/secrets.h"
@@ -133,7 +133,7 @@ asio::awaitable<void> NodeContainer::bring_up() {
 }
 
 asio::awaitable<Result<void>> NodeContainer::up() {
-  while (!outcome_) co_await settled_.async_wait(quietly);
+  while (!outcome_) co_await settled_.async_wait(use_nothrow_awaitable);
   co_return *outcome_;
 }
 
@@ -204,7 +204,8 @@ Result<void> NodeContainer::spawn(const container::Command& command) {
 asio::awaitable<void> NodeContainer::listen_to_runtime() {
   std::array<char, 4096> buffer{};
   for (;;) {
-    const auto [error, n] = co_await runtime_output_.async_read_some(asio::buffer(buffer), quietly);
+    const auto [error, n] =
+        co_await runtime_output_.async_read_some(asio::buffer(buffer), use_nothrow_awaitable);
     if (error == asio::error::operation_aborted) co_return;  // another command's pipe now
     if (error) break;
     show(std::string_view(buffer.data(), n));
@@ -235,7 +236,7 @@ asio::awaitable<Result<void>> NodeContainer::create() {
     if (auto on = goes_on(ground_->preparation->what()); !on) co_return on;
     tell_progress("waits for another process that makes");
     event_.expires_after(container::lock_interval);
-    co_await event_.async_wait(quietly);
+    co_await event_.async_wait(use_nothrow_awaitable);
     state = co_await beside<State>(begin);
   }
   if (!state) co_return std::unexpected(state.error());
@@ -338,7 +339,7 @@ asio::awaitable<void> NodeContainer::next_event(SteadyTime limit) {
                       if (!error) event_.cancel();
                     });
   }
-  co_await event_.async_wait(quietly);
+  co_await event_.async_wait(use_nothrow_awaitable);
   child_signal_.cancel();
 }
 
@@ -347,7 +348,7 @@ asio::awaitable<void> NodeContainer::hear_out() {
   const auto deadline = steady_clock::now() + last_words_limit;
   while (runtime_output_.is_open() && steady_clock::now() < deadline) {
     event_.expires_at(deadline);
-    co_await event_.async_wait(quietly);
+    co_await event_.async_wait(use_nothrow_awaitable);
   }
 }
 

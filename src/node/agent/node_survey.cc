@@ -1,3 +1,5 @@
+#include "node/agent/node_survey.h"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -5,13 +7,12 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
-#include "base/os/quietly.h"
 #include "base/os/timer.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "decide/topology/k8s_labels.h"
 #include "decide/topology/ports.h"
 #include "machine/fabric/as_needed.h"
 #include "machine/fabric/profile_script.h"
-#include "node/agent/node_survey.h"
 #include "node/prepare/probes/preflight.h"
 
 namespace toprun::agent {
@@ -122,7 +123,7 @@ asio::awaitable<NodeFacts> NodeSurvey::seen() {
   // A look that hangs keeps two of the pool's threads, and another would keep the rest.
   if (state_->is_whole() && SteadyClock::now() > state_->began + stale_after) begin();
   const auto state = state_;
-  while (state->unanswered > 0) co_await state->over.async_wait(quietly);
+  while (state->unanswered > 0) co_await state->over.async_wait(use_nothrow_awaitable);
   if (!state->is_whole()) {
     say(
         fmt::format("{}: a file system hangs, so this node joins without a look at its script and "

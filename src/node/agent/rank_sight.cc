@@ -34,8 +34,8 @@ std::vector<ras::Finding> RankSight::reported_by_nccl(const Fd& connection,
   return evidence::reported_by_nccl(connection, pids, limit);
 }
 
-void RankSight::make_tell(pid_t pid) const {
-  evidence::make_tell(pid);
+void RankSight::abort_with_traceback(pid_t pid) const {
+  evidence::abort_with_traceback(pid);
 }
 
 }  // namespace toprun::agent

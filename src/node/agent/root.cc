@@ -8,7 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/text.h"
 #include "engines/engine.h"
 #include "engines/exit_codes.h"
@@ -104,7 +104,7 @@ std::shared_ptr<model::Link> Root::admit_own(const Join& join) {
   return its;
 }
 
-void Root::add(const Join& join, std::shared_ptr<model::Link> link, run::Came came) {
+void Root::add(const Join& join, std::shared_ptr<model::Link> link, run::ArrivalCounts came) {
   const std::string agent = join.agent;
   link->on_message = [this, agent](const json& message) { heard(agent, message); };
   link->on_lost = [this, agent](Loss loss) { happened(run::Left{agent, std::move(loss)}); };
@@ -149,7 +149,7 @@ void Root::carry_out() {
 std::optional<model::Launch> Root::launch() const {
   if (!coordinator_.is_launching() || session_.paused) return std::nullopt;
   model::Launch launch = coordinator_.launch(SteadyClock::now());
-  const store::Server::Came came = session_.came();
+  const store::Server::ArrivalCounts came = session_.arrival_counts();
   launch.joined = came.joined;
   launch.met = came.met;
   return launch;
@@ -194,7 +194,8 @@ asio::awaitable<live::Answer> Root::answer(live::Question question) {
 }
 
 asio::awaitable<run::Course> Root::run() {
-  while (coordinator_.stage() < run::Stage::telling) co_await stage_.async_wait(quietly);
+  while (coordinator_.stage() < run::Stage::telling)
+    co_await stage_.async_wait(use_nothrow_awaitable);
   co_return coordinator_.course();
 }
 
@@ -215,7 +216,8 @@ asio::awaitable<void> Root::tell_the_end(run::Course record) {
 
 asio::awaitable<void> Root::farewell() {
   happened(run::EndTold{summary(session_.job, coordinator_.course())});
-  while (coordinator_.stage() != run::Stage::over) co_await stage_.async_wait(quietly);
+  while (coordinator_.stage() != run::Stage::over)
+    co_await stage_.async_wait(use_nothrow_awaitable);
 }
 
 void Root::act(const run::Send& send) {

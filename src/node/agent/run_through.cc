@@ -2,9 +2,9 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "run/conductor/settings.h"
 
 namespace toprun::agent {
@@ -17,7 +17,7 @@ asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<model::Link> li
   const auto closed = std::make_shared<Timer>(io, run::farewell_timeout);
   link->on_closed = [closed] { closed->cancel(); };
   link->close();
-  co_await closed->async_wait(quietly);
+  co_await closed->async_wait(use_nothrow_awaitable);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class Services {
   // Starts (or stops) serving the workers' store here, without keys, for this number of ranks. Does
   // not wait.
   virtual void renew_store(bool here, int ranks, StoreNews news) = 0;
-  virtual store::Server::Came came() const = 0;
+  virtual store::Server::ArrivalCounts arrival_counts() const = 0;
   virtual std::vector<store::Arrival> arrivals() const = 0;
   virtual store::Server::Activity activity() const = 0;
   // Returns the address at which this host reaches the store of another agent.

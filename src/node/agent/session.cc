@@ -14,11 +14,11 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
+#include "base/os/log_sink.h"
 #include "base/os/open_files.h"
-#include "base/os/quietly.h"
 #include "base/os/style.h"
 #include "base/os/timer.h"
-#include "base/os/voice.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "engines/engine.h"
@@ -126,7 +126,7 @@ asio::awaitable<bool> Session::flushed() {
     *written = true;
     limit->expires_at(SteadyTime::min());
   });
-  co_await limit->async_wait(quietly);
+  co_await limit->async_wait(use_nothrow_awaitable);
   co_return *written;
 }
 

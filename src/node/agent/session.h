@@ -50,7 +50,7 @@ class Session : public Services {
 
   void become_root(link::Secret secret, Admission admission) override;
   void renew_store(bool here, int ranks, StoreNews news) override;
-  store::Server::Came came() const override { return store->came(); }
+  store::Server::ArrivalCounts arrival_counts() const override { return store->arrival_counts(); }
   std::vector<store::Arrival> arrivals() const override { return store->arrivals(); }
   store::Server::Activity activity() const override { return store->activity(); }
   boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress address) override;

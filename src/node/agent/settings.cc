@@ -26,7 +26,7 @@ bool has_ranks_in_place(const plan::Job& job) {
 
 run::Size size_of(const plan::Job& job) {
   if (has_ranks_in_place(job)) return {job.tasks, job.tasks};
-  return {job.min_nodes, job.nnodes, job.replaces_nodes(), plan::node_rank_is_a_wish(job.options)};
+  return {job.min_nodes, job.nnodes, job.replaces_nodes(), plan::node_rank_is_a_hint(job.options)};
 }
 
 // What is read for the order of the nodes, for messages.

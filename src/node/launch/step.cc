@@ -208,7 +208,7 @@ struct Heard {
 CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard,
                   const std::function<void(pid_t, int)>& pass_on) {
   process::Impatience impatience;
-  int wishes = 0;
+  int requests_to_end = 0;
   bool abandoned = false;
   for (;;) {
     const bool has_room = heard.has_room();
@@ -241,12 +241,12 @@ CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard,
       heard.err.pass_the_rest();
       if (heard.terminal) heard.terminal->finish();
       const int code = abandoned ? exit_failure : process::exit_code(status);
-      return {code, heard.err.tail(), wishes > 0};
+      return {code, heard.err.tail(), requests_to_end > 0};
     }
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
     if (ends && !impatience.is_wish(std::chrono::steady_clock::now())) continue;
     pass_on(pid, signal);
-    if (ends && ++wishes >= cuts_after) process::signal_process(pid, SIGTERM);
+    if (ends && ++requests_to_end >= cuts_after) process::signal_process(pid, SIGTERM);
   }
 }
 

@@ -17,7 +17,7 @@
 
 #include "base/json/json_limits.h"
 #include "base/json/json_text.h"
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 #include "node/link/preamble.h"
 
@@ -489,14 +489,14 @@ asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
                                                std::chrono::milliseconds first_byte) {
   const auto answer = std::make_shared<Answer<std::string>>(channel->io());
   channel->read_line(first_byte, [answer](auto line) { answer->give(std::move(line)); });
-  co_await answer->came.async_wait(quietly);
+  co_await answer->came.async_wait(use_nothrow_awaitable);
   co_return *std::move(answer->value);
 }
 
 asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel) {
   const auto answer = std::make_shared<Answer<nlohmann::json>>(channel->io());
   channel->read_first([answer](auto frame) { answer->give(std::move(frame)); });
-  co_await answer->came.async_wait(quietly);
+  co_await answer->came.async_wait(use_nothrow_awaitable);
   co_return *std::move(answer->value);
 }
 

@@ -15,7 +15,7 @@
 #include "base/net/hostlist.h"
 #include "base/net/resolve.h"
 #include "base/os/console.h"
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "node/link/race.h"
@@ -59,7 +59,8 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
     boost::system::error_code ignored;
     if (!error) socket->close(ignored);
   });
-  const auto [error] = co_await socket->async_connect(endpoint_of(address, port), quietly);
+  const auto [error] =
+      co_await socket->async_connect(endpoint_of(address, port), use_nothrow_awaitable);
   const bool is_late = error == asio::error::operation_aborted;  // the limit has closed the socket
   if (error && why) *why = is_late ? "no answer from " + address.text() : lower(error.message());
   if (error) co_return std::nullopt;
@@ -211,7 +212,7 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
     report_waiting(result);
     const bool is_overrun = result.end == Round::End::busy || result.end == Round::End::closed;
     asio::steady_timer timer(io_, within(is_overrun ? busy_pause(pause) : pause));
-    co_await timer.async_wait(quietly);
+    co_await timer.async_wait(use_nothrow_awaitable);
     if (steady_clock::now() >= deadline_) {
       co_return fail(fmt::format("cannot join {} within {}", where(), duration_text(join_timeout)),
                      result.why, result.fix.empty() ? root_.hint : result.fix);

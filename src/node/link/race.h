@@ -14,7 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 
 namespace toprun::link {
 
@@ -50,11 +50,11 @@ boost::asio::awaitable<std::optional<std::pair<std::size_t, T>>> race(
     state->failed = false;
     boost::asio::co_spawn(io, one(state, i, attempt), boost::asio::detached);
     state->changed.expires_after(attempt_delay);
-    co_await state->changed.async_wait(quietly);
+    co_await state->changed.async_wait(use_nothrow_awaitable);
   }
   while (!state->winner && state->running > 0) {
     state->changed.expires_at(std::chrono::steady_clock::time_point::max());
-    co_await state->changed.async_wait(quietly);
+    co_await state->changed.async_wait(use_nothrow_awaitable);
   }
   co_return std::move(state->winner);
 }

@@ -69,7 +69,8 @@ int Terminal::terminal(bool is_err) const {
 
 void Terminal::end_line() {
   for (Stream* const each : {&out_, &err_}) {
-    if (std::exchange(each->cursor.owner, Cursor::nobody) != Cursor::nobody && ::isatty(each->fd)) {
+    if (std::exchange(each->cursor.owner, Cursor::no_owner) != Cursor::no_owner &&
+        ::isatty(each->fd)) {
       each->writer->write(each->fd, "\n");
     }
   }
@@ -87,7 +88,7 @@ void Terminal::show(const std::string& node, bool is_err, std::string lines,
 
 void Terminal::show_below(std::string line) {
   if (terminal(true) == no_terminal) return;
-  if (cursor(true).owner != Cursor::nobody) line.clear();
+  if (cursor(true).owner != Cursor::no_owner) line.clear();
   stream(true).writer->show_below(descriptors_.err, std::move(line));
 }
 

@@ -46,10 +46,10 @@ Macro macro_at(std::string_view text) {
 std::string Display::compose(std::string lines) {
   if (lines.empty()) return lines;
   const char last = lines.back();
-  const bool breaks = cursor_.owner != Cursor::nobody && cursor_.owner != id_;
+  const bool breaks = cursor_.owner != Cursor::no_owner && cursor_.owner != id_;
   // A \n that arrives after its \r completes that line; it does not start a new one.
   const bool at_start = cursor_.owner != id_ && !(after_return_ && lines.front() == '\n');
-  cursor_.owner = ends_line(last) ? Cursor::nobody : id_;
+  cursor_.owner = ends_line(last) ? Cursor::no_owner : id_;
   after_return_ = last == '\r';
   if (prefix_.empty() && !breaks) return lines;
   std::string out;

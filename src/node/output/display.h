@@ -7,8 +7,8 @@ namespace toprun::output {
 
 // The source that wrote the unfinished last line of a console with several sources.
 struct Cursor {
-  static constexpr int nobody = -1;
-  int owner = nobody;
+  static constexpr int no_owner = -1;
+  int owner = no_owner;
 };
 
 // Composes the console text of one source: a prefix before each line, and a newline first if

@@ -25,7 +25,7 @@ void Folding::show(bool is_err) {
   std::string text = fold(is_err).take(SteadyClock::now());
   Cursor& cursor = console_->cursor(is_err);
   // Folded lines are always complete; they must not continue a line that another source left open.
-  if (!text.empty() && std::exchange(cursor.owner, Cursor::nobody) != Cursor::nobody) {
+  if (!text.empty() && std::exchange(cursor.owner, Cursor::no_owner) != Cursor::no_owner) {
     text.insert(0, 1, '\n');
   }
   console_->write(is_err, std::move(text));

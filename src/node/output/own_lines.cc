@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "base/os/line_state.h"
-#include "base/os/voice.h"
+#include "base/os/log_sink.h"
 #include "base/text/clock.h"
 
 namespace toprun::output {
 
-class OwnLines::Carrier : public Voice {
+class OwnLines::Carrier : public LogSink {
  public:
   Carrier(std::shared_ptr<Writer> shown, int shown_fd, std::shared_ptr<Writer> copy)
       : shown_{std::move(shown)}, copy_{std::move(copy)}, shown_fd_(shown_fd) {}
@@ -60,12 +60,12 @@ OwnLines::OwnLines(boost::asio::io_context& io, Terminal& terminal)
       carrier_(std::make_shared<Carrier>(terminal.writer(true), terminal.descriptor(true),
                                          Writer::create(io, {[this] { check_copy(); }, {}},
                                                         Writer::Limits{}, &unfinished_in_copy()))) {
-  say_through(carrier_);
+  set_log_sink(carrier_);
 }
 
 OwnLines::~OwnLines() {
   if (!given_up_) carrier_->flush(last_words_limit);
-  say_through(nullptr);
+  set_log_sink(nullptr);
   carrier_->copy().abandon();
 }
 

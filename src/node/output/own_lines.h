@@ -20,8 +20,8 @@ class OwnLines {
 
   // The io_context and the terminal must outlive this object.
   OwnLines(boost::asio::io_context& io, Terminal& terminal);
-  // Waits for unwritten lines for at most last_words_limit (base/os/voice.h), unless give_up() was
-  // called.
+  // Waits for unwritten lines for at most last_words_limit (base/os/log_sink.h), unless give_up()
+  // was called.
   ~OwnLines();
   OwnLines(const OwnLines&) = delete;
   OwnLines& operator=(const OwnLines&) = delete;

@@ -9,7 +9,7 @@
 #include "base/os/console.h"
 #include "base/os/console_copy.h"
 #include "base/os/fd.h"
-#include "base/os/voice.h"
+#include "base/os/log_sink.h"
 #include "base/text/clock.h"
 #include "node/output/testing.h"
 

@@ -215,7 +215,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
   auto nodes = TRY(nodes_of(members));
   TRY(check_plan(options, nodes));
   std::vector<std::string> warnings;
-  if (node_rank_is_a_wish(options)) warnings = drop_conflicting_ranks(nodes);
+  if (node_rank_is_a_hint(options)) warnings = drop_conflicting_ranks(nodes);
   const Choice choice = choose_order(options, nodes, map);
   if (choice.order == Order::scheduler && !all_have(nodes, &Node::index)) {
     return fail("--order scheduler", "no engine gives these nodes an order",

@@ -99,7 +99,7 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
   hints.min_nodes = options.min_nodes;
   hints.replaces_nodes = options.min_nodes || options.max_restarts > 0;
   hints.nnodes_source = options.nnodes.source;
-  if (!node_rank_is_a_wish(options)) hints.node_rank = options.node_rank.value;
+  if (!node_rank_is_a_hint(options)) hints.node_rank = options.node_rank.value;
   hints.node_index = options.node_index.value;
   if (options.rdzv_endpoint.value) {
     hints.endpoint_source = options.rdzv_endpoint.source;
@@ -386,7 +386,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   job.nnodes_source = job.place.node_count_source;
   job.min_nodes = std::min(job.options.min_nodes.value_or(job.nnodes), job.nnodes);
   if (options.node_rank.value && *options.node_rank.value >= job.nnodes &&
-      !node_rank_is_a_wish(options)) {
+      !node_rank_is_a_hint(options)) {
     return usage(fmt::format("--node-rank {}", *options.node_rank.value),
                  fmt::format("the job has {} nodes", job.nnodes), "node ranks count from 0");
   }

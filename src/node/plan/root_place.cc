@@ -39,7 +39,7 @@ bool spans_hosts(const Allocation& place) {
 std::vector<std::string> engine_roots(const Options& options, const Allocation& place) {
   if (place.task || place.nodes.empty()) return place.root_candidates;
   std::vector<std::string> hosts = {place.nodes.front().name};
-  const auto number = node_rank_is_a_wish(options) ? std::nullopt : options.node_rank.value;
+  const auto number = node_rank_is_a_hint(options) ? std::nullopt : options.node_rank.value;
   if (!number) return hosts;
   const auto own = static_cast<std::size_t>(*number);
   if (own < place.nodes.size() && place.nodes[own].name == place.node_name) return hosts;
@@ -66,7 +66,7 @@ std::optional<bool> reported_by_is_host(const Options& options) {
 std::optional<bool> is_root(const Options& options, const Allocation& place, bool has_endpoint,
                             int root_index) {
   std::optional<int> index = place.my_node;
-  if (!node_rank_is_a_wish(options) && options.node_rank.value) {
+  if (!node_rank_is_a_hint(options) && options.node_rank.value) {
     index = options.node_rank.value;
   } else if (place.task) {
     // The host with the user's endpoint is the root: its agent, or the first of its ranks.

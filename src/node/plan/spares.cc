@@ -32,9 +32,9 @@ Result<Indexes> kept_by_topology(const run::Arrange& request, const Options& opt
                                  const topology::Map& map) {
   std::vector<placement::Host> hosts;
   for (const model::Join& member : request.members) hosts.push_back({member.host, 1});
-  placement::Wishes wishes{.segment = options.segment, .nodes = request.seats};
-  for (std::size_t i = 0; i < request.staying; ++i) wishes.fixed.insert(i);
-  const auto placed = TRY(placement::place(hosts, map, wishes));
+  placement::Constraints constraints{.segment = options.segment, .nodes = request.seats};
+  for (std::size_t i = 0; i < request.staying; ++i) constraints.fixed.insert(i);
+  const auto placed = TRY(placement::place(hosts, map, constraints));
   Indexes kept;
   for (const placement::Node& node : placed.nodes) kept.push_back(node.index);
   return kept;

@@ -14,12 +14,12 @@
 #include "base/os/files.h"
 #include "base/os/mounts.h"
 #include "base/os/quiet_thread.h"
-#include "base/os/quietly.h"
 #include "base/os/uncaught.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 #include "node/link/preamble.h"
+#include "node/prepare/stage/copy_cache.h"
 #include "node/prepare/stage/scan.h"
-#include "node/prepare/stage/shelf.h"
 
 namespace toprun::prepare {
 namespace asio = boost::asio;
@@ -89,8 +89,8 @@ Result<stage::Source> scan(const plan::Job& job, const std::string& path) {
   std::optional<stage::Stamped> known;
   std::string kept;
   if (const auto base = folder_for_copies(job)) {
-    if (const auto shelf = stage::Shelf::open(*base)) {
-      kept = shelf->path() + "/" + stage::key_of(path) + ".hashes";
+    if (const auto cache = stage::CopyCache::open(*base)) {
+      kept = cache->path() + "/" + stage::key_of(path) + ".hashes";
       const auto bytes = read_plain_file(kept, 2 * stage::most_manifest_bytes);
       if (bytes) {
         if (auto stamped = stage::Stamped::decode(*bytes)) known = *std::move(stamped);
@@ -196,7 +196,7 @@ asio::awaitable<void> Staging::tell_progress() {
   std::uint64_t reported = 0;
   while (true) {
     progress_timer_.expires_after(tell_staging_every);
-    co_await progress_timer_.async_wait(quietly);
+    co_await progress_timer_.async_wait(use_nothrow_awaitable);
     const std::uint64_t sent = share_->sent_bytes;
     const auto list = share_->list_within(milliseconds(0));
     if (sent == reported || !list) continue;
@@ -239,7 +239,7 @@ asio::awaitable<Result<void>> Staging::settled(const model::StagePart& part) {
   if (!outcome_ && !std::exchange(is_fetching_, true)) {
     asio::co_spawn(io_, fetch_once(part), end_of_task);
   }
-  while (!outcome_) co_await settled_timer_.async_wait(quietly);
+  while (!outcome_) co_await settled_timer_.async_wait(use_nothrow_awaitable);
   co_return *outcome_;
 }
 

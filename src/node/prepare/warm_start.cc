@@ -6,8 +6,8 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
-#include "base/os/quietly.h"
 #include "base/os/uncaught.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/process/frames.h"
 #include "base/text/text.h"
 #include "node/worker/environment.h"
@@ -80,7 +80,7 @@ asio::awaitable<void> WarmStart::settled(const Workplace& workplace) {
   begin(workplace);
   while (parent_ && !parent_->settled()) {
     changed_.expires_at(SteadyTime::max());
-    co_await changed_.async_wait(quietly);
+    co_await changed_.async_wait(use_nothrow_awaitable);
   }
   if (!parent_) co_return;
   if (parent_->state() == warm::Parent::State::refused) {
@@ -107,7 +107,7 @@ asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<worker::ShimLink> sh
   asio::steady_timer pause(io_);
   while (warmth && !warmth->settled && std::chrono::steady_clock::now() < deadline) {
     pause.expires_after(between_questions);
-    co_await pause.async_wait(quietly);
+    co_await pause.async_wait(use_nothrow_awaitable);
     warmth = co_await asked(ask_again);
   }
   const std::string why = warmth ? warmth->why_not : warmth.error().line();

@@ -12,8 +12,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/uncaught.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "node/agent/run_through.h"
 #include "node/rehearsal/play.h"
 #include "node/worker/workers.h"
@@ -75,7 +75,7 @@ class Sight : public agent::RankSight {
     }
     return {};
   }
-  void make_tell(pid_t) const override {}
+  void abort_with_traceback(pid_t) const override {}
 
  private:
   static hang::RankSample sample(Play& play, const agent::RunningRank& one) {
@@ -214,7 +214,7 @@ void Actor::rank_came(const Rank& rank, bool has_met) {
   if (is_last) asio::post(io, store_->news.arrived);
 }
 
-store::Server::Came Actor::came() const {
+store::Server::ArrivalCounts Actor::arrival_counts() const {
   if (!store_) return {};
   return {store_->arrivals.size(), store_->met};
 }
@@ -232,7 +232,7 @@ store::Server::Activity Actor::activity() const {
 asio::awaitable<Result<hosts::Address>> Actor::find_store(model::StoreAddress store) {
   const bool is_there = play_.lives(store.agent);
   Timer pause(io, is_there ? play_.dice().time(0ms, slowest_look_for_the_store) : store_patience);
-  co_await pause.async_wait(quietly);
+  co_await pause.async_wait(use_nothrow_awaitable);
   if (!is_there) co_return fail("cannot reach the store");
   co_return *hosts::Address::parse(store.addresses.front());
 }
@@ -263,7 +263,7 @@ void Actor::pause(bool pauses) {
 asio::awaitable<bool> Actor::flushed() {
   if (!screen_->idle()) {
     Timer limit(io, worker::flush_limit);
-    co_await limit.async_wait(quietly);
+    co_await limit.async_wait(use_nothrow_awaitable);
   }
   co_return screen_->idle();
 }

@@ -50,7 +50,7 @@ class Actor : public agent::Services {
 
   void become_root(link::Secret secret, Admission admission) override;
   void renew_store(bool here, int ranks, StoreNews news) override;
-  store::Server::Came came() const override;
+  store::Server::ArrivalCounts arrival_counts() const override;
   std::vector<store::Arrival> arrivals() const override;
   store::Server::Activity activity() const override;
   boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) override;

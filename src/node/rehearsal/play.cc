@@ -8,7 +8,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include "base/os/voice.h"
+#include "base/os/log_sink.h"
 
 namespace toprun::rehearsal {
 namespace asio = boost::asio;
@@ -35,7 +35,7 @@ constexpr milliseconds longest_into_a_look{2'000};
 constexpr unsigned ok = 200;  // of HTTP
 
 // toprun's own lines are no part of the play but for its trace.
-class Hearer : public Voice {
+class Hearer : public LogSink {
  public:
   explicit Hearer(std::function<void(std::string)> heard) : heard_(std::move(heard)) {}
   void write(int, std::string text) override { heard_(std::move(text)); }
@@ -58,7 +58,7 @@ Play::Play(Script script, bool traces)
       dice_(script_.seed + 2),
       ranks_(timeline_, script_) {
   StandIn::put(this);
-  say_through(std::make_shared<Hearer>([this](const std::string& text) { trace("{}", text); }));
+  set_log_sink(std::make_shared<Hearer>([this](const std::string& text) { trace("{}", text); }));
   ranks_.on_arrival = [this](const Rank& rank, bool has_met) {
     for (const auto& process : processes_) {
       if (process->lives) process->actor->rank_came(rank, has_met);
@@ -74,7 +74,7 @@ Play::Play(Script script, bool traces)
 Play::~Play() {
   processes_.clear();
   unanswered_.clear();
-  say_through(nullptr);
+  set_log_sink(nullptr);
   StandIn::put(nullptr);
 }
 

@@ -457,7 +457,7 @@ Server::Activity Server::Loop::activity() const {
   return activity_;
 }
 
-Server::Came Server::Loop::came() const {
+Server::ArrivalCounts Server::Loop::arrival_counts() const {
   const std::lock_guard lock(mutex_);
   return {arrivals_.ranks().size(), arrivals_.met_count()};
 }

@@ -45,7 +45,7 @@ class Server::Loop {
   void abandon();
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   Activity activity() const;
-  Came came() const;
+  ArrivalCounts arrival_counts() const;
   std::vector<Arrival> arrivals() const;
 
  private:

@@ -59,8 +59,8 @@ void Server::next_attempt(Clients clients, Expected expected, std::function<void
 Server::Activity Server::activity() const {
   return loop_->activity();
 }
-Server::Came Server::came() const {
-  return loop_->came();
+Server::ArrivalCounts Server::arrival_counts() const {
+  return loop_->arrival_counts();
 }
 std::vector<Arrival> Server::arrivals() const {
   return loop_->arrivals();

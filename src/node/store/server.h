@@ -41,7 +41,7 @@ class Server {
     std::function<void(hang::Alarm)> alarmed = {};
   };
 
-  struct Came {
+  struct ArrivalCounts {
     std::size_t joined = 0;
     std::size_t met = 0;
   };
@@ -71,7 +71,7 @@ class Server {
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   // All of these may be called from any thread, the visitor included.
   Activity activity() const;
-  Came came() const;
+  ArrivalCounts arrival_counts() const;
   std::vector<Arrival> arrivals() const;  // in the order of joining
 
  private:

@@ -308,8 +308,8 @@ TEST(Server, TellsWhenItsRanksHaveComeAndMet) {
   EXPECT_EQ(reported, 1);
   EXPECT_TRUE(*b.wait(Keys{"/default_pg/0//cpu//0/1"}, patience));
   EXPECT_EQ(reported, 2);
-  EXPECT_EQ(fixture.server->came().joined, 2u);
-  EXPECT_EQ(fixture.server->came().met, 2u);
+  EXPECT_EQ(fixture.server->arrival_counts().joined, 2u);
+  EXPECT_EQ(fixture.server->arrival_counts().met, 2u);
   const std::vector<Arrival> ranks = fixture.server->arrivals();
   ASSERT_EQ(ranks.size(), 2u);
   EXPECT_EQ(ranks[0].pid, 71u);

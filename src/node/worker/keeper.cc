@@ -21,8 +21,8 @@
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/line_state.h"
+#include "base/os/log_sink.h"
 #include "base/os/open_files.h"
-#include "base/os/voice.h"
 #include "base/process/child.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
@@ -98,7 +98,7 @@ sigset_t stop_signal() {
 
 // Runs in a separate process: a hanging file system must not delay the exit code.
 void remove_in_time(const char* folder) {
-  const pid_t pid = process::fork_quietly();
+  const pid_t pid = process::fork_with_signals_blocked();
   if (pid <= 0) {  // no process available: remove it here
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);

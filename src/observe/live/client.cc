@@ -15,7 +15,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 #include "observe/live/http.h"
 
@@ -55,7 +55,7 @@ struct Exchange {
 asio::awaitable<void> exchange(std::shared_ptr<Stream> socket, std::string path, Question question,
                                std::chrono::seconds each, Exchange& result) {
   const Stream::endpoint_type there = asio::local::stream_protocol::endpoint(path);
-  const auto [refused] = co_await socket->async_connect(there, quietly);
+  const auto [refused] = co_await socket->async_connect(there, use_nothrow_awaitable);
   result.error = refused;
   result.connected = !refused;
   if (!refused) {

@@ -9,7 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/parser.hpp>
 
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 
 namespace toprun::live {
 namespace asio = boost::asio;
@@ -66,7 +66,7 @@ asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& li
   while (!text.empty()) {
     limit.set(each);
     const asio::const_buffer rest(text.data(), text.size());
-    const auto [error, bytes] = co_await socket.async_write_some(rest, quietly);
+    const auto [error, bytes] = co_await socket.async_write_some(rest, use_nothrow_awaitable);
     if (error) co_return false;
     text.remove_prefix(bytes);
   }

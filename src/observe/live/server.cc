@@ -12,8 +12,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/random_name.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "observe/live/folder.h"
 #include "observe/live/http.h"
 
@@ -70,11 +70,11 @@ asio::awaitable<void> serve(std::shared_ptr<Server::State> state, std::shared_pt
 asio::awaitable<void> receive(std::shared_ptr<Server::State> state) {
   while (state->handler) {
     auto socket = std::make_shared<Stream>(state->io);
-    const auto [refused] = co_await state->acceptor.async_accept(*socket, quietly);
+    const auto [refused] = co_await state->acceptor.async_accept(*socket, use_nothrow_awaitable);
     if (!state->handler || !state->acceptor.is_open()) co_return;
     if (refused) {
       state->pause.expires_after(before_next_visitor);
-      co_await state->pause.async_wait(quietly);
+      co_await state->pause.async_wait(use_nothrow_awaitable);
       continue;
     }
     if (!may_ask(*socket)) continue;

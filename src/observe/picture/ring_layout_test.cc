@@ -16,14 +16,14 @@ using topology::Path;
 // A network with node i at `path_of(i)`.
 template <class PathOf>
 Sketch sketch_of(std::vector<std::string> levels, std::size_t nodes, PathOf path_of,
-                 placement::Wishes wishes = {}, std::string_view prefix = "n") {
+                 placement::Constraints constraints = {}, std::string_view prefix = "n") {
   topology::Map map{"test", std::move(levels), {}, {}};
   std::vector<Host> hosts;
   for (std::size_t i = 0; i < nodes; ++i) {
     hosts.push_back({fmt::format("{}{}", prefix, i), 8});
     map.hosts.push_back({hosts.back().name, {path_of(i), "here", {}}});
   }
-  return sketch(*place(hosts, map), *place(hosts, map, wishes));
+  return sketch(*place(hosts, map), *place(hosts, map, constraints));
 }
 
 std::string number(std::string_view prefix, std::size_t i) {

@@ -12,7 +12,7 @@ namespace toprun::report {
 // The parameters of an explanation.
 struct Question {
   std::string_view topology = "auto";  // the --topology option that selected the source
-  std::size_t segment = 1;             // as in Wishes
+  std::size_t segment = 1;             // as in Constraints
   std::optional<std::size_t> node{};   // position in the placement; nullopt: all
 };
 

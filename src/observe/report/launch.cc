@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t most_named = 3;
 
 std::string members(const model::Launch& launch) {
-  return counted(launch.of, launch.of_ranks ? "rank" : "node");
+  return counted(launch.total, launch.counts_ranks ? "rank" : "node");
 }
 
 // ", not n2, n3 and 5 others".
@@ -26,33 +26,33 @@ std::string without(const std::vector<std::string>& names) {
 }
 
 std::string some(const model::Launch& launch, std::string_view done) {
-  return fmt::format("{} of {} {}{}", launch.there, members(launch), done, without(launch.missing));
+  return fmt::format("{} of {} {}{}", launch.ready, members(launch), done, without(launch.missing));
 }
 
 // What the store here counts is newer than what was told; only what was told has names.
 model::Awaited newest(const model::Launch& launch) {
-  model::Awaited awaited{.came = launch.joined, .of = launch.ranks};
+  model::Awaited awaited{.arrived = launch.joined, .of = launch.ranks};
   if (launch.joined == launch.ranks) {
     awaited.at_store = false;
-    awaited.came = launch.met;
+    awaited.arrived = launch.met;
   }
   const std::optional<model::Awaited>& reported = launch.awaited;
   if (!reported) return awaited;
-  const bool is_newer =
-      awaited.at_store != reported->at_store ? reported->at_store : awaited.came > reported->came;
+  const bool is_newer = awaited.at_store != reported->at_store ? reported->at_store
+                                                               : awaited.arrived > reported->came;
   return is_newer ? awaited : *reported;
 }
 
 std::string ranks_text(const model::Launch& launch) {
   const model::Awaited awaited = newest(launch);
-  if (awaited.came == 0 && awaited.at_store) {
+  if (awaited.arrived == 0 && awaited.at_store) {
     return fmt::format("{} started, none has come to the store yet", counted(launch.ranks, "rank"));
   }
   return model::awaited_text(awaited);
 }
 
 std::string step_text(const model::Launch& launch) {
-  const bool is_alone = launch.of == 1;
+  const bool is_alone = launch.total == 1;
   switch (launch.step) {
     case model::Launch::Step::join:
       return is_alone ? "the node joins" : some(launch, "have joined");

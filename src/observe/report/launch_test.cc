@@ -13,8 +13,8 @@ model::Launch at(Step step, std::size_t there, std::size_t of,
   model::Launch launch;
   launch.step = step;
   launch.elapsed = 12'900ms;
-  launch.there = there;
-  launch.of = of;
+  launch.ready = there;
+  launch.total = of;
   launch.missing = std::move(missing);
   return launch;
 }

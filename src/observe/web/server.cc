@@ -12,8 +12,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/random_name.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "observe/live/http.h"
 #include "observe/web/files.h"
 #include "observe/web/request.h"
@@ -140,7 +140,7 @@ asio::awaitable<void> follow(State& state, Stream& socket, Limit& limit) {
     } else {
       limit.set(unread_limit);
       if (state.news.expiry() <= steady_clock::now()) state.news.expires_after(heartbeat);
-      co_await state.news.async_wait(quietly);
+      co_await state.news.async_wait(use_nothrow_awaitable);
     }
   }
 }
@@ -204,15 +204,15 @@ asio::awaitable<void> receive(std::shared_ptr<State> state) {
   while (state->source != nullptr) {
     if (state->visitors >= most_visitors && !state->silent.close_oldest()) {
       state->left.expires_at(steady_clock::time_point::max());
-      co_await state->left.async_wait(quietly);
+      co_await state->left.async_wait(use_nothrow_awaitable);
       continue;
     }
     auto socket = std::make_shared<Stream>(state->io);
-    const auto [refused] = co_await state->acceptor.async_accept(*socket, quietly);
+    const auto [refused] = co_await state->acceptor.async_accept(*socket, use_nothrow_awaitable);
     if (state->source == nullptr || !state->acceptor.is_open()) co_return;
     if (refused) {  // no descriptor is left, or it has gone again
       state->left.expires_after(std::chrono::seconds(1));
-      co_await state->left.async_wait(quietly);
+      co_await state->left.async_wait(use_nothrow_awaitable);
       continue;
     }
     boost::system::error_code ignored;
@@ -310,7 +310,7 @@ asio::awaitable<void> Server::finish() {
   const auto until = steady_clock::now() + farewell_limit;
   while (state->browsers > 0 && steady_clock::now() < until) {
     state->left.expires_at(until);
-    co_await state->left.async_wait(quietly);
+    co_await state->left.async_wait(use_nothrow_awaitable);
   }
 }
 

@@ -114,7 +114,7 @@ void HangWatch::end_look_if_all_is_said(SteadyTime now, const Conductor& conduct
       std::ranges::all_of(look_->to_come, [](int count) { return count == 0; });
   if (look_->missing > 0 || !none_to_come) return;
   if (!look_->is_hang || look_->is_alarm) return end_look(now, conductor);
-  look_->ends = std::min(look_->ends, now + last_objections);
+  look_->ends = std::min(look_->ends, now + hang_confirm_delay);
 }
 
 std::vector<int> HangWatch::unseen_by(const Inspection& look, const Conductor& conductor) const {

@@ -54,7 +54,7 @@ class Hanging : public ::testing::Test {
     run->say(0, seen(look, 0, hang::Doing::communicates));
     run->say(1, seen(look, 1, hang::Doing::waits));
     run->say(2, seen(look, 2, hang::Doing::communicates));
-    run->after(last_objections);
+    run->after(hang_confirm_delay);
   }
   const std::optional<model::Hang>& hang() const {
     return run->coordinator.course().attempts.front().hang;
@@ -173,7 +173,7 @@ TEST_F(Hanging, IsNoneIfARankMovesRightBehindTheLastAnswer) {
   run->after(15s);
   for (const int node : {0, 1, 2}) run->say(node, seen(0, node, hang::Doing::communicates));
   run->say(1, RanksMove{});
-  run->after(last_objections);
+  run->after(hang_confirm_delay);
   EXPECT_FALSE(hang());
   EXPECT_EQ(run->count_sent<Stop>(0), 0);
 }
@@ -227,7 +227,7 @@ TEST_F(Hanging, RecordersNameWhomStacksDoNot) {
     run->say(node, all);
     EXPECT_FALSE(hang());
     run->say(node, recorded(0, node));
-    run->after(last_objections);
+    run->after(hang_confirm_delay);
     EXPECT_EQ(hang().has_value(), node == 2);
   }
   EXPECT_EQ(hang()->verdict.suspects, (std::vector{1}));
@@ -271,7 +271,7 @@ TEST_F(Hanging, NcclNamesWhomNobodyElseDoes) {
                         {},
                         {{Kind::behind, "0x7", 2, {1}, 1, "called AllReduce 4 times"},
                          {Kind::missing, "0x9", 3, {2}, 1, "does not answer"}}});
-  run->after(last_objections);
+  run->after(hang_confirm_delay);
   ASSERT_TRUE(hang());
   EXPECT_EQ(hang()->verdict.suspects, (std::vector{2})) << "0x7 is not of all ranks";
   ASSERT_EQ(hang()->verdict.evidence.size(), 2u);

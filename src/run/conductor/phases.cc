@@ -104,13 +104,13 @@ model::Launch Coordinator::launch(SteadyTime now) const {
   model::Launch launch;
   launch.attempt = course.number;
   launch.elapsed = duration_cast<milliseconds>(now - course.phases.began);
-  launch.of_ranks = settings_.ranks_in_place;
-  launch.of = attempt_.parts.size();
+  launch.counts_ranks = settings_.ranks_in_place;
+  launch.total = attempt_.parts.size();
   switch (stage_) {
     case Stage::gathering:
       launch.step = model::Launch::Step::join;
-      launch.there = static_cast<std::size_t>(roster_.present());
-      launch.of = static_cast<std::size_t>(roster_.size().most);
+      launch.ready = static_cast<std::size_t>(roster_.present());
+      launch.total = static_cast<std::size_t>(roster_.size().most);
       launch.missing = roster_.missing(settings_.node_names);
       break;
     case Stage::arranging:
@@ -118,12 +118,12 @@ model::Launch Coordinator::launch(SteadyTime now) const {
       break;
     case Stage::preparing:
       launch.step = model::Launch::Step::prepare;
-      launch.there = attempt_.parts.size() - attempt_.late;
+      launch.ready = attempt_.parts.size() - attempt_.late;
       launch.missing = awaited_members();
       break;
     default:
       launch.step = model::Launch::Step::meet;
-      launch.there = attempt_.started;
+      launch.ready = attempt_.started;
       launch.awaited = course.awaited;
       for (const model::NodeRecord& node : course.nodes) {
         launch.ranks += static_cast<std::size_t>(node.nproc);

@@ -12,7 +12,7 @@ using model::Refusal;
 using model::Refused;
 
 std::optional<Roster::Slot> Roster::slot_of(const Join& join) const {
-  const bool fixed = join.node_rank && !size_.ranks_are_wishes;
+  const bool fixed = join.node_rank && !size_.ranks_are_hints;
   const auto node = fixed ? join.node_rank : join.node_index;
   if (!node && join.task) return Slot(*join.task, std::nullopt);
   if (!node) return std::nullopt;
@@ -23,8 +23,8 @@ std::optional<Refused> Roster::admit(const Join& join) {
   if (auto refused = conflict(join)) return refused;
   Node& node = *nodes_.emplace(join.agent, std::make_unique<Node>()).first->second;
   node.join = join;
-  node.came = ++came_;
-  if (!open_ || !seat(node)) spares_[node.came] = &node;
+  node.arrival = ++arrivals_;
+  if (!open_ || !seat(node)) spares_[node.arrival] = &node;
   return std::nullopt;
 }
 
@@ -80,7 +80,7 @@ const Node* Roster::holder_of_slot(const Join& join) const {
 
 bool Roster::seat(Node& node) {
   if (seated() == size_.most || holder_of_slot(node.join) != nullptr) return false;
-  seats_[node.came] = &node;
+  seats_[node.arrival] = &node;
   if (const auto slot = slot_of(node.join)) slots_[*slot] = &node;
   node.has_seat = true;
   if (node.is_linked()) ++present_;
@@ -88,10 +88,10 @@ bool Roster::seat(Node& node) {
 }
 
 void Roster::leave_seat(Node& node) {
-  spares_.erase(node.came);
+  spares_.erase(node.arrival);
   if (!node.has_seat) return;
   node.has_seat = false;
-  seats_.erase(node.came);
+  seats_.erase(node.arrival);
   if (node.is_linked()) --present_;
   const auto slot = slot_of(node.join);
   const auto holder = slot ? slots_.find(*slot) : slots_.end();
@@ -122,7 +122,7 @@ void Roster::forget_the_lost() {
 
 void Roster::open() {
   open_ = true;
-  for (const auto& [came, node] : seats_) {
+  for (const auto& [arrival, node] : seats_) {
     if (node->is_linked()) node->state = NodeState::waiting;
     node->part.reset();
   }
@@ -141,7 +141,7 @@ void Roster::close() {
   open_ = false;
   begun_ = true;
   std::vector<Node*> unlinked;
-  for (const auto& [came, node] : seats_) {
+  for (const auto& [arrival, node] : seats_) {
     if (!node->is_linked()) unlinked.push_back(node);
   }
   for (Node* const node : unlinked) {
@@ -163,14 +163,14 @@ const Node* Roster::find(const std::string& agent) const {
 std::vector<std::string> Roster::members() const {
   std::vector<std::string> agents;
   agents.reserve(seats_.size());
-  for (const auto& [came, node] : seats_) agents.push_back(node->join.agent);
+  for (const auto& [arrival, node] : seats_) agents.push_back(node->join.agent);
   return agents;
 }
 
 std::vector<Node*> Roster::candidates(std::size_t most) const {
   std::set<Slot> taken;
   std::vector<Node*> nodes;
-  for (const auto& [came, node] : spares_) {
+  for (const auto& [arrival, node] : spares_) {
     if (nodes.size() == most) break;
     if (!node->is_linked() || holder_of_slot(node->join) != nullptr) continue;
     const auto slot = slot_of(node->join);
@@ -200,8 +200,8 @@ void Roster::exchange(const std::vector<Node*>& out, const std::vector<Node*>& i
 
 std::vector<std::string> Roster::missing(const std::vector<std::string>& all) const {
   std::set<std::string_view> here;
-  for (const auto& [came, node] : seats_) here.insert(node->join.host);
-  for (const auto& [came, node] : spares_) here.insert(node->join.host);
+  for (const auto& [arrival, node] : seats_) here.insert(node->join.host);
+  for (const auto& [arrival, node] : spares_) here.insert(node->join.host);
   std::vector<std::string> names;
   for (const std::string& name : all) {
     if (!here.contains(name)) names.push_back(name);

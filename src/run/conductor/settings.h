@@ -61,7 +61,7 @@ inline constexpr std::chrono::milliseconds look_limit{2'000};
 // its pipe once a second, and then writes.
 inline constexpr std::chrono::milliseconds recorded_limit{5'000};
 // Time from the last answer to the verdict that ranks hang.
-inline constexpr std::chrono::milliseconds last_objections{100};
+inline constexpr std::chrono::milliseconds hang_confirm_delay{100};
 // The part of recorded_limit for the recorders themselves.
 inline constexpr std::chrono::milliseconds recorders_limit{3'500};
 

@@ -22,10 +22,10 @@ struct Launch {
   Step step = Step::join;
   int attempt = 0;
   std::chrono::milliseconds elapsed{0};   // since the attempt began
-  std::size_t there = 0;                  // members that have finished the step
-  std::size_t of = 0;                     // all members
+  std::size_t ready = 0;                  // members that have finished the step
+  std::size_t total = 0;                  // all members
   std::vector<std::string> missing = {};  // members that have not; empty: unknown
-  bool of_ranks = false;                  // each member is a rank
+  bool counts_ranks = false;              // each member is a rank
   // The remaining fields count ranks.
   std::size_t ranks = 0;
   std::size_t joined = 0;               // connected to the store, if the store is in this process

@@ -82,11 +82,11 @@ struct Join {
       false;  // it has to prepare before its workers, or is unfit: it reports when it is ready
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
-  Rare<CloudPlace> cloud;
-  Rare<ProgramOutput> nvlink;  // output of nvidia-smi
-  Rare<KubeNode> kube;
-  Rare<std::string> ports;  // InfiniBand ports, if --topology needs them
-  Rare<Evidence> evidence;
+  SharedOptional<CloudPlace> cloud;
+  SharedOptional<ProgramOutput> nvlink;  // output of nvidia-smi
+  SharedOptional<KubeNode> kube;
+  SharedOptional<std::string> ports;  // InfiniBand ports, if --topology needs them
+  SharedOptional<Evidence> evidence;
 };
 
 // Why the root refuses an agent that has the job's secret.
@@ -132,7 +132,7 @@ struct Assignment {
   bool colours = false;        // the root's terminal shows colours
   bool start = false;          // start workers once the store is found, without Ready and Start
   Shared<StoreAddress> store;  // the same for the whole attempt
-  Rare<StagePart> stage;
+  SharedOptional<StagePart> stage;
 };
 
 // member → root, with --gather-output: the unchanged output of its workers.

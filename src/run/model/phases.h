@@ -64,7 +64,7 @@ struct Spreads {
 // Ranks that have not reached the store, or their first collective, as others have.
 struct Awaited {
   bool at_store = true;       // the store; false: the first collective
-  std::size_t came = 0;       // ranks that have reached it
+  std::size_t arrived = 0;    // ranks that have reached it
   std::size_t of = 0;         // all ranks
   std::optional<int> rank{};  // the first rank that has not; unset: unknown
   std::string node{};         // … its node; empty: unknown

@@ -8,8 +8,8 @@
 #include "cli/options/plan_options.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
+#include "cli/verbs/topo/constraints.h"
 #include "cli/verbs/topo/job.h"
-#include "cli/verbs/topo/wishes.h"
 #include "decide/cost/cost.h"
 #include "decide/placement/score.h"
 #include "observe/picture/picture_file.h"
@@ -119,9 +119,9 @@ std::string words_of(const DrawnOrder& order, std::size_t segment) {
 
 Result<Drawn> drawn_by_topology(const Call& call, const PlacedJob& job,
                                 const std::optional<placement::Plan>& plan) {
-  auto wishes = TRY(wishes_of(call, plan));
-  const std::size_t segment = wishes.segment;
-  auto placed = TRY(placement::place(job.hosts, job.map, std::move(wishes)));
+  auto constraints = TRY(constraints_of(call, plan));
+  const std::size_t segment = constraints.segment;
+  auto placed = TRY(placement::place(job.hosts, job.map, std::move(constraints)));
   return Drawn{std::move(placed), words_of(orders.front(), segment)};
 }
 

@@ -8,8 +8,8 @@
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"
 #include "cli/verbs/run_verbs.h"
+#include "cli/verbs/topo/constraints.h"
 #include "cli/verbs/topo/job.h"
-#include "cli/verbs/topo/wishes.h"
 #include "decide/placement/groups.h"
 #include "decide/topology/match.h"
 #include "observe/report/explain.h"
@@ -112,10 +112,10 @@ Result<int> run_topo_order(const options::Call& call) {
   const auto plan = TRY(options::parse_order_plan(asked_plan(call)));
   auto job = TRY(find_job(call));
   TRY(check_length(*format, job));
-  const auto wishes = TRY(wishes_of(call, plan));
-  auto placed = TRY(placement::place(job.hosts, std::move(job.map), wishes));
+  const auto constraints = TRY(constraints_of(call, plan));
+  auto placed = TRY(placement::place(job.hosts, std::move(job.map), constraints));
   TRY(check_places(call, placed));
-  TRY(add_explanation(call, job, wishes.segment, placed));
+  TRY(add_explanation(call, job, constraints.segment, placed));
   if (const int code = print_bytes(format->text(placed)); code != 0) return code;
   if (const int code = print_explanation(format->name, placed); code != 0) return code;
   // The JSON output contains the same.

@@ -10,7 +10,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "base/net/http.h"
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/text.h"
 
 namespace toprun::topology {
@@ -81,10 +81,11 @@ class Query {
  private:
   asio::awaitable<beast::error_code> exchange(HttpStream& socket, HttpAnswer& answer) {
     const HttpStream::endpoint_type there = server_;
-    const auto [refused] = co_await socket.async_connect(there, quietly);
+    const auto [refused] = co_await socket.async_connect(there, use_nothrow_awaitable);
     if (refused) co_return refused;
     const std::string request = request_text(question_, server_);
-    const auto [unsent, bytes] = co_await asio::async_write(socket, asio::buffer(request), quietly);
+    const auto [unsent, bytes] =
+        co_await asio::async_write(socket, asio::buffer(request), use_nothrow_awaitable);
     if (unsent) co_return unsent;
     answer.header_limit(static_cast<std::uint32_t>(max_metadata_header_bytes));
     answer.body_limit(max_metadata_body_bytes);

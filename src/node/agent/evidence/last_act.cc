@@ -17,7 +17,7 @@ std::vector<int> unread_ranks(const std::vector<hang::Group>& groups) {
   return ranks;
 }
 
-void make_tell(pid_t pid) {
+void abort_with_traceback(pid_t pid) {
   rlimit core{};
   if (pid <= 0 || ::prlimit(pid, RLIMIT_CORE, nullptr, &core) != 0) return;
   if (core.rlim_cur == 0 && core.rlim_max >= 1) {

@@ -64,7 +64,7 @@ void LaunchLine::draw() {
 
 // Not into a line of a rank's.
 void LaunchLine::tell(const std::string& line) {
-  if (line == reported_ || terminal_->cursor(true).owner != output::Cursor::nobody) return;
+  if (line == reported_ || terminal_->cursor(true).owner != output::Cursor::no_owner) return;
   reported_ = line;
   terminal_->writer(true)->write(terminal_->descriptor(true),
                                  fmt::format("{}{}\n", launch_mark, line));

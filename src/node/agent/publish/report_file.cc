@@ -11,8 +11,8 @@
 #include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/named_file.h"
-#include "base/os/quietly.h"
 #include "base/os/timer.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 
 namespace toprun::publish {
@@ -102,7 +102,7 @@ asio::awaitable<void> ReportFile::finish(model::RunRecord record) {
   const SteadyTime deadline = SteadyClock::now() + report_limit;
   while (state_->writing && SteadyClock::now() < deadline) {
     state_->rests.expires_at(deadline);
-    co_await state_->rests.async_wait(quietly);
+    co_await state_->rests.async_wait(use_nothrow_awaitable);
   }
   const std::string path = *state_->path;
   std::string why = fmt::format(

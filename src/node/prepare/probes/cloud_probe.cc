@@ -4,8 +4,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/uncaught.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "decide/topology/cloud/cloud.h"
 #include "decide/topology/cloud/metadata.h"
 
@@ -48,7 +48,7 @@ CloudProbe::CloudProbe(asio::io_context& io, const plan::Job& job) {
 
 asio::awaitable<std::optional<model::CloudPlace>> CloudProbe::answer() const {
   if (!asking_) co_return std::nullopt;
-  while (waited_for_ && !asking_->place) co_await asking_->over.async_wait(quietly);
+  while (waited_for_ && !asking_->place) co_await asking_->over.async_wait(use_nothrow_awaitable);
   co_return asking_->place;
 }
 

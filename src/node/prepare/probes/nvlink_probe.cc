@@ -4,8 +4,8 @@
 
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
 #include "base/os/timer.h"
+#include "base/os/use_nothrow_awaitable.h"
 #include "base/process/command.h"
 #include "decide/topology/cloud/cloud.h"
 #include "decide/topology/nvlink.h"
@@ -54,7 +54,7 @@ NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
 
 asio::awaitable<std::optional<model::ProgramOutput>> NvlinkProbe::answer() const {
   if (!asking_) co_return std::nullopt;
-  while (!asking_->reported) co_await asking_->over.async_wait(quietly);
+  while (!asking_->reported) co_await asking_->over.async_wait(use_nothrow_awaitable);
   co_return asking_->reported;
 }
 

@@ -19,8 +19,8 @@
 #include "base/os/files.h"
 #include "base/text/text.h"
 #include "node/prepare/stage/bytes.h"
-#include "node/prepare/stage/crew.h"
 #include "node/prepare/stage/holes.h"
+#include "node/prepare/stage/in_parallel.h"
 #include "node/prepare/stage/scan.h"
 
 namespace toprun::stage {
@@ -132,9 +132,9 @@ bool is_intact(const OpenTree& tree, const Stamped& stamped, std::size_t i) {
 
 }  // namespace
 
-Copy::Copy(const Shelf& shelf, std::string key, std::shared_ptr<const Manifest> manifest,
+Copy::Copy(const CopyCache& cache, std::string key, std::shared_ptr<const Manifest> manifest,
            const Hash& digest)
-    : shelf_(shelf),
+    : cache_(cache),
       key_(std::move(key)),
       name_(key_ + "-" + hex(std::span(digest).first(digest_bytes))),
       manifest_(std::move(manifest)),
@@ -148,9 +148,9 @@ bool Copy::is_zeros(std::uint32_t chunk) const {
   return manifest_->hashes[chunk] == hash_of_zeros();
 }
 
-Result<Copy> Copy::begin(const Shelf& shelf, const std::string& key,
+Result<Copy> Copy::begin(const CopyCache& cache, const std::string& key,
                          std::shared_ptr<const Manifest> manifest, const Hash& digest) {
-  Copy copy(shelf, key, std::move(manifest), digest);
+  Copy copy(cache, key, std::move(manifest), digest);
   if (copy.use_whole()) return copy;
   if (auto begun = copy.begin_part(); !begun) {
     copy.discard();
@@ -160,9 +160,9 @@ Result<Copy> Copy::begin(const Shelf& shelf, const std::string& key,
 }
 
 bool Copy::use_whole() {
-  Fd folder = shelf_.open_own(name_);
+  Fd folder = cache_.open_own(name_);
   if (!folder || ::flock(folder.get(), LOCK_SH | LOCK_NB) < 0) return false;
-  const std::string path = shelf_.path() + "/" + name_;
+  const std::string path = cache_.path() + "/" + name_;
   auto tree = tree_in(folder, path);
   const auto stamped = stamps_in(folder, path);
   if (!tree || !stamped || !(stamped->manifest == *manifest_)) return false;
@@ -182,15 +182,15 @@ bool Copy::use_whole() {
 // used.
 Result<void> Copy::begin_part() {
   const std::string part = name_ + std::string(unfinished);
-  if (shelf_.open_own(name_)) {
-    if (!shelf_.open_own(part)) {
-      ::renameat(shelf_.folder(), name_.c_str(), shelf_.folder(), part.c_str());
+  if (cache_.open_own(name_)) {
+    if (!cache_.open_own(part)) {
+      ::renameat(cache_.folder(), name_.c_str(), cache_.folder(), part.c_str());
     }
-    shelf_.remove_unused(name_);
+    cache_.remove_unused(name_);
   }
-  auto folder = TRY(shelf_.make_own(part));
+  auto folder = TRY(cache_.make_own(part));
   folder_ = std::move(folder);
-  auto tree = TRY(tree_in(folder_, shelf_.path() + "/" + part));
+  auto tree = TRY(tree_in(folder_, cache_.path() + "/" + part));
   tree_ = std::move(tree);
   if (auto made = make_folders(); !made) return made;
   take_from_part();
@@ -207,7 +207,7 @@ Result<void> Copy::make_folders() {
     if (errno != EEXIST) return fail_errno("cannot make " + tree_.text(path));
     if (tree_.open(path, O_RDONLY | O_DIRECTORY)) continue;
     return fail("cannot use " + tree_.text(path), "it is not a folder",
-                "remove " + shelf_.path() + "/" + name_ + std::string(unfinished));
+                "remove " + cache_.path() + "/" + name_ + std::string(unfinished));
   }
   return {};
 }
@@ -249,7 +249,7 @@ void Copy::take_from_part() {
 std::vector<std::string> Copy::other_versions() const {
   std::vector<std::string> versions;
   std::error_code failed;
-  for (const auto& item : std::filesystem::directory_iterator(shelf_.path(), failed)) {
+  for (const auto& item : std::filesystem::directory_iterator(cache_.path(), failed)) {
     const std::string name = item.path().filename().string();
     if (name.starts_with(key_ + "-") && !name.starts_with(name_)) versions.push_back(name);
   }
@@ -264,9 +264,9 @@ bool Copy::has_file(const Entry& entry) const {
 }
 
 void Copy::take_from(const std::string& version) {
-  const Fd folder = shelf_.open_own(version);
+  const Fd folder = cache_.open_own(version);
   if (!folder) return;
-  const std::string path = shelf_.path() + "/" + version;
+  const std::string path = cache_.path() + "/" + version;
   const auto other = stamps_in(folder, path);
   const auto tree = tree_in(folder, path);
   if (!other || !tree) return;
@@ -352,7 +352,7 @@ Result<void> Copy::check_room() const {
   const std::uint64_t free = system.f_bavail * system.f_frsize;
   if (requested <= free) return {};
   constexpr double mib = 1 << 20;
-  return fail("no room in " + shelf_.path(),
+  return fail("no room in " + cache_.path(),
               fmt::format("{:.0f} MiB are missing of the copy, {:.0f} MiB are free",
                           static_cast<double>(requested) / mib, static_cast<double>(free) / mib),
               "name another folder with --stage-to");
@@ -459,24 +459,24 @@ Result<void> Copy::finish() {
     }
   }
   const std::string part = name_ + std::string(unfinished);
-  const std::string stamps = shelf_.path() + "/" + part + "/" + stamps_name;
+  const std::string stamps = cache_.path() + "/" + part + "/" + stamps_name;
   if (auto kept = replace_file(stamps, stamped.encode()); !kept) return kept;
   if (::flock(folder_.get(), LOCK_SH | LOCK_NB) < 0) return fail_errno("cannot lock " + part);
-  if (::renameat(shelf_.folder(), part.c_str(), shelf_.folder(), name_.c_str()) < 0) {
-    return fail_errno("cannot rename " + shelf_.path() + "/" + part);
+  if (::renameat(cache_.folder(), part.c_str(), cache_.folder(), name_.c_str()) < 0) {
+    return fail_errno("cannot rename " + cache_.path() + "/" + part);
   }
   whole_ = true;
-  for (const std::string& version : other_versions()) shelf_.remove_unused(version);
+  for (const std::string& version : other_versions()) cache_.remove_unused(version);
   return {};
 }
 
 void Copy::discard() {
   file_.reset();
-  shelf_.remove_unused(name_ + std::string(unfinished));
+  cache_.remove_unused(name_ + std::string(unfinished));
 }
 
 Result<OpenTree> Copy::tree() const {
-  return tree_in(folder_, shelf_.path() + "/" + name_);
+  return tree_in(folder_, cache_.path() + "/" + name_);
 }
 
 }  // namespace toprun::stage

@@ -25,7 +25,7 @@ struct CopyTest : testing::Test {
     digest = hash_of(manifest->encode());
   }
   Copy begin() {
-    auto begun = Copy::begin(*shelf, key_of(environment), manifest, digest);
+    auto begun = Copy::begin(*cache, key_of(environment), manifest, digest);
     EXPECT_TRUE(begun) << begun.error().line();
     return *std::move(begun);
   }
@@ -60,9 +60,9 @@ struct CopyTest : testing::Test {
   const TemporaryFolder temporary;
   const std::filesystem::path environment = temporary.path() / "env";
   const std::filesystem::path base = temporary.path() / "base";
-  const std::optional<Shelf> shelf = [this] {
+  const std::optional<CopyCache> cache = [this] {
     std::filesystem::create_directory(base);
-    auto opened = Shelf::open(base);
+    auto opened = CopyCache::open(base);
     EXPECT_TRUE(opened) << opened.error().line();
     return std::optional(*std::move(opened));
   }();
@@ -99,7 +99,7 @@ TEST_F(CopyTest, TakesOnlyWhatChanged) {
   EXPECT_EQ(make(), 2u);
   // The other version is gone, since no job uses it.
   std::size_t copies = 0;
-  for (const auto& item : std::filesystem::directory_iterator(shelf->path())) {
+  for (const auto& item : std::filesystem::directory_iterator(cache->path())) {
     copies += item.is_directory();
   }
   EXPECT_EQ(copies, 1u);
@@ -167,37 +167,37 @@ TEST_F(CopyTest, AHalfWrittenLargeFileIsTakenUpByChunks) {
 }
 
 TEST_F(CopyTest, AFolderOfAnotherIsNotTrusted) {
-  ASSERT_EQ(::chmod(shelf->path().c_str(), 0755), 0);
-  auto opened = Shelf::open(base);
+  ASSERT_EQ(::chmod(cache->path().c_str(), 0755), 0);
+  auto opened = CopyCache::open(base);
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().line().find("others may enter it"), std::string::npos);
-  ASSERT_EQ(::chmod(shelf->path().c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(cache->path().c_str(), 0700), 0);
   if (::geteuid() != 0) return;
-  ASSERT_EQ(::chown(shelf->path().c_str(), 12345, 12345), 0);
-  opened = Shelf::open(base);
+  ASSERT_EQ(::chown(cache->path().c_str(), 12345, 12345), 0);
+  opened = CopyCache::open(base);
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().line().find("it belongs to user 12345"), std::string::npos);
 }
 
 TEST_F(CopyTest, AFolderThatOthersCouldReplaceIsNotTrusted) {
   ASSERT_EQ(::chmod(base.c_str(), 0777), 0);
-  const auto opened = Shelf::open(base);
+  const auto opened = CopyCache::open(base);
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().line().find("every user may write to it"), std::string::npos);
   ASSERT_EQ(::chmod(base.c_str(), 01777), 0);
-  EXPECT_TRUE(Shelf::open(base));
+  EXPECT_TRUE(CopyCache::open(base));
 }
 
 TEST_F(CopyTest, ALinkInPlaceOfTheFolderIsNotFollowed) {
-  std::filesystem::rename(shelf->path(), base / "moved");
-  std::filesystem::create_symlink("moved", shelf->path());
-  EXPECT_FALSE(Shelf::open(base));
+  std::filesystem::rename(cache->path(), base / "moved");
+  std::filesystem::create_symlink("moved", cache->path());
+  EXPECT_FALSE(CopyCache::open(base));
 }
 
 TEST_F(CopyTest, OneProcessMakesACopyAtATime) {
-  const auto first = shelf->try_lock("key");
+  const auto first = cache->try_lock("key");
   ASSERT_TRUE(first && *first);
-  const auto second = shelf->try_lock("key");
+  const auto second = cache->try_lock("key");
   ASSERT_TRUE(second);
   EXPECT_FALSE(*second);
 }

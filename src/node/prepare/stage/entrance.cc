@@ -19,7 +19,7 @@
 #include <boost/asio/write.hpp>
 
 #include "base/net/http.h"
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 
 namespace toprun::stage {
 namespace asio = boost::asio;
@@ -88,13 +88,13 @@ void dismiss(State& state, std::uint64_t number) {
 asio::awaitable<void> receive(std::shared_ptr<State> state, std::uint64_t number,
                               std::shared_ptr<Visitor> visitor) {
   Visit& visit = visitor->visit;
-  const auto [not_sent, sent] =
-      co_await asio::async_write(visitor->socket, asio::buffer(visit.our_line), quietly);
+  const auto [not_sent, sent] = co_await asio::async_write(
+      visitor->socket, asio::buffer(visit.our_line), use_nothrow_awaitable);
   visit.read_ahead.resize(proof_bytes);
   const auto [not_read, length] =
-      not_sent
-          ? std::tuple(not_sent, std::size_t{0})
-          : co_await asio::async_read(visitor->socket, asio::buffer(visit.read_ahead), quietly);
+      not_sent ? std::tuple(not_sent, std::size_t{0})
+               : co_await asio::async_read(visitor->socket, asio::buffer(visit.read_ahead),
+                                           use_nothrow_awaitable);
   if (not_read) co_return dismiss(*state, number);
   visitor->has_shown = true;
   state->judge(number);

@@ -61,7 +61,7 @@ class Fetch {
   Share& share_;
   std::optional<Wire> wire_;
   bool from_root_ = false;  // the present upstream
-  std::shared_ptr<const Shelf> shelf_;
+  std::shared_ptr<const CopyCache> cache_;
   std::shared_ptr<const Share::List> list_;
   Fd lock_;
   std::shared_ptr<Copy> copy_;
@@ -70,8 +70,8 @@ class Fetch {
 };
 
 Result<Fetched> Fetch::run() {
-  auto shelf = TRY(Shelf::open(order_.base));
-  shelf_ = std::make_shared<const Shelf>(std::move(shelf));
+  auto cache = TRY(CopyCache::open(order_.base));
+  cache_ = std::make_shared<const CopyCache>(std::move(cache));
   Error last;
   for (int idle = 0; idle < most_idle_rounds && !share_.stopped(); ++idle) {
     if (idle > 0) std::this_thread::sleep_for(order_.pause);
@@ -83,7 +83,7 @@ Result<Fetched> Fetch::run() {
       wire_.reset();
       if (taken) {
         const std::string from = received_bytes_ > 0 ? upstream.host : std::string();
-        return Fetched{received_bytes_, from, copy_->path(), shelf_, copy_};
+        return Fetched{received_bytes_, from, copy_->path(), cache_, copy_};
       }
       if (taken.error().kind == Trouble::Kind::ours && copy_) copy_->discard();
       if (taken.error().kind != Trouble::Kind::upstream) {
@@ -222,7 +222,7 @@ Step Fetch::keep_manifest(std::string bytes, const std::string& seal) {
 Step Fetch::take_lock() {
   const std::string key = key_of(order_.environment);
   while (!share_.stopped()) {
-    auto lock = shelf_->try_lock(key);
+    auto lock = cache_->try_lock(key);
     if (!lock) return of_ours(std::move(lock.error()));
     if (*lock) {
       lock_ = *std::move(lock);
@@ -238,7 +238,7 @@ Step Fetch::take_lock() {
 // The upstream may be gone by the time that another job's copy is whole: then the next is asked.
 Step Fetch::begin_copy() {
   if (Step locked = take_lock(); !locked) return locked;
-  auto begun = Copy::begin(*shelf_, key_of(order_.environment), list_->manifest, list_->digest);
+  auto begun = Copy::begin(*cache_, key_of(order_.environment), list_->manifest, list_->digest);
   if (!begun) return of_ours(std::move(begun.error()));
   copy_ = std::make_shared<Copy>(*std::move(begun));
   if (copy_->is_whole()) {

@@ -38,7 +38,7 @@ struct Fetched {
   std::string from;  // the host that sent the last part; empty: all data was here already
   std::string path;  // the path of the copy
   // These objects protect the copy from removal.
-  std::shared_ptr<const Shelf> shelf;
+  std::shared_ptr<const CopyCache> cache;
   std::shared_ptr<const Copy> copy;
 };
 

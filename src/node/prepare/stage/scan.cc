@@ -13,8 +13,8 @@
 #include <unordered_map>
 
 #include "base/text/clock.h"
-#include "node/prepare/stage/crew.h"
 #include "node/prepare/stage/holes.h"
+#include "node/prepare/stage/in_parallel.h"
 
 namespace toprun::stage {
 namespace {

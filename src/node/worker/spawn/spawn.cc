@@ -212,7 +212,7 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   const pid_t parent = ::getpid();
   std::vector<pid_t> pids;
   for (std::size_t i = 0; i < prepared.size(); ++i) {
-    const pid_t pid = process::fork_quietly();
+    const pid_t pid = process::fork_with_signals_blocked();
     if (pid == 0) exec_child(prepared[i], i, inherited, parent, failure_writer.get());
     if (pid < 0) {
       const int code = errno;

@@ -130,7 +130,7 @@ Result<std::shared_ptr<const View>> View::make(const std::string& shown, const s
   std::error_code failed;
   const Plan plan{shown, path, fmt::format("{0} {0} 1", ::geteuid()),
                   fmt::format("{0} {0} 1", ::getegid()), mount_flags(shown)};
-  const pid_t pid = process::fork_quietly();
+  const pid_t pid = process::fork_with_signals_blocked();
   if (pid < 0) return fail_errno("cannot start a process");
   if (pid == 0) {
     ::close(release_pipe.write.get());

@@ -4,7 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/quietly.h"
+#include "base/os/use_nothrow_awaitable.h"
 
 namespace toprun::warm {
 
@@ -20,7 +20,7 @@ asio::awaitable<void> settle(asio::io_context& io, std::shared_ptr<Parent> paren
       boost::system::error_code ignored;
       if (!cancelled) channel->cancel(ignored);
     });
-    co_await channel->async_wait(asio::posix::stream_descriptor::wait_read, quietly);
+    co_await channel->async_wait(asio::posix::stream_descriptor::wait_read, use_nothrow_awaitable);
     channel->release();
     if (std::chrono::steady_clock::now() < parent->deadline()) {
       parent->hear();

@@ -8,16 +8,16 @@ namespace toprun {
 
 // Writes toprun's own lines, so that the event loop does not block on a terminal or a disk. Any
 // thread may call both functions; a thread that ends the process may also call flush().
-class Voice {
+class LogSink {
  public:
-  virtual ~Voice() = default;
+  virtual ~LogSink() = default;
   virtual void write(int fd, std::string text) = 0;
   // Waits until all lines are written; false if that takes longer than `limit`.
   virtual bool flush(std::chrono::milliseconds limit) = 0;
 };
 
-// From now on, `voice` writes the lines of say() and say_block(); null: they write directly.
-void say_through(std::shared_ptr<Voice> voice);
+// From now on, `sink` writes the lines of say() and say_block(); null: they write directly.
+void set_log_sink(std::shared_ptr<LogSink> sink);
 
 // How long an ending process waits for a terminal or disk that accepts no data.
 inline constexpr std::chrono::milliseconds last_words_limit{2'000};

@@ -6,6 +6,6 @@
 namespace toprun {
 
 // A completion token: an awaited operation returns its error before its results and does not throw.
-inline constexpr auto quietly = boost::asio::as_tuple(boost::asio::use_awaitable);
+inline constexpr auto use_nothrow_awaitable = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 }  // namespace toprun

@@ -13,11 +13,11 @@ namespace toprun::stage {
 //   KEY-DIGEST.part    one that is being made, or that was left unfinished
 // where KEY stands for the environment's path and DIGEST for its content. A copy that is whole is
 // never changed: the next version is made beside it and shares the files that are the same.
-class Shelf {
+class CopyCache {
  public:
   // Creates the folder if it is missing. Errors: the folder belongs to another user or is open to
   // others; other users could replace it; it cannot be written; programs cannot be run from it.
-  static Result<Shelf> open(const std::string& base);
+  static Result<CopyCache> open(const std::string& base);
 
   int folder() const { return folder_.get(); }
   const std::string& path() const { return path_; }
@@ -32,7 +32,7 @@ class Shelf {
   void remove_unused(const std::string& name) const;
 
  private:
-  Shelf(Fd folder, std::string path) : folder_(std::move(folder)), path_(std::move(path)) {}
+  CopyCache(Fd folder, std::string path) : folder_(std::move(folder)), path_(std::move(path)) {}
 
   Fd folder_;
   std::string path_;  // contains no links

@@ -1,5 +1,3 @@
-#include "node/prepare/stage/shelf.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -12,6 +10,7 @@
 #include <span>
 
 #include "base/os/trust.h"
+#include "node/prepare/stage/copy_cache.h"
 #include "node/prepare/stage/hash.h"
 
 namespace toprun::stage {
@@ -58,7 +57,7 @@ Result<Fd> make_folder(int parent, const std::string& name, const std::string& p
 
 }  // namespace
 
-Result<Shelf> Shelf::open(const std::string& base) {
+Result<CopyCache> CopyCache::open(const std::string& base) {
   std::error_code failed;
   const std::string whole = std::filesystem::canonical(base, failed).string();
   if (failed) return fail("cannot use " + base, failed.message(), elsewhere);
@@ -75,20 +74,20 @@ Result<Shelf> Shelf::open(const std::string& base) {
   const std::string name = fmt::format("toprun-stage-{}", ::geteuid());
   const std::string path = whole + (whole == "/" ? "" : "/") + name;
   auto folder = TRY(make_folder(parent.get(), name, path));
-  return Shelf(std::move(folder), path);
+  return CopyCache(std::move(folder), path);
 }
 
-Fd Shelf::open_own(const std::string& name) const {
+Fd CopyCache::open_own(const std::string& name) const {
   Fd folder = open_folder(folder_.get(), name.c_str());
   if (folder && !why_not_own(folder.get()).empty()) return {};
   return folder;
 }
 
-Result<Fd> Shelf::make_own(const std::string& name) const {
+Result<Fd> CopyCache::make_own(const std::string& name) const {
   return make_folder(folder_.get(), name, path_ + "/" + name);
 }
 
-Result<Fd> Shelf::try_lock(const std::string& key) const {
+Result<Fd> CopyCache::try_lock(const std::string& key) const {
   const std::string name = key + ".lock";
   Fd lock(::openat(folder_.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock) return fail_errno("cannot make " + path_ + "/" + name, elsewhere);
@@ -97,7 +96,7 @@ Result<Fd> Shelf::try_lock(const std::string& key) const {
   return Fd();
 }
 
-void Shelf::remove_unused(const std::string& name) const {
+void CopyCache::remove_unused(const std::string& name) const {
   const Fd folder = open_own(name);
   if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) < 0) return;
   std::error_code ignored;

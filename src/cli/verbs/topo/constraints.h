@@ -9,6 +9,7 @@ namespace toprun::cli {
 
 // The constraints on an order that `topo order` and `topo draw` accept; `plan` was parsed before.
 // Errors: the file of --stable cannot be read or is not an order; wrong numbers.
-Result<placement::Wishes> wishes_of(const options::Call& call, std::optional<placement::Plan> plan);
+Result<placement::Constraints> constraints_of(const options::Call& call,
+                                              std::optional<placement::Plan> plan);
 
 }  // namespace toprun::cli

@@ -1,7 +1,6 @@
-#include "cli/verbs/topo/wishes.h"
-
 #include "base/os/files.h"
 #include "cli/options/values.h"
+#include "cli/verbs/topo/constraints.h"
 
 namespace toprun::cli {
 namespace {
@@ -25,12 +24,12 @@ Result<std::vector<std::string>> earlier_order(const options::Call& call) {
 
 }  // namespace
 
-Result<placement::Wishes> wishes_of(const options::Call& call,
-                                    std::optional<placement::Plan> plan) {
+Result<placement::Constraints> constraints_of(const options::Call& call,
+                                              std::optional<placement::Plan> plan) {
   const auto segment = TRY(nodes_in(call, FlagId::segment, 1));
   const auto nodes = TRY(nodes_in(call, FlagId::requested_nodes, 0));
   auto before = TRY(earlier_order(call));
-  return placement::Wishes{
+  return placement::Constraints{
       .segment = segment, .nodes = nodes, .plan = std::move(plan), .before = std::move(before)};
 }
 
