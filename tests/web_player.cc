@@ -30,7 +30,7 @@ void tell(std::string_view line) {
   std::fflush(stdout);
 }
 
-class Told : public toprun::web::Source {
+class PlayedParts : public toprun::web::Source {
  public:
   Text text(Part part) override { return texts_[static_cast<std::size_t>(part)]; }
   void looked_at(bool by_somebody) override { tell(by_somebody ? "looked at" : "not looked at"); }
@@ -72,12 +72,12 @@ asio::awaitable<void> finish(Server& server, asio::io_context& io) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  toprun::web::Place place;
-  if (argc > 1) place.port = static_cast<int>(toprun::parse_int(argv[1]).value_or(0));
-  if (argc > 2) place.token = argv[2];
+  toprun::web::ListenAddress at;
+  if (argc > 1) at.port = static_cast<int>(toprun::parse_int(argv[1]).value_or(0));
+  if (argc > 2) at.token = argv[2];
   asio::io_context io;
-  Told source;
-  const auto server = Server::listen(io, place, source);
+  PlayedParts source;
+  const auto server = Server::listen(io, at, source);
   if (!server) {
     fmt::print(stderr, "{}\n", server.error().line());
     return 1;
