@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "node/plan/arrange.h"
+#include "decide/topology/tree.h"
 #include "node/link/preamble.h"
+#include "node/plan/arrange.h"
 #include "run/conductor/coordinator.h"
 #include "run/conductor/node_part.h"
-#include "decide/topology/tree.h"
 
 namespace {
 
@@ -193,7 +193,7 @@ class Run {
 
   void finish() {
     if (coordinator_.stage() != run::Stage::telling) die("the run is not over");
-    costs_.root[end] += cost_of([&] { on(run::EndTold{"the run is over"}); });
+    costs_.root[end] += cost_of([&] { on(run::EndReported{"the run is over"}); });
     serve(end);
     costs_.root[end] += cost_of([&] {
       for (const model::Join& join : joins_) on(run::Left{join.agent, std::nullopt});

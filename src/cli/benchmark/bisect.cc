@@ -98,8 +98,9 @@ std::string found_line(const Names& names, std::string_view collective, std::siz
 
 Result<void> check_bisect(const options::Call& call, const BenchRequest& request) {
   for (const FlagId id : excluded) {
-    const auto given = call.given(id);
-    if (given) return usage(given->label(), "--bisect tries the collective, it compares nothing");
+    const auto argument = call.argument(id);
+    if (argument)
+      return usage(argument->label(), "--bisect tries the collective, it compares nothing");
   }
   if (request.measured.backends.size() > 1) {
     return usage("--backend", "--bisect tries one of them");

@@ -28,9 +28,9 @@ Result<bench::Report> read_report(const Call& call, std::size_t operand) {
   const auto text = read_file(file, bench::max_import_bytes);
   if (!text) return usage(text.error().what, text.error().why);
   bench::ImportTerms terms{file, std::nullopt};
-  if (const auto given = call.given(FlagId::collective)) {
+  if (const auto argument = call.argument(FlagId::collective)) {
     const auto name = TRY(options::parse_choice(
-        *given, options::choices(options::flag_of(FlagId::collective, call.command))));
+        *argument, options::choices(options::flag_of(FlagId::collective, call.command))));
     terms.collective = bench::find_collective(name);
   }
   auto report = bench::import_report(*text, terms);
@@ -42,9 +42,9 @@ Result<bench::Report> read_report(const Call& call, std::size_t operand) {
 
 // What AFTER must reach of BEFORE's speed; nullopt: nothing is asked.
 Result<std::optional<double>> share_to_reach(const Call& call) {
-  const auto given = call.given(FlagId::fail_below);
-  if (!given) return std::nullopt;
-  const auto share = TRY(positive(*given));
+  const auto argument = call.argument(FlagId::fail_below);
+  if (!argument) return std::nullopt;
+  const auto share = TRY(positive(*argument));
   return share;
 }
 

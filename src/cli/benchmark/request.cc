@@ -16,24 +16,24 @@ namespace toprun::benchmark {
 namespace {
 
 using measure::Request;
+using options::Argument;
 using options::Call;
 using options::FlagId;
-using options::Given;
 
 // The value of --expect-busbw that stands for what others measured.
 constexpr std::string_view usual_busbw = "usual";
 
-Result<std::optional<double>> expected_busbw(const Given& given) {
-  if (given.value == usual_busbw) return std::optional<double>();
-  const auto value = positive(given);
-  if (!value) return usage(given.label(), "it must be GB/s above 0, or `usual`");
+Result<std::optional<double>> expected_busbw(const Argument& argument) {
+  if (argument.value == usual_busbw) return std::optional<double>();
+  const auto value = positive(argument);
+  if (!value) return usage(argument.label(), "it must be GB/s above 0, or `usual`");
   return std::optional(*value);
 }
 
-Result<std::vector<std::size_t>> counts(const Given& given) {
+Result<std::vector<std::size_t>> counts(const Argument& argument) {
   std::vector<std::size_t> found;
-  for (const std::string_view word : split(given.value, ',')) {
-    const auto count = TRY(options::parse_number({given.source, std::string(trim(word))}, 1,
+  for (const std::string_view word : split(argument.value, ',')) {
+    const auto count = TRY(options::parse_number({argument.source, std::string(trim(word))}, 1,
                                                  std::numeric_limits<int>::max()));
     found.push_back(static_cast<std::size_t>(count));
   }
@@ -41,11 +41,11 @@ Result<std::vector<std::size_t>> counts(const Given& given) {
 }
 
 // Each of a comma-separated list once.
-Result<std::vector<std::string>> words_of(const Given& given,
+Result<std::vector<std::string>> words_of(const Argument& argument,
                                           std::span<const std::string_view> choices) {
   std::vector<std::string> found;
-  for (const std::string_view word : split(given.value, ',')) {
-    auto chosen = TRY(options::parse_choice({given.source, std::string(trim(word))}, choices));
+  for (const std::string_view word : split(argument.value, ',')) {
+    auto chosen = TRY(options::parse_choice({argument.source, std::string(trim(word))}, choices));
     if (std::ranges::find(found, chosen) == found.end()) found.push_back(std::move(chosen));
   }
   return found;
@@ -53,10 +53,10 @@ Result<std::vector<std::string>> words_of(const Given& given,
 
 // A word of a table such as bench::collectives().
 template <class Rows, class Value, class Row>
-Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
+Result<Value> named(const Argument& argument, const Rows& rows, Value Row::*value) {
   std::vector<std::string_view> names;
   for (const auto& row : rows) names.push_back(row.name);
-  const auto chosen = TRY(options::parse_choice(given, names));
+  const auto chosen = TRY(options::parse_choice(argument, names));
   return (*std::ranges::find(rows, chosen, [](const auto& row) { return row.name; })).*value;
 }
 
@@ -94,10 +94,10 @@ Result<void> check(const Request& request) {
 
 }  // namespace
 
-Result<double> positive(const Given& given) {
-  const auto value = parse_double(given.value);
+Result<double> positive(const Argument& argument) {
+  const auto value = parse_double(argument.value);
   if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
-  return usage(given.label(), "it must be a number above 0");
+  return usage(argument.label(), "it must be a number above 0");
 }
 
 Result<BenchRequest> bench_request(const Call& call) {
@@ -106,19 +106,23 @@ Result<BenchRequest> bench_request(const Call& call) {
   const auto collective = TRY(
       named({"bench", call.operand()}, bench::collectives(), &bench::CollectiveFacts::collective));
   measured.collective = collective;
-  const auto op = [](const Given& given) {
-    return named(given, measure::ops(), &measure::OpName::op);
+  const auto op = [](const Argument& argument) {
+    return named(argument, measure::ops(), &measure::OpName::op);
   };
-  const auto type = [](const Given& given) {
-    return named(given, measure::types(), &measure::TypeFacts::type);
+  const auto type = [](const Argument& argument) {
+    return named(argument, measure::types(), &measure::TypeFacts::type);
   };
-  const auto average = [](const Given& given) -> Result<measure::Average> {
-    const auto number = TRY(options::parse_number(given, 0, 3));
+  const auto average = [](const Argument& argument) -> Result<measure::Average> {
+    const auto number = TRY(options::parse_number(argument, 0, 3));
     return static_cast<measure::Average>(number);
   };
-  const auto orders = [](const Given& given) { return words_of(given, measure::order_names); };
-  const auto fabrics = [](const Given& given) { return words_of(given, measure::fabric_names); };
-  const auto backends = [](const Given& given) { return words_of(given, backend_names); };
+  const auto orders = [](const Argument& argument) {
+    return words_of(argument, measure::order_names);
+  };
+  const auto fabrics = [](const Argument& argument) {
+    return words_of(argument, measure::fabric_names);
+  };
+  const auto backends = [](const Argument& argument) { return words_of(argument, backend_names); };
   TRY(OptionReader(call)
           .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
           .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)

@@ -27,9 +27,9 @@ class OptionReader {
   // Calls `read` with the given value and stores its result in `target`.
   template <class T, class Read>
   OptionReader& take(options::FlagId id, T& target, Read read) {
-    const auto given = call_.given(id);
-    if (!result_ || !given) return *this;
-    auto value = read(*given);
+    const auto argument = call_.argument(id);
+    if (!result_ || !argument) return *this;
+    auto value = read(*argument);
     if (value) {
       target = *std::move(value);
     } else {
@@ -40,8 +40,8 @@ class OptionReader {
 
   template <class T>
   OptionReader& number(options::FlagId id, T& target, int least, int most) {
-    return take(id, target, [=](const options::Given& given) -> Result<T> {
-      const auto value = TRY(options::parse_number(given, least, most));
+    return take(id, target, [=](const options::Argument& argument) -> Result<T> {
+      const auto value = TRY(options::parse_number(argument, least, most));
       return static_cast<T>(value);
     });
   }
@@ -66,7 +66,7 @@ struct BenchRequest {
   measure::Rates rates;
 };
 
-Result<double> positive(const options::Given& given);  // a number above 0
+Result<double> positive(const options::Argument& argument);  // a number above 0
 
 // Parses the call before anything is started. Error (exit_usage): an invalid value.
 Result<BenchRequest> bench_request(const options::Call& call);

@@ -5,7 +5,7 @@
 #include "base/os/console.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "decide/topology/position.h"
 #include "engines/slurm/facts.h"
 #include "node/plan/orders.h"
@@ -59,7 +59,7 @@ std::optional<Said> said_by_variable(const options::Flag& flag, options::Command
 std::vector<Said> said_by_call(const options::Split& split, options::Command command,
                                const Environment& environment) {
   std::vector<Said> said;
-  for (const options::GivenOption& option : split.options) {
+  for (const options::ParsedOption& option : split.options) {
     if (option.flag->name.empty() || option.flag->group == options::Group::of_verb) continue;
     said.push_back({options::key_of(*option.flag), option.flag->rivals, option.value,
                     variable_in(*option.flag, option.value)});
@@ -114,13 +114,13 @@ bool is_for(options::Command command, options::FlagId id) {
          (id != options::FlagId::hosts && id != options::FlagId::host_file);
 }
 
-bool is_verbose(const std::vector<options::GivenOption>& options) {
+bool is_verbose(const std::vector<options::ParsedOption>& options) {
   return std::ranges::find(options, &options::flag_of(options::FlagId::verbose),
-                           &options::GivenOption::flag) != options.end();
+                           &options::ParsedOption::flag) != options.end();
 }
 
-void tell(const std::vector<options::GivenOption>& options) {
-  for (const options::GivenOption& option : options) {
+void tell(const std::vector<options::ParsedOption>& options) {
+  for (const options::ParsedOption& option : options) {
     say(fmt::format("{}: {} = {}", option.origin, options::key_of(*option.flag),
                     shown_value(option)));
   }
@@ -155,10 +155,10 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
                                                     const Environment& environment) {
   std::optional<ChosenProfile> chosen;
   std::string label;
-  if (const auto given =
-          options::given_of(options::flag_of(options::FlagId::profile), split, environment)) {
-    chosen = {given->value, given->source};
-    label = given->label();
+  if (const auto argument =
+          options::argument_of(options::flag_of(options::FlagId::profile), split, environment)) {
+    chosen = {argument->value, argument->source};
+    label = argument->label();
   }
   for (const ConfigFile& file : config.files) {
     if (chosen || !file.default_profile) continue;
@@ -174,12 +174,12 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
   return chosen;
 }
 
-std::vector<options::GivenOption> options_of(const Config& config,
-                                             const std::optional<ChosenProfile>& profile,
-                                             const options::Split& split, options::Command command,
-                                             const Environment& environment) {
+std::vector<options::ParsedOption> options_of(const Config& config,
+                                              const std::optional<ChosenProfile>& profile,
+                                              const options::Split& split, options::Command command,
+                                              const Environment& environment) {
   std::vector<Said> said = said_by_call(split, command, environment);
-  std::vector<options::GivenOption> options;
+  std::vector<options::ParsedOption> options;
   for (const Layer& layer : layers_of(config, profile)) {
     std::vector<Said> by_this;
     for (const ConfigEntry& entry : *layer.table) {
@@ -206,14 +206,14 @@ Result<bool> reads_config(const options::Split& split, const Environment& enviro
     return false;
   }
   const auto none =
-      options::given_of(options::flag_of(options::FlagId::no_config), split, environment);
+      options::argument_of(options::flag_of(options::FlagId::no_config), split, environment);
   if (!none) return true;
   const auto off = TRY(options::parse_switch(*none));
   if (!off) return true;
   for (const options::FlagId id : {options::FlagId::profile, options::FlagId::config_file}) {
-    const auto given = options::given_of(options::flag_of(id), split, environment);
-    if (!given || given->from_variable) continue;
-    return usage(fmt::format("{} and {}", none->source, given->source),
+    const auto argument = options::argument_of(options::flag_of(id), split, environment);
+    if (!argument || argument->from_variable) continue;
+    return usage(fmt::format("{} and {}", none->source, argument->source),
                  "the one reads no file, the other is about files", "leave one of them out");
   }
   return false;
@@ -224,16 +224,16 @@ namespace {
 constexpr std::string_view notify = "--notify";
 constexpr std::string_view notify_variable = "TOPRUN_NOTIFY";
 
-bool is_webhook(const options::GivenOption& option) {
+bool is_webhook(const options::ParsedOption& option) {
   return option.flag->name == notify &&
          (option.value.starts_with("https://") || option.value.starts_with("http://"));
 }
 
 // --notify URL becomes the variable that says the same, where it is the only one.
-void hide_webhook(std::vector<options::GivenOption>& options, Environment& environment) {
+void hide_webhook(std::vector<options::ParsedOption>& options, Environment& environment) {
   const auto is_notify = [](const auto& option) { return option.flag->name == notify; };
   if (std::ranges::count_if(options, is_notify) != 1) return;
-  options::GivenOption& only = *std::ranges::find_if(options, is_notify);
+  options::ParsedOption& only = *std::ranges::find_if(options, is_notify);
   if (!is_webhook(only)) return;
   environment.set(std::string(notify_variable), only.value);
   only = {&options::flag_of(options::FlagId::env), std::string(notify_variable), only.origin};
@@ -261,11 +261,11 @@ void hide_address(std::span<std::string> words, const std::string& url) {
 
 }  // namespace
 
-std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
+std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment) {
   hide_webhook(options, environment);
   std::vector<std::string> hidden;
-  for (options::GivenOption& option : options) {
+  for (options::ParsedOption& option : options) {
     if (option.flag->id != options::FlagId::env) continue;
     const std::size_t equals = option.value.find('=');
     const std::string name = option.value.substr(0, equals);
@@ -286,11 +286,11 @@ std::vector<std::string> words_without_secrets(std::vector<std::string> words,
   const std::size_t of_script = typed.arguments.size() + (typed.script ? 1 : 0);
   const std::span own(words.data(), words.size() - std::min(words.size(), of_script));
   const auto is_left = [&](const std::string& name) {
-    return std::ranges::any_of(hidden.options, [&](const options::GivenOption& one) {
+    return std::ranges::any_of(hidden.options, [&](const options::ParsedOption& one) {
       return one.flag->id == options::FlagId::env && one.value == name;
     });
   };
-  for (const options::GivenOption& option : typed.options) {
+  for (const options::ParsedOption& option : typed.options) {
     const std::size_t equals = option.value.find('=');
     const bool is_pair = option.flag->id == options::FlagId::env && equals != std::string::npos;
     if (is_pair && is_left(option.value.substr(0, equals))) hide_value(own, option.value);
@@ -308,9 +308,10 @@ Result<void> add_files(WithConfig& out, options::Command command) {
   if (!has_files) return {};
   const auto reads = TRY(reads_config(out.split, out.environment));
   if (!reads) return {};
-  const auto config = TRY(find_config(
-      options::given_of(options::flag_of(options::FlagId::config_file), out.split, out.environment),
-      out.environment));
+  const auto config =
+      TRY(find_config(options::argument_of(options::flag_of(options::FlagId::config_file),
+                                           out.split, out.environment),
+                      out.environment));
   tell_ignored(config);
   const auto profile = TRY(choose_profile(config, out.split, out.environment));
   auto options = options_of(config, profile, out.split, command, out.environment);
@@ -330,7 +331,7 @@ Result<WithConfig> with_config(const options::Split& split, options::Command com
   return out;
 }
 
-std::string shown_value(const options::GivenOption& option) {
+std::string shown_value(const options::ParsedOption& option) {
   if (option.flag->is_switch() || (option.flag->value_optional && option.value.empty())) {
     return "true";
   }
@@ -345,13 +346,13 @@ std::string shown_value(const options::GivenOption& option) {
 
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
                                            const options::Split& split) {
-  std::vector<std::string> given;
-  for (const options::GivenOption& option : split.options) {
-    if (!option.origin.empty()) given.push_back(options::word_of(option));
+  std::vector<std::string> argument;
+  for (const options::ParsedOption& option : split.options) {
+    if (!option.origin.empty()) argument.push_back(options::word_of(option));
   }
   std::vector<std::string> words = argv;
   const bool names_run = argv.size() > 1 && argv[1] == "run";
-  words.insert(words.begin() + (names_run ? 2 : 1), given.begin(), given.end());
+  words.insert(words.begin() + (names_run ? 2 : 1), argument.begin(), argument.end());
   return words;
 }
 

@@ -37,10 +37,10 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
 // profiles; among these, files override files of lower priority. The table with the highest
 // priority sets a key, and for `env` each variable. Two options with the same meaning, such as
 // hosts and hostfile, count as one key across tables.
-std::vector<options::GivenOption> options_of(const Config& config,
-                                             const std::optional<ChosenProfile>& profile,
-                                             const options::Split& split, options::Command command,
-                                             const Environment& environment);
+std::vector<options::ParsedOption> options_of(const Config& config,
+                                              const std::optional<ChosenProfile>& profile,
+                                              const options::Split& split, options::Command command,
+                                              const Environment& environment);
 
 // Whether this call reads configuration files. False under torchrun's name and with --no-config.
 // Also false for an agent, or when a shell starts on a node, because these received the files'
@@ -57,7 +57,7 @@ struct WithConfig {
 // because other users can read command lines and job scripts. It does the same for the address of
 // --notify. Returns the names of all -e variables that contain secrets, including variables that
 // were in the environment before. Pure.
-std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
+std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
 // The words of the command line `typed`, with -e NAME where hide_secrets() wrote it in `hidden`.
@@ -75,7 +75,7 @@ Result<WithConfig> with_config(const options::Split& split, options::Command com
                                const Environment& environment);
 
 // The value as written in a file, without secrets; "true" for a switch.
-std::string shown_value(const options::GivenOption& option);
+std::string shown_value(const options::ParsedOption& option);
 
 // The command line with the options from files added, because agents and jobs read no files.
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,

@@ -111,13 +111,13 @@ fs::path user_path(const Environment& environment, const std::string& home) {
 }
 
 // Prevents the path from looking like an option in a message.
-std::string label_of(const std::string& given) {
-  return given.starts_with('-') ? "./" + given : given;
+std::string label_of(const std::string& argument) {
+  return argument.starts_with('-') ? "./" + argument : argument;
 }
 
 }  // namespace
 
-Result<Config> find_config(const std::optional<options::Given>& chosen,
+Result<Config> find_config(const std::optional<options::Argument>& chosen,
                            const Environment& environment) {
   std::error_code error;
   const fs::path here = fs::current_path(error);  // empty if the folder has been removed

@@ -36,7 +36,7 @@ struct Config {
 // because a configuration names programs to run. An unreadable file is also ignored: otherwise a
 // user with write access to a parent folder could block all runs below it. Errors (exit 2): errors
 // of parse_config(); the chosen file cannot be read; a file is too large.
-Result<Config> find_config(const std::optional<options::Given>& chosen,
+Result<Config> find_config(const std::optional<options::Argument>& chosen,
                            const Environment& environment);
 
 }  // namespace toprun::config

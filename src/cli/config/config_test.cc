@@ -40,7 +40,7 @@ std::string added(const std::vector<Text>& texts, std::string_view line,
   const auto profile = choose_profile(config, split, environment);
   if (!profile) return profile.error().line();
   std::vector<std::string> all;
-  for (const options::GivenOption& option :
+  for (const options::ParsedOption& option :
        options_of(config, *profile, split, command, environment)) {
     all.push_back(fmt::format("{} ({})", options::word_of(option), option.origin));
   }

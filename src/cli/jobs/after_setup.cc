@@ -5,7 +5,7 @@
 
 #include "base/text/text.h"
 #include "cli/jobs/setup_site.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "node/plan/setup/record.h"
 
 namespace toprun::jobs {
@@ -14,7 +14,7 @@ namespace {
 using setup::Record;
 using setup::State;
 
-bool is_after_setup(const options::GivenOption& option) {
+bool is_after_setup(const options::ParsedOption& option) {
   return option.flag->id == options::FlagId::after && option.value == after_setup_word;
 }
 
@@ -28,7 +28,7 @@ Result<std::vector<Build>> builds_for(const options::Split& split, const Environ
   std::vector<Build> builds;
   std::vector<std::string> labels;
   for (const options::FlagId id : {options::FlagId::venv, options::FlagId::container}) {
-    const auto built = options::given_of(options::flag_of(id), split, environment);
+    const auto built = options::argument_of(options::flag_of(id), split, environment);
     if (!built || built->value.empty()) continue;
     labels.push_back(built->label());
     auto record = TRY(setup::read_record(built->value));
@@ -62,7 +62,7 @@ Result<AwaitedSetup> after_setup(const options::Split& split, const Environment&
   AwaitedSetup out{split, {}, {}};
   const auto asked = std::ranges::find_if(out.split.options, is_after_setup);
   if (asked == out.split.options.end()) return out;
-  const options::GivenOption option = *asked;
+  const options::ParsedOption option = *asked;
   const auto builds = TRY(builds_for(split, environment));
   std::erase_if(out.split.options, is_after_setup);
   for (const auto& [path, record] : builds) {

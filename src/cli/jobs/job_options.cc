@@ -9,8 +9,8 @@
 #include "base/text/text.h"
 #include "cli/jobs/predecessors.h"
 #include "cli/jobs/run_words.h"
+#include "cli/options/arguments.h"
 #include "cli/options/container_options.h"
-#include "cli/options/given.h"
 #include "cli/options/run_options.h"
 #include "cli/options/values.h"
 #include "engines/slurm/forms.h"
@@ -26,20 +26,20 @@ constexpr std::array<std::string_view, 9> not_for_scripts = {
     "--wrap", "--quiet", "-Q", "--parsable", "--test-only", "--wait", "-W", "--help", "--version"};
 
 // The last word of the command line about a flag; an optional value that is left out is empty.
-const options::GivenOption* last_of(const options::Split& split, const options::Flag& flag) {
+const options::ParsedOption* last_of(const options::Split& split, const options::Flag& flag) {
   const auto found = std::ranges::find(split.options.rbegin(), split.options.rend(), &flag,
-                                       &options::GivenOption::flag);
+                                       &options::ParsedOption::flag);
   return found == split.options.rend() ? nullptr : &*found;
 }
 
 bool is_given(const options::Split& split, options::FlagId id) {
-  return std::ranges::find(split.options, &options::flag_of(id), &options::GivenOption::flag) !=
+  return std::ranges::find(split.options, &options::flag_of(id), &options::ParsedOption::flag) !=
          split.options.end();
 }
 
 std::vector<std::string> all_of(const options::Split& split, options::FlagId id) {
   std::vector<std::string> values;
-  for (const options::GivenOption& option : split.options) {
+  for (const options::ParsedOption& option : split.options) {
     if (option.flag->id == id) values.push_back(option.value);
   }
   return values;
@@ -60,8 +60,8 @@ Result<void> add_slurm_options(JobRequest& request, const options::Split& split,
                                options::Command command, const Environment& environment) {
   for (const options::Flag& flag : options::all_flags()) {
     if (flag.id != options::FlagId::slurm_option || !options::knows(command, flag)) continue;
-    const options::GivenOption* given = last_of(split, flag);
-    if (given == nullptr) {
+    const options::ParsedOption* argument = last_of(split, flag);
+    if (argument == nullptr) {
       // salloc reads its variables itself.
       if (command == options::Command::shell) continue;
       if (auto set = from_variable(flag, options::variable_of(flag, command), environment)) {
@@ -69,15 +69,16 @@ Result<void> add_slurm_options(JobRequest& request, const options::Split& split,
       }
       continue;
     }
-    if (given->value.empty() && !flag.is_switch() && !flag.value_optional) {
-      return usage(options::as_given(*given).label(), "must not be empty");
+    if (argument->value.empty() && !flag.is_switch() && !flag.value_optional) {
+      return usage(options::as_argument(*argument).label(), "must not be empty");
     }
-    if (const auto wrong = engines::slurm::wrong_form(flag.name, given->value); !wrong.empty()) {
-      return usage(options::as_given(*given).label(), std::string(wrong));
+    if (const auto wrong = engines::slurm::wrong_form(flag.name, argument->value); !wrong.empty()) {
+      return usage(options::as_argument(*argument).label(), std::string(wrong));
     }
-    const bool alone = flag.is_switch() || given->value.empty();
+    const bool alone = flag.is_switch() || argument->value.empty();
     request.options.push_back({std::string(flag.name),
-                               alone ? std::nullopt : std::optional(given->value), given->origin});
+                               alone ? std::nullopt : std::optional(argument->value),
+                               argument->origin});
   }
   return {};
 }
@@ -116,11 +117,11 @@ Result<void> check_raw(const std::string& word, const std::string& label,
 
 Result<void> add_raw_options(JobRequest& request, const options::Split& split,
                              options::Command command) {
-  for (const options::GivenOption& given : split.options) {
-    if (given.flag->id != options::FlagId::slurm_arg) continue;
-    std::string word = with_equals(given.value);
+  for (const options::ParsedOption& argument : split.options) {
+    if (argument.flag->id != options::FlagId::slurm_arg) continue;
+    std::string word = with_equals(argument.value);
     const std::string label =
-        given.origin.empty() ? "--slurm-arg=" + word : options::as_given(given).label();
+        argument.origin.empty() ? "--slurm-arg=" + word : options::as_argument(argument).label();
     if (auto fine = check_raw(word, label, command); !fine) return fine;
     request.raw_options.push_back(std::move(word));
   }
@@ -144,14 +145,14 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
     all.push_back(dependency_text(after));
   }
   if (all.empty()) return {};
-  const auto given = std::ranges::find(request.options, "--dependency", &JobOption::name);
-  if (given == request.options.end()) {
+  const auto argument = std::ranges::find(request.options, "--dependency", &JobOption::name);
+  if (argument == request.options.end()) {
     request.options.push_back({"--dependency", join(all, ","), "--after"});
-  } else if (given->value->find('?') != std::string::npos) {
+  } else if (argument->value->find('?') != std::string::npos) {
     return usage("--after and --dependency", "one asks for all of its jobs, the other for any (?)",
                  "write all of it into --dependency");
   } else {
-    *given->value += "," + join(all, ",");
+    *argument->value += "," + join(all, ",");
   }
   if (!request.has_raw("--kill-on-invalid-dep")) {
     request.options.push_back(
@@ -161,21 +162,21 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
 }
 
 Result<DryRun> dry_run_of(const options::Split& split, options::Command command) {
-  const options::GivenOption* given =
+  const options::ParsedOption* argument =
       last_of(split, options::flag_of(options::FlagId::job_dry_run, command));
-  if (given == nullptr) return DryRun::no;
-  if (given->value.empty() || given->value == "client") return DryRun::client;
-  if (given->value == "server" && command == options::Command::submit) return DryRun::server;
+  if (argument == nullptr) return DryRun::no;
+  if (argument->value.empty() || argument->value == "client") return DryRun::client;
+  if (argument->value == "server" && command == options::Command::submit) return DryRun::server;
   if (command == options::Command::submit) {
-    return usage("--dry-run=" + given->value, "must be client or server");
+    return usage("--dry-run=" + argument->value, "must be client or server");
   }
-  return usage("--dry-run=" + given->value, command == options::Command::shell
-                                                ? "salloc has no test: only client is possible"
-                                                : "must be client");
+  return usage("--dry-run=" + argument->value, command == options::Command::shell
+                                                   ? "salloc has no test: only client is possible"
+                                                   : "must be client");
 }
 
 // A folder for files becomes the job's own.
-bool names_the_jobs_folder(const options::GivenOption& option) {
+bool names_the_jobs_folder(const options::ParsedOption& option) {
   return option.flag->id == options::FlagId::log_dir && option.value != options::null_device;
 }
 
@@ -188,12 +189,12 @@ std::optional<std::int64_t> most_nodes(const JobRequest& request) {
 
 // One script runs on every node of the job: what tells one node from another has no place in it.
 Result<void> check_run(const plan::Options& run, const JobRequest& request) {
-  if (run.node_rank.given()) {
+  if (run.node_rank.is_set()) {
     return usage("--node-rank", "the same line runs on every node of the job",
                  "leave it out: Slurm says which node is which");
   }
   for (const plan::Setting<std::string>* hosts : {&run.hosts, &run.host_file}) {
-    if (!hosts->given()) continue;
+    if (!hosts->is_set()) continue;
     return usage(fmt::format("{} {}", hosts->source, hosts->value),
                  "it names hosts for ssh, and the job gets its nodes from Slurm",
                  "leave it out; --nodelist names the job's nodes");
@@ -246,22 +247,22 @@ std::string name_of(const plan::Options& run) {
 }
 
 Result<void> choose_name(JobRequest& request, const plan::Options& run) {
-  const JobOption* given = request.find("--job-name");
-  if (given == nullptr) {
+  const JobOption* argument = request.find("--job-name");
+  if (argument == nullptr) {
     request.options.insert(request.options.begin(),
                            {"--job-name", name_of(run), "the script's name"});
     return {};
   }
-  if (given->value->find('/') == std::string::npos) return {};
-  return usage("--job-name " + *given->value, "it is part of the names of the job's files",
+  if (argument->value->find('/') == std::string::npos) return {};
+  return usage("--job-name " + *argument->value, "it is part of the names of the job's files",
                "leave the / out");
 }
 
 // As check_others() of cli/pods/options.cc, the other way round.
 Result<void> check_pod_options(const options::Split& split, std::vector<std::string>& notes) {
-  for (const options::GivenOption& option : split.options) {
+  for (const options::ParsedOption& option : split.options) {
     if (option.flag->id != options::FlagId::pod_option) continue;
-    const std::string label = options::as_given(option).label();
+    const std::string label = options::as_argument(option).label();
     if (option.origin.empty()) {
       return usage(label, "is for pods alone",
                    "leave it out, or say --on kubernetes or --on runai");
@@ -272,7 +273,7 @@ Result<void> check_pod_options(const options::Split& split, std::vector<std::str
 }
 
 bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
-  const options::GivenOption* log_dir = last_of(split, options::flag_of(options::FlagId::log_dir));
+  const options::ParsedOption* log_dir = last_of(split, options::flag_of(options::FlagId::log_dir));
   if (log_dir != nullptr && log_dir->value == options::null_device) return false;
   return run.log_dir || !run.duplicate_stdout_filters.empty() ||
          !run.duplicate_stderr_filters.empty() || !run.tee.empty() || !run.redirects.empty();
@@ -344,9 +345,9 @@ Result<SubmitOptions> submit_options(const options::Split& split,
                                      const std::vector<std::string>& arguments,
                                      const Environment& environment,
                                      const std::function<bool(const std::string&)>& is_file) {
-  const options::GivenOption* on = last_of(split, options::flag_of(options::FlagId::on));
+  const options::ParsedOption* on = last_of(split, options::flag_of(options::FlagId::on));
   if (on != nullptr && on->value != "slurm") {
-    return usage(options::as_given(*on).label(), "toprun submits to slurm, kubernetes and runai",
+    return usage(options::as_argument(*on).label(), "toprun submits to slurm, kubernetes and runai",
                  "say one of them");
   }
   auto out = common_options(split, options::Command::submit, environment);
@@ -390,7 +391,7 @@ Result<SubmitOptions> setup_job_options(const options::Split& split,
   if (!out) return out;
   TRY(add_dependencies(out->request, split));
   const auto log_dir =
-      options::given_of(options::flag_of(options::FlagId::log_dir), split, environment);
+      options::argument_of(options::flag_of(options::FlagId::log_dir), split, environment);
   out->request.log_dir = log_dir ? log_dir->value : std::string(default_log_dir);
   out->request.reports = false;
   out->wait = is_given(split, options::FlagId::wait);
@@ -405,7 +406,7 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
   }
   auto out = common_options(split, options::Command::shell, environment);
   if (!out) return out;
-  if (const options::GivenOption* attach =
+  if (const options::ParsedOption* attach =
           last_of(split, options::flag_of(options::FlagId::attach))) {
     if (!is_job_id(attach->value)) {
       return usage("--attach " + attach->value, "is not a job's number", "squeue --me lists yours");

@@ -11,7 +11,7 @@
 #include "base/text/secrets.h"
 #include "cli/jobs/follow.h"
 #include "cli/jobs/job_story.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "engines/slurm/script.h"
 #include "engines/slurm/submit.h"
 
@@ -70,7 +70,7 @@ Result<void> check_secrets(const JobRequest& request) {
 
 Result<void> enter_directory(const options::Split& split, options::Command command) {
   const options::Flag* chdir = options::find_flag("--chdir", command);
-  const auto folder = options::given_of(*chdir, split, Environment());
+  const auto folder = options::argument_of(*chdir, split, Environment());
   if (!folder || folder->value.empty()) return {};
   std::error_code error;
   fs::current_path(folder->value, error);

@@ -8,7 +8,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/after_setup.h"
 #include "cli/jobs/job_summary.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 
 namespace toprun::jobs {
 namespace {
@@ -118,23 +118,23 @@ Prospect prospect(Fate fate, Demand demand) {
 
 Result<Resolved> resolve_predecessors(const options::Split& split, const Environment& environment) {
   Resolved out{split, {}};
-  const auto is_after = [](const options::GivenOption& option) {
+  const auto is_after = [](const options::ParsedOption& option) {
     return option.flag->id == options::FlagId::after;
   };
   if (std::ranges::none_of(split.options, is_after)) return out;
   const FoundQueue queue = engines::find_queue(environment);
   if (!queue) return out;  // what is submitted without an engine fails by itself
   const auto log_dir =
-      options::given_of(options::flag_of(options::FlagId::log_dir), split, environment);
+      options::argument_of(options::flag_of(options::FlagId::log_dir), split, environment);
   out.split.options.clear();
-  for (const options::GivenOption& option : split.options) {
+  for (const options::ParsedOption& option : split.options) {
     if (!is_after(option)) {
       out.split.options.push_back(option);
       continue;
     }
     const auto after = TRY(parse_after(option.value));
     const auto known = TRY(find_known(after.job, queue, log_dir ? log_dir->value : ""));
-    const std::string label = options::as_given(option).label();
+    const std::string label = options::as_argument(option).label();
     switch (prospect(fate_of(known), after.demand)) {
       case Prospect::wait:
         out.split.options.push_back(option);

@@ -13,6 +13,7 @@ namespace toprun::jobs {
 // changes of the files do not change the job. `leave_out` selects options that the submission
 // itself has handled.
 std::vector<std::string> run_words(
-    const options::Split& split, const std::function<bool(const options::GivenOption&)>& leave_out);
+    const options::Split& split,
+    const std::function<bool(const options::ParsedOption&)>& leave_out);
 
 }  // namespace toprun::jobs

@@ -4,22 +4,22 @@
 
 namespace toprun::options {
 
-std::optional<Given> Call::given(FlagId id) const {
-  return given_of(flag_of(id, command), split, environment);
+std::optional<Argument> Call::argument(FlagId id) const {
+  return argument_of(flag_of(id, command), split, environment);
 }
 
-std::vector<Given> Call::all(FlagId id) const {
-  return all_given(flag_of(id, command), split, environment);
+std::vector<Argument> Call::all(FlagId id) const {
+  return all_arguments(flag_of(id, command), split, environment);
 }
 
 std::optional<std::string> Call::text(FlagId id) const {
-  const auto said = given(id);
+  const auto said = argument(id);
   return said ? std::optional(said->value) : std::nullopt;
 }
 
 Result<std::string> Call::choice(FlagId id) const {
   const Flag& flag = flag_of(id, command);
-  const auto said = given(id);
+  const auto said = argument(id);
   return said ? parse_choice(*said, choices(flag)) : std::string(flag.default_value);
 }
 

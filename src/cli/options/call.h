@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "cli/options/split.h"
 
 namespace toprun::options {
@@ -18,10 +18,10 @@ struct Call {
   std::vector<std::string> words = {};  // as the user typed them
 
   // The effective value of an option; nullopt if the option is not given.
-  std::optional<Given> given(FlagId id) const;
-  std::vector<Given> all(FlagId id) const;
+  std::optional<Argument> argument(FlagId id) const;
+  std::vector<Argument> all(FlagId id) const;
   // For options that neither a variable nor a file can switch off.
-  bool has(FlagId id) const { return given(id).has_value(); }
+  bool has(FlagId id) const { return argument(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;
   // The value, if it is one of the words in the option's placeholder.
   Result<std::string> choice(FlagId id) const;

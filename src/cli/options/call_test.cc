@@ -22,8 +22,8 @@ TEST(Call, TheCommandsOwnRowIsTaken) {
   const Call order =
       call(Command::topo_order, {"--nnodes", "2"}, {{"PET_NNODES", "7"}, {"TOPRUN_SEGMENT", "4"}});
   EXPECT_EQ(order.text(FlagId::requested_nodes), "2");
-  EXPECT_EQ(order.given(FlagId::segment)->label(), "TOPRUN_SEGMENT=4");
-  EXPECT_FALSE(order.given(FlagId::segment)->is_typed());
+  EXPECT_EQ(order.argument(FlagId::segment)->label(), "TOPRUN_SEGMENT=4");
+  EXPECT_FALSE(order.argument(FlagId::segment)->is_typed());
 }
 
 TEST(Call, OfAnOptionThatIsGivenTwiceTheLastCountsUnlessItMayBe) {

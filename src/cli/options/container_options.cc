@@ -5,7 +5,7 @@
 
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "cli/options/run_draft.h"
 #include "machine/container/binds.h"
 #include "machine/container/edf.h"
@@ -28,39 +28,39 @@ std::string bind_word(const container::Bind& bind) {
 
 }  // namespace
 
-Result<std::string> parse_image_option(const Given& given) {
-  const auto image = container::parse_image(given.value);
-  if (image) return given.value;
-  return usage(given.label(), image.error().why, image.error().fix);
+Result<std::string> parse_image_option(const Argument& argument) {
+  const auto image = container::parse_image(argument.value);
+  if (image) return argument.value;
+  return usage(argument.label(), image.error().why, image.error().fix);
 }
 
-Result<std::string> parse_workdir(const Given& given) {
-  if (given.value.starts_with('/') && is_printable(given.value)) return given.value;
-  return usage(given.label(), "must be an absolute path, of a folder inside");
+Result<std::string> parse_workdir(const Argument& argument) {
+  if (argument.value.starts_with('/') && is_printable(argument.value)) return argument.value;
+  return usage(argument.label(), "must be an absolute path, of a folder inside");
 }
 
 // The name becomes a folder's name and the name of a runtime's container.
-Result<std::string> parse_container_name(const Given& given) {
-  const std::string& name = given.value;
+Result<std::string> parse_container_name(const Argument& argument) {
+  const std::string& name = argument.value;
   const bool good = !name.empty() && name.size() <= max_container_name &&
                     is_word_character(name.front()) && std::ranges::all_of(name, [](char c) {
                       return is_word_character(c) || c == '.' || c == '-';
                     });
   if (good) return name;
   return usage(
-      given.label(),
+      argument.label(),
       fmt::format("must be letters, digits, '_', '.' and '-', at most {}, and begin with a "
                   "letter, a digit or '_'",
                   max_container_name));
 }
 
-Result<void> add_container_variables(RunDraft& draft, const Flag&, const Given& given) {
-  for (const std::string_view name : toprun::split(given.value, ',')) {
+Result<void> add_container_variables(RunDraft& draft, const Flag&, const Argument& argument) {
+  for (const std::string_view name : toprun::split(argument.value, ',')) {
     const std::string_view stem = name.ends_with('*') ? name.substr(0, name.size() - 1) : name;
     const bool good = !stem.empty() && !(stem.front() >= '0' && stem.front() <= '9') &&
                       std::ranges::all_of(stem, is_word_character);
     if (!good) {
-      return usage(given.label(),
+      return usage(argument.label(),
                    fmt::format("'{}' is not the name of a variable", printable(name)),
                    name.contains('=') ? "to set one say -e" : "");
     }
@@ -69,10 +69,10 @@ Result<void> add_container_variables(RunDraft& draft, const Flag&, const Given& 
   return {};
 }
 
-Result<void> add_binds(RunDraft& draft, const Flag&, const Given& given) {
-  for (const std::string_view text : toprun::split(given.value, ',')) {
+Result<void> add_binds(RunDraft& draft, const Flag&, const Argument& argument) {
+  for (const std::string_view text : toprun::split(argument.value, ',')) {
     auto bind = container::parse_bind(text);
-    if (!bind) return usage(given.label(), bind.error().why, bind.error().fix);
+    if (!bind) return usage(argument.label(), bind.error().why, bind.error().fix);
     draft.container.binds.push_back(*std::move(bind));
   }
   return {};
@@ -84,9 +84,9 @@ Result<Request> container_options(const Split& split, const Environment& environ
   std::vector<std::string> sources;
   for (const Flag& flag : all_flags()) {
     if (flag.group != Group::container) continue;
-    const std::vector<Given> all = all_given(flag, split, environment);
-    for (const Given& given : all) {
-      TRY(flag.set(draft, flag, given));
+    const std::vector<Argument> all = all_arguments(flag, split, environment);
+    for (const Argument& argument : all) {
+      TRY(flag.set(draft, flag, argument));
     }
     if (!all.empty()) sources.push_back(all.back().source);
   }

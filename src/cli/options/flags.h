@@ -216,10 +216,10 @@ enum class Group {
 };
 
 struct Flag;
-struct Given;
+struct Argument;
 struct RunDraft;
 // Stores the given value in a RunDraft (run_draft.h).
-using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Given& given);
+using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Argument& argument);
 
 struct Flag {
   FlagId id;

@@ -38,7 +38,7 @@ Result<void> check_alone(const PlanOptions& options) {
 PlanOptions plan_options(const Call& call) {
   PlanOptions out{
       call.text(FlagId::parallel), call.text(FlagId::model), call.text(FlagId::traffic), {}};
-  for (Given& link : call.all(FlagId::link)) out.links.push_back(std::move(link.value));
+  for (Argument& link : call.all(FlagId::link)) out.links.push_back(std::move(link.value));
   return out;
 }
 

@@ -109,9 +109,9 @@ class Idle {
     if (entries_.empty()) advice_ = std::move(advice);
     entries_.push_back(std::move(entry));
   }
-  std::string note(const Given& given) const {
+  std::string note(const Argument& argument) const {
     if (entries_.empty()) return {};
-    return fmt::format("{}: {} {} no effect; {}", given.source, join(entries_, ", "),
+    return fmt::format("{}: {} {} no effect; {}", argument.source, join(entries_, ", "),
                        entries_.size() == 1 ? "has" : "have", advice_);
   }
 
@@ -123,15 +123,15 @@ class Idle {
 using Values = std::vector<std::pair<std::string, std::string>>;
 
 // In their order; of a key that is given twice the last value.
-Result<Values> values_of(const Given& given) {
+Result<Values> values_of(const Argument& argument) {
   Values values;
-  if (trim(given.value).empty()) return values;
-  for (const std::string_view part : toprun::split(given.value, ',')) {
+  if (trim(argument.value).empty()) return values;
+  for (const std::string_view part : toprun::split(argument.value, ',')) {
     const std::size_t equals = std::min(part.find('='), part.size());
     std::string name(trim(part.substr(0, equals)));
     std::string value(trim(part.substr(std::min(equals + 1, part.size()))));
     if (name.empty() || value.empty()) {
-      return usage(given.label(), fmt::format("\"{}\" is not KEY=VALUE", trim(part)));
+      return usage(argument.label(), fmt::format("\"{}\" is not KEY=VALUE", trim(part)));
     }
     const auto found = std::ranges::find(values, name, &Values::value_type::first);
     if (found == values.end()) {
@@ -145,8 +145,9 @@ Result<Values> values_of(const Given& given) {
 
 }  // namespace
 
-Result<RendezvousSettings> parse_rendezvous_settings(const Given& given, std::string_view backend) {
-  const auto values = TRY(values_of(given));
+Result<RendezvousSettings> parse_rendezvous_settings(const Argument& argument,
+                                                     std::string_view backend) {
+  const auto values = TRY(values_of(argument));
   RendezvousSettings settings;
   Idle idle;
   for (const auto& [name, value] : values) {
@@ -158,7 +159,7 @@ Result<RendezvousSettings> parse_rendezvous_settings(const Given& given, std::st
     Read found = read(*key, value);
     const std::string entry = fmt::format("{}={}", name, value);
     if (!found.trouble.empty() && key->backend == backend) {
-      return usage(given.label(), fmt::format("{} {}", entry, found.trouble), found.fix);
+      return usage(argument.label(), fmt::format("{} {}", entry, found.trouble), found.fix);
     }
     if (found.value.empty()) {
       idle.add(entry,
@@ -167,7 +168,7 @@ Result<RendezvousSettings> parse_rendezvous_settings(const Given& given, std::st
       settings.known[name] = std::move(found.value);
     }
   }
-  settings.note = idle.note(given);
+  settings.note = idle.note(argument);
   return settings;
 }
 

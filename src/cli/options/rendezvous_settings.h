@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 
 namespace toprun::options {
 
@@ -19,6 +19,7 @@ struct RendezvousSettings {
 // (torch.distributed.elastic.rendezvous in PyTorch 2.13). is_host becomes "1" or "0". All times are
 // whole seconds, at least 1. As in torchrun, a key that the backend does not read has no effect,
 // even if its value is invalid. A key without a value is an error.
-Result<RendezvousSettings> parse_rendezvous_settings(const Given& given, std::string_view backend);
+Result<RendezvousSettings> parse_rendezvous_settings(const Argument& argument,
+                                                     std::string_view backend);
 
 }  // namespace toprun::options

@@ -8,7 +8,7 @@ namespace {
 using Settings = RendezvousSettings;
 
 Result<Settings> parsed(std::string text, std::string_view backend = "c10d") {
-  return parse_rendezvous_settings(Given{"--flag", std::move(text), false}, backend);
+  return parse_rendezvous_settings(Argument{"--flag", std::move(text), false}, backend);
 }
 
 TEST(RendezvousSettings, WhatHasAnEffect) {

@@ -26,7 +26,7 @@ struct RunDraft {
   bool run_path = false;
   std::string standalone_source = {};
   bool keeps_no_logs = false;
-  std::optional<Given> rendezvous_settings = {};
+  std::optional<Argument> rendezvous_settings = {};
   std::vector<std::string> notes = {};
   IsFile is_file = {};
 };
@@ -53,73 +53,73 @@ RunDraft& owner_of(RunDraft& draft, T RunDraft::*) {
 }
 
 template <class T, class U>
-void assign(T& target, const Given&, U value) {
+void assign(T& target, const Argument&, U value) {
   target = static_cast<T>(std::move(value));
 }
 template <class T, class U>
-void assign(plan::Setting<T>& target, const Given& given, U value) {
-  target.source = given.source;
+void assign(plan::Setting<T>& target, const Argument& argument, U value) {
+  target.source = argument.source;
   target.value = std::move(value);
 }
 
 // Parses the value and stores it in the member.
 template <auto member, auto parse>
-Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
+Result<void> put(RunDraft& draft, const Flag& flag, const Argument& argument) {
   auto parsed = TRY([&] {
-    if constexpr (requires { parse(flag, given); }) {
-      return parse(flag, given);
+    if constexpr (requires { parse(flag, argument); }) {
+      return parse(flag, argument);
     } else {
-      return parse(given);
+      return parse(argument);
     }
   }());
-  assign(owner_of(draft, member).*member, given, std::move(parsed));
+  assign(owner_of(draft, member).*member, argument, std::move(parsed));
   return {};
 }
 
 // An empty value means that the option is not given. Scripts with unset variables pass empty
 // values.
 template <Setter set>
-Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Given& given) {
-  return given.value.empty() ? Result<void>() : set(draft, flag, given);
+Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Argument& argument) {
+  return argument.value.empty() ? Result<void>() : set(draft, flag, argument);
 }
 
 template <int least, int most>
-Result<int> number(const Given& given) {
-  return parse_number(given, least, most);
+Result<int> number(const Argument& argument) {
+  return parse_number(argument, least, most);
 }
-Result<std::string> as_it_is(const Given& given);
-Result<std::string> not_empty(const Given& given);
-Result<std::string> parse_fabric(const Given& given);
-Result<plan::FabricProof> parse_fabric_proof(const Given& given);
-Result<bool> off_switch(const Given& given);
+Result<std::string> as_it_is(const Argument& argument);
+Result<std::string> not_empty(const Argument& argument);
+Result<std::string> parse_fabric(const Argument& argument);
+Result<plan::FabricProof> parse_fabric_proof(const Argument& argument);
+Result<bool> off_switch(const Argument& argument);
 // The value, if it is one of the words in the option's placeholder.
-Result<std::string> one_of(const Flag& flag, const Given& given);
-Result<std::string> parse_image_option(const Given& given);
-Result<std::string> parse_workdir(const Given& given);
-Result<std::string> parse_container_name(const Given& given);
+Result<std::string> one_of(const Flag& flag, const Argument& argument);
+Result<std::string> parse_image_option(const Argument& argument);
+Result<std::string> parse_workdir(const Argument& argument);
+Result<std::string> parse_container_name(const Argument& argument);
 
-Result<void> set_nodes(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_node_rank(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_ranks_per_node(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_standalone(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_order(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_topology(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> add_links(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_rendezvous_settings(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> add_variable(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> add_modules(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> add_notify(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_hang_timeout(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> add_binds(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_nodes(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_node_rank(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_ranks_per_node(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_standalone(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_order(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_topology(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> add_links(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_rendezvous_settings(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> add_variable(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> add_modules(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_grow(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> add_notify(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_hang_timeout(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> add_binds(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Argument& argument);
 // For options without effect: checks their values all the same.
-Result<void> check_interval(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> check_choice(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Given& given);
-Result<void> refuse_plugin(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> check_interval(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> check_choice(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> refuse_plugin(RunDraft& draft, const Flag& flag, const Argument& argument);
 
 }  // namespace toprun::options

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "cli/options/arguments.h"
 #include "cli/options/command_lines.h"
 #include "cli/options/container_options.h"
-#include "cli/options/given.h"
 #include "cli/options/rendezvous_settings.h"
 #include "cli/options/run_draft.h"
 
@@ -15,11 +15,11 @@ using plan::Options;
 using plan::Setting;
 
 // A note for a flag that is accepted without effect, if the user should know.
-std::optional<std::string> note_on(const Flag& flag, const Given& given) {
-  if (flag.group != Group::without_effect || given.value == flag.default_value) {
+std::optional<std::string> note_on(const Flag& flag, const Argument& argument) {
+  if (flag.group != Group::without_effect || argument.value == flag.default_value) {
     return std::nullopt;
   }
-  return fmt::format("{} has no effect: {}", flag.is_switch() ? given.source : given.label(),
+  return fmt::format("{} has no effect: {}", flag.is_switch() ? argument.source : argument.label(),
                      flag.help);
 }
 
@@ -45,7 +45,7 @@ Options defaults(const Split& split, const std::vector<std::string>& argv) {
   options.command_line = argv;
   options.called_torchrun = split.called_torchrun();
   options.verbose = static_cast<int>(
-      std::ranges::count(split.options, &flag_of(FlagId::verbose), &GivenOption::flag));
+      std::ranges::count(split.options, &flag_of(FlagId::verbose), &ParsedOption::flag));
   return options;
 }
 
@@ -111,8 +111,8 @@ void drop_unkept_redirects(RunDraft& draft) {
       fmt::format("--redirects has no effect: --log-dir {} keeps no files", null_device));
 }
 
-Result<void> set_plan(Options& options, const PlanOptions& given) {
-  auto plan = parse_order_plan(given);
+Result<void> set_plan(Options& options, const PlanOptions& argument) {
+  auto plan = parse_order_plan(argument);
   if (!plan) return std::unexpected(std::move(plan.error()));
   const bool by_topology =
       options.order == plan::Order::automatic || options.order == plan::Order::topology;
@@ -136,14 +136,14 @@ Result<void> check_accelerate(const Options& options) {
   if (!options.container.empty()) {
     return usage("--accelerate-config", "the accelerate in a container cannot be asked", hint);
   }
-  if (options.launcher.given()) {
+  if (options.launcher.is_set()) {
     return usage("--accelerate-config", "with --launcher, mpirun starts the ranks", hint);
   }
   return {};
 }
 
 Result<void> check_pods(const Options& options) {
-  if (!options.in_job.given()) {
+  if (!options.in_job.is_set()) {
     if (!options.detach) return {};
     return usage("--detach", "without --in the run's output would be lost",
                  "give --in JOB, or use toprun submit");
@@ -163,7 +163,7 @@ Result<void> check_pods(const Options& options) {
 
 // An option on the command line overrides the other option's variable.
 Result<void> choose_hosts(Options& options) {
-  if (!options.hosts.given() || !options.host_file.given()) return {};
+  if (!options.hosts.is_set() || !options.host_file.is_set()) return {};
   const bool file_is_meant = options.host_file.source.starts_with('-');
   if (options.hosts.source.starts_with('-') == file_is_meant) {
     return usage(fmt::format("{} and {}", options.hosts.source, options.host_file.source),
@@ -216,10 +216,10 @@ Result<void> check_ports(const Options& options) {
 Result<void> fill(RunDraft& draft, const Split& split, const Environment& environment) {
   for (const Flag& flag : all_flags()) {
     if (flag.group == Group::container || !knows(Command::run, flag)) continue;
-    for (const Given& given : all_given(flag, split, environment)) {
-      auto done = flag.set == nullptr ? Result<void>() : flag.set(draft, flag, given);
+    for (const Argument& argument : all_arguments(flag, split, environment)) {
+      auto done = flag.set == nullptr ? Result<void>() : flag.set(draft, flag, argument);
       if (!done) return done;
-      if (auto note = note_on(flag, given)) draft.notes.push_back(std::move(*note));
+      if (auto note = note_on(flag, argument)) draft.notes.push_back(std::move(*note));
     }
   }
   return {};
@@ -270,8 +270,8 @@ Result<plan::Activation> activation_options(const Split& split, const Environmen
   for (const FlagId id :
        {FlagId::before, FlagId::conda, FlagId::venv, FlagId::modules, FlagId::env}) {
     const Flag& flag = flag_of(id);
-    for (const Given& given : all_given(flag, split, environment)) {
-      TRY(flag.set(draft, flag, given));
+    for (const Argument& argument : all_arguments(flag, split, environment)) {
+      TRY(flag.set(draft, flag, argument));
     }
   }
   TRY(check_activation(draft.options.activation));

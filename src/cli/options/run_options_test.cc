@@ -41,7 +41,7 @@ TEST(RunOptions, Defaults) {
   EXPECT_EQ(options.command_line, (std::vector<std::string>{"toprun", "s", "a", "b"}));
   EXPECT_EQ(options.program, plan::Program::script);
   EXPECT_EQ(options.nnodes.value, std::nullopt);
-  EXPECT_FALSE(options.nnodes.given());
+  EXPECT_FALSE(options.nnodes.is_set());
   EXPECT_EQ(options.nproc_per_node.value, "");
   EXPECT_EQ(options.rdzv_backend.value, "static");
   EXPECT_EQ(options.rdzv_id.value, "none");
@@ -56,7 +56,7 @@ TEST(RunOptions, CalledTorchrunOneProcessIsTheDefault) {
   const Options options = good_options("torchrun s");
   EXPECT_TRUE(options.called_torchrun);
   EXPECT_EQ(options.nproc_per_node.value, "1");
-  EXPECT_FALSE(options.nproc_per_node.given());
+  EXPECT_FALSE(options.nproc_per_node.is_set());
 }
 
 TEST(RunOptions, CommandLineBeforeVariableBeforeDefault) {
@@ -67,7 +67,7 @@ TEST(RunOptions, CommandLineBeforeVariableBeforeDefault) {
   EXPECT_EQ(good_options("toprun --nnode 4 --nno=3 s", environment).nnodes.value, 3);
   EXPECT_EQ(good_options("toprun --nnode 4 --nno=3 s", environment).nnodes.source, "--nnodes");
   EXPECT_EQ(good_options("toprun s", environment).role, "r");
-  EXPECT_FALSE(good_options("toprun s", environment).nproc_per_node.given());
+  EXPECT_FALSE(good_options("toprun s", environment).nproc_per_node.is_set());
   EXPECT_EQ(error_of("toprun s", {{"PET_NNODES", "x"}}),
             "PET_NNODES=x: must be a number of nodes from 1 to 1000000, or MIN:MAX");
   EXPECT_EQ(good_options("toprun --nnodes 1 s", {{"PET_NNODES", "x"}}).nnodes.value, 1);
@@ -114,7 +114,7 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
   EXPECT_EQ(options.max_restarts, 4);
   EXPECT_TRUE(options.virtual_local_rank);
   EXPECT_EQ(options.signals_to_handle.value, std::vector<int>{SIGUSR1});
-  EXPECT_TRUE(options.signals_to_handle.given());
+  EXPECT_TRUE(options.signals_to_handle.is_set());
   EXPECT_EQ(options.shutdown_timeout, std::chrono::seconds(7));
   EXPECT_EQ(options.prefix_template, "${rank} ");
   EXPECT_EQ(options.local_ranks_filter, (std::vector<int>{1, 2}));
@@ -126,7 +126,7 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
 TEST(RunOptions, OurOwnVariablesAreNotReadAsTorchrun) {
   const Environment environment = {{"TOPRUN_ORDER", "name"}, {"TOPRUN_LOCATION", "/a"}};
   EXPECT_EQ(good_options("toprun s", environment).order, Order::name);
-  EXPECT_EQ(good_options("toprun --order given s", environment).order, Order::given);
+  EXPECT_EQ(good_options("toprun --order given s", environment).order, Order::argument);
   EXPECT_EQ(good_options("torchrun s", environment).order, Order::automatic);
   EXPECT_EQ(good_options("torchrun s", environment).option_variables,
             (std::vector<std::string>{"TOPRUN_ORDER"}));
@@ -252,7 +252,7 @@ TEST(RunOptions, Hosts) {
       {"torchrun s", both, "", ""},
   };
   const auto shown = [](const plan::Setting<std::string>& setting) {
-    return setting.given() ? setting.source + " " + setting.value : "";
+    return setting.is_set() ? setting.source + " " + setting.value : "";
   };
   for (const auto& [line, environment, hosts, file] : cases) {
     const Options options = good_options(line, environment);
@@ -310,7 +310,7 @@ TEST(RunOptions, EmptyWordsOfUnsetShellVariables) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->options.rdzv_endpoint.value, std::nullopt);
   EXPECT_EQ(result->options.rdzv_id.value, "none");
-  EXPECT_FALSE(result->options.rdzv_id.given());
+  EXPECT_FALSE(result->options.rdzv_id.is_set());
   EXPECT_EQ(result->options.log_dir, std::nullopt);
   EXPECT_EQ(result->options.local_addr, std::nullopt);
   EXPECT_EQ(result->options.local_ranks_filter, std::nullopt);
@@ -392,7 +392,7 @@ TEST(RunOptions, RestartsSignalsAndTheEnd) {
   EXPECT_EQ(good_options("toprun --max-restarts 2147483647 s").max_restarts, 2147483647);
   EXPECT_EQ(good_options("toprun s").signals_to_handle.value,
             (std::vector<int>{SIGTERM, SIGINT, SIGHUP, SIGQUIT}));
-  EXPECT_FALSE(good_options("toprun s").signals_to_handle.given());
+  EXPECT_FALSE(good_options("toprun s").signals_to_handle.is_set());
   EXPECT_EQ(good_options("toprun --signals-to-handle usr1,TERM s").signals_to_handle.value,
             (std::vector<int>{SIGUSR1, SIGTERM}));
 }

@@ -148,13 +148,13 @@ class Splitter {
 
   Result<void> check_operands() const {
     if (ended_ || ends_at_first_operand(command_)) return {};
-    const std::size_t given = out_.arguments.size();
+    const std::size_t argument = out_.arguments.size();
     const auto& operands = line_.operands;
-    if (given < operands.size() && operands[given].is_required()) {
-      return wrong_operands(line_, fmt::format("{} is required", operands[given].name));
+    if (argument < operands.size() && operands[argument].is_required()) {
+      return wrong_operands(line_, fmt::format("{} is required", operands[argument].name));
     }
     const bool repeats = !operands.empty() && operands.back().repeats();
-    if (given <= operands.size() || repeats) return {};
+    if (argument <= operands.size() || repeats) return {};
     return wrong_operands(line_,
                           fmt::format("{} is a word too many", out_.arguments[operands.size()]));
   }
@@ -245,7 +245,7 @@ bool is_torchrun(const std::vector<std::string>& argv) {
   return !argv.empty() && argv[0].ends_with("torchrun");
 }
 
-std::string word_of(const GivenOption& option) {
+std::string word_of(const ParsedOption& option) {
   const Flag& flag = *option.flag;
   if (flag.is_switch() || (flag.value_optional && option.value.empty())) {
     return std::string(flag.name);

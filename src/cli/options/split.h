@@ -10,18 +10,18 @@
 namespace toprun::options {
 
 // One option as the user gave it.
-struct GivenOption {
+struct ParsedOption {
   const Flag* flag = nullptr;
   std::string value;        // empty for a switch
   std::string origin = {};  // "toprun.toml:3"; empty: the command line
 
-  bool operator==(const GivenOption&) const = default;
+  bool operator==(const ParsedOption&) const = default;
 };
 
 // A command line split into its parts, before any value is parsed.
 struct Split {
-  Command command = Command::run;    // the command that parses the command line
-  std::vector<GivenOption> options;  // in the given order
+  Command command = Command::run;     // the command that parses the command line
+  std::vector<ParsedOption> options;  // in the given order
   std::optional<std::string> script;
   // Arguments of the script; for a verb without a script, its operands.
   std::vector<std::string> arguments;
@@ -30,7 +30,7 @@ struct Split {
 };
 
 // The option written as one word of a command line: "--tee=3", "--prefix".
-std::string word_of(const GivenOption& option);
+std::string word_of(const ParsedOption& option);
 
 // Splits argv by torchrun's grammar, which is the grammar of Python's argparse. argv includes
 // argv[0] and, if present, `run` as argv[1].

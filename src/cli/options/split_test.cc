@@ -21,7 +21,7 @@ std::string shown(const std::vector<std::string>& argv) {
     return "error: " + result.error().line();
   }
   std::string out = "run";
-  for (const GivenOption& option : result->options) {
+  for (const ParsedOption& option : result->options) {
     out += fmt::format(" {}", option.flag->name.empty() ? "-h" : option.flag->name);
     if (!option.flag->is_switch()) out += "=" + option.value;
   }
@@ -204,7 +204,7 @@ TEST(Split, AVerbWithAScriptHasTheGrammarOfRunAndItsOwnOptions) {
     const auto result = split_verb(words, command);
     if (!result) return result.error().line();
     std::string out;
-    for (const GivenOption& option : result->options) {
+    for (const ParsedOption& option : result->options) {
       out += fmt::format("{}={} ", option.flag->name, option.value);
     }
     return out + "| " + result->script.value_or("");
@@ -256,7 +256,7 @@ TEST(Split, AVerbsOperandsStandAmongItsOptions) {
     const auto split = split_verb(each.words, each.command);
     ASSERT_TRUE(split) << split.error().line();
     Words options;
-    for (const GivenOption& option : split->options) options.push_back(word_of(option));
+    for (const ParsedOption& option : split->options) options.push_back(word_of(option));
     EXPECT_EQ(split->arguments, each.operands) << testing::PrintToString(each.words);
     EXPECT_EQ(options, each.options) << testing::PrintToString(each.words);
     EXPECT_FALSE(split->script);

@@ -12,9 +12,9 @@
 
 namespace toprun::options {
 
-// A value as the user wrote it, and its source. The checks below take a Given, so that every
+// A value as the user wrote it, and its source. The checks below take a Argument, so that every
 // message can show what to correct.
-struct Given {
+struct Argument {
   std::string source;  // "--nnodes", "PET_NNODES" or "toprun.toml:3"
   std::string value;
   bool from_variable = false;
@@ -35,59 +35,60 @@ std::optional<bool> truth_of(std::string_view text);
 
 // Errors of the following parsers have exit_usage, and contain the value and what is allowed.
 
-Result<int> parse_number(const Given& given, int least, int most);
+Result<int> parse_number(const Argument& argument, int least, int most);
 // A number, or a word such as true or no. Every number except 0 means on, as in torchrun's PET_*
 // variables for switches. An empty value counts as 0.
-Result<bool> parse_switch(const Given& given);
+Result<bool> parse_switch(const Argument& argument);
 // One of the words, unchanged.
-Result<std::string> parse_choice(const Given& given, std::span<const std::string_view> choices);
+Result<std::string> parse_choice(const Argument& argument,
+                                 std::span<const std::string_view> choices);
 
 struct NodeCount {
   int least = 1;
   int most = 1;
 };
 // N, or MIN:MAX.
-Result<NodeCount> parse_node_count(const Given& given);
+Result<NodeCount> parse_node_count(const Argument& argument);
 // A number, cpu, gpu or auto, unchanged.
-Result<std::string> parse_processes_per_node(const Given& given);
-Result<std::string> parse_backend(const Given& given);
+Result<std::string> parse_processes_per_node(const Argument& argument);
+Result<std::string> parse_backend(const Argument& argument);
 // HOST[:PORT]. An IPv6 address with a port needs brackets, which the result does not contain. Port
 // 0 is allowed: the kernel then chooses a port.
-Result<plan::Endpoint> parse_endpoint(const Given& given);
+Result<plan::Endpoint> parse_endpoint(const Argument& argument);
 // The address to listen on: ADDRESS:PORT, PORT or nothing. Defaults: loopback, and port 0.
-Result<plan::Endpoint> parse_listening(const Given& given);
+Result<plan::Endpoint> parse_listening(const Argument& argument);
 // A host name or address without a port. Brackets around an IPv6 address are removed.
-Result<std::string> parse_host(const Given& given);
+Result<std::string> parse_host(const Argument& argument);
 // 0…3, or a comma-separated list of LOCAL_RANK:0…3. Ranks that are not listed get 0.
-Result<plan::StreamMap> parse_streams(const Given& given);
+Result<plan::StreamMap> parse_streams(const Argument& argument);
 // Local ranks separated by commas. The result is sorted and contains each rank once.
-Result<std::vector<int>> parse_local_ranks(const Given& given);
+Result<std::vector<int>> parse_local_ranks(const Argument& argument);
 // Texts separated by commas. A double comma means a comma within a text. An empty value gives an
 // empty list.
-Result<std::vector<std::string>> parse_filters(const Given& given);
+Result<std::vector<std::string>> parse_filters(const Argument& argument);
 // A template in the syntax of Python's string.Template. The result contains ${NAME} instead of
 // $NAME, and $ instead of $$.
-Result<std::string> parse_prefix_template(const Given& given);
+Result<std::string> parse_prefix_template(const Argument& argument);
 // A number of bytes. The suffixes K, M and G (or k, m, g, KiB, MiB, GiB) mean 2^10, 2^20 and 2^30
 // bytes.
-Result<std::uint64_t> parse_size(const Given& given);
+Result<std::uint64_t> parse_size(const Argument& argument);
 
 // Names of signals that a process can forward, with or without SIG, separated by commas. The result
 // contains each signal once, in the given order.
-Result<std::vector<int>> parse_signals(const Given& given);
-Result<worker::NumaBinding> parse_numa_binding(const Given& given);
+Result<std::vector<int>> parse_signals(const Argument& argument);
+Result<worker::NumaBinding> parse_numa_binding(const Argument& argument);
 // Module names; torch if the option has no value. nullopt: off.
-Result<std::optional<std::vector<std::string>>> parse_imports(const Given& given);
+Result<std::optional<std::vector<std::string>>> parse_imports(const Argument& argument);
 
 // NAME or NAME=VALUE. NAME must be a valid shell variable.
-Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Given& given);
+Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Argument& argument);
 // Names of environment modules, separated by commas.
-Result<std::vector<std::string>> parse_modules(const Given& given);
+Result<std::vector<std::string>> parse_modules(const Argument& argument);
 
 struct OrderChoice {
   plan::Order order = plan::Order::automatic;
   std::string file;
 };
-Result<OrderChoice> parse_order(const Given& given);
+Result<OrderChoice> parse_order(const Argument& argument);
 
 }  // namespace toprun::options

@@ -8,30 +8,30 @@ namespace {
 
 using plan::Order;
 
-Given given(std::string value) {
+Argument argument(std::string value) {
   return {"--flag", std::move(value), false};
 }
 
 TEST(Values, LabelsShowWhereTheValueStands) {
-  EXPECT_EQ((Given{"--nnodes", "x", false}).label(), "--nnodes x");
-  EXPECT_EQ((Given{"--nnodes", "", false}).label(), "--nnodes ''");
-  EXPECT_EQ((Given{"PET_NNODES", "x", true}).label(), "PET_NNODES=x");
+  EXPECT_EQ((Argument{"--nnodes", "x", false}).label(), "--nnodes x");
+  EXPECT_EQ((Argument{"--nnodes", "", false}).label(), "--nnodes ''");
+  EXPECT_EQ((Argument{"PET_NNODES", "x", true}).label(), "PET_NNODES=x");
 }
 
 TEST(Values, ProcessesPerNode) {
   for (const char* good : {"1", "8", "100000", "cpu", "gpu", "auto"}) {
-    EXPECT_EQ(parse_processes_per_node(given(good)), good);
+    EXPECT_EQ(parse_processes_per_node(argument(good)), good);
   }
-  EXPECT_EQ(parse_processes_per_node(given("08")), "8");
+  EXPECT_EQ(parse_processes_per_node(argument("08")), "8");
   for (const char* bad :
        {"0", "-1", "x", "", " 4", "4.0", "100001", "GPU", "99999999999999999999"}) {
-    const auto result = parse_processes_per_node(given(bad));
+    const auto result = parse_processes_per_node(argument(bad));
     ASSERT_FALSE(result) << bad;
     EXPECT_EQ(result.error().exit_code, exit_usage);
-    EXPECT_EQ(result.error().what, given(bad).label());
+    EXPECT_EQ(result.error().what, argument(bad).label());
     EXPECT_EQ(result.error().why, "must be a number from 1 to 100000, cpu, gpu or auto");
   }
-  EXPECT_EQ(parse_processes_per_node(given("xpu")).error().line(),
+  EXPECT_EQ(parse_processes_per_node(argument("xpu")).error().line(),
             "--flag xpu: toprun cannot count XPUs; give their number");
 }
 
@@ -41,7 +41,7 @@ TEST(Values, NodeCount) {
     int least, most;
   };
   for (const Case& c : {Case{"4", 4, 4}, Case{"4:4", 4, 4}, Case{"1:8", 1, 8}}) {
-    const auto count = parse_node_count(given(c.text));
+    const auto count = parse_node_count(argument(c.text));
     ASSERT_TRUE(count) << c.text;
     EXPECT_EQ(count->least, c.least) << c.text;
     EXPECT_EQ(count->most, c.most) << c.text;
@@ -65,20 +65,20 @@ TEST(Values, NodeCount) {
       {"1:1000001", "MAX is \"1000001\"" + end},
   };
   for (const auto& [text, why] : bad) {
-    const auto result = parse_node_count(given(text));
+    const auto result = parse_node_count(argument(text));
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().why, why) << text;
   }
 }
 
 TEST(Values, Backend) {
-  EXPECT_EQ(parse_backend(given("static")), "static");
-  EXPECT_EQ(parse_backend(given("c10d")), "c10d");
+  EXPECT_EQ(parse_backend(argument("static")), "static");
+  EXPECT_EQ(parse_backend(argument("c10d")), "c10d");
   for (const char* etcd : {"etcd", "etcd-v2"}) {
-    EXPECT_EQ(parse_backend(given(etcd)).error().why, "toprun needs no etcd");
+    EXPECT_EQ(parse_backend(argument(etcd)).error().why, "toprun needs no etcd");
   }
   for (const char* plugin : {"", "zeus", "C10D"}) {
-    EXPECT_EQ(parse_backend(given(plugin)).error().why,
+    EXPECT_EQ(parse_backend(argument(plugin)).error().why,
               "toprun has static and c10d, and loads no rendezvous written in Python");
   }
 }
@@ -96,7 +96,7 @@ TEST(Values, Endpoint) {
                                   {"[::1]", "::1", std::nullopt},
                                   {"[fe80::1%eth0]:29500", "fe80::1%eth0", 29500}};
   for (const Case& c : good) {
-    const auto endpoint = parse_endpoint(given(c.text));
+    const auto endpoint = parse_endpoint(argument(c.text));
     ASSERT_TRUE(endpoint) << c.text;
     EXPECT_EQ(endpoint->host, c.host) << c.text;
     EXPECT_EQ(endpoint->port, c.port) << c.text;
@@ -119,32 +119,32 @@ TEST(Values, Endpoint) {
       {"tcp://host:1", "must be HOST:PORT, not a URL"},
   };
   for (const auto& [text, why] : bad) {
-    const auto endpoint = parse_endpoint(given(text));
+    const auto endpoint = parse_endpoint(argument(text));
     ASSERT_FALSE(endpoint) << text;
     EXPECT_EQ(endpoint.error().why, why) << text;
   }
 }
 
 TEST(Values, Host) {
-  EXPECT_EQ(parse_host(given("n0")), "n0");
-  EXPECT_EQ(parse_host(given("[::1]")), "::1");
-  EXPECT_EQ(parse_host(given("fe80::1")), "fe80::1");
+  EXPECT_EQ(parse_host(argument("n0")), "n0");
+  EXPECT_EQ(parse_host(argument("[::1]")), "::1");
+  EXPECT_EQ(parse_host(argument("fe80::1")), "fe80::1");
   for (const char* bad : {"", "a b", "http://x", "n0:29500", "[]"}) {
-    EXPECT_FALSE(parse_host(given(bad))) << bad;
+    EXPECT_FALSE(parse_host(argument(bad))) << bad;
   }
 }
 
 TEST(Values, Streams) {
-  const auto streams = parse_streams(given("0:3,17:1"));
+  const auto streams = parse_streams(argument("0:3,17:1"));
   ASSERT_TRUE(streams);
   EXPECT_EQ(streams->of(0), 3u);
   EXPECT_EQ(streams->of(17), 1u);
   EXPECT_EQ(streams->of(1), 0u);
-  EXPECT_EQ(parse_streams(given("3"))->of(5), 3u);
-  EXPECT_EQ(parse_streams(given("0:1,0:2"))->of(0), 2u);  // the last counts, as in torchrun
+  EXPECT_EQ(parse_streams(argument("3"))->of(5), 3u);
+  EXPECT_EQ(parse_streams(argument("0:1,0:2"))->of(0), 2u);  // the last counts, as in torchrun
   const std::string form = "0 (none), 1 (stdout), 2 (stderr) or 3 (both)";
   for (const char* bad : {"", "4", "9", "-1", "x", "1,2", "99999999999999999999"}) {
-    const auto result = parse_streams(given(bad));
+    const auto result = parse_streams(argument(bad));
     ASSERT_FALSE(result) << bad;
     EXPECT_EQ(result.error().why,
               "must be " + form + ", or one of them per local rank as in 0:3,1:1");
@@ -153,7 +153,7 @@ TEST(Values, Streams) {
       {"0:4", "0:4"},     {"0:", "0:"},     {":1", ":1"},       {"0:1,", ""},
       {"0:1:2", "0:1:2"}, {"-1:1", "-1:1"}, {"0:1,1:x", "1:x"}, {"0:1,100000:1", "100000:1"}};
   for (const auto& [text, entry] : bad_entries) {
-    const auto result = parse_streams(given(text));
+    const auto result = parse_streams(argument(text));
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().why,
               fmt::format("\"{}\" must be a local rank, a colon and {}", entry, form));
@@ -161,11 +161,11 @@ TEST(Values, Streams) {
 }
 
 TEST(Values, LocalRanks) {
-  EXPECT_EQ(parse_local_ranks(given("3,0, 3,12")), (std::vector<int>{0, 3, 12}));
+  EXPECT_EQ(parse_local_ranks(argument("3,0, 3,12")), (std::vector<int>{0, 3, 12}));
   for (const char* bad : {"", ",", "0,", "-1", "x", "1;2", "0-3", "100000"}) {
-    EXPECT_FALSE(parse_local_ranks(given(bad))) << bad;
+    EXPECT_FALSE(parse_local_ranks(argument(bad))) << bad;
   }
-  EXPECT_EQ(parse_local_ranks(given("0,x")).error().line(),
+  EXPECT_EQ(parse_local_ranks(argument("0,x")).error().line(),
             "--flag 0,x: \"x\" must be a local rank from 0 to 99999");
 }
 
@@ -177,10 +177,11 @@ TEST(Values, Filters) {
       {"a,,b", {"a,b"}},  {",,", {","}},      {"a,,,b", {"a,", "b"}},
       {",,,,a", {",,a"}},
   };
-  for (const auto& [text, filters] : good) EXPECT_EQ(parse_filters(given(text)), filters) << text;
+  for (const auto& [text, filters] : good)
+    EXPECT_EQ(parse_filters(argument(text)), filters) << text;
   for (const char* bad : {",", "a,", ",a", ",,,"}) {
-    ASSERT_FALSE(parse_filters(given(bad))) << bad;
-    EXPECT_EQ(parse_filters(given(bad)).error().why,
+    ASSERT_FALSE(parse_filters(argument(bad))) << bad;
+    EXPECT_EQ(parse_filters(argument(bad)).error().why,
               "one of the texts is empty, which every line would hold");
   }
 }
@@ -196,7 +197,7 @@ TEST(Values, PrefixTemplate) {
       {"$5 $$", "$5 $"},
   };
   for (const auto& [text, expected] : good) {
-    EXPECT_EQ(parse_prefix_template(given(text)), expected) << text;
+    EXPECT_EQ(parse_prefix_template(argument(text)), expected) << text;
   }
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"${ran}", "unknown macro ${ran}"},    {"$ranks", "unknown macro ${ranks}"},
@@ -204,10 +205,10 @@ TEST(Values, PrefixTemplate) {
       {"${rank", "a } is missing after ${"}, {"${rank }", "a } is missing after ${"},
   };
   for (const auto& [text, why] : bad) {
-    ASSERT_FALSE(parse_prefix_template(given(text))) << text;
-    EXPECT_EQ(parse_prefix_template(given(text)).error().why, why) << text;
+    ASSERT_FALSE(parse_prefix_template(argument(text))) << text;
+    EXPECT_EQ(parse_prefix_template(argument(text)).error().why, why) << text;
   }
-  EXPECT_EQ(parse_prefix_template(given("$x")).error().fix,
+  EXPECT_EQ(parse_prefix_template(argument("$x")).error().fix,
             "known are ${role_name}, ${local_rank}, ${rank}, ${hostname}");
 }
 
@@ -215,17 +216,17 @@ TEST(Values, Size) {
   const std::vector<std::pair<std::string, std::uint64_t>> good = {
       {"1", 1},           {"500", 500},       {"4K", 4096},
       {"64M", 64u << 20}, {"3G", 3ull << 30}, {"16MiB", 16u << 20}};
-  for (const auto& [text, bytes] : good) EXPECT_EQ(parse_size(given(text)), bytes) << text;
+  for (const auto& [text, bytes] : good) EXPECT_EQ(parse_size(argument(text)), bytes) << text;
   for (const char* bad : {"", "0", "-1", "x", "K", "1.5G", "1KB", "1 K", "1iB", "iB", "9999999999G",
                           "99999999999999999999"}) {
-    EXPECT_FALSE(parse_size(given(bad))) << bad;
+    EXPECT_FALSE(parse_size(argument(bad))) << bad;
   }
 }
 
 TEST(Values, Signals) {
   using Signals = std::vector<int>;
-  EXPECT_EQ(parse_signals(given("SIGTERM")), Signals{SIGTERM});
-  EXPECT_EQ(parse_signals(given("term, USR1,SIGUSR2,SigTerm")),
+  EXPECT_EQ(parse_signals(argument("SIGTERM")), Signals{SIGTERM});
+  EXPECT_EQ(parse_signals(argument("term, USR1,SIGUSR2,SigTerm")),
             (Signals{SIGTERM, SIGUSR1, SIGUSR2}));
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"", "there is no signal \"\""},
@@ -238,20 +239,20 @@ TEST(Values, Signals) {
       {"SIGSEGV", "SIGSEGV means that toprun itself is broken"},
   };
   for (const auto& [text, why] : bad) {
-    ASSERT_FALSE(parse_signals(given(text))) << text;
-    EXPECT_EQ(parse_signals(given(text)).error().why, why) << text;
+    ASSERT_FALSE(parse_signals(argument(text))) << text;
+    EXPECT_EQ(parse_signals(argument(text)).error().why, why) << text;
   }
 }
 
 TEST(Values, NumaBinding) {
   using worker::NumaBinding;
-  EXPECT_EQ(parse_numa_binding(given("node")), NumaBinding::node);
-  EXPECT_EQ(parse_numa_binding(given("socket")), NumaBinding::socket);
-  EXPECT_EQ(parse_numa_binding(given("exclusive")), NumaBinding::exclusive);
-  EXPECT_EQ(parse_numa_binding(given("core-complex")), NumaBinding::core_complex);
+  EXPECT_EQ(parse_numa_binding(argument("node")), NumaBinding::node);
+  EXPECT_EQ(parse_numa_binding(argument("socket")), NumaBinding::socket);
+  EXPECT_EQ(parse_numa_binding(argument("exclusive")), NumaBinding::exclusive);
+  EXPECT_EQ(parse_numa_binding(argument("core-complex")), NumaBinding::core_complex);
   for (const char* bad : {"", "nod", "NODE", "core_complex"}) {
-    ASSERT_FALSE(parse_numa_binding(given(bad))) << bad;
-    EXPECT_EQ(parse_numa_binding(given(bad)).error().why,
+    ASSERT_FALSE(parse_numa_binding(argument(bad))) << bad;
+    EXPECT_EQ(parse_numa_binding(argument(bad)).error().why,
               "must be node, socket, exclusive or core-complex");
   }
 }
@@ -259,35 +260,36 @@ TEST(Values, NumaBinding) {
 TEST(Values, ModulesToImport) {
   using Modules = std::vector<std::string>;
   for (const char* text : {"", "on", "true", "1"}) {
-    EXPECT_EQ(**parse_imports(given(text)), Modules({"torch"})) << text;
+    EXPECT_EQ(**parse_imports(argument(text)), Modules({"torch"})) << text;
   }
-  for (const char* text : {"off", "false", "0"}) EXPECT_FALSE(*parse_imports(given(text))) << text;
-  EXPECT_EQ(**parse_imports(given("torch, transformers,torch.distributed.checkpoint")),
+  for (const char* text : {"off", "false", "0"})
+    EXPECT_FALSE(*parse_imports(argument(text))) << text;
+  EXPECT_EQ(**parse_imports(argument("torch, transformers,torch.distributed.checkpoint")),
             Modules({"torch", "transformers", "torch.distributed.checkpoint"}));
   for (const char* bad : {"torch,,numpy", ",", "-x", "a b", "../torch", "a;b"}) {
-    ASSERT_FALSE(parse_imports(given(bad))) << bad;
+    ASSERT_FALSE(parse_imports(argument(bad))) << bad;
   }
 }
 
 TEST(Values, OrderOfNodes) {
-  EXPECT_EQ(parse_order(given("topology"))->order, Order::topology);
-  EXPECT_EQ(parse_order(given("name"))->order, Order::name);
-  EXPECT_EQ(parse_order(given("scheduler"))->order, Order::scheduler);
-  EXPECT_EQ(parse_order(given("given"))->order, Order::given);
-  const auto file = parse_order(given("file:a/b:c"));
+  EXPECT_EQ(parse_order(argument("topology"))->order, Order::topology);
+  EXPECT_EQ(parse_order(argument("name"))->order, Order::name);
+  EXPECT_EQ(parse_order(argument("scheduler"))->order, Order::scheduler);
+  EXPECT_EQ(parse_order(argument("given"))->order, Order::argument);
+  const auto file = parse_order(argument("file:a/b:c"));
   ASSERT_TRUE(file);
   EXPECT_EQ(file->order, Order::file);
   EXPECT_EQ(file->file, "a/b:c");
   for (const char* bad : {"", "file", "file:", "Topology", "automatic"}) {
-    EXPECT_FALSE(parse_order(given(bad))) << bad;
+    EXPECT_FALSE(parse_order(argument(bad))) << bad;
   }
 }
 
 TEST(Values, Switches) {
   for (const char* on : {"1", "true", "Yes", "2", "-1"})
-    EXPECT_EQ(parse_switch(given(on)), true) << on;
+    EXPECT_EQ(parse_switch(argument(on)), true) << on;
   for (const char* off : {"0", "00", "false", "", " "})
-    EXPECT_EQ(parse_switch(given(off)), false) << off;
+    EXPECT_EQ(parse_switch(argument(off)), false) << off;
   EXPECT_EQ(parse_switch({"PET_STANDALONE", "maybe", true}).error().line(),
             "PET_STANDALONE=maybe: must be 1 or 0");
 }

@@ -3,7 +3,7 @@
 namespace toprun::pods {
 namespace {
 
-using options::Given;
+using options::Argument;
 
 const options::Flag& flag_named(std::string_view name) {
   return *options::find_flag(name, options::Command::submit);
@@ -11,15 +11,15 @@ const options::Flag& flag_named(std::string_view name) {
 
 }  // namespace
 
-std::optional<Given> OptionReader::one(std::string_view name) const {
+std::optional<Argument> OptionReader::one(std::string_view name) const {
   const options::Flag& flag = flag_named(name);
   const bool is_slurms = flag.id == options::FlagId::slurm_option;
-  auto given = options::given_of(flag, split, is_slurms ? Environment() : environment);
-  return given && given->value.empty() ? std::nullopt : given;
+  auto argument = options::argument_of(flag, split, is_slurms ? Environment() : environment);
+  return argument && argument->value.empty() ? std::nullopt : argument;
 }
 
-std::vector<Given> OptionReader::all(std::string_view name) const {
-  return options::all_given(flag_named(name), split, environment);
+std::vector<Argument> OptionReader::all(std::string_view name) const {
+  return options::all_arguments(flag_named(name), split, environment);
 }
 
 bool OptionReader::has(std::string_view name) const {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "cli/options/split.h"
 
 namespace toprun::pods {
@@ -17,9 +17,9 @@ struct OptionReader {
 
   // The last given value; nullopt if the option is not given or empty. Ignores Slurm's own
   // variables (SBATCH_TIMELIMIT …), because they do not apply to pods.
-  std::optional<options::Given> one(std::string_view name) const;
+  std::optional<options::Argument> one(std::string_view name) const;
   // All values of a repeatable option.
-  std::vector<options::Given> all(std::string_view name) const;
+  std::vector<options::Argument> all(std::string_view name) const;
   // Whether a switch is on.
   bool has(std::string_view name) const;
 };

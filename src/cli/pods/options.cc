@@ -29,8 +29,8 @@ namespace {
 
 using engines::kubernetes::Operator;
 using engines::kubernetes::Workload;
+using options::Argument;
 using options::FlagId;
-using options::Given;
 
 constexpr int max_gpus_per_pod = 1'024;
 constexpr int max_cpus_per_pod = 100'000;
@@ -49,14 +49,14 @@ bool is_given(const options::Split& split, FlagId id) {
 // Words for Slurm alone: an error where they are typed, else a note, because a project's file may
 // serve several engines.
 Result<void> check_others(const options::Split& split, std::vector<std::string>& notes) {
-  for (const options::GivenOption& option : split.options) {
+  for (const options::ParsedOption& option : split.options) {
     const FlagId id = option.flag->id;
     const bool is_slurms =
         id == FlagId::slurm_arg || id == FlagId::after ||
         (id == FlagId::slurm_option &&
          std::ranges::find(shared_options, option.flag->name) == shared_options.end());
     if (!is_slurms) continue;
-    const std::string label = options::as_given(option).label();
+    const std::string label = options::as_argument(option).label();
     if (option.origin.empty()) return usage(label, "is for Slurm alone", "leave it out");
     notes.push_back(label + " has no effect: it is for Slurm alone");
   }
@@ -74,16 +74,17 @@ Result<std::string> image_of(const plan::Options& run) {
                "name one there, as docker://nvcr.io/nvidia/pytorch:25.03-py3");
 }
 
-Result<engines::kubernetes::Claim> parse_claim(const Given& given) {
-  const auto parts = toprun::split(given.value, ':');
+Result<engines::kubernetes::Claim> parse_claim(const Argument& argument) {
+  const auto parts = toprun::split(argument.value, ':');
   const bool good = parts.size() >= 2 && parts.size() <= 3 && !parts[0].empty() &&
                     parts[1].starts_with('/') && (parts.size() == 2 || parts[2] == "ro");
   if (!good) {
-    return usage(given.label(), "is not NAME:PATH or NAME:PATH:ro",
+    return usage(argument.label(), "is not NAME:PATH or NAME:PATH:ro",
                  "write it as scratch:/scratch, the path absolute");
   }
   if (!engines::kubernetes::is_object_name(parts[0])) {
-    return usage(given.label(), fmt::format("'{}' is not the name of a claim", printable(parts[0])),
+    return usage(argument.label(),
+                 fmt::format("'{}' is not the name of a claim", printable(parts[0])),
                  "write it as kubectl get pvc lists it: a-z, 0-9, - and .");
   }
   engines::kubernetes::Claim claim;
@@ -95,15 +96,15 @@ Result<engines::kubernetes::Claim> parse_claim(const Given& given) {
 
 // Slurm's memory, in MiB unless a letter says otherwise, as Kubernetes writes it; 0 is no limit.
 // Slurm's letters mean powers of 1024, with or without an i: 64G is 64Gi.
-Result<std::optional<std::string>> parse_memory(const Given& given) {
-  std::string_view text = given.value;
+Result<std::optional<std::string>> parse_memory(const Argument& argument) {
+  std::string_view text = argument.value;
   if (text.ends_with('i')) text.remove_suffix(1);
   const std::string_view letters = "KMGT";
   const bool has_unit = !text.empty() && letters.contains(text.back());
   const auto number = parse_int(has_unit ? text.substr(0, text.size() - 1) : text);
-  const bool is_bare = given.value.ends_with('i') && !has_unit;
+  const bool is_bare = argument.value.ends_with('i') && !has_unit;
   if (!number || *number < 0 || is_bare) {
-    return usage(given.label(), "is not a size", "write it as 64G or 64Gi");
+    return usage(argument.label(), "is not a size", "write it as 64G or 64Gi");
   }
   if (*number == 0) return std::optional<std::string>();
   return std::optional(fmt::format("{}{}i", *number, has_unit ? text.back() : 'M'));
@@ -112,10 +113,10 @@ Result<std::optional<std::string>> parse_memory(const Given& given) {
 Result<void> set_nodes(Workload& job, const plan::Options& run, const OptionReader& reader) {
   job.nodes = run.standalone ? 1 : run.nnodes.value.value_or(1);
   job.least_nodes = run.min_nodes;
-  const auto given = reader.one("--nodes");
-  if (!given) return {};
-  const std::size_t dash = given->value.find('-');
-  Given colons = *given;
+  const auto argument = reader.one("--nodes");
+  if (!argument) return {};
+  const std::size_t dash = argument->value.find('-');
+  Argument colons = *argument;
   if (dash != std::string::npos) colons.value[dash] = ':';
   const auto count = TRY(options::parse_node_count(colons));
   job.nodes = count.most;
@@ -125,18 +126,18 @@ Result<void> set_nodes(Workload& job, const plan::Options& run, const OptionRead
 
 Result<void> set_number(std::optional<int>& out, const OptionReader& reader, std::string_view name,
                         int least, int most) {
-  const auto given = reader.one(name);
-  if (!given) return {};
-  const auto number = TRY(options::parse_number(*given, least, most));
+  const auto argument = reader.one(name);
+  if (!argument) return {};
+  const auto number = TRY(options::parse_number(*argument, least, most));
   out = number;
   return {};
 }
 
 Result<void> set_memory(std::optional<std::string>& out, const OptionReader& reader,
                         std::string_view name) {
-  const auto given = reader.one(name);
-  if (!given) return {};
-  auto memory = TRY(parse_memory(*given));
+  const auto argument = reader.one(name);
+  if (!argument) return {};
+  auto memory = TRY(parse_memory(*argument));
   out = std::move(memory);
   return {};
 }
@@ -144,11 +145,11 @@ Result<void> set_memory(std::optional<std::string>& out, const OptionReader& rea
 // Of 900G people may think 900 * 10^9 bytes, which Kubernetes means by it.
 void note_memory(std::vector<std::string>& notes, const OptionReader& reader) {
   for (const std::string_view name : {"--mem", "--shm"}) {
-    const auto given = reader.one(name);
-    const auto memory = given ? parse_memory(*given) : Result<std::optional<std::string>>();
-    if (!memory || !*memory || given->value == **memory) continue;
-    notes.push_back(
-        fmt::format("{} is {} here: Slurm's units are powers of 1024", given->label(), **memory));
+    const auto argument = reader.one(name);
+    const auto memory = argument ? parse_memory(*argument) : Result<std::optional<std::string>>();
+    if (!memory || !*memory || argument->value == **memory) continue;
+    notes.push_back(fmt::format("{} is {} here: Slurm's units are powers of 1024",
+                                argument->label(), **memory));
   }
 }
 
@@ -162,7 +163,7 @@ bool is_accelerator(std::string_view resource) {
 // of a number that is not there, each has its own idea of.
 void count_workers(Workload& job, const plan::Options& run) {
   job.workers = parse_int(run.nproc_per_node.value);
-  if (run.nproc_per_node.given()) return;
+  if (run.nproc_per_node.is_set()) return;
   int accelerators = job.gpus;
   for (const auto& [name, count] : job.resources) {
     if (is_accelerator(name)) accelerators += count;
@@ -171,13 +172,13 @@ void count_workers(Workload& job, const plan::Options& run) {
 }
 
 Result<void> set_gpu_resource(Workload& job, const OptionReader& reader) {
-  const auto given = reader.one("--gpu-resource");
-  if (!given) return {};
-  if (!engines::kubernetes::is_label_key(given->value) || !given->value.contains('/')) {
-    return usage(given->label(), "is not the name of a resource",
+  const auto argument = reader.one("--gpu-resource");
+  if (!argument) return {};
+  if (!engines::kubernetes::is_label_key(argument->value) || !argument->value.contains('/')) {
+    return usage(argument->label(), "is not the name of a resource",
                  "write it as kubectl describe node prints it: amd.com/gpu");
   }
-  job.gpu_resource = given->value;
+  job.gpu_resource = argument->value;
   return {};
 }
 
@@ -225,11 +226,11 @@ Result<void> set_share_of_a_node(Workload& job, const OptionReader& reader) {
 }
 
 Result<void> set_limit(Workload& job, const OptionReader& reader) {
-  const auto given = reader.one("--time");
-  if (!given) return {};
-  const auto seconds = engines::slurm_seconds(given->value);
+  const auto argument = reader.one("--time");
+  if (!argument) return {};
+  const auto seconds = engines::slurm_seconds(argument->value);
   if (!seconds || *seconds < 1) {
-    return usage(given->label(), "is not a time", "write minutes, H:MM:SS or D-HH:MM:SS");
+    return usage(argument->label(), "is not a time", "write minutes, H:MM:SS or D-HH:MM:SS");
   }
   job.limit = std::chrono::seconds(*seconds);
   return {};
@@ -245,15 +246,16 @@ std::string name_of_script(const plan::Options& run) {
 
 // "NAME" is the cluster's, "trainingruntime/NAME" the namespace's.
 Result<void> set_runtime(Workload& job, const OptionReader& reader) {
-  const auto given = reader.one("--runtime");
-  if (!given) return {};
-  const std::size_t slash = given->value.find('/');
-  const std::string kind = slash == std::string::npos ? "" : lower(given->value.substr(0, slash));
-  job.runtime = given->value.substr(slash == std::string::npos ? 0 : slash + 1);
+  const auto argument = reader.one("--runtime");
+  if (!argument) return {};
+  const std::size_t slash = argument->value.find('/');
+  const std::string kind =
+      slash == std::string::npos ? "" : lower(argument->value.substr(0, slash));
+  job.runtime = argument->value.substr(slash == std::string::npos ? 0 : slash + 1);
   const bool is_of_space = kind == "trainingruntime";
   const bool is_kind = kind.empty() || is_of_space || kind == "clustertrainingruntime";
   if (!is_kind || !engines::kubernetes::is_label(job.runtime)) {
-    return usage(given->label(), "is not the name of a training runtime",
+    return usage(argument->label(), "is not the name of a training runtime",
                  "kubectl get clustertrainingruntimes,trainingruntimes tells which there are; one "
                  "of the namespace is trainingruntime/NAME");
   }
@@ -264,26 +266,26 @@ Result<void> set_runtime(Workload& job, const OptionReader& reader) {
 Result<void> set_names(Workload& job, const plan::Options& run, const OptionReader& reader) {
   job.name = name_of_script(run);
   job.name_is_beginning = true;
-  if (const auto given = reader.one("--job-name")) {
-    auto name = TRY(engines::kubernetes::job_name(given->value, given->source));
+  if (const auto argument = reader.one("--job-name")) {
+    auto name = TRY(engines::kubernetes::job_name(argument->value, argument->source));
     job.name = std::move(name);
     job.name_is_beginning = false;
   }
-  if (const auto given = reader.one("--namespace")) {
-    if (!engines::kubernetes::is_label(given->value)) {
+  if (const auto argument = reader.one("--namespace")) {
+    if (!engines::kubernetes::is_label(argument->value)) {
       return usage(
-          given->label(), "is not the name of a namespace",
-          fmt::format("say --namespace {}", engines::kubernetes::nearest_label(given->value)));
+          argument->label(), "is not the name of a namespace",
+          fmt::format("say --namespace {}", engines::kubernetes::nearest_label(argument->value)));
     }
-    job.space = given->value;
+    job.space = argument->value;
   }
   if (const auto done = set_runtime(job, reader); !done) return done;
-  if (const auto given = reader.one("--chdir")) {
-    if (!given->value.starts_with('/')) {
-      return usage(given->label(), "must be a folder of the image or of a claim",
+  if (const auto argument = reader.one("--chdir")) {
+    if (!argument->value.starts_with('/')) {
+      return usage(argument->label(), "must be a folder of the image or of a claim",
                    "write an absolute path");
     }
-    job.folder = given->value;
+    job.folder = argument->value;
   }
   return {};
 }
@@ -297,18 +299,18 @@ std::string plain_path(std::string_view path) {
 
 // A path at which the pods see something else already.
 Result<void> check_path(const Workload& job, const engines::kubernetes::Claim& claim,
-                        const Given& given, const std::vector<Given>& all) {
+                        const Argument& argument, const std::vector<Argument>& all) {
   const std::string path = plain_path(claim.path);
   const std::string other_path = "give another path";
   if (path == engines::kubernetes::shared_memory_folder) {
-    return usage(given.label(), "the shared memory of the pods is at this path", other_path);
+    return usage(argument.label(), "the shared memory of the pods is at this path", other_path);
   }
   if (path == engines::kubernetes::toprun_folder && !job.toprun_image.empty()) {
-    return usage(given.label(), "--toprun-image puts the binary at this path", other_path);
+    return usage(argument.label(), "--toprun-image puts the binary at this path", other_path);
   }
   for (std::size_t i = 0; i < job.claims.size(); ++i) {
     if (plain_path(job.claims[i].path) != path) continue;
-    return usage(fmt::format("{} and {}", all[i].label(), given.label()),
+    return usage(fmt::format("{} and {}", all[i].label(), argument.label()),
                  "a pod mounts one claim at a path", "give them different paths");
   }
   return {};
@@ -316,9 +318,9 @@ Result<void> check_path(const Workload& job, const engines::kubernetes::Claim& c
 
 Result<void> set_claims(Workload& job, const OptionReader& reader) {
   const auto all = reader.all("--pvc");
-  for (const Given& given : all) {
-    auto claim = TRY(parse_claim(given));
-    const auto free = check_path(job, claim, given, all);
+  for (const Argument& argument : all) {
+    auto claim = TRY(parse_claim(argument));
+    const auto free = check_path(job, claim, argument, all);
     if (!free) return free;
     job.claims.push_back(std::move(claim));
   }
@@ -341,7 +343,7 @@ Result<void> set_annotations(Workload& job, const OptionReader& reader) {
 
 // The image is the pod's own, its variables are the container's, and the operator says which pod is
 // which.
-bool is_in_the_manifest(const options::GivenOption& option) {
+bool is_in_the_manifest(const options::ParsedOption& option) {
   const FlagId id = option.flag->id;
   return option.flag->group == options::Group::container || id == FlagId::env ||
          id == FlagId::nnodes;
@@ -369,19 +371,19 @@ void note_outputs(PodOptions& out, const options::Split& split) {
   const Environment no_variables;  // the pods do not get those of this host
   const OptionReader reader{split, no_variables};
   for (const std::string_view option : {"--log-dir", "--node-log", "--report"}) {
-    const auto given = reader.one(option);
-    if (!given || given->value.starts_with("/dev/")) continue;
-    const bool is_absolute = given->value.starts_with('/');
+    const auto argument = reader.one(option);
+    if (!argument || argument->value.starts_with("/dev/")) continue;
+    const bool is_absolute = argument->value.starts_with('/');
     const bool is_in_the_images_folder = !is_absolute && out.job.folder.empty();
     if (is_in_the_images_folder && !out.job.claims.empty()) continue;  // that may be a claim's
     const auto* const claim =
-        claim_at(out.job, is_absolute ? given->value : out.job.folder + '/' + given->value);
+        claim_at(out.job, is_absolute ? argument->value : out.job.folder + '/' + argument->value);
     if (claim == nullptr) {
-      out.notes.push_back(given->label() +
+      out.notes.push_back(argument->label() +
                           " is on no claim of the job (--pvc): what is written there is lost with "
                           "the pods");
     } else if (claim->read_only) {
-      out.notes.push_back(given->label() +
+      out.notes.push_back(argument->label() +
                           " is on a claim that the pods may only read: leave :ro out of its --pvc");
     }
   }
@@ -389,16 +391,16 @@ void note_outputs(PodOptions& out, const options::Split& split) {
 
 // A binary that is on a claim, or in the image elsewhere than in its PATH.
 Result<void> set_path(PodOptions& out, const OptionReader& reader) {
-  const auto given = reader.one("--toprun");
-  if (!given) return {};
-  if (!given->value.starts_with('/') || given->value.ends_with('/')) {
-    return usage(given->label(), "must be a file's absolute path in the pods",
+  const auto argument = reader.one("--toprun");
+  if (!argument) return {};
+  if (!argument->value.starts_with('/') || argument->value.ends_with('/')) {
+    return usage(argument->label(), "must be a file's absolute path in the pods",
                  "write it as /scratch/bin/toprun, on a claim that --pvc mounts");
   }
   Workload& job = out.job;
-  if (job.command.front() == "toprun") job.command.front() = given->value;
-  if (claim_at(job, given->value) == nullptr) {
-    out.notes.push_back(given->label() +
+  if (job.command.front() == "toprun") job.command.front() = argument->value;
+  if (claim_at(job, argument->value) == nullptr) {
+    out.notes.push_back(argument->label() +
                         " is on no claim of the job (--pvc): the image has to have it there");
   }
   return {};
@@ -456,11 +458,11 @@ void note_script(PodOptions& out, const plan::Options& run) {
 }
 
 Result<void> set_toprun(Workload& job, const OptionReader& reader) {
-  const auto given = reader.one("--toprun-image");
-  if (!given) return {};
-  const auto image = TRY(container::parse_image(given->value));
+  const auto argument = reader.one("--toprun-image");
+  if (!argument) return {};
+  const auto image = TRY(container::parse_image(argument->value));
   if (image.is_path()) {
-    return usage(given->label(), "pods take their images from a registry", "name one there");
+    return usage(argument->label(), "pods take their images from a registry", "name one there");
   }
   job.toprun_image = container::registry_reference(image);
   return {};
@@ -494,40 +496,41 @@ Result<void> set_command(Workload& job, const plan::Options& run, const options:
 
 Result<void> set_objects(PodOptions& out, const OptionReader& reader) {
   Workload& job = out.job;
-  const auto take = [](const Given& given) -> Result<std::string> {
-    if (engines::kubernetes::is_object_name(given.value)) return given.value;
-    return usage(given.label(), "is not the name of an object in Kubernetes",
+  const auto take = [](const Argument& argument) -> Result<std::string> {
+    if (engines::kubernetes::is_object_name(argument.value)) return argument.value;
+    return usage(argument.label(), "is not the name of an object in Kubernetes",
                  "write it as kubectl lists it: a-z, 0-9, - and .");
   };
   for (const auto& [option, names] : {std::pair{"--env-from", &job.env_from},
                                       std::pair{"--image-pull-secret", &job.pull_secrets}}) {
-    for (const Given& given : reader.all(option)) {
-      auto name = TRY(take(given));
+    for (const Argument& argument : reader.all(option)) {
+      auto name = TRY(take(argument));
       names->push_back(std::move(name));
     }
   }
-  if (const auto given = reader.one("--service-account")) {
-    auto name = TRY(take(*given));
+  if (const auto argument = reader.one("--service-account")) {
+    auto name = TRY(take(*argument));
     job.service_account = std::move(name);
   }
-  if (const auto given = reader.one("--patch")) out.patch = given->value;
+  if (const auto argument = reader.one("--patch")) out.patch = argument->value;
   return {};
 }
 
 // UID or UID:GID.
 Result<void> set_user(Workload& job, const OptionReader& reader) {
   job.restricted = reader.has("--restricted");
-  const auto given = reader.one("--run-as");
-  if (!given) return {};
-  const std::size_t colon = given->value.find(':');
-  const auto user = parse_int(std::string_view(given->value).substr(0, colon));
+  const auto argument = reader.one("--run-as");
+  if (!argument) return {};
+  const std::size_t colon = argument->value.find(':');
+  const auto user = parse_int(std::string_view(argument->value).substr(0, colon));
   const auto group = colon == std::string::npos
                          ? std::optional<std::int64_t>()
-                         : parse_int(std::string_view(given->value).substr(colon + 1));
+                         : parse_int(std::string_view(argument->value).substr(colon + 1));
   const auto is_id = [](std::int64_t id) { return id >= 0 && id <= max_id; };
   const bool good =
       user && is_id(*user) && (colon == std::string::npos || (group && is_id(*group)));
-  if (!good) return usage(given->label(), "is not UID or UID:GID", "write numbers: id -u; id -g");
+  if (!good)
+    return usage(argument->label(), "is not UID or UID:GID", "write numbers: id -u; id -g");
   job.run_as = engines::kubernetes::RunAs{*user, group};
   return {};
 }
@@ -560,9 +563,9 @@ Result<void> check_names(const Workload& job) {
 // nullopt: the cluster is asked which operators it has.
 Result<std::optional<Operator>> operator_of(const OptionReader& reader) {
   constexpr std::array<std::string_view, 4> known = {"auto", "pytorchjob", "trainjob", "jobset"};
-  const auto given = reader.one("--operator");
-  if (!given) return std::optional<Operator>();
-  const auto word = TRY(options::parse_choice(*given, known));
+  const auto argument = reader.one("--operator");
+  if (!argument) return std::optional<Operator>();
+  const auto word = TRY(options::parse_choice(*argument, known));
   if (word == "auto") return std::optional<Operator>();
   if (word == "trainjob") return std::optional(Operator::trainjob);
   return std::optional(word == "jobset" ? Operator::jobset : Operator::pytorchjob);
@@ -570,11 +573,11 @@ Result<std::optional<Operator>> operator_of(const OptionReader& reader) {
 
 Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
   constexpr std::array<std::string_view, 3> known = {"client", "server", "json"};
-  for (const options::GivenOption& option : reader.split.options) {
+  for (const options::ParsedOption& option : reader.split.options) {
     if (option.flag->id != FlagId::job_dry_run) continue;
     out.dry_run = DryRun::client;
     if (option.value.empty()) continue;
-    const auto one = TRY(options::parse_choice(options::as_given(option), known));
+    const auto one = TRY(options::parse_choice(options::as_argument(option), known));
     if (one == "server") out.dry_run = DryRun::server;
     out.as_json = one == "json";
   }
@@ -593,12 +596,13 @@ Result<options::Split> without_script(options::Split split) {
 
 }  // namespace
 
-Result<PodOptions> pod_options(const options::Split& given,
+Result<PodOptions> pod_options(const options::Split& argument,
                                const std::vector<std::string>& arguments,
                                const Environment& environment) {
   PodOptions out;
-  out.interactive = is_given(given, FlagId::interactive);
-  const auto whole = TRY(out.interactive ? without_script(given) : Result<options::Split>(given));
+  out.interactive = is_given(argument, FlagId::interactive);
+  const auto whole =
+      TRY(out.interactive ? without_script(argument) : Result<options::Split>(argument));
   const options::Split& split = whole;
   const OptionReader reader{split, environment};
   const auto engine = reader.one("--on");

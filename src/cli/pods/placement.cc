@@ -12,7 +12,7 @@ namespace {
 
 namespace kubernetes = engines::kubernetes;
 using kubernetes::Placer;
-using options::Given;
+using options::Argument;
 
 struct PlacerWord {
   std::string_view word;
@@ -28,29 +28,30 @@ constexpr std::array placers = {
 constexpr std::array<std::string_view, 3> effects = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
 
 Result<Placer> placer_of(const OptionReader& reader) {
-  const auto given = reader.one("--scheduler");
-  if (!given) return reader.has("--queue") ? Placer::kueue : Placer::cluster;
+  const auto argument = reader.one("--scheduler");
+  if (!argument) return reader.has("--queue") ? Placer::kueue : Placer::cluster;
   std::array<std::string_view, placers.size()> words;
   std::ranges::transform(placers, words.begin(), &PlacerWord::word);
-  const auto word = TRY(options::parse_choice(*given, words));
+  const auto word = TRY(options::parse_choice(*argument, words));
   return std::ranges::find(placers, word, &PlacerWord::word)->placer;
 }
 
 Result<void> set_name(std::string& out, const OptionReader& reader, std::string_view option) {
-  const auto given = reader.one(option);
-  if (!given) return {};
-  if (!kubernetes::is_object_name(given->value) || !kubernetes::is_label_value(given->value)) {
-    return usage(given->label(), "is not a name in Kubernetes",
+  const auto argument = reader.one(option);
+  if (!argument) return {};
+  if (!kubernetes::is_object_name(argument->value) ||
+      !kubernetes::is_label_value(argument->value)) {
+    return usage(argument->label(), "is not a name in Kubernetes",
                  "write a-z, 0-9, - and ., 63 at most, as the cluster lists it");
   }
-  out = given->value;
+  out = argument->value;
   return {};
 }
 
-Result<std::string> parse_label_key(const Given& given) {
-  if (kubernetes::is_label_key(given.value)) return given.value;
+Result<std::string> parse_label_key(const Argument& argument) {
+  if (kubernetes::is_label_key(argument.value)) return argument.value;
   return usage(
-      given.label(), "is not the key of a label",
+      argument.label(), "is not the key of a label",
       "write it as kubectl get nodes --show-labels prints it: topology.kubernetes.io/zone");
 }
 
@@ -61,20 +62,20 @@ Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader
     return usage(required->label() + " and " + preferred->label(),
                  "one demands what the other only prefers", "give one of them");
   }
-  const auto& given = required ? required : preferred;
-  if (!given) return {};
-  const auto key = TRY(parse_label_key(*given));
+  const auto& argument = required ? required : preferred;
+  if (!argument) return {};
+  const auto key = TRY(parse_label_key(*argument));
   out.together = kubernetes::Together{key, required.has_value()};
   return {};
 }
 
 Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& reader) {
-  for (const Given& given : reader.all("--node-pool")) {
-    if (!kubernetes::is_label_value(given.value) || given.value.empty()) {
-      return usage(given.label(), "is not the name of a node pool",
+  for (const Argument& argument : reader.all("--node-pool")) {
+    if (!kubernetes::is_label_value(argument.value) || argument.value.empty()) {
+      return usage(argument.label(), "is not the name of a node pool",
                    "write it as the cluster lists it");
     }
-    out.pools.push_back(given.value);
+    out.pools.push_back(argument.value);
   }
   const auto selectors = reader.all("--node-selector");
   auto labels = TRY(pairs_of(selectors, "a label has one value"));
@@ -84,8 +85,8 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
                  "write it as kubectl get nodes --show-labels prints it");
   }
   out.selector = std::move(labels);
-  for (const Given& given : reader.all("--toleration")) {
-    auto toleration = TRY(parse_toleration(given));
+  for (const Argument& argument : reader.all("--toleration")) {
+    auto toleration = TRY(parse_toleration(argument));
     out.tolerations.push_back(std::move(toleration));
   }
   return {};
@@ -93,50 +94,50 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
 
 }  // namespace
 
-Result<std::pair<std::string, std::string>> parse_pair(const Given& given) {
-  const std::size_t equals = given.value.find('=');
+Result<std::pair<std::string, std::string>> parse_pair(const Argument& argument) {
+  const std::size_t equals = argument.value.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    return usage(given.label(), "is not KEY=VALUE", "write it as key=value");
+    return usage(argument.label(), "is not KEY=VALUE", "write it as key=value");
   }
-  return std::pair{given.value.substr(0, equals), given.value.substr(equals + 1)};
+  return std::pair{argument.value.substr(0, equals), argument.value.substr(equals + 1)};
 }
 
-Result<Pairs> pairs_of(std::span<const Given> all, std::string_view rule) {
+Result<Pairs> pairs_of(std::span<const Argument> all, std::string_view rule) {
   Pairs out;
-  for (const Given& given : all) {
-    auto pair = TRY(parse_pair(given));
+  for (const Argument& argument : all) {
+    auto pair = TRY(parse_pair(argument));
     const auto same = std::ranges::find(out, pair.first, &Pairs::value_type::first);
     if (same == out.end()) {
       out.push_back(std::move(pair));
       continue;
     }
     if (same->second == pair.second) continue;
-    return usage(fmt::format("{} and {}", label_of(all, *same), given.label()), std::string(rule),
-                 "give one of them");
+    return usage(fmt::format("{} and {}", label_of(all, *same), argument.label()),
+                 std::string(rule), "give one of them");
   }
   return out;
 }
 
-std::string label_of(std::span<const Given> all, const Pairs::value_type& pair) {
+std::string label_of(std::span<const Argument> all, const Pairs::value_type& pair) {
   const std::string text = fmt::format("{}={}", pair.first, pair.second);
-  return std::ranges::find(all, text, &Given::value)->label();
+  return std::ranges::find(all, text, &Argument::value)->label();
 }
 
-Result<kubernetes::Toleration> parse_toleration(const Given& given) {
+Result<kubernetes::Toleration> parse_toleration(const Argument& argument) {
   kubernetes::Toleration out;
-  std::string_view rest = given.value;
+  std::string_view rest = argument.value;
   if (const std::size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
     out.effect = rest.substr(colon + 1);
     rest = rest.substr(0, colon);
     if (std::ranges::find(effects, out.effect) == effects.end()) {
-      return usage(given.label(), "has an effect that Kubernetes does not know",
+      return usage(argument.label(), "has an effect that Kubernetes does not know",
                    "end it with :NoSchedule, :PreferNoSchedule or :NoExecute, or leave that out");
     }
   }
   out.key = rest.substr(0, rest.find('='));
   if (out.key.size() < rest.size()) out.value = std::string(rest.substr(out.key.size() + 1));
   if (!kubernetes::is_label_key(out.key) || !kubernetes::is_label_value(out.value.value_or(""))) {
-    return usage(given.label(), "is not a taint",
+    return usage(argument.label(), "is not a taint",
                  "write it as kubectl describe node prints it: nvidia.com/gpu=present:NoSchedule");
   }
   return out;

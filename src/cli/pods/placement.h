@@ -18,17 +18,17 @@ namespace toprun::pods {
 Result<engines::kubernetes::Placement> placement_of(const OptionReader& reader);
 
 // Splits "key=value" into "key" and "value". The value may contain any characters.
-Result<std::pair<std::string, std::string>> parse_pair(const options::Given& given);
+Result<std::pair<std::string, std::string>> parse_pair(const options::Argument& argument);
 
 // The pairs from all values of an option, without duplicates. Error (exit 2): a key has two
 // different values; `rule` is part of the message.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
-Result<Pairs> pairs_of(std::span<const options::Given> all, std::string_view rule);
+Result<Pairs> pairs_of(std::span<const options::Argument> all, std::string_view rule);
 
 // The label, for messages, of the value in `all` that contains this pair.
-std::string label_of(std::span<const options::Given> all, const Pairs::value_type& pair);
+std::string label_of(std::span<const options::Argument> all, const Pairs::value_type& pair);
 
 // "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".
-Result<engines::kubernetes::Toleration> parse_toleration(const options::Given& given);
+Result<engines::kubernetes::Toleration> parse_toleration(const options::Argument& argument);
 
 }  // namespace toprun::pods

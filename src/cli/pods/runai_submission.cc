@@ -10,7 +10,7 @@
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "cli/pods/output.h"
 #include "cli/pods/runai_job.h"
 #include "cli/pods/submission.h"
@@ -36,9 +36,10 @@ std::string unique_name(const std::string& beginning) {
   return name;
 }
 
-std::optional<options::Given> given(std::string_view name, const options::Split& split,
-                                    const Environment& environment) {
-  return options::given_of(*options::find_flag(name, options::Command::submit), split, environment);
+std::optional<options::Argument> argument(std::string_view name, const options::Split& split,
+                                          const Environment& environment) {
+  return options::argument_of(*options::find_flag(name, options::Command::submit), split,
+                              environment);
 }
 
 // The environment with what the command line says of Run:AI, for all that ask it.
@@ -46,7 +47,7 @@ Environment surroundings(const options::Split& split, const Environment& environ
   Environment out = environment;
   for (const std::string_view name : {"--project", "--runai-cli"}) {
     const options::Flag& flag = *options::find_flag(name, options::Command::submit);
-    const auto value = options::given_of(flag, split, environment);
+    const auto value = options::argument_of(flag, split, environment);
     if (value) out.set(std::string(flag.variable), value->value);
   }
   out.set("TOPRUN_ON", "runai");
@@ -108,7 +109,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   }
   if (job.name_is_beginning) job.name = unique_name(job.name);
   const bool is_kept_elsewhere =
-      given("--node-log", split, environment) || given("--report", split, environment);
+      argument("--node-log", split, environment) || argument("--report", split, environment);
   // Plain words, which reach the pods as they are without a toprun that unpacks them.
   if (options.interactive) job.command = {"sleep", "infinity"};
   const bool prints = !options.interactive && !is_kept_elsewhere;

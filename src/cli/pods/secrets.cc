@@ -14,7 +14,7 @@ namespace {
 
 using engines::kubernetes::SecretVariable;
 using nlohmann::ordered_json;
-using options::Given;
+using options::Argument;
 
 bool is_key(std::string_view key) {
   return !key.empty() && std::ranges::all_of(key, [](char c) {
@@ -24,14 +24,14 @@ bool is_key(std::string_view key) {
 }
 
 // Not even its beginning is shown: in NAME=VALUE the value is a secret.
-Result<SecretVariable> parse_secret(const Given& given) {
-  const std::size_t equals = given.value.find('=');
-  Given of_name = given;
-  of_name.value = given.value.substr(0, equals);
+Result<SecretVariable> parse_secret(const Argument& argument) {
+  const std::size_t equals = argument.value.find('=');
+  Argument of_name = argument;
+  of_name.value = argument.value.substr(0, equals);
   const auto variable = TRY(options::parse_variable(of_name));
   SecretVariable out{variable.first, {}, variable.first};
   if (equals == std::string::npos) return out;
-  const std::string place = given.value.substr(equals + 1);
+  const std::string place = argument.value.substr(equals + 1);
   const std::size_t colon = place.find(':');
   out.secret = place.substr(0, colon);
   out.key = colon == std::string::npos ? "" : place.substr(colon + 1);
@@ -87,8 +87,8 @@ Result<void> check_value(const ordered_json& value, const std::string& path) {
 
 Result<void> read_secrets(engines::kubernetes::Workload& job,
                           std::map<std::string, std::string>& values, const OptionReader& reader) {
-  for (const Given& given : reader.all("--secret-env")) {
-    auto one = TRY(parse_secret(given));
+  for (const Argument& argument : reader.all("--secret-env")) {
+    auto one = TRY(parse_secret(argument));
     const auto known = std::ranges::find(job.secret_variables, one.name, &SecretVariable::name);
     const bool is_twice = known != job.secret_variables.end();
     if (is_twice) return usage("--secret-env " + one.name, "is given twice", "give it once");

@@ -14,9 +14,9 @@ namespace {
 
 using options::Command;
 using options::FlagId;
-using options::GivenOption;
+using options::ParsedOption;
 
-bool is_of_the_launch(const GivenOption& option) {
+bool is_of_the_launch(const ParsedOption& option) {
   return options::knows(Command::run, *option.flag);
 }
 
@@ -45,7 +45,7 @@ Result<int> run_bench(const options::Call& call) {
   std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};
   std::vector<std::string> worker{std::string(model::own_program),
                                   std::string(benchmark::worker_word), what};
-  for (const GivenOption& option : call.split.options) {
+  for (const ParsedOption& option : call.split.options) {
     // The launch reads variables and files itself.
     if (option.origin.empty()) {
       (is_of_the_launch(option) ? launch : worker).push_back(options::word_of(option));

@@ -135,9 +135,10 @@ plan::Options options_of(const options::Call& call) {
   if (checks_reported(call) == doctor::Checks::all) options.arguments.emplace_back("--all");
   options.command_line = {options.script, "doctor"};
   std::ranges::copy(options.arguments, std::back_inserter(options.command_line));
-  if (const auto given = call.given(FlagId::hosts)) options.hosts = {given->value, given->source};
-  if (const auto given = call.given(FlagId::host_file)) {
-    options.host_file = {given->value, given->source};
+  if (const auto argument = call.argument(FlagId::hosts))
+    options.hosts = {argument->value, argument->source};
+  if (const auto argument = call.argument(FlagId::host_file)) {
+    options.host_file = {argument->value, argument->source};
   }
   return options;
 }
@@ -201,11 +202,11 @@ Result<std::optional<int>> compare_hosts(const options::Call& call) {
 // --hosts and --hostfile on the command line contradict options for one machine.
 Result<void> check_hosts(const options::Call& call) {
   for (const FlagId hosts : {FlagId::hosts, FlagId::host_file}) {
-    const auto given = call.given(hosts);
-    if (!given || !given->is_typed()) continue;
+    const auto argument = call.argument(hosts);
+    if (!argument || !argument->is_typed()) continue;
     for (const FlagId here : one_machine) {
-      if (const auto rival = call.given(here)) {
-        return usage(given->source + " and " + rival->source,
+      if (const auto rival = call.argument(here)) {
+        return usage(argument->source + " and " + rival->source,
                      "one names hosts, the other means "
                      "one machine",
                      "give only one of them");

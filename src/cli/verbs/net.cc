@@ -43,7 +43,7 @@ Result<fabric::Route> way_to(const std::string& host, const std::string& source)
 
 // Without --to it is the default route's, if there is one.
 Result<void> take_way(fabric::NodeFabric& node, const Call& call) {
-  const auto other = call.given(FlagId::other_host);
+  const auto other = call.argument(FlagId::other_host);
   if (!other) return {};
   if (call.has(FlagId::root)) {
     return usage(other->source + " and --root contradict each other",
@@ -64,8 +64,8 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
   TRY(check_root(call));
   const fabric::Sysfs sysfs(call.text(FlagId::root).value_or("/"));
   std::string profile;
-  if (const auto given = call.given(FlagId::fabric)) {
-    auto name = TRY(options::parse_fabric(*given));
+  if (const auto argument = call.argument(FlagId::fabric)) {
+    auto name = TRY(options::parse_fabric(*argument));
     if (name != "auto") profile = std::move(name);
   }
   auto node = fabric::read_node(sysfs, call.environment, profile);
@@ -76,7 +76,7 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
     node.own_name_leads_astray = leads_astray();
   }
   TRY(take_way(node, call));
-  if (const auto version = call.given(FlagId::nccl_version)) {
+  if (const auto version = call.argument(FlagId::nccl_version)) {
     node.nccl = fabric::parse_nccl_version(version->value);
     if (!node.nccl) {
       return usage(

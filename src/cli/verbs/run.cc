@@ -56,7 +56,7 @@ std::optional<int> answer(const options::Split& split, const std::vector<std::st
   if (split.options.empty()) return std::nullopt;
   const options::Command command =
       split.called_torchrun() ? options::Command::torchrun : options::Command::run;
-  const options::GivenOption& last = split.options.back();
+  const options::ParsedOption& last = split.options.back();
   switch (last.flag->id) {
     case options::FlagId::help_short:
       return print(short_help(command));

@@ -7,7 +7,7 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/open_files.h"
-#include "cli/options/given.h"
+#include "cli/options/arguments.h"
 #include "cli/verbs/run_verbs.h"
 #include "node/store/server.h"
 
@@ -38,23 +38,24 @@ constexpr std::array limits = {
     Limit{"--max-backlog", &store::Limits::backlog_bytes},
 };
 
-Result<std::size_t> parse_limit(const options::Flag& flag, const options::Given& given) {
-  if (flag.value == "BYTES") return options::parse_size(given);
-  const auto number = TRY(options::parse_number(given, 1, std::numeric_limits<int>::max()));
+Result<std::size_t> parse_limit(const options::Flag& flag, const options::Argument& argument) {
+  if (flag.value == "BYTES") return options::parse_size(argument);
+  const auto number = TRY(options::parse_number(argument, 1, std::numeric_limits<int>::max()));
   return static_cast<std::size_t>(number);
 }
 
 Result<StoreOptions> options_of(const options::Split& split) {
-  const auto given = [&](const options::Flag& flag) {
-    return options::given_of(flag, split, {})
-        .value_or(options::Given{std::string(flag.name), std::string(flag.default_value)});
+  const auto argument = [&](const options::Flag& flag) {
+    return options::argument_of(flag, split, {})
+        .value_or(options::Argument{std::string(flag.name), std::string(flag.default_value)});
   };
   StoreOptions out;
-  const auto port = TRY(options::parse_number(given(options::flag_of(FlagId::port)), 0, max_port));
+  const auto port =
+      TRY(options::parse_number(argument(options::flag_of(FlagId::port)), 0, max_port));
   out.port = port;
   for (const Limit& each : limits) {
     const options::Flag* const flag = options::find_flag(each.name, Command::store);
-    const auto limit = TRY(parse_limit(*flag, given(*flag)));
+    const auto limit = TRY(parse_limit(*flag, argument(*flag)));
     out.limits.*each.limit = limit;
   }
   return out;

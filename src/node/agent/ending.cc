@@ -105,11 +105,11 @@ std::pair<model::CauseKind, int> end_of(engines::Stop::Reason reason) {
 
 }  // namespace
 
-run::EngineTold why_stopped(const Environment& environment) {
+run::EngineAnswered why_stopped(const Environment& environment) {
   auto stop = engines::why_stopped(environment);
   if (!stop) return {};
   const auto [kind, exit_code] = end_of(stop->reason);
-  return {run::EngineTold::Stop{kind, exit_code, std::move(stop->words)}};
+  return {run::EngineAnswered::Stop{kind, exit_code, std::move(stop->words)}};
 }
 
 std::string summary(const plan::Job& job, const run::Course& course) {

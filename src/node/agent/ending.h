@@ -15,7 +15,7 @@ enum class Follows { another_attempt, nothing };
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
 // Asks the engine (the batch system) why it ended the run, by running one of its commands.
-run::EngineTold why_stopped(const Environment& environment);
+run::EngineAnswered why_stopped(const Environment& environment);
 
 // The last line that the run prints, with its newline.
 std::string summary(const plan::Job& job, const run::Course& course);

@@ -189,7 +189,7 @@ void Member::ask_recorders(const run::LookAtWorkers& look,
         return sight->ask_recorders(files, run::recorders_limit);
       },
       for_attempt<recorder::Summary>(look.attempt, [this, look](recorder::Summary summary) {
-        push(run::WorkersTold{look.attempt, {look.look, std::move(summary)}});
+        push(run::WorkersReported{look.attempt, {look.look, std::move(summary)}});
       }));
 }
 
@@ -201,7 +201,7 @@ void Member::ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connec
         return sight->reported_by_nccl(*connection, pids, run::recorders_limit);
       },
       for_attempt<Findings>(look.attempt, [this, look](Findings findings) {
-        push(run::WorkersTold{look.attempt, {look.look, {}, std::move(findings)}});
+        push(run::WorkersReported{look.attempt, {look.look, {}, std::move(findings)}});
       }));
 }
 

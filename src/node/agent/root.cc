@@ -215,7 +215,7 @@ asio::awaitable<void> Root::tell_the_end(run::Course record) {
 }
 
 asio::awaitable<void> Root::farewell() {
-  happened(run::EndTold{summary(session_.job, coordinator_.course())});
+  happened(run::EndReported{summary(session_.job, coordinator_.course())});
   while (coordinator_.stage() != run::Stage::over)
     co_await stage_.async_wait(use_nothrow_awaitable);
 }
@@ -305,10 +305,10 @@ void Root::act(const run::KeepRecord&) {
 }
 
 void Root::act(const run::AskEngine&) {
-  session_.pool.run<run::EngineTold>(
+  session_.pool.run<run::EngineAnswered>(
       run::engine_limit, [job = job_] { return why_stopped(job->environment); },
-      [this](Pool::Answer<run::EngineTold> reported) {
-        happened(std::move(reported).value_or(run::EngineTold{}));
+      [this](Pool::Answer<run::EngineAnswered> reported) {
+        happened(std::move(reported).value_or(run::EngineAnswered{}));
       });
 }
 

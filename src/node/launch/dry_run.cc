@@ -43,7 +43,7 @@ std::string node_list(const plan::Job& job) {
 // What each host behind a login will count for itself.
 std::string processes_by_login(const plan::Job& job) {
   const plan::Options& options = job.options;
-  if (const auto& requested = options.nproc_per_node; requested.given()) {
+  if (const auto& requested = options.nproc_per_node; requested.is_set()) {
     return parse_int(requested.value)
                ? fmt::format("{} per node ({})", requested.value, requested.source)
                : fmt::format("{} {}, as each node finds them", requested.source, requested.value);

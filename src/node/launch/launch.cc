@@ -79,7 +79,7 @@ bool may_be_lost(const plan::Job& job) {
 // shell without job control starts `toprun … &`; the ranks then begin with their default, too.
 std::vector<int> named_signals(const plan::Options& options) {
   const auto& signals = options.signals_to_handle;
-  return signals.given() ? signals.value : std::vector<int>();
+  return signals.is_set() ? signals.value : std::vector<int>();
 }
 
 // What the keeper lets pass of the signals to it. An engine may have signalled every process, so

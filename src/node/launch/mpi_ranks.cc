@@ -129,7 +129,7 @@ std::vector<model::NodeRecord> nodes_of(const std::vector<std::string>& hosts) {
   return nodes;
 }
 
-model::Cause cause_of(const run::EngineTold::Stop& stop) {
+model::Cause cause_of(const run::EngineAnswered::Stop& stop) {
   model::Cause cause;
   cause.kind = stop.kind;
   cause.message = stop.words;
@@ -236,7 +236,7 @@ int run_mpi_ranks(const plan::Job& job) {
       run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
                   [](pid_t mpirun, int signal) { process::signal_process(mpirun, signal); });
   const auto reported =
-      end.exit_code == 0 ? run::EngineTold{} : agent::why_stopped(job.environment);
+      end.exit_code == 0 ? run::EngineAnswered{} : agent::why_stopped(job.environment);
   if (reported.stop) {
     report.finish(reported.stop->exit_code, cause_of(*reported.stop));
     return reported.stop->exit_code;

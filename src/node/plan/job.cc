@@ -60,8 +60,8 @@ int hosts_of_pbs(const Environment& environment) {
 
 // In the launcher's pod nobody has called mpirun yet, nor said who starts what.
 bool starts_an_mpi_job(const Options& options, const Environment& environment) {
-  const bool is_said = options.hosts.given() || options.in_job.given() ||
-                       options.host_file.given() || options.standalone ||
+  const bool is_said = options.hosts.is_set() || options.in_job.is_set() ||
+                       options.host_file.is_set() || options.standalone ||
                        options.nnodes.value == 1 || options.ranks_in_place ||
                        options.rdzv_endpoint.value || options.master_addr.value ||
                        !options.via.value.empty() || !options.launcher.value.empty();
@@ -75,7 +75,7 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
   engines::Hints hints;
   const bool is_reported =
       engines::is_login_agent(environment) || engines::is_mpi_agent(environment);
-  if (!is_reported && options.in_job.given()) {
+  if (!is_reported && options.in_job.is_set()) {
     const std::string option = "--in " + options.in_job.value;
     auto found = TRY(running_pods(option, options.in_job.value, environment));
     hints.hosts = nodes_of(found);
@@ -83,7 +83,7 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
   } else if (!is_reported) {
     auto hosts = TRY(named_hosts(options, notes));
     hints.hosts = std::move(hosts);
-    hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
+    hints.hosts_source = options.hosts.is_set() ? options.hosts.source : options.host_file.source;
   }
   if (!options.via.value.empty()) hints.via = options.via.source;
   if (!options.launcher.value.empty()) hints.via = options.launcher.source;
@@ -112,7 +112,7 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
   hints.standalone = options.standalone;
   hints.ranks_in_place = options.ranks_in_place;
   hints.called_torchrun = options.called_torchrun;
-  hints.counts_processes = options.nproc_per_node.given();
+  hints.counts_processes = options.nproc_per_node.is_set();
   hints.terminal = ::isatty(STDIN_FILENO) != 0;
   hints.host_name = hosts::host_name();
   hints.host_domain = host_domain(environment, hints.host_name);
@@ -223,7 +223,7 @@ Result<void> add_accelerate(Job& job) {
   }
   job.place.reasons.push_back(fmt::format("--accelerate-config sets {}", join(set, " ")));
   const int started = job.place.stance == Stance::in_place ? job.tasks : job.nnodes * job.nproc;
-  const bool is_chosen = job.options.nproc_per_node.given() || job.place.my_node.value_or(0) != 0;
+  const bool is_chosen = job.options.nproc_per_node.is_set() || job.place.my_node.value_or(0) != 0;
   if (!is_chosen && settings.processes.value_or(started) != started) {
     job.place.notes.push_back(fmt::format(
         "{} is for {} processes in all, and toprun starts {}: say how many by --nproc-per-node",
@@ -310,7 +310,7 @@ void choose_limits(Job& job) {
 // A single node that no other can find: torchrun then meets itself under a fresh id.
 bool is_isolated(const Options& options, int nnodes) {
   return options.standalone ||
-         (nnodes == 1 && options.rdzv_backend.value == "static" && !options.rdzv_id.given() &&
+         (nnodes == 1 && options.rdzv_backend.value == "static" && !options.rdzv_id.is_set() &&
           !options.rdzv_endpoint.value && !options.master_port.value);
 }
 

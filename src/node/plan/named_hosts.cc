@@ -20,10 +20,10 @@ Result<hosts::NamedHosts> read_host_file(const Setting<std::string>& path) {
 Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes) {
   hosts::NamedHosts named;
-  if (options.hosts.given()) {
+  if (options.hosts.is_set()) {
     auto listed = TRY(hosts::parse_hosts(options.hosts.value, options.hosts.source));
     named.hosts = std::move(listed);
-  } else if (options.host_file.given()) {
+  } else if (options.host_file.is_set()) {
     auto read = TRY(read_host_file(options.host_file));
     named = std::move(read);
   }

@@ -24,9 +24,9 @@ using model::Orphaned;
 using model::OutputLines;
 using model::Prefetched;
 using model::RanksMove;
+using model::RanksReported;
 using model::RanksSeen;
 using model::RanksStill;
-using model::RanksTold;
 using model::Ready;
 using model::Signalled;
 using model::Started;
@@ -446,7 +446,7 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     alarmed(part, *alarm);
   } else if (auto* ranks = std::get_if<RanksSeen>(&message.what)) {
     attempt_.watch->seen(part, *ranks, now_.steady, conductor);
-  } else if (auto* recorders = std::get_if<RanksTold>(&message.what)) {
+  } else if (auto* recorders = std::get_if<RanksReported>(&message.what)) {
     attempt_.watch->reported(part, *recorders, now_.steady, conductor);
   }
 }

@@ -154,7 +154,7 @@ void Coordinator::pass(Moment now) {
     conclude();
   } else if (stage_ == Stage::telling) {
     happened(
-        EndTold{course_.verdict.message.empty() ? "the run is over" : course_.verdict.message});
+        EndReported{course_.verdict.message.empty() ? "the run is over" : course_.verdict.message});
   } else if (stage_ == Stage::parting) {
     stage_ = late_agents_ > 0 ? Stage::parting : Stage::over;
     late_agents_ = 0;
@@ -317,7 +317,7 @@ void Coordinator::happened(const NodeEnded& ended) {
   end_early(std::move(verdict));
 }
 
-void Coordinator::happened(const EngineTold& reported) {
+void Coordinator::happened(const EngineAnswered& reported) {
   if (stage_ != Stage::asking) return;
   Verdict& verdict = course_now().verdict;
   // If all ranks saved their state and exited with 0, only a job that is to run again is
@@ -335,7 +335,7 @@ void Coordinator::happened(const EngineTold& reported) {
   conclude();
 }
 
-void Coordinator::happened(const EndTold& reported) {
+void Coordinator::happened(const EndReported& reported) {
   if (stage_ != Stage::telling) return;
   finish_message_ = {course_.verdict.exit_code, reported.summary};
   dismiss_all();

@@ -122,7 +122,7 @@ TEST(Coordinator, LeadsARunFromTheFirstToTheLast) {
   EXPECT_EQ(run.count_sent<Start>(1), 1);
   for (int node : {0, 1}) run.say(node, Gone{});
   EXPECT_EQ(run.coordinator.stage(), Stage::telling);
-  run.on(EndTold{"the last line"});
+  run.on(EndReported{"the last line"});
   EXPECT_EQ(run.count_sent<Finish>(1), 1);
   for (int node : {0, 1}) run.on(Left{Simple::id(node), std::nullopt});
   EXPECT_EQ(run.coordinator.stage(), Stage::over);
@@ -468,7 +468,7 @@ TEST(Coordinator, ASignalThatComesWhileTheEngineIsAskedIsTheCauseOfRanksThatItKi
     run.say(0, Gone{});
     ASSERT_EQ(run.coordinator.stage(), Stage::asking);
     run.say(0, model::Signalled{later});
-    run.on(EngineTold{});
+    run.on(EngineAnswered{});
     EXPECT_EQ(run.verdict().kind, kind) << later;
     EXPECT_EQ(run.verdict().exit_code, 143) << later;
   }
@@ -481,8 +481,8 @@ TEST(Coordinator, StrangersAndTheGoneChangeNothing) {
   run.on(Left{"nobody", std::nullopt});
   run.on(Came{"nobody", "10.0.0.9", ""});
   run.on(Arranged{7, Arrangement{}, {}});
-  run.on(EngineTold{});
-  run.on(EndTold{"?"});
+  run.on(EngineAnswered{});
+  run.on(EndReported{"?"});
   EXPECT_EQ(run.coordinator.stage(), Stage::gathering);
 }
 

@@ -57,7 +57,7 @@ struct NodeEnded {
 };
 
 // The answer to AskEngine: the reason, if the engine ended the run.
-struct EngineTold {
+struct EngineAnswered {
   struct Stop {
     model::CauseKind kind;  // preempted, requeued or time_limit
     int exit_code;
@@ -67,7 +67,7 @@ struct EngineTold {
 };
 
 // The answer to TellEnd.
-struct EndTold {
+struct EndReported {
   std::string summary;  // the run's last line
 };
 
@@ -76,7 +76,8 @@ struct PlacesAsked {
   int question = 0;
 };
 
-using Event = std::variant<Came, Said, Left, Arranged, NodeEnded, EngineTold, EndTold, PlacesAsked>;
+using Event =
+    std::variant<Came, Said, Left, Arranged, NodeEnded, EngineAnswered, EndReported, PlacesAsked>;
 
 // Actions for the root's driver.
 

@@ -98,7 +98,7 @@ void HangWatch::seen(std::size_t part, model::RanksSeen& seen, SteadyTime now,
   end_look_if_all_is_said(now, conductor);
 }
 
-void HangWatch::reported(std::size_t part, model::RanksTold& reported, SteadyTime now,
+void HangWatch::reported(std::size_t part, model::RanksReported& reported, SteadyTime now,
                          const Conductor& conductor) {
   if (!look_ || look_->number != reported.look || look_->to_come[part] == 0) return;
   --look_->to_come[part];

@@ -10,9 +10,9 @@ namespace {
 using model::Gone;
 using model::LookAtRanks;
 using model::RanksMove;
+using model::RanksReported;
 using model::RanksSeen;
 using model::RanksStill;
-using model::RanksTold;
 using model::Stop;
 using testing::Simple;
 using namespace std::chrono_literals;
@@ -206,7 +206,7 @@ TEST_F(Hanging, ARanksWordIsNothingWithoutATimeLimit) {
 }
 
 // A node's recorders, of which rank 1's has not come to the fifth call.
-RanksTold recorded(int look, int rank) {
+RanksReported recorded(int look, int rank) {
   recorder::GroupSummary group;
   group.name = "0";
   group.description = "default_pg";
@@ -267,10 +267,10 @@ TEST_F(Hanging, NcclNamesWhomNobodyElseDoes) {
   }
   EXPECT_FALSE(hang());
   using Kind = ras::Finding::Kind;
-  run->say(0, RanksTold{0,
-                        {},
-                        {{Kind::behind, "0x7", 2, {1}, 1, "called AllReduce 4 times"},
-                         {Kind::missing, "0x9", 3, {2}, 1, "does not answer"}}});
+  run->say(0, RanksReported{0,
+                            {},
+                            {{Kind::behind, "0x7", 2, {1}, 1, "called AllReduce 4 times"},
+                             {Kind::missing, "0x9", 3, {2}, 1, "does not answer"}}});
   run->after(hang_confirm_delay);
   ASSERT_TRUE(hang());
   EXPECT_EQ(hang()->verdict.suspects, (std::vector{2})) << "0x7 is not of all ranks";

@@ -166,7 +166,7 @@ void NodePart::happened(LookedAtWorkers& looked) {
   if (looked.attempt == attempt_) report(std::move(looked.seen));
 }
 
-void NodePart::happened(WorkersTold& recorders) {
+void NodePart::happened(WorkersReported& recorders) {
   if (recorders.attempt == attempt_) report(std::move(recorders.reported));
 }
 

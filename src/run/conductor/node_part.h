@@ -79,9 +79,9 @@ struct LookedAtWorkers {
   model::RanksSeen seen;
 };
 // Reports of the workers' flight recorders, or of NCCL.
-struct WorkersTold {
+struct WorkersReported {
   int attempt = 0;
-  model::RanksTold reported;
+  model::RanksReported reported;
 };
 struct WorkersGone {
   model::Gone gone;
@@ -106,7 +106,7 @@ struct KeeperLost {
 using PartEvent =
     std::variant<MessageReceived, StoreFound, CopySettled, WorkplaceReady, WorkersStarted,
                  WorkerEnded, NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged,
-                 LookedAtWorkers, WorkersTold, WorkersGone, RootLost, GotSignal, KeeperLost>;
+                 LookedAtWorkers, WorkersReported, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for the agent's driver.
 
@@ -222,7 +222,7 @@ class NodePart {
   void happened(const RankAlarmed& alarmed);
   void happened(const StillnessChanged& changed);
   void happened(LookedAtWorkers& looked);
-  void happened(WorkersTold& recorders);
+  void happened(WorkersReported& recorders);
   void happened(WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);

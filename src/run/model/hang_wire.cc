@@ -279,7 +279,7 @@ void read_from(const json& object, RanksSeen& seen) {
   }
 }
 
-void write(json& object, const RanksTold& reported) {
+void write(json& object, const RanksReported& reported) {
   object["look"] = reported.look;
   object["ranks"] = reported.recorded.ranks;
   object["forgetful"] = reported.recorded.forgetful;
@@ -290,7 +290,7 @@ void write(json& object, const RanksTold& reported) {
   }
   for (const ras::Finding& finding : reported.nccl) object["nccl"].push_back(json_of(finding));
 }
-void read_from(const json& object, RanksTold& reported) {
+void read_from(const json& object, RanksReported& reported) {
   reported.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
   recorder::Summary& summary = reported.recorded;
   summary.ranks = ordered_ranks_in(object);

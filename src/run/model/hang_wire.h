@@ -8,9 +8,9 @@
 namespace toprun::model {
 
 void write(nlohmann::json& object, const RanksSeen& seen);
-void write(nlohmann::json& object, const RanksTold& reported);
+void write(nlohmann::json& object, const RanksReported& reported);
 // Both throw OutOfRange or nlohmann::json::exception.
 void read_from(const nlohmann::json& object, RanksSeen& seen);
-void read_from(const nlohmann::json& object, RanksTold& reported);
+void read_from(const nlohmann::json& object, RanksReported& reported);
 
 }  // namespace toprun::model

@@ -365,7 +365,7 @@ constexpr const char* type_name<hang::Alarm> = "alarm";
 template <>
 constexpr const char* type_name<RanksSeen> = "ranks_seen";
 template <>
-constexpr const char* type_name<RanksTold> = "ranks_told";
+constexpr const char* type_name<RanksReported> = "ranks_told";
 template <>
 constexpr const char* type_name<RanksUse> = "ranks_use";
 template <>

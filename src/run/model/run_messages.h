@@ -125,11 +125,11 @@ struct RanksMove {};
 struct RanksSeen {
   int look = 0;
   std::vector<hang::Group> groups;
-  int more = 0;  // the number of RanksTold messages that follow
+  int more = 0;  // the number of RanksReported messages that follow
 };
 
 // member → root: what its ranks' flight recorders, or NCCL, reported for a look.
-struct RanksTold {
+struct RanksReported {
   int look = 0;
   recorder::Summary recorded;
   std::vector<ras::Finding> nccl = {};
@@ -152,7 +152,7 @@ struct ToRoot {
   std::optional<int> attempt;
   std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, Shared<WorkerExit>, Gone,
                Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
-               hang::Alarm, RanksSeen, RanksTold, RanksUse, Notice>
+               hang::Alarm, RanksSeen, RanksReported, RanksUse, Notice>
       what;
 };
 

@@ -275,19 +275,20 @@ void World::another_dies(const Agent& one) {
 void World::act(const run::AskEngine&) {
   if (root().has_full_pool()) {
     timeline_.in(0ms,
-                 [this] { root().process().deliver([this] { happened(run::EngineTold{}); }); });
+                 [this] { root().process().deliver([this] { happened(run::EngineAnswered{}); }); });
     return;
   }
   if (dice_.chance(10)) return;  // the engine does not answer
   timeline_.in(dice_.time(0s, 3s),
-               [this] { root().process().deliver([this] { happened(run::EngineTold{}); }); });
+               [this] { root().process().deliver([this] { happened(run::EngineAnswered{}); }); });
 }
 
 void World::act(const run::TellEnd&) {
   trace("root: the run is over: {}", coordinator_->course().verdict.message);
   if (end_is_not_reported_) return;
-  timeline_.in(dice_.time(0s, 2s),
-               [this] { root().process().deliver([this] { happened(run::EndTold{"over"}); }); });
+  timeline_.in(dice_.time(0s, 2s), [this] {
+    root().process().deliver([this] { happened(run::EndReported{"over"}); });
+  });
 }
 
 // The root's process ends, and every link that is still open breaks.

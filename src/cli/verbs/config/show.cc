@@ -10,8 +10,8 @@
 #include "cli/config/config.h"
 #include "cli/jobs/job_options.h"
 #include "cli/jobs/job_words.h"
+#include "cli/options/arguments.h"
 #include "cli/options/command_lines.h"
-#include "cli/options/given.h"
 #include "cli/options/run_options.h"
 #include "cli/verbs/run_verbs.h"
 #include "observe/report/columns.h"
@@ -47,7 +47,7 @@ void add_rows(std::vector<ShownOption>& rows, const options::Flag& flag,
               const options::Split& split, options::Command command,
               const Environment& environment) {
   const std::size_t before = rows.size();
-  for (const options::GivenOption& option : split.options) {
+  for (const options::ParsedOption& option : split.options) {
     if (option.flag != &flag || option.origin.empty()) continue;
     if (rows.size() > before && rows.back().source == option.origin) {
       rows.back().values.push_back(config::shown_value(option));
@@ -96,7 +96,7 @@ Result<options::Split> take(ShownConfig& shown, options::Split split,
   shown.reads = reads;
   if (shown.reads) {
     auto config = config::find_config(
-        options::given_of(options::flag_of(options::FlagId::config_file), split, environment),
+        options::argument_of(options::flag_of(options::FlagId::config_file), split, environment),
         environment);
     if (!config) return std::unexpected(std::move(config.error()));
     shown.config = *std::move(config);

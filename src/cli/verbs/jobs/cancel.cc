@@ -226,8 +226,9 @@ Result<std::string> signal_of(const std::string& text) {
   for (int number = 1; number < 32; ++number) {
     std::string name = signal_name(number);
     if (name.starts_with("SIG")) name = name.substr(3);
-    const std::string given = lower(text);
-    if (given == lower(name) || given == "sig" + lower(name) || text == fmt::to_string(number)) {
+    const std::string argument = lower(text);
+    if (argument == lower(name) || argument == "sig" + lower(name) ||
+        text == fmt::to_string(number)) {
       return name;
     }
   }
@@ -237,8 +238,8 @@ Result<std::string> signal_of(const std::string& text) {
 }  // namespace
 
 Result<int> run_cancel(const options::Call& call) {
-  const std::string given = call.text(FlagId::signal).value_or("");
-  const auto signal = given.empty() ? Result<std::string>() : signal_of(given);
+  const std::string argument = call.text(FlagId::signal).value_or("");
+  const auto signal = argument.empty() ? Result<std::string>() : signal_of(argument);
   return signal ? cancel(call, *signal) : std::unexpected(signal.error());
 }
 

@@ -234,8 +234,8 @@ Result<int> follow_or_show(const LogsOptions& options, const engines::JobId& id,
 
 Result<LogsOptions> logs_options_of(const Call& call) {
   LogsOptions options{call.operand(), call.has(FlagId::follow), {}};
-  if (const auto given = call.given(FlagId::rank)) {
-    const auto rank = TRY(options::parse_number(*given, 0, std::numeric_limits<int>::max()));
+  if (const auto argument = call.argument(FlagId::rank)) {
+    const auto rank = TRY(options::parse_number(*argument, 0, std::numeric_limits<int>::max()));
     options.choice.rank = rank;
   }
   options.choice.node = call.text(FlagId::node).value_or("");

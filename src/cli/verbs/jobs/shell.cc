@@ -169,7 +169,7 @@ int open_shell(const options::Split& split, const Environment& environment) {
 // --attach with a name: a number is Slurm's.
 std::optional<std::string> job_of_pods(const options::Split& split) {
   std::optional<std::string> job;
-  for (const options::GivenOption& option : split.options) {
+  for (const options::ParsedOption& option : split.options) {
     if (option.flag->id == options::FlagId::attach) job = option.value;
   }
   if (!job) return std::nullopt;

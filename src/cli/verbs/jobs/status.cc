@@ -373,12 +373,12 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
 
 Result<int> run_status(const options::Call& call) {
   std::error_code error;
-  const std::string given = call.operand();
-  if (std::filesystem::is_regular_file(given, error)) return show_report_status(given, call);
-  if (const auto run = pods::parse_run_id(given)) {
+  const std::string argument = call.operand();
+  if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
+  if (const auto run = pods::parse_run_id(argument)) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
-  const auto named = TRY(given.empty() ? jobs::latest_job_here(call.environment) : given);
+  const auto named = TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument);
   const auto id = TRY(engines::parse_job_id(named));
   const jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
   const auto all = TRY(jobs::find_known(id, queue));

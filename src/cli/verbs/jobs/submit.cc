@@ -11,8 +11,8 @@
 #include "cli/jobs/job_options.h"
 #include "cli/jobs/job_submission.h"
 #include "cli/jobs/predecessors.h"
+#include "cli/options/arguments.h"
 #include "cli/options/container_options.h"
-#include "cli/options/given.h"
 #include "cli/options/split.h"
 #include "cli/pods/options.h"
 #include "cli/pods/runai_submission.h"
@@ -64,14 +64,14 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
 
 // What --on says.
 std::string engine_of(const options::Split& split, const Environment& environment) {
-  const auto on = options::given_of(options::flag_of(options::FlagId::on, options::Command::submit),
-                                    split, environment);
+  const auto on = options::argument_of(
+      options::flag_of(options::FlagId::on, options::Command::submit), split, environment);
   return on ? on->value : std::string();
 }
 
-int act_in_pods(const options::Split& given, const std::vector<std::string>& hidden,
+int act_in_pods(const options::Split& argument, const std::vector<std::string>& hidden,
                 const std::vector<std::string>& arguments, const Environment& environment) {
-  const bool on_runai = engine_of(given, environment) == "runai";
+  const bool on_runai = engine_of(argument, environment) == "runai";
   if (!hidden.empty()) {
     const std::string& name = hidden.front();
     const std::string copied = fmt::format(
@@ -83,9 +83,9 @@ int act_in_pods(const options::Split& given, const std::vector<std::string>& hid
                     on_runai ? fmt::format("say --secret-env {}=SECRET:KEY", name) : copied,
                     exit_usage});
   }
-  const auto options = pods::pod_options(given, arguments, environment);
+  const auto options = pods::pod_options(argument, arguments, environment);
   if (!options) return give_up(options.error());
-  return on_runai ? pods::submit_to_runai(*options, given, environment)
+  return on_runai ? pods::submit_to_runai(*options, argument, environment)
                   : pods::submit_pods(*options, environment);
 }
 
@@ -93,8 +93,8 @@ int act_in_pods(const options::Split& given, const std::vector<std::string>& hid
 // had there.
 Result<options::Split> without_secret_env(options::Split split, std::vector<std::string>& hidden,
                                           const Environment& environment) {
-  std::vector<options::GivenOption> options;
-  for (options::GivenOption& option : split.options) {
+  std::vector<options::ParsedOption> options;
+  for (options::ParsedOption& option : split.options) {
     const bool is_secret = option.flag->id == options::FlagId::secret_env;
     const std::string label = is_secret ? "--secret-env " + option.value : std::string();
     if (is_secret && option.value.contains('=')) {
@@ -122,17 +122,17 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   std::vector<std::string> hidden = secrets;
   const auto plain = without_secret_env(asked, hidden, environment);
   if (!plain) return give_up(plain.error());
-  const options::Split& given = *plain;
-  if (std::ranges::any_of(given.options, [](const auto& option) {
+  const options::Split& argument = *plain;
+  if (std::ranges::any_of(argument.options, [](const auto& option) {
         return option.flag->id == options::FlagId::interactive;
       })) {
     return give_up({"--interactive", "a job of Slurm's is a shell's",
                     "toprun shell, or --on kubernetes", exit_usage});
   }
-  if (const auto there = jobs::enter_directory(given, options::Command::submit); !there) {
+  if (const auto there = jobs::enter_directory(argument, options::Command::submit); !there) {
     return give_up(there.error());
   }
-  auto awaited = jobs::after_setup(given, environment);
+  auto awaited = jobs::after_setup(argument, environment);
   if (!awaited) return give_up(awaited.error());
   const auto resolved = jobs::resolve_predecessors(awaited->split, environment);
   if (!resolved) return give_up(resolved.error());
@@ -171,7 +171,7 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
 }
 
 void say_whose_dry_run(const options::Split& split) {
-  const bool is_given = std::ranges::any_of(split.options, [](const options::GivenOption& option) {
+  const bool is_given = std::ranges::any_of(split.options, [](const options::ParsedOption& option) {
     return option.flag->id == options::FlagId::job_dry_run;
   });
   if (is_given || std::ranges::find(split.arguments, "--dry-run") == split.arguments.end()) return;

@@ -17,7 +17,7 @@ using options::FlagId;
 
 std::vector<std::string> values_of(const Call& call, FlagId id) {
   std::vector<std::string> values;
-  for (options::Given& given : call.all(id)) values.push_back(std::move(given.value));
+  for (options::Argument& argument : call.all(id)) values.push_back(std::move(argument.value));
   return values;
 }
 
@@ -40,11 +40,11 @@ bool is_for_the_build(const options::Flag& flag) {
          flag.id == options::FlagId::verbose;
 }
 
-void add_words(SetupOptions& options, const Call& call, const options::Given& target) {
+void add_words(SetupOptions& options, const Call& call, const options::Argument& target) {
   engines::JobRequest& request = options.job.request;
   request.verb = "setup";
   request.run_options = {"--on=local", "--no-config"};
-  for (const options::GivenOption& option : call.split.options) {
+  for (const options::ParsedOption& option : call.split.options) {
     if (is_for_the_build(*option.flag)) request.run_options.push_back(options::word_of(option));
   }
   if (target.from_variable) {
@@ -77,10 +77,10 @@ Result<void> take_horovod(SetupOptions& options, const Call& call) {
 }
 
 // Files and variables may set --venv for other verbs, so --from decides.
-Result<options::Given> take_target(SetupOptions& options, const Call& call) {
+Result<options::Argument> take_target(SetupOptions& options, const Call& call) {
   options.image_from = call.text(FlagId::image_from).value_or("");
   const bool is_image = !options.image_from.empty();
-  const auto target = call.given(is_image ? FlagId::container : FlagId::venv);
+  const auto target = call.argument(is_image ? FlagId::container : FlagId::venv);
   if (target && !target->value.empty()) {
     options.built = target->value;
     if (!is_image) options.requested.venv = options.built;
@@ -125,7 +125,7 @@ Result<SetupOptions> setup_options(const Call& call) {
   SetupOptions out;
   auto job = TRY(jobs::setup_job_options(call.split, call.environment));
   out.job = std::move(job);
-  if (const auto on = call.given(FlagId::on)) {
+  if (const auto on = call.argument(FlagId::on)) {
     if (on->value != "slurm" && on->value != "local") {
       return usage(on->label(), "toprun builds on slurm or local", "say one of them");
     }

@@ -95,11 +95,11 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
   return print_bytes(text);
 }
 
-int set_up(const options::Split& given, const Environment& environment) {
-  if (const auto there = jobs::enter_directory(given, options::Command::setup); !there) {
+int set_up(const options::Split& argument, const Environment& environment) {
+  if (const auto there = jobs::enter_directory(argument, options::Command::setup); !there) {
     return give_up(there.error());
   }
-  const auto resolved = jobs::resolve_predecessors(given, environment);
+  const auto resolved = jobs::resolve_predecessors(argument, environment);
   if (!resolved) return give_up(resolved.error());
   auto options = setup_options({options::Command::setup, resolved->split, environment});
   if (!options) return give_up(options.error());

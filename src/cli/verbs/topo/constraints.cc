@@ -1,6 +1,7 @@
+#include "cli/verbs/topo/constraints.h"
+
 #include "base/os/files.h"
 #include "cli/options/values.h"
-#include "cli/verbs/topo/constraints.h"
 
 namespace toprun::cli {
 namespace {
@@ -8,9 +9,9 @@ namespace {
 using options::FlagId;
 
 Result<std::size_t> nodes_in(const options::Call& call, FlagId id, std::size_t unless_given) {
-  const auto given = call.given(id);
-  if (!given) return unless_given;
-  const auto number = TRY(options::parse_number(*given, 1, options::max_nodes));
+  const auto argument = call.argument(id);
+  if (!argument) return unless_given;
+  const auto number = TRY(options::parse_number(*argument, 1, options::max_nodes));
   return static_cast<std::size_t>(number);
 }
 

@@ -31,7 +31,7 @@ struct DrawnOrder {
 };
 constexpr std::array orders = {
     DrawnOrder{"topology", "topology order", placement::Order::topology},
-    DrawnOrder{"given", "the order given", placement::Order::given},
+    DrawnOrder{"given", "the order given", placement::Order::argument},
     DrawnOrder{"name", "order of names", placement::Order::name},
     DrawnOrder{"torchrun", "torchrun's order", placement::Order::torchrun},
 };
@@ -69,11 +69,11 @@ std::string names_in(const Table& table) {
 }
 
 Result<const DrawnFormat*> format_of(const Call& call) {
-  const auto given = call.given(FlagId::format);
+  const auto argument = call.argument(FlagId::format);
   const auto file = output_file(call);
   std::string name = call.text(FlagId::format).value_or("svg");
-  std::string option = given ? given->label() : "";
-  if (file && !given) {
+  std::string option = argument ? argument->label() : "";
+  if (file && !argument) {
     option = fmt::format("-o {}", *file);
     const std::string suffix = std::filesystem::path(*file).extension();
     name = suffix.empty() ? suffix : suffix.substr(1);
@@ -104,9 +104,9 @@ Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
 // A launch's order from a file or a variable may coexist with another one.
 Result<void> check_wishes(const Call& call, const std::string& order) {
   for (const FlagId id : {FlagId::segment, FlagId::requested_nodes, FlagId::earlier_order}) {
-    const auto given = call.given(id);
-    if (!given || !given->is_typed()) continue;
-    return usage(fmt::format("{} with --order {}", given->source, order),
+    const auto argument = call.argument(id);
+    if (!argument || !argument->is_typed()) continue;
+    return usage(fmt::format("{} with --order {}", argument->source, order),
                  "only the topology order respects it", "leave one of them out");
   }
   return {};

@@ -27,8 +27,8 @@ using options::Command;
 using options::FlagId;
 
 // A launch's list may contain numbers of processes and user names: "a:4,me@b".
-Result<std::vector<placement::Host>> named_hosts(const options::Given& given, int nproc) {
-  const auto named = TRY(hosts::parse_hosts(given.value, given.source));
+Result<std::vector<placement::Host>> named_hosts(const options::Argument& argument, int nproc) {
+  const auto named = TRY(hosts::parse_hosts(argument.value, argument.source));
   std::vector<placement::Host> hosts;
   for (const hosts::NamedHost& host : named) {
     hosts.push_back({host.name, host.slots.value_or(nproc)});
@@ -37,20 +37,20 @@ Result<std::vector<placement::Host>> named_hosts(const options::Given& given, in
 }
 
 // A host list, possibly much longer than a launch's.
-Result<std::vector<placement::Host>> listed_hosts(const options::Given& given, int nproc) {
-  auto names = hosts::expand_hostlist(given.value);
+Result<std::vector<placement::Host>> listed_hosts(const options::Argument& argument, int nproc) {
+  auto names = hosts::expand_hostlist(argument.value);
   if (!names) {
     Error error = names.error();
-    error.what = fmt::format("{}: {}", given.source, error.what);
+    error.what = fmt::format("{}: {}", argument.source, error.what);
     return std::unexpected(error);
   }
-  if (names->empty()) return usage(given.source + ": the list names no host");
+  if (names->empty()) return usage(argument.source + ": the list names no host");
   const auto name_at = [&](std::size_t i) -> std::string_view { return (*names)[i]; };
   NameIndex seen;
   seen.expect(names->size());
   for (std::size_t i = 0; i < names->size(); ++i) {
     if (!seen.add(name_at(i), i, name_at).second) {
-      return usage(fmt::format("{}: host {} stands twice in the list", given.source, name_at(i)),
+      return usage(fmt::format("{}: host {} stands twice in the list", argument.source, name_at(i)),
                    {}, "name each host once");
     }
   }
@@ -62,9 +62,9 @@ Result<std::vector<placement::Host>> listed_hosts(const options::Given& given, i
 
 // The hosts from the user or from Slurm; empty: neither names any.
 Result<std::vector<placement::Host>> hosts_of(const options::Call& call, int nproc) {
-  if (const auto given = call.given(FlagId::hosts)) {
-    const bool as_a_launch = given->value.find_first_of(":@") != std::string::npos;
-    return as_a_launch ? named_hosts(*given, nproc) : listed_hosts(*given, nproc);
+  if (const auto argument = call.argument(FlagId::hosts)) {
+    const bool as_a_launch = argument->value.find_first_of(":@") != std::string::npos;
+    return as_a_launch ? named_hosts(*argument, nproc) : listed_hosts(*argument, nproc);
   }
   for (const char* variable : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
     const bool of_step = std::string_view(variable).contains("STEP");
@@ -80,10 +80,10 @@ Result<std::vector<placement::Host>> hosts_of(const options::Call& call, int npr
 Result<int> processes_of(const options::Call& call) {
   if (!options::knows(call.command, options::flag_of(FlagId::nproc_per_node, Command::topo_order)))
     return 1;
-  const auto given = call.given(FlagId::nproc_per_node);
-  const bool is_for_launches = given && !given->is_typed() && !parse_int(given->value);
-  if (!given || is_for_launches) return 1;
-  return options::parse_number(*given, 1, options::max_processes_per_node);
+  const auto argument = call.argument(FlagId::nproc_per_node);
+  const bool is_for_launches = argument && !argument->is_typed() && !parse_int(argument->value);
+  if (!argument || is_for_launches) return 1;
+  return options::parse_number(*argument, 1, options::max_processes_per_node);
 }
 
 // Only this node's environment is known, so only one member has an address.

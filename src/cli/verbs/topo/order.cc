@@ -3,8 +3,8 @@
 #include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/config/config_file.h"
+#include "cli/options/arguments.h"
 #include "cli/options/flags.h"
-#include "cli/options/given.h"
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"
 #include "cli/verbs/run_verbs.h"
@@ -22,18 +22,18 @@ using options::Call;
 using options::FlagId;
 
 Result<const report::Format*> chosen_format(const Call& call) {
-  const auto given = call.given(FlagId::format);
+  const auto argument = call.argument(FlagId::format);
   const bool as_json = call.has(FlagId::json);
-  if (!given) return report::find_format(as_json ? "json" : "table");
-  if (as_json && given->value != "json") {
-    return usage(fmt::format("--json and {}", given->label()), "only one form can be printed",
+  if (!argument) return report::find_format(as_json ? "json" : "table");
+  if (as_json && argument->value != "json") {
+    return usage(fmt::format("--json and {}", argument->label()), "only one form can be printed",
                  "leave one of them out");
   }
-  if (const auto* format = report::find_format(given->value)) return format;
+  if (const auto* format = report::find_format(argument->value)) return format;
   std::vector<std::string> names;
   for (const report::Format& format : report::formats()) names.emplace_back(format.name);
-  return usage(given->label(), "there is no such form",
-               config::nearest_or_all(given->value, names));
+  return usage(argument->label(), "there is no such form",
+               config::nearest_or_all(argument->value, names));
 }
 
 Result<void> check_length(const report::Format& format, const PlacedJob& job) {
@@ -88,11 +88,11 @@ int print_explanation(std::string_view format, const placement::Placement& place
 // What a launch refuses too, with --topology-required.
 Result<void> check_places(const Call& call, const placement::Placement& placement) {
   const options::Flag& flag = *options::find_flag("--topology-required", call.command);
-  const auto given = options::given_of(flag, call.split, call.environment);
-  if (!given || placement.unplaced.empty()) return {};
-  const auto required = TRY(options::parse_switch(*given));
+  const auto argument = options::argument_of(flag, call.split, call.environment);
+  if (!argument || placement.unplaced.empty()) return {};
+  const auto required = TRY(options::parse_switch(*argument));
   if (!required) return {};
-  return fail(given->source,
+  return fail(argument->source,
               "no evidence of where these nodes sit: " + hosts::short_list(placement.unplaced),
               "add them to a file and name it with --topology FILE");
 }
@@ -100,7 +100,7 @@ Result<void> check_places(const Call& call, const placement::Placement& placemen
 // Links from a file or a variable are used only with --parallel.
 options::PlanOptions asked_plan(const Call& call) {
   options::PlanOptions plan = options::plan_options(call);
-  const auto link = call.given(FlagId::link);
+  const auto link = call.argument(FlagId::link);
   if (!plan.parallel && link && !link->is_typed()) plan.links.clear();
   return plan;
 }

@@ -56,7 +56,7 @@ model::AttemptRecord record_of(const run::AttemptCourse& course) {
 
 std::string title_of(const plan::Job& job) {
   if (const auto name = engines::slurm::own_job_name(job.environment)) return *name;
-  return job.options.rdzv_id.given() ? job.options.rdzv_id.value : "";
+  return job.options.rdzv_id.is_set() ? job.options.rdzv_id.value : "";
 }
 
 }  // namespace

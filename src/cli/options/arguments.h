@@ -9,15 +9,17 @@
 
 namespace toprun::options {
 
-Given as_given(const GivenOption& option);
+Argument as_argument(const ParsedOption& option);
 
 // The user's value of a flag: the last one on the command line, else from its variable, else from a
 // file. `split` contains a file's value only if neither the command line nor the variable sets the
 // flag (config.h).
-std::optional<Given> given_of(const Flag& flag, const Split& split, const Environment& environment);
+std::optional<Argument> argument_of(const Flag& flag, const Split& split,
+                                    const Environment& environment);
 
 // The same for a repeatable flag: all values on the command line in their order, else the
 // variable's value. For other flags it returns at most one value.
-std::vector<Given> all_given(const Flag& flag, const Split& split, const Environment& environment);
+std::vector<Argument> all_arguments(const Flag& flag, const Split& split,
+                                    const Environment& environment);
 
 }  // namespace toprun::options
