@@ -116,6 +116,16 @@ class Pages(support.TestCase):
         site = re.findall(r": ([\w/.-]+\.md)$", (REPOSITORY / "mkdocs.yml").read_text(), re.M)
         self.assertEqual(sorted(site), sorted(pages | {"README.md"}))
 
+    def test_the_index_of_decisions_has_each_once(self):
+        internals = REPOSITORY / "docs/internals"
+        listed = [(int(number), title, page) for number, title, page in re.findall(
+            r"(?m)^\| (\d+) \| (.*) \| \[.*\]\(decisions/(\w+)\.md#.*\) \|$", (internals / "design.md").read_text())]
+        made = [(int(number), " ".join(title.split()).rstrip(".:,;"), page.stem)
+                for page in (internals / "decisions").glob("*.md")
+                for number, title in re.findall(r"(?ms)^\*\*(\d+)\. (.+?)\*\*", page.read_text())]
+        self.assertEqual(listed, sorted(made))
+        self.assertEqual(len({number for number, _, _ in made}), len(made))
+
     def test_limits_of_the_store(self):
         told = dict(re.findall(r"(?m)^  (--max-\S+) .*?\(default:\s+(\w+)\)", re.sub(
             r"\n {20,}", " ", self.toprun("store", "--help").out)))

@@ -135,7 +135,7 @@ CLONE_NEWNS = 0x00020000
 @contextlib.contextmanager
 def folders_in_memory():
     """Where that is allowed, a file system in memory for TMPDIR, seen by the tests alone: on ext4 without a
-    journal a fifth of the processors' time went into making files (docs/internals/design.md)."""
+    journal a fifth of the processors' time went into making files (docs/internals/decisions/build.md)."""
     place = tempfile.mkdtemp(prefix="t-")  # short: paths of sockets have a limit
     libc = ctypes.CDLL(None, use_errno=True)
     made = libc.unshare(CLONE_NEWNS) == 0 and all(subprocess.run(command).returncode == 0 for command in (
