@@ -1,10 +1,10 @@
+#include "base/os/style.h"
+
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-
-#include "base/os/style.h"
 
 namespace toprun {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "base/os/style.h"
+
+#include <gtest/gtest.h>
 
 namespace toprun {
 namespace {

@@ -1,8 +1,9 @@
+#include "cli/jobs/job_summary.h"
+
 #include <fmt/format.h>
 
 #include "base/os/signals.h"
 #include "base/text/text.h"
-#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "engines/exit_codes.h"
 

@@ -1,7 +1,8 @@
+#include "cli/jobs/job_summary.h"
+
 #include <gtest/gtest.h>
 
 #include "base/os/testing.h"
-#include "cli/jobs/job_summary.h"
 
 namespace toprun::jobs {
 namespace {

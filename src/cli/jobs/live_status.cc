@@ -1,3 +1,5 @@
+#include "cli/jobs/live_status.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +17,6 @@
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_options.h"
-#include "cli/jobs/live_status.h"
 #include "machine/meter/usage.h"
 
 namespace toprun::jobs {

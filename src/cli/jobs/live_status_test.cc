@@ -1,7 +1,8 @@
+#include "cli/jobs/live_status.h"
+
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
-#include "cli/jobs/live_status.h"
 #include "machine/meter/usage.h"
 
 namespace toprun::jobs {

@@ -1,3 +1,5 @@
+#include "machine/stacks/inspect.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "base/process/tree.h"
 #include "base/text/text.h"
 #include "machine/stacks/find.h"
-#include "machine/stacks/inspect.h"
 #include "machine/stacks/proc.h"
 #include "machine/stacks/spy.h"
 #include "machine/stacks/within.h"

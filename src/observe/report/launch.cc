@@ -38,8 +38,9 @@ model::Awaited newest(const model::Launch& launch) {
   }
   const std::optional<model::Awaited>& reported = launch.awaited;
   if (!reported) return awaited;
-  const bool is_newer = awaited.at_store != reported->at_store ? reported->at_store
-                                                               : awaited.arrived > reported->came;
+  const bool is_newer = awaited.at_store != reported->at_store
+                            ? reported->at_store
+                            : awaited.arrived > reported->arrived;
   return is_newer ? awaited : *reported;
 }
 

@@ -146,7 +146,7 @@ void Roster::close() {
   }
   for (Node* const node : unlinked) {
     leave_seat(*node);
-    spares_[node->came] = node;
+    spares_[node->arrival] = node;
   }
 }
 
@@ -186,13 +186,13 @@ int Roster::newcomers() const {
 void Roster::exchange(const std::vector<Node*>& out, const std::vector<Node*>& in) {
   for (Node* const node : out) {
     leave_seat(*node);
-    spares_[node->came] = node;
+    spares_[node->arrival] = node;
     node->state = NodeState::spare;
     node->waits = false;
     node->part.reset();
   }
   for (Node* const node : in) {
-    spares_.erase(node->came);
+    spares_.erase(node->arrival);
     seat(*node);
     node->state = NodeState::waiting;
   }

@@ -137,7 +137,7 @@ json slowest_json(const Spreads& spreads) {
 json awaited_json(const std::optional<Awaited>& awaited) {
   if (!awaited) return nullptr;
   return {{"phase", awaited->at_store ? "import" : "first_collective"},
-          {"came", awaited->came},
+          {"came", awaited->arrived},
           {"of", awaited->of},
           {"rank", or_null(awaited->rank)},
           {"node", or_null(awaited->node)}};

@@ -74,7 +74,7 @@ void World::check_phases(const run::AttemptCourse& attempt) {
   expect(!phases.last_connect || *phases.first_connect <= *phases.last_connect,
          "attempt {}: the last rank came before the first", attempt.number);
   const auto& awaited = attempt.awaited;
-  expect(!awaited || (awaited->came < awaited->of && !phases.met),
+  expect(!awaited || (awaited->arrived < awaited->of && !phases.met),
          "attempt {}: ranks are awaited that have come", attempt.number);
   for (const auto& spread : {attempt.spreads.import, attempt.spreads.first_collective}) {
     if (!spread || !spread->rank) continue;

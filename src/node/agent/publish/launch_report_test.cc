@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "node/agent/publish/launch_report.h"
+
+#include <gtest/gtest.h>
 
 namespace toprun::publish {
 namespace {

@@ -1,3 +1,5 @@
+#include "node/prepare/stage/copy_cache.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -10,7 +12,6 @@
 #include <span>
 
 #include "base/os/trust.h"
-#include "node/prepare/stage/copy_cache.h"
 #include "node/prepare/stage/hash.h"
 
 namespace toprun::stage {

@@ -1,11 +1,11 @@
+#include "node/prepare/stage/open_tree.h"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-
-#include "node/prepare/stage/open_tree.h"
 
 namespace toprun::stage {
 
