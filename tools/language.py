@@ -1,4 +1,4 @@
-"""Plain English: rules for messages, for the comments of headers and for the pages. tools/lint applies them.
+"""Plain English: rules for messages, for comments and for the pages. tools/lint applies them.
 
 White space counts as one blank, so a phrase that is broken over two lines, or over two literals, is found too.
 Code on a page (blocks and `spans`) is not looked at.
@@ -8,8 +8,8 @@ import pathlib
 import re
 import typing
 
-MESSAGE, COMMENT, PAGE = "message", "comment", "page"
-ALL = (MESSAGE, COMMENT, PAGE)
+MESSAGE, COMMENT, NOTE, PAGE = "message", "comment of a header", "comment of a source", "page"
+ALL = (MESSAGE, COMMENT, NOTE, PAGE)
 
 
 class Rule(typing.NamedTuple):
@@ -24,7 +24,7 @@ class Text(typing.NamedTuple):
     pieces: list  # (line's number, words)
 
 
-PEOPLE = "".join(rf"(?<!\b{word} )" for word in ("anyone", "everyone", "those", "user", "users", "people"))
+PEOPLE = "".join(rf"(?<!\b{word} )" for word in ("anyone", "everyone", "no one", "those", "user", "users", "user,", "people", "callers,", "attacker"))
 
 RULES = {
     "is no": Rule(r"(?<!\b[Tt]here )\b(?:is|are|was|were|be|been) no (?!longer\b|more\b|less\b|fewer\b|better\b|other\b|one\b)[\w{$]",
@@ -38,7 +38,8 @@ RULES = {
     "somebody": Rule(r"\b(?:some|no|any|every)body\b|\bwhoever\b",
                      "name the thing: “no process”, “another user”; of people “anyone who”, “no one”"),
     "either": Rule(r"(?<!\bthat )(?<!\bthan )\beither [a-z]+s\b(?! (?:or|of)\b)", "write “both …”: “either decides” says that one is enough"),
-    "who": Rule(rf"{PEOPLE}\bwhom?\b|(?-i:\bWhose\b)", "ranks, nodes and programs are “which”; of people “anyone who”", (MESSAGE,)),
+    "who": Rule(rf"{PEOPLE}\bwhom?\b|(?-i:\bWhose\b)", "ranks, nodes and programs are “which”; of people “anyone who”",
+                (MESSAGE, COMMENT, NOTE)),
 }
 
 # (file, words as they stand there): why they may stay. What is not needed any more is a finding.
@@ -55,17 +56,18 @@ NO_PROGRAM = re.compile(r"(_test|_bench|_fuzz)\.cc$|(^|/)testing\.(cc|h)$")
 
 
 def texts_of_source(source, is_header):
-    """The messages of a file of C++, and a header's comments. Neighbours are one text."""
+    """The messages of a file of C++, and its comments. Neighbours are one text."""
+    comment = COMMENT if is_header else NOTE
     end, line, last = 0, 1, None
     for token in TOKEN.finditer(source):
         between = source[end:token.start()]
         line += between.count("\n")
-        kind = MESSAGE if token.lastgroup in ("literal", "raw", "mark") else token.lastgroup
+        kind = {"literal": MESSAGE, "raw": MESSAGE, "mark": MESSAGE, "comment": comment}.get(token.lastgroup)
         words = token["literal"] or token["raw"] or token["comment"] or ""
         if last and (last.kind != kind or between.strip()):
             yield last
             last = None
-        if kind == MESSAGE or kind == COMMENT and is_header:
+        if kind:
             last = last or Text(kind, [])
             last.pieces.append((line, words))
         line += token[0].count("\n")

@@ -35,7 +35,8 @@ struct EngineQueue {
   std::string_view name;  // as TOPRUN_ON has it
   FindQueue find;         // nullptr in it: its programs are not in PATH
 };
-// Whose programs are looked for, in this order. Slurm's jobs alone have numbers.
+// The engines that are looked for by their programs, in this order. Slurm's jobs alone have
+// numbers.
 constexpr std::array engine_queues = {
     EngineQueue{"slurm", slurm_queue},
     EngineQueue{"runai", runai_queue},

@@ -19,7 +19,7 @@ std::string whose(const struct stat& status) {
   return fmt::format("it belongs to user {}, neither to you nor to root", status.st_uid);
 }
 
-// Everybody may rename and remove the files in this folder.
+// Every user may rename and remove the files in this folder.
 bool is_open_to_all(const struct stat& folder) {
   return (folder.st_mode & S_IWOTH) != 0 && (folder.st_mode & S_ISVTX) == 0;
 }

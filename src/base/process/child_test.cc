@@ -89,7 +89,7 @@ TEST(Child, OthersAreReapedByAnybody) {
   EXPECT_EQ(reap_any(status), -1);
 }
 
-// With signal 0 nobody is harmed should one of them go out.
+// With signal 0 no process is harmed should one of them go out.
 TEST(Child, SignalsReachNoMoreThanOneProcessOrGroup) {
   for (const pid_t pid : {-1, 0, -7}) EXPECT_FALSE(signal_process(pid, 0)) << pid;
   for (const pid_t leader : {1, 0, -1, -7}) EXPECT_FALSE(signal_group(leader, 0)) << leader;

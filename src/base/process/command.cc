@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Whose output is read, and how much of it is kept.
+// Which output is read, and how much of it is kept.
 enum class Purpose { answer, telling };
 
 // One output stream of the child, read until its end.

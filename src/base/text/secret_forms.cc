@@ -183,7 +183,7 @@ std::optional<TextPart> authorization(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-// Addresses of which each is a right to write to a channel.
+// Addresses that each are a right to write to a channel.
 std::optional<TextPart> webhook(std::string_view text, std::size_t at) {
   for (const std::string_view place :
        {"hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/",

@@ -74,7 +74,7 @@ bool names_a_digest(std::string_view name) {
   return std::ranges::any_of(parts, [](std::string_view part) { return is_among(digests, part); });
 }
 
-// "hf-token" of --hf-token; empty: the word is no option.
+// "hf-token" of --hf-token; empty: the word is not an option.
 std::string_view option_name(std::string_view word) {
   if (!word.starts_with('-')) return {};
   word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
@@ -134,7 +134,8 @@ bool is_secret_name(std::string_view name) {
   const std::string whole = capitals(name);
   const auto parts = split(whole, '_');
   if (is_among(places, parts.back()) && parts.size() > 1) return false;
-  if (whole == "TOPRUN_NOTIFY") return true;  // who knows a webhook's address may write to it
+  if (whole == "TOPRUN_NOTIFY")
+    return true;  // anyone who knows a webhook's address may write to it
   if (whole.starts_with("AWS_")) return !is_among(open_names_of_aws, whole);
   const auto is_in = [&](std::string_view part) { return whole.contains(part); };
   if (std::ranges::any_of(secret_parts, is_in) || whole.ends_with("_PWD")) {

@@ -52,7 +52,7 @@ class GlooWork final : public measure::HostWork {
   }
 
  private:
-  // Gloo's functions are templates over the element, of which only the length matters here.
+  // Gloo's functions are templates over the element, whose length alone matters here.
   Result<void> once(bool in_place) override {
     const Buffers& buffers = memory_.buffers(in_place);
     return called(request_, [&] {

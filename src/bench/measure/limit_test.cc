@@ -94,7 +94,7 @@ TEST(Limit, OfBackendsThatUseTcpIsWhatTcpCanCarry) {
   EXPECT_EQ(limit_of(Collective::all_reduce, cell, job("ab"), 0, rates)->share, 0.95);
 }
 
-// A host whose place nobody knows counts for its own link only.
+// A host whose place is unknown counts for its own link only.
 TEST(Limit, AnUnknownPlaceHasNoUplink) {
   auto peers = job("ab");
   peers[1].location.clear();

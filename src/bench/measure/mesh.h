@@ -27,8 +27,8 @@ struct Peer {
 };
 
 // The TCP connections of one rank to others, made when they are first needed. Of two ranks the
-// higher one connects. Each connection begins with a greeting that says who comes and holds the
-// job's token, so that what else connects to the port is dropped.
+// higher one connects. Each connection begins with a greeting that says which rank comes and holds
+// the job's token, so that what else connects to the port is dropped.
 class Mesh {
  public:
   // `token`: the same for all ranks of a job and no others.

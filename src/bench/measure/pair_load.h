@@ -21,7 +21,7 @@ struct PairLoad {
 };
 
 // Probes grow until one takes long enough to tell the pace. A slow pair is then done in about a
-// second: who is slow must not be taken for one that hangs.
+// second: a slow rank must not be taken for one that hangs.
 PairLoad first_load(const PairTerms& terms);
 // After a probe, which took the slower direction so long.
 PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us,

@@ -252,7 +252,7 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
   return Measured{pair.a, pair.b, round_, others, own, latency, State::measured};
 }
 
-// Rank 0 waits for all and tells who is away; the others wait for that.
+// Rank 0 waits for all and tells which ranks are away; the others wait for that.
 Result<void> PairPlay::close_round(bool is_last) {
   const std::string where = key("away", 0);
   if (group_.self.rank != 0) return hear_who_is_away(where);

@@ -40,7 +40,8 @@ double in_unit(double pace, Figure figure) {
 }
 
 // The pace of the controls. Without any, what was usual in the first pass has to do, where that was
-// measured between the same nodes: with more load, so that who does not reach it alone is slow.
+// measured between the same nodes: with more load, so that only a node that does not reach it is
+// slow.
 double usual_pace(const Check& check, const Results& results, const Finding& finding,
                   Figure figure) {
   std::vector<double> usual;
@@ -119,7 +120,7 @@ bool is_cleared(const SecondLook::Answers& answers) {
 }
 
 // A pair's nodes come before the pair, because a slow node makes the pair slow. Where there was
-// nothing to compare a node with, the pair is all that can be told.
+// nothing to compare a node with, only the pair is known.
 void judge(const Finding& finding, const SecondLook::Answers& answers, Figure figure, bool is_left,
            Confirmed& out) {
   if (is_cleared(answers)) {

@@ -45,7 +45,8 @@ class Planner {
   }
 
  private:
-  // Who may be compared with. On busy hosts so many pairs can look slow that no node is good.
+  // The nodes that may be compared with. On busy hosts so many pairs can look slow that no node is
+  // good.
   enum class Trust { good, in_slow_pairs_only };
 
   void ask_of_pair(const Question& question, const Finding& finding) {

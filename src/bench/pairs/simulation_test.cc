@@ -268,7 +268,7 @@ void expect_one_moment_names_nobody(Simulation& cluster, const Verdict& verdict)
   }
 }
 
-// Within a rack nobody uses its uplink, whatever is suspected of that.
+// Within a rack no pair uses its uplink, whatever is suspected of that.
 TEST(SecondLook, SuspectedUplinksDoNotMatterWithinRacks) {
   for (const bool is_slow : {false, true}) {
     Simulation cluster(4, 8, 1, 0.05, 1);

@@ -9,7 +9,7 @@
 namespace toprun::pairs {
 namespace {
 
-// Racks of which nobody has told.
+// Racks that no source has named.
 class Unnamed : public Simulation {
  public:
   Unnamed(std::size_t racks, std::size_t hosts, double oversubscription, unsigned seed)

@@ -8,7 +8,7 @@ namespace {
 
 using Group = std::vector<std::size_t>;  // nodes
 
-// `total` things of which `kept` stay, evenly spread: the index of the i-th that stays.
+// `kept` of `total` things stay, evenly spread: the index of the i-th that stays.
 std::size_t spread(std::size_t i, std::size_t kept, std::size_t total) {
   return i * total / kept;
 }

@@ -344,7 +344,7 @@ class Judge {
     findings_.push_back(std::move(finding));
   }
 
-  // Both directions of a pair of which one is taken: they share a connection, so what comes back
+  // Both directions of a pair with one taken: they share a connection, so what comes back
   // waits in the queue of what is slow.
   void explain(std::span<const std::size_t> pairs, const Takes& takes) {
     for (const std::size_t i : pairs) {

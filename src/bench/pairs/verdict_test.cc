@@ -8,7 +8,7 @@
 namespace toprun::pairs {
 namespace {
 
-// Racks r0, r1 … of so many nodes n0, n1 …; 0: nobody knows the places.
+// Racks r0, r1 … of so many nodes n0, n1 …; 0: the places are unknown.
 Cluster cluster_of(std::size_t nodes, std::size_t per_rack) {
   Cluster cluster;
   cluster.levels = {"rack"};

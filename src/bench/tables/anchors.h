@@ -19,7 +19,7 @@ struct Anchor {
   double low = 0;  // busbw of large sizes, GB/s
   double high = 0;
   std::string_view with;    // what connected them
-  std::string_view source;  // who measured it
+  std::string_view source;  // the project that measured it
 };
 
 // From this size on a series can be held against an anchor.

@@ -69,7 +69,7 @@ class RowReader {
     row_.type.clear();
   }
 
-  // False: `word` is no value for a column of this name.
+  // False: `word` is not a value for a column of this name.
   bool take(std::string_view name, std::string_view word) {
     if (name == "time" || name == "cputime") {
       sides_.emplace_back();

@@ -418,7 +418,7 @@ class NcclTextReader {
   std::map<std::string, Writer, std::less<>> writers_;
   std::vector<Table> tables_;
   std::vector<Torn> torn_;
-  std::optional<Collective> named_;  // by a command or a comment, whoever wrote it
+  std::optional<Collective> named_;  // by a command or a comment of any program
   std::size_t strange_row_ = 0;      // the first line with a row of no known table; 0: none
 };
 

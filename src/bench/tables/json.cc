@@ -22,7 +22,7 @@ ordered_json optional_json(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-// Null for a value of which 0, or an empty text, says that it is not known.
+// Null for a value that is unknown if it is 0 or an empty text.
 template <class Value>
 ordered_json known_json(const Value& value) {
   return value == Value() ? ordered_json(nullptr) : ordered_json(value);

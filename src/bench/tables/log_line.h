@@ -13,7 +13,8 @@ std::string_view shown_text(std::string_view line, std::string& buffer);
 // logs, the quotation mark and comma of a list, the bars of a table.
 std::string_view without_closing(std::string_view line);
 
-// Who wrote a line, by what a launcher put before the writer's own text: "10.3.35.83: " of pdsh,
+// The writer of a line, by what a launcher put before the writer's own text: "10.3.35.83: " of
+// pdsh,
 // "[1,0]<stdout>:" of mpirun, "[pod/x/y] 2026-05-16T16:39:51.2Z " of kubectl. Times and blanks,
 // which differ from line to line, are left out; empty: nothing else stands there.
 std::string writer_of(std::string_view prefix);

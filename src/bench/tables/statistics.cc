@@ -26,7 +26,7 @@ constexpr std::array<double, 10> t_few = {12.7062, 4.3027, 3.1824, 2.7764, 2.570
                                           2.4469,  2.3646, 2.3060, 2.2622, 2.2281};
 
 // Above the table: the first terms of the expansion around the normal quantile, off by less than
-// 0.003. Welch's degrees of freedom are no whole numbers: the next lower entry is the careful one.
+// 0.003. Welch's degrees of freedom are not whole numbers: the next lower entry is the careful one.
 double t_quantile(double freedom) {
   if (freedom < static_cast<double>(t_few.size()) + 1) {
     return t_few[static_cast<std::size_t>(std::max(freedom, 1.0)) - 1];

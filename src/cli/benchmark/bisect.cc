@@ -25,7 +25,7 @@ constexpr std::string_view bisect_word = "--bisect";
 constexpr int limit_in_stalls = 2;
 constexpr std::size_t most_named = 8;
 
-// They compare or keep figures, of which a search has none.
+// They compare or keep figures, and a search has none.
 constexpr std::array excluded = {
     FlagId::save,           FlagId::plot,           FlagId::history,         FlagId::expect_busbw,
     FlagId::compared_nodes, FlagId::compared_ranks, FlagId::compared_orders, FlagId::fabrics,

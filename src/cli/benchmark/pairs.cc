@@ -128,7 +128,7 @@ std::string json_of(const pairs::Cluster& cluster, const std::vector<Measured>& 
   return json.raw("}\n").take();
 }
 
-// Of nodes whose places nobody knows, those that are faster among themselves count as a rack's:
+// Of nodes whose places are unknown, those that are faster among themselves count as a rack's:
 // else healthy nodes would be slow beside a pair that shares a switch.
 void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>& measured) {
   constexpr std::size_t most_named = 4;

@@ -27,7 +27,7 @@ using measure::Cell;
 
 constexpr std::chrono::seconds join_limit{120};
 
-// As the verb read it: the words behind "bench", of which the first may name a verb of its own.
+// As the verb read it: the words behind "bench"; the first may name a verb of its own.
 Result<options::Call> call_of(const std::vector<std::string>& argv,
                               const Environment& environment) {
   std::vector<std::string> own(argv.begin() + 2, argv.end());

@@ -68,7 +68,7 @@ std::string with_doubled_commas(std::string_view text) {
   return out;
 }
 
-// The start of the path in a value; npos if the value is no path.
+// The start of the path in a value; npos if the value is not a path.
 std::size_t path_in(const options::Flag& flag, std::string_view value) {
   constexpr std::string_view file = "file:";
   if (flag.id == options::FlagId::order) return value.starts_with(file) ? file.size() : value.npos;

@@ -22,7 +22,7 @@ bool is_there(const fs::path& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-// A file that nobody named, and the reason for not reading it; an empty reason means that it is
+// A file that no option named, and the reason for not reading it; an empty reason means that it is
 // read.
 struct Found {
   Fd file;

@@ -91,7 +91,7 @@ class Announcer {
     said_[job.id] = words;
     say(words);
   }
-  // How many are ahead and when it may start, anew when either changed so that one would notice.
+  // How many are ahead and when it may start, again when either changed so that one would notice.
   void tell_the_outlook(const Job& job, const Waiting& waiting) {
     const bool moved =
         waiting.start.has_value() != start_[job.id].has_value() ||

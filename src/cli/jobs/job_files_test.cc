@@ -98,7 +98,7 @@ TEST(JobFiles, AForgottenJobIsFoundByWhatItLeft) {
   write(top + "/logs/train.12_3.out");
   write(top + "/logs/train.112_3.out");
   write(top + "/slurm-19.out");
-  write(top + "/18/notes.txt");  // somebody's own folder
+  write(top + "/18/notes.txt");  // a user's own folder
   for (const auto& [id, expected] : std::vector<std::pair<std::string, std::string>>{
            {"17", "17: /logs/17 /logs/train.17.out; "},
            {"12_3", "12_3: /logs/12_3 /logs/train.12_3.out; "},

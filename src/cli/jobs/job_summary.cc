@@ -19,7 +19,7 @@ constexpr std::size_t date_length = std::string_view("2026-11-22").size();
 
 // The words of Slurm's states, for a job that only its report still tells of.
 constexpr std::string_view over_its_limit = "ended by Slurm at its time limit";
-constexpr std::string_view put_back = "put back into the queue";  // by whom is not known
+constexpr std::string_view put_back = "put back into the queue";  // it is unknown by which user
 constexpr std::string_view by_slurm = "ended by Slurm";
 constexpr std::string_view made_room = "ended by Slurm to make room for another job";
 

@@ -42,7 +42,7 @@ JobWatch::JobWatch(std::shared_ptr<const engines::Queue> queue, engines::JobId i
 
 void JobWatch::ask() {
   asking_ = true;
-  // Detached: whoever stops following does not wait for an engine that does not answer.
+  // Detached: a user that stops following does not wait for an engine that does not answer.
   std::thread([queue = queue_, id = id_, answer = answered_] {
     answer->jobs = queue->find(id);
     answer->waiting.clear();

@@ -31,7 +31,7 @@ constexpr std::size_t end_bytes = 16u << 10;    // of a node's file
 constexpr std::string_view own_mark = "toprun: ";
 constexpr std::string_view own_indent = "  ";
 
-// Work for several threads, whose results come one by one. Who waits for them does so until a
+// Work for several threads, whose results come one by one. The caller waits for them until a
 // deadline; a thread that hangs in the kernel is left behind with what it holds.
 class Looks {
  public:

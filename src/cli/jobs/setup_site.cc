@@ -28,7 +28,7 @@ std::unexpected<Error> taken(const std::string& built, std::string why, std::str
   return usage(fmt::format("{} {}", option, built), std::move(why), std::move(fix));
 }
 
-// A folder without a record: it is new, or somebody else's.
+// A folder without a record: it is new, or another user's.
 Result<void> check_unknown(const std::string& built) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(built, error))) return {};

@@ -93,7 +93,7 @@ Read read(const Key& key, std::string_view text) {
   return read_number(key, text);
 }
 
-// A hint for a key that is no backend's.
+// A hint for a key that no backend has.
 std::string advice_on(const std::string& name) {
   if (name == "rank") return "--node-rank says which node this is";
   std::vector<std::string> names;

@@ -27,7 +27,7 @@ f=$d/$r; [ -n "$r" ] && [ -O "$d" ] && [ -e "$f/pid" ] || exit {none}
 p=$(cat "$f/pid")
 )sh";
 // Each cat goes on where the last one stopped, because they share an open file; the last begins
-// after the end, so that no line is lost. Ends also when its standard input does: whoever reads is
+// after the end, so that no line is lost. Ends also when its standard input does: the reader is
 // gone. What stays behind would keep the connection open.
 constexpr std::string_view follow_output = R"sh(e=; exec 3<&0 4<"$f/out"
 { while read -r x; do :; done <&3; kill $$; } >/dev/null 2>&1 4<&- & b=$!

@@ -94,7 +94,7 @@ Result<engines::kubernetes::Claim> parse_claim(const Argument& argument) {
   return claim;
 }
 
-// Slurm's memory, in MiB unless a letter says otherwise, as Kubernetes writes it; 0 is no limit.
+// Slurm's memory, in MiB unless a letter says otherwise, as Kubernetes writes it; 0 means no limit.
 // Slurm's letters mean powers of 1024, with or without an i: 64G is 64Gi.
 Result<std::optional<std::string>> parse_memory(const Argument& argument) {
   std::string_view text = argument.value;
@@ -159,8 +159,8 @@ bool is_accelerator(std::string_view resource) {
          resource.starts_with("gpu.intel.com/") || resource == "habana.ai/gaudi";
 }
 
-// As toprun counts on a machine: one rank per GPU, else one. What an operator would count in place
-// of a number that is not there, each has its own idea of.
+// As toprun counts on a machine: one rank per GPU, else one. Each operator has its own idea of what
+// to count instead of a number that is not there.
 void count_workers(Workload& job, const plan::Options& run) {
   job.workers = parse_int(run.nproc_per_node.value);
   if (run.nproc_per_node.is_set()) return;
@@ -364,7 +364,7 @@ const engines::kubernetes::Claim* claim_at(const Workload& job, std::string_view
   return found;
 }
 
-// Files that the pods write where nobody finds them when the pods are gone. A patch may mount what
+// Files that the pods write where no one finds them when the pods are gone. A patch may mount what
 // is not known here.
 void note_outputs(PodOptions& out, const options::Split& split) {
   if (out.interactive || !out.patch.empty()) return;

@@ -32,7 +32,7 @@ using engines::JobState;
 using engines::Printer;
 using engines::Queue;
 
-constexpr int code_of_sigpipe = 141;  // who reads has seen enough
+constexpr int code_of_sigpipe = 141;  // the reader has seen enough
 constexpr std::size_t most_complaint_bytes = 64 * 1024;
 constexpr std::size_t most_complaint_lines = 4;
 constexpr std::chrono::seconds between_questions{1};

@@ -54,7 +54,7 @@ Environment surroundings(const options::Split& split, const Environment& environ
   return out;
 }
 
-// What a dry run shows where there is no runai: v2's, of which newer clusters have one.
+// What a dry run shows where there is no runai: v2's, which newer clusters have.
 Result<runai::Client> client_of(const PodOptions& options, const Environment& environment,
                                 std::chrono::milliseconds limit) {
   const bool is_there = process::find_program("runai", environment).has_value();

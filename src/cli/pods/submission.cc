@@ -36,7 +36,7 @@ namespace kubernetes = engines::kubernetes;
 using kubernetes::Operator;
 
 constexpr int indent = 2;
-// etcd takes requests of 1.5 MiB (--max-request-bytes), of which the API server's own fields need
+// etcd takes requests of 1.5 MiB (--max-request-bytes); the API server's own fields need
 // some.
 constexpr std::size_t most_object_bytes = 1'500'000;
 constexpr std::size_t longest_word = 128 * 1024 - 1;  // Linux: MAX_ARG_STRLEN, its end among them

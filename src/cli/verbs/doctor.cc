@@ -32,7 +32,7 @@ constexpr std::array one_machine = {FlagId::here, FlagId::json_lines, FlagId::ro
 constexpr unsigned examination_limit_s = 20;
 
 // srun (22.05) may lose what a task printed and say nothing of it; seldom, on a busy machine.
-// Who gave no answer to a step that ended sooner is asked once more.
+// A host that gave no answer to a step that ended sooner is asked once more.
 constexpr std::chrono::seconds hanging_after{10};
 
 std::string not_done;  // made before the alarm is set: its handler must not allocate

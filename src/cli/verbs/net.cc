@@ -87,7 +87,7 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
   return node;
 }
 
-// Under srun on several nodes the lines of all come out together: each says of which it is.
+// Under srun on several nodes the lines of all come out together: each begins with its host.
 std::string with_host(const std::string& text, const Environment& environment) {
   const auto nodes = parse_int(environment.get("SLURM_STEP_NUM_NODES").value_or(""));
   if (nodes.value_or(1) < 2) return text;

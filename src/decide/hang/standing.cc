@@ -127,8 +127,8 @@ std::vector<Child> children_of(const Process& process) {
   return all;
 }
 
-// A thread is known by the user's code in it; threads of libraries, most of which wait for work,
-// are told where there is no other.
+// A thread is known by the user's code in it; threads of libraries, which mostly wait for work,
+// are named where there is no other.
 std::vector<OtherThread> threads_beside_main(const Process& process) {
   std::vector<OtherThread> users, others;
   for (const Thread& thread : process.threads | std::views::drop(1)) {

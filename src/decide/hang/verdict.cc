@@ -200,7 +200,7 @@ void add_recorded(Verdict& verdict, const recorder::Summary& recorded) {
   using Kind = recorder::Finding::Kind;
   if (recorded.ranks.empty()) return;
   std::vector<recorder::Finding> findings = recorder::judge(recorded);
-  // Who gave no dump is said below, of all ranks.
+  // Ranks without a dump are said below, of all ranks.
   std::erase_if(findings, [](const recorder::Finding& finding) {
     return finding.kind == Kind::silent && finding.operation.empty();
   });

@@ -135,7 +135,7 @@ class Findings {
   std::vector<Finding> all_;
 };
 
-// In a hang the counts stand still, so who has a smaller one never made the call.
+// In a hang the counts stand still, so a rank with a smaller one never made the call.
 void compare_counts(const Communicator& of, Findings& findings) {
   std::map<std::string, std::uint64_t> most;
   for (const Rank& rank : of.ranks) {
@@ -193,7 +193,7 @@ std::vector<Finding> judge(const Status& status) {
     findings.add(one, Kind::missing, std::move(missing), "does not answer");
     std::vector<int> failed;
     for (const Rank& rank : one.ranks) {
-      // ncclInProgress is no error.
+      // ncclInProgress is not an error.
       constexpr int in_progress = 7;
       if (rank.async_error != 0 && rank.async_error != in_progress) failed.push_back(rank.rank);
     }

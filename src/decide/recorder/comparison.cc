@@ -27,7 +27,7 @@ const std::string& shown(const Call& call, Difference difference) {
   return difference == Difference::types ? call.types : call.sizes;
 }
 
-// Those who gave the same.
+// Those that gave the same.
 struct Side {
   std::vector<int> ranks;  // ascending
   std::string shown;       // as the lowest of them gave it

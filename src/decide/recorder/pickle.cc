@@ -49,7 +49,7 @@ enum Opcode : unsigned char {
 };
 
 // A value and how many it consists of, so that copies of copies cannot fill the memory; and how
-// deep it is, so that nobody who walks through it runs out of stack.
+// deep it is, so that no function that walks through it runs out of stack.
 struct Item {
   Json value;
   std::size_t count = 1;

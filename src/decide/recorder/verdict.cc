@@ -154,7 +154,7 @@ class Judge {
       return;
     }
     const Roll roll = roll_of(group, oldest);
-    // Who called something else hangs in it: all have called, and none has finished.
+    // A rank that called something else hangs in it: all have called, and none has finished.
     const bool follows = differ && roll.absent.empty() && differ->sequence <= oldest;
     if (differ) add(*std::move(differ));
     if (!follows) look_at_who_waits(group, oldest, roll);
@@ -180,7 +180,7 @@ class Judge {
     }
   }
 
-  // Those who wait elsewhere are not what holds up the others.
+  // Ranks that wait elsewhere are not what holds up the others.
   void add_absent(Finding finding, const Ranks& absent, bool is_first) {
     std::ranges::copy_if(absent, std::back_inserter(finding.ranks),
                          [&](int rank) { return !waits(rank); });
@@ -330,7 +330,7 @@ class Judge {
     odd->blames = true;
   }
 
-  // Who belongs to a group, as the others' dumps name its members, and gave none.
+  // Ranks that belong to a group, as the others' dumps name its members, and gave none.
   void look_at_silence() {
     Ranks silent;
     for (const GroupSummary& group : summary_.groups) {

@@ -28,7 +28,7 @@ std::string call_of(const Finding& finding) {
                      finding.operation.empty() ? "" : fmt::format(" ({})", finding.operation));
 }
 
-// Those who wait, if these two are all.
+// Ranks that wait, if these two are all.
 std::string others_of(const Finding& finding) {
   const std::size_t named = finding.others.size() + finding.ranks.size();
   const bool are_all = finding.others.size() > 1 &&

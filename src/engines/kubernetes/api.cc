@@ -104,7 +104,7 @@ Result<Api::Raw> Api::raw(const std::string& path, const Resource& resource) con
 }
 
 // Where rights are missing the cluster does not say whether it has the kind at all. Which kinds it
-// has may be asked by everybody (ClusterRole system:discovery).
+// has may be asked by every user (ClusterRole system:discovery).
 bool Api::has(const Resource& resource, std::string_view version) const {
   if (!resource.name.contains('.')) return true;
   const auto group = raw(group_path(resource, version), resource);

@@ -47,7 +47,7 @@ void set_state(Job& job, const json& object) {
     if (holds == reported.end()) continue;
     job.state = condition.state;
     job.state_word = std::string(condition.type);
-    // That a job has been made is no reason why it waits.
+    // That a job has been made is not the reason why it waits.
     if (job.state != JobState::pending) job.reason = text_at(*holds, {"message"});
     if (text_at(*holds, {"reason"}) == "DeadlineExceeded") job.end = JobEnd::time_limit;
     if (has_ended(job.state)) job.ended = time_in(text_at(*holds, {"lastTransitionTime"}));
@@ -135,7 +135,7 @@ bool has_digits_alone(std::string_view text) {
 }
 
 // What stands behind the job's name: "worker-0" of a PyTorchJob's pod, "node-0" of a JobSet's Job,
-// "node-0-1-x7k2p" of its pod. A part of another's JobSet may have any name that is no number.
+// "node-0-1-x7k2p" of its pod. A part of another's JobSet may have any name that is not a number.
 bool is_name_of_part(std::string_view rest, const Kind& kind) {
   constexpr std::array<std::string_view, 2> roles = {"master", "worker"};
   constexpr std::array<std::string_view, 4> steps = {"node", "launcher", "dataset-initializer",

@@ -16,7 +16,7 @@ namespace toprun::engines::kubernetes {
 namespace {
 
 constexpr std::chrono::seconds user_name_limit{5};
-constexpr std::size_t most_shown = 80;  // bytes of what is no name
+constexpr std::size_t most_shown = 80;  // bytes of what is not a name
 
 constexpr std::string_view words_without_kubeconfig = "localhost:8080 was refused";
 

@@ -215,7 +215,7 @@ Json trainjob(const Workload& job, PodChanges changes) {
 }
 
 Json jobset(const Workload& job) {
-  // A JobSet's pods are not told how many they are, nor how many ranks each of them has.
+  // A JobSet's pods do not know how many they are, nor how many ranks each of them has.
   Workload counted =
       with_variable(ending_with_one_code(job), "PET_NNODES", fmt::to_string(job.nodes));
   if (job.workers && !has_variable(job, ranks_variable)) {

@@ -127,7 +127,7 @@ class Patcher {
   const std::string& file_;
 };
 
-// null if it is not there, or `value` is no map.
+// null if it is not there, or `value` is not a map.
 Json part_of(const Json& value, const std::string& key) {
   const auto found = value.is_object() ? value.find(key) : value.end();
   return found == value.end() ? Json() : *found;

@@ -241,7 +241,7 @@ TEST(Pods, OnePodIsOneNode) {
   }
 }
 
-// Workers meet at worker 0, and PET_NNODES counts them alone: whoever owns that name is the root.
+// Workers meet at worker 0, and PET_NNODES counts them alone: the owner of that name is the root.
 TEST(Pods, AnElasticJobWithAMasterLeavesTheRootToItsEndpoint) {
   const PodInTest worker = with(pytorchjob_1_7(3, 1), {{"PET_RDZV_ENDPOINT", "job-worker-0:23456"},
                                                        {"PET_RDZV_BACKEND", "c10d"},

@@ -178,7 +178,7 @@ Result<Answer> KubernetesQueue::one(const Kind& kind, const std::string& name,
   return answer;
 }
 
-// The name comes first: whoever typed it may have meant a job of Slurm's.
+// The name comes first: the user may have meant a job of Slurm's.
 Error not_found(const JobId& id, const Error& refusal) {
   const std::string what = fmt::format("cannot tell whether there is a job {}", id.text);
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
@@ -282,7 +282,7 @@ Result<std::vector<std::string>> KubernetesQueue::complete(std::vector<Job>& job
   if (!untold) return untold;
   std::vector<Job*> without_pods;
   for (Job& job : jobs) {
-    if (!untold->empty()) break;  // no pods were told of, which is not the same as none
+    if (!untold->empty()) break;  // pods are unknown, which is not the same as none
     const auto& its_pods = pods[job.number];
     kubernetes::add_pods(job, its_pods);
     const auto made = std::ssize(kubernetes::pods_by_number(its_pods));
@@ -342,7 +342,7 @@ Result<void> KubernetesQueue::add_queues(std::vector<Job>& jobs) const {
   return {};
 }
 
-// Not every cluster tells the order of its queues, nor to everybody.
+// Not every cluster tells the order of its queues, nor to every user.
 void KubernetesQueue::add_place(Job& job, const kubernetes::Admission& admission) const {
   json summary;
   if (!kubernetes::is_label(admission.queue)) return;
@@ -371,7 +371,7 @@ Result<void> KubernetesQueue::execute(const std::vector<std::string>& command) c
   return {};
 }
 
-// Nodes and everybody's pods are often not a user's to read: what is refused is left out and said.
+// Nodes and all users' pods are often not a user's to read: what is refused is left out and said.
 Result<Machines> KubernetesQueue::machines() const {
   Machines machines;
   TRY(reported(kubernetes::nodes_resource, Api::Scope::cluster, {}, machines,
@@ -404,7 +404,7 @@ Result<Machines> KubernetesQueue::machines() const {
   return machines;
 }
 
-// Whether the list was told. A cluster may have no such kind; a refusal is noted.
+// Whether the server gave the list. A cluster may have no such kind; a refusal is noted.
 Result<bool> KubernetesQueue::reported(const kubernetes::Resource& resource, Api::Scope scope,
                                        std::string_view query, Machines& machines,
                                        const kubernetes::TakePage& take) const {

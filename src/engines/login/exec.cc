@@ -35,7 +35,7 @@ constexpr KnownTrouble exec_troubles[] = {
     {"unknown flag", "", "this program's exec has another grammar than toprun knows: update it"},
 };
 
-// Of a login's script too, of which the last counts.
+// Of a login's script too: the last counts.
 constexpr std::size_t most_login_lines = 4'096;
 
 }  // namespace

@@ -59,7 +59,7 @@ void add_claim(Words& words, Cli cli, const Claim& claim) {
   }
 }
 
-// An elastic job has no master: its pods are workers of which some may be absent.
+// An elastic job has no master: its pods are workers, and some may be absent.
 void add_pods(Words& words, Cli cli, const Workload& job) {
   const bool without_master = job.least_nodes && cli == Cli::v2;
   if (without_master) words.emplace_back("--no-master");

@@ -94,7 +94,7 @@ class RunaiQueue : public PodQueue {
 
   std::string_view engine() const override { return "runai"; }
   std::string_view engine_in_words() const override { return "Run:AI"; }
-  // Of the project: Run:AI's names of users are no users of this host.
+  // Of the project: Run:AI's names of users are not those of this host.
   Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
   Result<JobList> ended(std::uint32_t uid) const override;

@@ -32,7 +32,7 @@ int most_nodes(const JobRequest& job) {
   return count && *count > 0 && *count < INT32_MAX ? static_cast<int>(*count) : 0;
 }
 
-// MIN-MAX, in place of one number.
+// MIN-MAX, instead of one number.
 bool is_range(const JobRequest& job) {
   const JobOption* nodes = job.find("--nodes");
   if (nodes == nullptr || !nodes->value) return false;
@@ -337,7 +337,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
   }
   tell_of_idle_gpus(job, kinds, notes);
   drop_segment_without_blocks(job, facts, purpose, notes);
-  if (purpose == Purpose::shell) return {};  // somebody waits for it: no wish for near nodes either
+  if (purpose == Purpose::shell) return {};  // a user waits for it: no wish for near nodes either
   choose_switches(job, facts);
   choose_segment(job, facts);
   choose_no_kill(job);

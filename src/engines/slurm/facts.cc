@@ -139,7 +139,7 @@ int block_nodes_in(std::string_view topology) {
 
 std::optional<std::int64_t> slurm_seconds(std::string_view text) {
   const auto seconds = written_seconds(text);
-  return seconds == 0 ? std::nullopt : seconds;  // sbatch(1), --time: zero is no limit
+  return seconds == 0 ? std::nullopt : seconds;  // sbatch(1), --time: zero means no limit
 }
 
 int gpus_in_gres(std::string_view gres) {

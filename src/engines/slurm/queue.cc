@@ -178,7 +178,8 @@ Result<std::vector<Job>> SlurmQueue::find_in_memory(const std::string& id) const
   return std::unexpected(failed("scontrol", shown));
 }
 
-// Asks slurmctld, which has most facts, then the archive. A job that both do not know is no error.
+// Asks slurmctld, which has most facts, then the archive. A job that both do not know is not an
+// error.
 Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
   const bool several_tasks = id.task.starts_with('[');
   const std::string asked = several_tasks ? id.number : id.text;

@@ -27,7 +27,7 @@ int restarts_in(const slurm::Record& record) {
   return static_cast<int>(slurm::leading_number(record.get("Restarts")).value_or(0));
 }
 
-// SLURM_RESTART_COUNT; nullopt: this is no job, or the variable is not Slurm's.
+// SLURM_RESTART_COUNT; nullopt: this is not a job, or the variable is not Slurm's.
 std::optional<int> restarts_so_far(const Environment& environment) {
   if (!environment.non_empty("SLURM_JOB_ID")) return std::nullopt;
   const auto restarts = slurm::number(environment, "SLURM_RESTART_COUNT", 0, INT32_MAX);

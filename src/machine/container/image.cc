@@ -71,7 +71,7 @@ std::string_view without_transport(std::string_view text, std::string_view trans
   return text;
 }
 
-// Domain of the grammar: what is no domain is the first part of the name.
+// Domain of the grammar: what is not a domain is the first part of the name.
 bool is_registry(std::string_view part) {
   return part == "localhost" ||
          std::ranges::any_of(part, [](char c) { return c == '.' || c == ':' || is_upper(c); });

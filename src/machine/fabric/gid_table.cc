@@ -73,7 +73,7 @@ class Reader {
     const auto type = folder_.text("gid_attrs/types/" + name);
     if (!type) port_.has_hidden_types = true;
     gid.type = type_of(type);
-    // Nobody asks which interface carries an entry that can never be used.
+    // No caller asks which interface carries an entry that can never be used.
     const bool is_usable = gid.type != GidType::v1 || extent_.entries != GidExtent::Entries::needed;
     if (is_usable) gid.interface = folder_.text("gid_attrs/ndevs/" + name).value_or("");
   }

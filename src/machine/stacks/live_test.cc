@@ -318,7 +318,7 @@ TEST_P(LiveProcess, ShowsAProcessThatADebuggerHolds) {
 }
 
 // posix_spawn() waits like vfork() until its child has begun a program, and this child first opens
-// a pipe that nobody writes to: state D, with Python's lock held.
+// a pipe without a writer: state D, with Python's lock held.
 TEST_P(LiveProcess, ShowsAProcessThatTheKernelHolds) {
   const Script script(GetParam(),
                       "os.mkfifo(folder + '/fifo')\ndef f():\n    ready()\n"

@@ -7,7 +7,7 @@
 namespace toprun::stacks {
 namespace {
 
-// A longer name is no name, but what was read while it changed.
+// A longer name is not a name, but what was read while it changed.
 constexpr std::uint64_t longest_plausible = 1u << 20;
 
 char32_t character_at(std::span<const std::byte> characters, std::size_t index, int kind) {

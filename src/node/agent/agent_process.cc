@@ -326,8 +326,8 @@ struct RunRole {
   std::optional<hosts::CannotListen> trouble = {};  // not the root, though its address is here
 };
 
-// Binds the port and decides who is root: the configured agent, else the first that binds the job's
-// port on the host with the endpoint's address.
+// Binds the port and decides which agent is the root: the configured agent, else the first that
+// binds the job's port on the host with the endpoint's address.
 asio::awaitable<Result<RunRole>> take_role(Session& session) {
   const plan::Job& job = session.job;
   if (!job.several_processes()) {

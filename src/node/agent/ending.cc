@@ -120,7 +120,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
   const run::Verdict& verdict = attempt.verdict;
   auto cause = publish::cause_in(verdict);
   if (!cause) return;
-  // What hangs has been told at length when it was noticed.
+  // The report has said at length what hangs when it was noticed.
   const bool is_reported = cause->kind == model::CauseKind::hang;
   if (cause->node.empty() && !cause->rank && !is_reported) return say(cause->message.shown());
   const model::WorkerExit* exit = nullptr;

@@ -40,7 +40,7 @@ run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
   return is_notice(signal, options) ? run::SignalMeaning::notice : run::SignalMeaning::end;
 }
 
-// Agents that somebody started by hand print to separate places; an engine gathers its tasks'
+// Agents that a user started by hand print to separate places; an engine gathers its tasks'
 // output, and there the root's last line is enough.
 bool has_own_terminal(const plan::Job& job) {
   using enum engines::EngineKind;

@@ -13,8 +13,8 @@
 #include "node/prepare/probes/network_watch.h"
 #include "run/conductor/settings.h"
 
-// What a member watches while its ranks run: their network, who comes to the store, and whether
-// they make progress.
+// What a member watches while its ranks run: their network, which ranks come to the store, and
+// whether they make progress.
 namespace toprun::agent {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
@@ -136,7 +136,7 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
     if (!runs(attempt)) co_return;
     if (!samples) continue;
     const auto now = SteadyClock::now();
-    // While the job is suspended nobody makes progress.
+    // While the job is suspended no rank makes progress.
     const bool was_away = now - last > longest_gap;
     last = now;
     if (session_.paused || was_away) stillness = hang::Stillness(limit);

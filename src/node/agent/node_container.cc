@@ -41,7 +41,8 @@ constexpr std::chrono::seconds admission_limit{5};
 constexpr std::chrono::seconds interrupt_limit{2};  // a runtime that is interrupted clears up
 constexpr std::chrono::seconds death_limit{4};
 constexpr milliseconds last_words_limit{500};
-constexpr milliseconds look_interval{200};  // for who is left, beside each child's own end
+constexpr milliseconds look_interval{
+    200};  // for processes that are left, beside each child's own end
 constexpr std::chrono::seconds runtime_limit{20};
 constexpr std::chrono::seconds removal_limit{2};
 constexpr std::chrono::seconds discard_limit{10};  // the runtime's store may be slow

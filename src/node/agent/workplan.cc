@@ -197,7 +197,7 @@ void set_evidence(const WorkRequest& request, const std::string& nccl_log, WorkP
   }
 }
 
-// A rank that an engine started is no child of its node's agent, which for others made the
+// A rank that an engine started is not a child of its node's agent, which for others made the
 // container.
 Result<void> run_in_container_of_its_own(const plan::Job& job, const std::string& folder,
                                          worker::WorkerPlan& worker) {

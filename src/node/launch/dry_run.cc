@@ -79,7 +79,7 @@ Result<void> describe_logins(const plan::Job& job, const Line& line) {
   return {};
 }
 
-// mpirun gives its agents a job, and the job a port, which nobody knows before.
+// mpirun gives its agents a job, and the job a port, which is unknown before.
 bool follows_mpirun(const plan::Job& job) {
   const auto& endpoint = job.options.rdzv_endpoint.value;
   const bool is_asked = job.options.master_port.value || (endpoint && endpoint->port);

@@ -84,7 +84,7 @@ std::vector<int> named_signals(const plan::Options& options) {
 
 // What the keeper lets pass of the signals to it. An engine may have signalled every process, so
 // that the ranks have a notice already; and it says the end of a job several times: Slurm (22.05)
-// by itself and by srun, at the beginning of a grace and at its end. That is no second Ctrl-C.
+// by itself and by srun, at the beginning of a grace and at its end. That is not a second Ctrl-C.
 worker::SignalFilter concerns_agent(const plan::Options& options, const Environment& environment) {
   return [&, ended = false](int signal, pid_t sender) mutable {
     if (!engines::is_of_an_engine(sender)) return true;
@@ -94,7 +94,7 @@ worker::SignalFilter concerns_agent(const plan::Options& options, const Environm
   };
 }
 
-// Joins in place of an agent that died before the others knew it, to report that.
+// Joins instead of an agent that died before the others knew it, to report that.
 int tell_others(const plan::Job& job, const plan::Orders& orders, const std::string& death) {
   ::sigprocmask(SIG_SETMASK, &job.inherited.mask, nullptr);  // keep() has blocked what ends us
   plan::Job rest = job;

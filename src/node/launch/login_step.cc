@@ -122,7 +122,7 @@ class LoginStep {
   std::size_t root_ = 0;
   std::optional<SteadyTime> root_ended_;
   std::string kept_as_;
-  bool let_go_ = false;  // agents that outlive their logins have been told to
+  bool let_go_ = false;  // agents that outlive their logins may now end
   process::Impatience impatience_;
   int wishes_ = 0;  // to end the run
 };

@@ -37,7 +37,7 @@ int abandon_one_that_has_ended() {
   return lives ? 0 : 1;
 }
 
-// In a namespace of process ids of its own: a kill(-1) reaches nobody else.
+// In a namespace of process ids of its own: a kill(-1) reaches no other process.
 TEST(Login, OneThatHasEndedIsNotSignalled) {
   const pid_t outside = ::fork();
   if (outside == 0) {

@@ -160,7 +160,7 @@ model::Cause cause_of(const Error& trouble) {
   return cause;
 }
 
-// The report of a run of which mpirun tells no more than its end.
+// The report of a run whose end is all that mpirun tells.
 class MpiReport {
  public:
   MpiReport(const plan::Job& job, const std::vector<std::string>& hosts)

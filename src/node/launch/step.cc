@@ -170,7 +170,7 @@ class Overheard {
     while (!text.empty()) {
       const ssize_t n = ::write(target_, text.data(), text.size());
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;  // nobody reads it
+      if (n <= 0) return;  // it has no reader
       text.remove_prefix(static_cast<std::size_t>(n));
     }
   }

@@ -41,7 +41,7 @@ tcp::endpoint endpoint_of(const hosts::Address& address, int port) {
 }
 
 // The first packets of a connection are acknowledged each by a packet of its own, unless the kernel
-// is told that an answer follows.
+// knows that an answer follows.
 void let_answers_acknowledge(const Fd& socket) {
   const int off = 0;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
@@ -76,7 +76,7 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
 struct Round {
   enum class End {
     unknown,   // the host's name does not resolve
-    absent,    // nobody answers
+    absent,    // no process answers
     busy,      // too many connections at its port
     not_root,  // another agent answers
     closed,    // closed without an answer
@@ -235,7 +235,7 @@ Error Dialer::last_word(Round round) const {
   return error;
 }
 
-// The error of the likeliest root host explains best why nobody answers, unless another host
+// The error of the likeliest root host explains best why no host answers, unless another host
 // refuses.
 asio::awaitable<Round> Dialer::round() {
   Round first = co_await round_at(root_.host);
@@ -274,7 +274,7 @@ asio::awaitable<Round> Dialer::round_at(const std::string& host) {
   co_return most;
 }
 
-// Uses our own text, because a plaintext message may come from anybody.
+// Uses our own text, because a plaintext message may come from any process.
 Round Dialer::turned_away(const TurnedAway& turned) const {
   switch (turned.why) {
     case Turned::version:

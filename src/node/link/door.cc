@@ -84,7 +84,7 @@ std::optional<Turned> Door::rejection_of(const Preamble& theirs) const {
   return std::nullopt;
 }
 
-// Reports each reason only once, because anybody who reaches the port can cause a report.
+// Reports each reason only once, because any process that reaches the port can cause a report.
 void Door::turn_away(Channel& channel, Turned why) {
   const bool concerns_the_job = why == Turned::version || why == Turned::secret;
   if (decisions_.admit && concerns_the_job && reported_.insert(why).second) {

@@ -353,7 +353,7 @@ TEST(FindStore, TakesTheAddressWhereTheVeryAgentAnswers) {
   model::StoreAddress store;
   store.agent = right.me.agent;
   store.host = "n1";
-  store.addresses = {"127.0.0.2", "127.0.0.1"};  // nobody listens at the first
+  store.addresses = {"127.0.0.2", "127.0.0.1"};  // no process listens at the first
   store.port = right.port();
   std::optional<Result<hosts::Address>> found;
   const auto search = [&] {

@@ -1,5 +1,5 @@
-// Fuzzes the lines that anybody who reaches the port may send: parsing must not crash, and a parsed
-// line must be the same after writing and parsing it again.
+// Fuzzes the lines that any process that reaches the port may send: parsing must not crash, and a
+// parsed line must be the same after writing and parsing it again.
 #include <cstdint>
 #include <cstdlib>
 

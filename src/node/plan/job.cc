@@ -58,7 +58,7 @@ int hosts_of_pbs(const Environment& environment) {
   return static_cast<int>(std::set<std::string_view>(names.begin(), names.end()).size());
 }
 
-// In the launcher's pod nobody has called mpirun yet, nor said who starts what.
+// In the launcher's pod mpirun was not called yet, and nothing says what starts the ranks.
 bool starts_an_mpi_job(const Options& options, const Environment& environment) {
   const bool is_said = options.hosts.is_set() || options.in_job.is_set() ||
                        options.host_file.is_set() || options.standalone ||

@@ -38,7 +38,7 @@ std::string where(const std::string& path) {
   return fmt::format("{} on host {}", path, hosts::host_name());
 }
 
-// Makes the folder, or finds that it is there and nobody else's.
+// Makes the folder, or finds that it is there and no other user's.
 Result<void> make_own_folder(const std::string& path) {
   struct stat status {};
   if (::mkdir(path.c_str(), for_me_alone) == 0) return {};
@@ -60,7 +60,7 @@ Result<void> redirect(const std::string& output) {
   return {};
 }
 
-// Ends the process that goes on, of which nobody hears any more.
+// Ends the process that goes on, which no process hears any more.
 int call_off(pid_t pid, int signal) {
   process::signal_process(pid, signal);
   return 128 + signal;

@@ -34,7 +34,7 @@ constexpr milliseconds before_it_fails{2'000};  // the terminal stands
 constexpr milliseconds longest_into_a_look{2'000};
 constexpr unsigned ok = 200;  // of HTTP
 
-// toprun's own lines are no part of the play but for its trace.
+// toprun's own lines are not a part of the play but for its trace.
 class Hearer : public LogSink {
  public:
   explicit Hearer(std::function<void(std::string)> heard) : heard_(std::move(heard)) {}

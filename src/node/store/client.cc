@@ -14,7 +14,7 @@
 namespace toprun::store {
 namespace {
 
-// No reply holds more; a longer length means that the other side is no TCPStore.
+// No reply holds more; a longer length means that the other side is not a TCPStore.
 constexpr std::uint64_t longest_reply_bytes = std::uint64_t{1} << 40;
 constexpr std::size_t receive_step_bytes = 1u << 20;
 

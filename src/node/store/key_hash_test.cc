@@ -10,7 +10,7 @@
 namespace toprun::store {
 namespace {
 
-// libstdc++'s std::hash of strings: MurmurHash64A with a seed that everybody knows.
+// libstdc++'s std::hash of strings: MurmurHash64A with a public seed.
 constexpr std::uint64_t multiplier = 0xc6a4a7935bd1e995;
 constexpr std::uint64_t known_seed = 0xc70f6907;
 

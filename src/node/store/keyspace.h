@@ -38,9 +38,9 @@ class Waiter {
   std::unique_ptr<Watch> watch_;
 };
 
-// What the store holds: keys, queues, and who waits for which. Every operation has the meaning it
-// has in PyTorch's libuv server. Operations that take memory say whether there was enough of it,
-// and change nothing if not.
+// What the store holds: keys, queues, and which client waits for which. Every operation has the
+// meaning it has in PyTorch's libuv server. Operations that take memory say whether there was
+// enough of it, and change nothing if not.
 class Keyspace {
  public:
   enum class Added : std::uint8_t { done, not_a_number, no_memory };

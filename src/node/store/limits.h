@@ -27,8 +27,8 @@ constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
 
-// Whether store clients are served. Those who are not are closed as soon as they say what they are;
-// visitors never.
+// Whether store clients are served. Those that are not are closed as soon as they say what they
+// are; visitors never.
 enum class Clients : std::uint8_t { refused, served };
 
 // Why a connection is closed by the server.

@@ -18,7 +18,7 @@
 namespace toprun::store {
 namespace {
 
-// What one turn of the loop does at most, so that nobody waits long for the others.
+// What one turn of the loop does at most, so that no client waits long for the others.
 constexpr int turn_events = 64;
 constexpr std::size_t turn_due = 256;
 constexpr std::size_t turn_read_bytes = 64u << 10;  // of one connection
@@ -63,8 +63,8 @@ struct Server::Loop::Connection final : Session {
   void met(std::optional<int> rank) override { loop.note_met(*this, rank); }
   void alarmed(const hang::Alarm& alarm) override { loop.note_alarm(alarm); }
 
-  // It may be owed more by others than it asked for itself; whoever leaves too much of that unread
-  // is closed at its next turn.
+  // It may be owed more by others than it asked for itself; a client that leaves too much of that
+  // unread is closed at its next turn.
   template <class Reply>
   void owe(const Reply& reply) {
     if (doomed != Refusal::none) return;
@@ -398,8 +398,9 @@ std::unique_ptr<Server::Loop::Connection> Server::Loop::take_out(Connection& con
   return owner;
 }
 
-// Frees a share of what attempts that have ended left, so that nobody waits for gigabytes of it:
-// first who waited and watched, one by one, then what was stored. False if nothing was left.
+// Frees a share of what attempts that have ended left, so that no client waits for gigabytes of it:
+// first the waiting and watching clients, one by one, then what was stored. False if nothing was
+// left.
 bool Server::Loop::tidy() {
   if (past_.empty()) return service_.tidy();
   past_.pop_back();

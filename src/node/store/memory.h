@@ -55,7 +55,7 @@ struct Blob {
   Blob(Ledger& ledger, std::string_view text) : charge(ledger, text.size()), bytes(text) {}
 };
 
-// Smaller values are copied into replies: cheaper than keeping count of who shares them.
+// Smaller values are copied into replies: cheaper than keeping count of what shares them.
 inline constexpr std::size_t shared_value_bytes = 16u << 10;
 
 // What a value holds at one moment: a copy costs at most shared_value_bytes.

@@ -52,8 +52,8 @@ class Server {
   // The same, refusing clients and without a thread. While there is none (next_attempt() starts it,
   // if the system gives one), the owner takes a turn whenever `readiness` is readable, and after
   // the time that the last turn has returned. Most nodes hold no store; and while nodes join, all
-  // who come are visitors, who would else wake two threads each.
-  // A visitor for whom there is no descriptor reads `busy` before its connection is closed.
+  // that come are visitors, which would else wake two threads each.
+  // A visitor for which there is no descriptor reads `busy` before its connection is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const;

@@ -225,7 +225,7 @@ Refusal Service::set(std::string_view key, std::string_view value) {
 }
 
 // As PyTorch's libuv server: absent and nothing expected stores; absent and something expected
-// answers what was expected; and whatever comes of it, those who wait for the key are woken.
+// answers what was expected; and whatever comes of it, clients that wait for the key are woken.
 Refusal Service::compare_set(Fields& fields, Output& replies) {
   const std::string_view key = fields.bytes();
   const std::string_view expected = fields.bytes();

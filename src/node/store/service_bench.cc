@@ -1,5 +1,5 @@
 // What one request costs without its sockets. A request of 100,000 keys is executed in one piece:
-// nobody else is answered meanwhile, so it must stay well below 50 ms.
+// no other client is answered meanwhile, so it must stay well below 50 ms.
 #include <benchmark/benchmark.h>
 
 #include "node/store/requests.h"

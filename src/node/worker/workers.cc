@@ -305,7 +305,7 @@ void Workers::Impl::heard(std::size_t index, Pool::Answer<std::optional<model::E
                     workers[index].plan.error_file,
                     Pool::words_for(file.error(), error_file_limit)));
   } else if (*file) {
-    // An exception raised after our signal is no evidence of the cause.
+    // An exception raised after our signal is not evidence of the cause.
     const bool late = exit.ours && (*file)->raised.value_or(stopped_at) >= stopped_at;
     if (!late) exit.error_file = *std::move(file);
   }

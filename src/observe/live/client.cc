@@ -74,7 +74,7 @@ asio::awaitable<void> exchange(std::shared_ptr<Stream> socket, std::string path,
   result.is_over = true;
 }
 
-// nullopt: nobody listens there.
+// nullopt: no process listens there.
 std::optional<Fd> connected(const std::filesystem::path& path, std::chrono::milliseconds limit) {
   const asio::local::stream_protocol::endpoint there(path.string());
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

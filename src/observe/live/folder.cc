@@ -25,7 +25,7 @@ constexpr mode_t only_the_user = 0700;
 // What the kernel takes as a socket's path (unix(7)), without the end and the longest name.
 constexpr std::size_t longest_folder = sizeof(sockaddr_un::sun_path) - sizeof "/4194304-16.sock";
 
-// Why sockets must not be in this folder; empty: they may. `alone`: nobody else may look into it.
+// Why sockets must not be in this folder; empty: they may. `alone`: no other user may look into it.
 std::string objection(const fs::path& folder, bool alone) {
   struct stat found {};
   if (::lstat(folder.c_str(), &found) != 0) return errno_text(errno);

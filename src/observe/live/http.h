@@ -16,7 +16,7 @@
 
 #include "base/net/http.h"
 
-// The HTTP/1.1 of those who serve it: one request for each connection.
+// The HTTP/1.1 of those that serve it: one request for each connection.
 namespace toprun::live {
 
 using Stream = HttpStream;

@@ -127,7 +127,7 @@ const fs::path& Server::path() const {
 Server::~Server() {
   state_->handler = {};
   boost::system::error_code ignored;
-  ::unlink(state_->path.c_str());  // as long as it listens nobody else takes the name
+  ::unlink(state_->path.c_str());  // as long as it listens no other process takes the name
   state_->acceptor.close(ignored);
   state_->pause.cancel();
 }

@@ -29,7 +29,7 @@ std::string some(const model::Launch& launch, std::string_view done) {
   return fmt::format("{} of {} {}{}", launch.ready, members(launch), done, without(launch.missing));
 }
 
-// What the store here counts is newer than what was told; only what was told has names.
+// What the store here counts is newer than what was reported; only that has names.
 model::Awaited newest(const model::Launch& launch) {
   model::Awaited awaited{.arrived = launch.joined, .of = launch.ranks};
   if (launch.joined == launch.ranks) {

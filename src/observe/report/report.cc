@@ -280,7 +280,7 @@ std::string size_text(const model::RunRecord& run) {
   return fmt::format("{} on {}", counted(ranks, "rank"), counted(last->nodes.size(), "node"));
 }
 
-// Why an elastic job has begun anew without a failure that counts: "n2 was lost".
+// Why an elastic job has begun again without a failure that counts: "n2 was lost".
 std::vector<std::string> changes_of(const model::RunRecord& run) {
   std::vector<std::string> changes;
   for (const model::AttemptRecord& attempt : run.attempts) {

@@ -39,7 +39,7 @@ std::string name_of(const Run& run) {
   const std::string name = short_name(run.record);
   const std::string& id = run.id.empty() ? run.record.job : run.id;
   if (name.empty() || name == id) return id;
-  // toprun's own id of a job on one host, which nobody has seen.
+  // toprun's own id of a job on one host, which no user has seen.
   constexpr std::size_t uuid_length = 36;
   if (run.id.empty() && id.size() == uuid_length && !run.record.root_host.empty()) {
     return fmt::format("{} on {}", name, run.record.root_host);

@@ -57,11 +57,11 @@ struct Picture {
   model::Spreads slowest;
   std::optional<model::Awaited> awaited;
   Outside hang;                        // one line; empty: none, or it is over
-  Outside hang_what;                   // … who keeps the others waiting, alone
+  Outside hang_what;                   // … which rank keeps the others waiting, alone
   std::optional<WallTime> hang_since;  // unset: it was noticed by something else
   std::vector<Attempt> attempts;
   std::optional<int> exit_code;  // set: it is over
-  // Who cancelled it and when, in words, where the reader knows that; it is in no text.
+  // The user that cancelled it and when, in words, where the reader knows that; it is in no text.
   Outside cancelled;
   std::vector<Message> messages;
   double interval_s = 1;

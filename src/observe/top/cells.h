@@ -32,7 +32,8 @@ class Columns {
   std::vector<std::size_t> shown_;  // numbers of the columns
 };
 
-// Whose output is the newest in a rack or node, or the rank itself; nullopt: nothing was said.
+// The rank whose output is the newest in a rack or node, or the rank itself; nullopt: nothing was
+// said.
 std::optional<std::size_t> newest_in(const snapshot::Picture& picture, const Tree& tree, Item item);
 
 // All that is known of a rank, each part in words: its state, figures, last line.

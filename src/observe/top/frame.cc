@@ -130,7 +130,7 @@ bool is_starting(const Picture& picture) {
   return stage == "gathering" || stage == "arranging" || stage == "preparing";
 }
 
-// Who is awaited while the job starts; the phases that are over, as many of the last as fit.
+// What is awaited while the job starts; the phases that are over, as many of the last as fit.
 std::string progress(const Picture& picture, std::size_t width) {
   if (is_starting(picture) && picture.nodes.empty()) {
     const auto joined = static_cast<std::size_t>(std::max(0, picture.joined));
@@ -169,7 +169,7 @@ std::string last_failure(const Picture& picture) {
   return "";
 }
 
-// Who keeps the others waiting comes first, so that no narrow screen cuts it off.
+// The rank that keeps the others waiting comes first, so that no narrow screen cuts it off.
 std::string hang_line(const Picture& picture) {
   if (picture.hang_what.empty() || !picture.hang_since || !picture.now) return picture.hang.shown();
   return fmt::format("{} (no rank has made progress for {})", picture.hang_what,

@@ -43,7 +43,7 @@ std::vector<Row> sorted(const Picture& picture, Sort sort) {
   return rows;
 }
 
-// The kinds that are open unless somebody has folded them.
+// The kinds that are open unless the user has folded them.
 struct Open {
   bool racks = false;
   bool nodes = false;

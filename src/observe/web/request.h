@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-// Who may ask: pure functions of a request's fields.
+// What a request may ask: pure functions of a request's fields.
 namespace toprun::web {
 
 // Whether a Host field names this server by an address, as localhost, or by one of these names,

@@ -12,7 +12,7 @@ using model::Arrivals;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// Whose process it is. Without a rank: the member is any of its host's.
+// The owner of a process. Without a rank: the member is any of its host's.
 struct Owner {
   const MemberRanks* member = nullptr;  // null: unknown
   std::optional<int> rank;

@@ -170,7 +170,7 @@ void Conductor::signalled(std::size_t node, int signal, SteadyTime now) {
 }
 
 // Whether the signal's user does not want to wait for the end of the ranks' grace. What stops them
-// may have come with the same signal: nobody has seen it yet and pressed a key.
+// may have come with the same signal: no user has seen it yet and pressed a key.
 bool Conductor::is_impatient(SteadyTime now) const {
   switch (trigger_) {
     case Trigger::none:

@@ -7,7 +7,7 @@
 namespace toprun::run {
 
 // A hang is when no rank of any node has made progress for the time limit and one of them waits for
-// another: ranks that all sleep, say, wait for nobody. A rank that ends makes progress.
+// another: ranks that all sleep, say, wait for no rank. A rank that ends makes progress.
 std::optional<SteadyTime> HangWatch::due(const Conductor& conductor) const {
   if (!limits_.hang || is_reported_ || conductor.is_stopping()) return std::nullopt;
   std::optional<SteadyTime> since;
@@ -108,7 +108,7 @@ void HangWatch::reported(std::size_t part, model::RanksReported& reported, Stead
 }
 
 // A root that was stopped has the words of ranks that went on meanwhile behind an answer in its
-// sockets: a hang is not told before they were heard.
+// sockets: a hang is not reported before they were heard.
 void HangWatch::end_look_if_all_is_said(SteadyTime now, const Conductor& conductor) {
   const bool none_to_come =
       std::ranges::all_of(look_->to_come, [](int count) { return count == 0; });

@@ -5,7 +5,7 @@
 
 #include "run/conductor/coordinator.h"
 
-// How long the phases of an attempt took, and whom.
+// How long the phases of an attempt took, and which nodes.
 namespace toprun::run {
 
 using model::Arrivals;
@@ -135,8 +135,8 @@ model::Launch Coordinator::launch(SteadyTime now) const {
   return launch;
 }
 
-// Of this attempt: who is still preparing, or has not started its ranks; once they are stopped, who
-// has not said that they are gone.
+// Of this attempt: the nodes that are still preparing, or have not started its ranks; once they are
+// stopped, those that have not said that they are gone.
 std::vector<std::string> Coordinator::awaited_members() const {
   std::vector<std::string> names;
   const bool is_stopping = attempt_.conductor && attempt_.conductor->is_stopping();

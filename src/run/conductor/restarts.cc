@@ -66,7 +66,7 @@ void Restarts::pause_before(Next& next) const {
                             duration_text(next.pause), short_lives_);
 }
 
-// A node that is told to leave is not at fault; and the first loss of a node repeats nothing, so
+// A node that is asked to leave is not at fault; and the first loss of a node repeats nothing, so
 // that a pause would only keep the others and a spare idle.
 Restarts::Next Restarts::after_loss(const Verdict& verdict) {
   const bool is_short = short_lives_ > 0;

@@ -100,7 +100,7 @@ const WorkerExit* earliest(const std::vector<WorkerExit>& exits,
 }
 
 // The function of torch.distributed in which a traceback ends: its frames in the file that has the
-// collectives, of which the last is the innermost ("wrapper" stands around each).
+// collectives; the last is the innermost ("wrapper" stands around each).
 std::string collective_in(const std::vector<std::string>& output) {
   constexpr std::string_view file = "distributed_c10d.py\", line ";
   constexpr std::string_view before_name = ", in ";

@@ -2,7 +2,7 @@
 
 #include "run/simulation/world.h"
 
-// How long the ranks' graces are, and who may shorten them.
+// How long the ranks' graces are, and what may shorten them.
 namespace toprun::simulation {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "run/simulation/world.h"
 
-// Promises about time, output and memory: what the root waits for has an end, who asks gets an
+// Promises about time, output and memory: what the root waits for has an end, what asks gets an
 // answer, what it keeps has a bound.
 namespace toprun::simulation {
 
@@ -78,7 +78,7 @@ std::optional<milliseconds> World::limit_of_stage() const {
   return std::nullopt;
 }
 
-// Nodes that come late begin a gathering's last call anew if others leave meanwhile: it has no
+// Nodes that come late begin a gathering's last call again if others leave meanwhile: it has no
 // total limit while enough are there.
 void World::check_stage() {
   const SteadyTime now = timeline_.now();
@@ -114,7 +114,7 @@ void World::check_growth() {
   expect(!is_asked, "the job was asked to grow, and does not");
 }
 
-// No node that does what it is told counts as lost because it is slow.
+// No node that does what the root says counts as lost because it is slow.
 void World::check_loss(const std::string& said) {
   if (!said.contains(" counts as lost: ")) return;
   const bool is_deserved = std::ranges::any_of(agents_, [&](const auto& one) {

@@ -4,7 +4,7 @@
 
 #include "run/simulation/world.h"
 
-// What the root may say to a node, and with whom it may begin.
+// What the root may say to a node, and what it may begin with.
 namespace toprun::simulation {
 
 void World::check_message(const run::Send& send) {

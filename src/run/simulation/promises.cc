@@ -103,7 +103,7 @@ void World::failure_is_known(const std::string& from, const model::ToRoot& messa
   if (!found->exit.ours && !stopped_at_) stopped_by_a_failure_.insert(attempt);
 }
 
-// The failures of the attempt's ranks, as far as the root has heard of them, of which any may be
+// The failures of the attempt's ranks, as far as the root has heard of them; any may be
 // its cause: those that were first of all that ended by themselves or, without such, of those that
 // were stopped.
 std::vector<const model::WorkerExit*> World::first_failures(int attempt) const {

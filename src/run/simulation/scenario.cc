@@ -63,7 +63,7 @@ Fault fault(Dice& dice, const Scenario& scenario, milliseconds earliest, millise
   return fault;
 }
 
-// What comes with a fault, to see which was first and who may go on.
+// What comes with a fault, to see which was first and which nodes may go on.
 void add_companion(Dice& dice, Scenario& scenario, const Fault& fault) {
   if (fault.kind == FaultKind::rank_exits && dice.chance(40)) {
     Fault other = fault;

@@ -46,8 +46,8 @@ void Agent::alarm(hang::Alarm alarm) {
   if (lives() && part_ && attempt_ >= 0) on(run::RankAlarmed{attempt_, alarm});
 }
 
-// The store's node says so: that is a hang, unless something else has stopped the ranks, or it is
-// told within a few looks.
+// The store's node says so: that is a hang, unless something else has stopped the ranks, or it
+// is reported within a few looks.
 void World::alarm_is_known(const run::Said& said) {
   const run::AttemptCourse& course = coordinator_->course().attempts.back();
   AssignedRanks& ranks = assigned_ranks_[course.number];
@@ -78,7 +78,7 @@ std::string World::failing_attempt(const run::Event& event) const {
   return counts ? failed->error.line() : "";
 }
 
-// A notice for all is for each member while ranks run, and for nobody else.
+// A notice for all is for each member while ranks run, and for nothing else.
 void World::expect_notices(const run::Event& event) {
   const auto* const said = std::get_if<run::Said>(&event);
   const Agent* const from = said == nullptr ? nullptr : agent(said->agent);

@@ -338,7 +338,7 @@ void World::process_ended(Agent& agent) {
   }
 }
 
-// Before anybody has looked for it. Without the root's node the run would be over.
+// Before any agent has looked for it. Without the root's node the run would be over.
 void World::store_dies(const std::string& id) {
   Agent& store = *agent(id);
   if (store.is_own()) return;

@@ -21,7 +21,7 @@ using Kind = Completion::Kind;
 using Option = options::CommandText::Option;
 using Row = options::CommandText::Row;
 
-constexpr const char* engine_timeout_s = "2";  // somebody waits with a finger on the Tab key
+constexpr const char* engine_timeout_s = "2";  // a user waits with a finger on the Tab key
 constexpr std::string_view script_operand = "SCRIPT";
 constexpr std::string_view host_list = "HOSTS";
 constexpr std::size_t most_jobs = 1'000;

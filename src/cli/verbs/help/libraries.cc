@@ -73,7 +73,8 @@ std::vector<Library> stated() {
   };
 }
 
-// A package URL (github.com/package-url/purl-spec); what is no letter, digit or ".-_~" is encoded.
+// A package URL (github.com/package-url/purl-spec); what is not a letter, digit or ".-_~" is
+// encoded.
 std::string purl(const Library& library) {
   const auto encoded = [](std::string_view text) {
     std::string out;

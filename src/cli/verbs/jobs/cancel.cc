@@ -38,7 +38,7 @@ struct Target {
   std::vector<StoryPlace> stories;
 };
 
-// Which of the record's tasks are meant; none: all of them, or those cannot be told.
+// Which of the record's tasks are meant; none: all of them, or those are unknown.
 jobs::TaskNumbers tasks_meant(const Job& job, const engines::JobId& id) {
   const auto requested = jobs::parse_tasks(id.task);
   const auto all = jobs::parse_tasks(job.task);
@@ -144,7 +144,7 @@ std::string done_text(std::vector<std::string> ids, const std::vector<std::strin
   return join(parts, "; ");
 }
 
-// Slurm would not tell who did it. A job of which toprun has no folder has no story.
+// Slurm would not tell which user did it. A job without a folder of toprun's has no story.
 void keep_story(const std::vector<Target>& targets, const std::vector<std::string>& ids,
                 const jobs::JobStory::Act& act) {
   for (const Target& target : targets) {

@@ -245,7 +245,7 @@ bool has_rates(const Picture& picture) {
   });
 }
 
-// The nodes measure only while somebody looks: the first picture may have no figures yet, and the
+// The nodes measure only while a user looks: the first picture may have no figures yet, and the
 // second no rates.
 Result<int> print_one(const RunningJob& job, const Style& style) {
   constexpr int most_pictures = 3;
@@ -272,7 +272,7 @@ Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& env
   const auto approach = [id, environment, words] {
     return approach_root(id, environment, asking_for(id), words);
   };
-  // What cannot be looked at is told before the screen is taken.
+  // toprun says what cannot be looked at before the screen is taken.
   TRY(approach());
   return PictureFeed::once_begun(approach, environment);
 }

@@ -53,7 +53,7 @@ struct PictureFeed::State {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = ::write(news.get(), &one, sizeof one);
   }
-  // False: nobody wants more.
+  // False: no more is needed.
   bool pause(std::chrono::duration<double> time) {
     std::unique_lock lock(mutex);
     ending_changed.wait_for(lock, time, [this] { return ending; });
@@ -65,8 +65,8 @@ namespace {
 
 constexpr std::chrono::seconds picture_limit{20};
 
-// Who cancelled a job is in its story, which is in the folder of its files, where its nodes' logs
-// are; the job itself knows a signal alone.
+// The user that cancelled a job is in its story, which is in the folder of its files, where its
+// nodes' logs are; the job itself knows a signal alone.
 void add_cancel(Picture& picture) {
   if (picture.attempts.empty() || picture.node_log.empty()) return;
   if (picture.attempts.back().kind != model::CauseKind::interrupted) return;
@@ -247,7 +247,7 @@ Result<PictureFeed> PictureFeed::once_begun(std::function<Result<Approach>()> ap
   return PictureFeed(state);
 }
 
-// A step that is told to end ends what it started on the other node.
+// A step that is asked to end ends what it started on the other node.
 PictureFeed::~PictureFeed() {
   if (!state_) return;
   const std::lock_guard lock(state_->mutex);

@@ -117,7 +117,7 @@ Result<Map> parse_aws(const Content& content, const Request& request) {
   return map;
 }
 
-// The output of `sharp_cmd topology` is a topology.conf with ports in place of hosts.
+// The output of `sharp_cmd topology` is a topology.conf with ports instead of hosts.
 Result<Map> parse_port_switches(const Content& content, const Request& request) {
   const std::vector<HostPorts> hosts = ports_of(request.members);
   if (!hosts.empty()) return parse_port_topology(content.text, content.name, hosts);

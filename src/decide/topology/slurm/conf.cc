@@ -62,7 +62,7 @@ class ConfReader {
     return map_of_blocks(source, blocks_, groups_, sizes_.empty() ? 0 : std::ranges::min(sizes_));
   }
 
-  // Slurm reads the lines of the plugin that it uses; who writes both kinds means both.
+  // Slurm reads the lines of the plugin that it uses; a file with both kinds means both.
   static Map both(Map switches, Map blocks) {
     const std::string source = switches.source;
     switches.source = "its switches";

@@ -76,8 +76,8 @@ class TopologyYamlReader {
     }
   }
 
-  // A name belongs to its topology: generators count block1, block2 anew in each. Two domains of
-  // one name and of no common host are two.
+  // A name belongs to its topology: generators count block1, block2 from the start in each. Two
+  // domains of one name and of no common host are two.
   static void keep_names_apart(const Map& all, Map& more) {
     std::unordered_map<std::string, std::unordered_set<std::string_view>> known;
     for (const Map::Entry& entry : all.hosts) {

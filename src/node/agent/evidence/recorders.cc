@@ -46,7 +46,7 @@ bool is_own_pipe(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 && is_own_pipe(status);
 }
 
-// False if nobody reads it, or it is not what it should be.
+// False if no process reads it, or it is not what it should be.
 bool knock(const std::string& path) {
   if (!is_own_pipe(path)) return false;
   const Fd pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));

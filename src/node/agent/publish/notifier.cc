@@ -32,7 +32,7 @@ struct Notifier::State {
   const Environment environment;
   std::deque<std::string> waiting;
   bool tells = false;
-  Timer rests;  // cancelled when all are told
+  Timer rests;  // cancelled when all have it
 };
 
 namespace {
@@ -51,8 +51,8 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-// curl's options, from a descriptor: an address is often itself the secret of who may write there,
-// and everybody reads the command lines of a host.
+// curl's options, from a descriptor: an address is often itself the secret that lets one write
+// there, and every user may read the command lines of a host.
 std::string curl_options(std::string_view url, const Fd& notice) {
   return fmt::format(
       "silent\nshow-error\nfail\ngloboff\nmax-time = {}\noutput = /dev/null\n"

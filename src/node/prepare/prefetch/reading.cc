@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t step = 128u << 10;  // the kernel's usual read-ahead
 constexpr std::size_t sample_size = 48;
-// Larger ones are no files of a module.
+// Larger ones are not files of a module.
 constexpr std::uint64_t largest_whole_file = 256u << 20;
 
 // mincore(2) tells only owners and those who may write; to others all pages seem to be there.
@@ -32,7 +32,7 @@ bool is_page_in_cache(int file, std::uint64_t offset) {
   return ::preadv2(file, &into, 1, static_cast<off_t>(offset), RWF_NOWAIT) >= 0;
 }
 
-// Whether this part of a file is in the page cache. False where nobody can tell. Without mincore(2)
+// Whether this part of a file is in the page cache. False where that is unknown. Without mincore(2)
 // only some pages are looked at, because such a look makes the kernel read a page that is missing.
 bool is_in_cache(int file, const struct stat& status, std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -54,7 +54,7 @@ bool is_in_cache(int file, const struct stat& status, std::uint64_t offset, std:
          std::ranges::all_of(pages, [](unsigned char there) { return (there & 1) != 0; });
 }
 
-// A plain file or a folder, and its status. What opening a device does nobody knows.
+// A plain file or a folder, and its status. What opening a device does is unknown.
 Fd open_to_read(const std::string& path, struct stat& status) {
   const auto is_fit = [&] { return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode); };
   if (::stat(path.c_str(), &status) != 0 || !is_fit()) return {};

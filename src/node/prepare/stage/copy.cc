@@ -103,7 +103,7 @@ bool has_content(const OpenTree& tree, const Manifest& manifest, std::size_t i) 
   return true;
 }
 
-// Whether what was made for an entry is still there. A file that somebody touched is read again.
+// Whether what was made for an entry is still there. A file that was touched is read again.
 bool is_intact(const OpenTree& tree, const Stamped& stamped, std::size_t i) {
   const Manifest& manifest = stamped.manifest;
   const Entry& entry = manifest.entries[i];

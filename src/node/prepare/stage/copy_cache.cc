@@ -31,7 +31,7 @@ std::string why_not_own(int folder) {
   return {};
 }
 
-// Why another user could put a folder of his own in place of ours; empty if none can.
+// Why another user could put a folder of his own instead of ours; empty if none can.
 std::string why_not_safe(int parent) {
   struct stat status {};
   if (::fstat(parent, &status) < 0) return errno_text(errno);

@@ -133,7 +133,7 @@ TEST_F(CopyTest, ChangesInACopyAreSeen) {
     file.seekp(chunk_bytes + 3);
     file << "!";
   }
-  const timespec times[] = {status.st_mtim, status.st_mtim};  // whoever did it hides it
+  const timespec times[] = {status.st_mtim, status.st_mtim};  // the writer hides it
   ::utimensat(AT_FDCWD, (path / "lib/large.so").c_str(), times, 0);
   std::filesystem::remove(path / "lib/m/3.py");
   EXPECT_EQ(make(), 2u);

@@ -18,7 +18,7 @@ constexpr milliseconds between_locks{100};
 
 // Why one upstream brought no more.
 struct Trouble {
-  // `ours`: this node cannot have a copy. `for_all`: nobody can.
+  // `ours`: this node cannot have a copy. `for_all`: no node can.
   enum class Kind { upstream, ours, for_all } kind = Kind::upstream;
   Error error;
 };

@@ -236,7 +236,7 @@ TEST_F(FetchTest, TheSourceFails) {
   Agent root("n0");
   root.share.close({"cannot read /env: Permission denied", true});
   EXPECT_EQ(error_of(order("n1", {root.as_upstream()})), "cannot read /env: Permission denied");
-  EXPECT_EQ(root.visits(), 1u);  // there is nobody else to ask
+  EXPECT_EQ(root.visits(), 1u);  // there is no other node to ask
 }
 
 TEST_F(FetchTest, AFileChangesAfterItWasHashed) {

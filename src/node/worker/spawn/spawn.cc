@@ -133,8 +133,8 @@ std::unexpected<Error> explain(const Program& program, int code, const std::stri
                                errno_text(code), fix, exit_code});
 }
 
-// One that a file server holds in exec does not die of SIGKILL: whoever reaps all children finds it
-// later.
+// One that a file server holds in exec does not die of SIGKILL: the code that reaps all children
+// finds it later.
 void kill_and_reap(std::vector<pid_t> pids, const Beat& beat) {
   for (const pid_t pid : pids) process::signal_process(pid, SIGKILL);
   const auto deadline = steady_clock::now() + kill_limit;

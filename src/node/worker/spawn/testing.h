@@ -19,7 +19,7 @@
 namespace toprun::spawn {
 
 // A FUSE file system, for this thread and what it starts, that takes every request and answers
-// none: who looks at it survives SIGKILL until this object is gone.
+// none: what looks at it survives SIGKILL until this object is gone.
 class UnkillableFolder {
  public:
   explicit UnkillableFolder(const std::filesystem::path& folder)
@@ -38,7 +38,7 @@ class UnkillableFolder {
     // A fork has this descriptor as well, so closing it would not do.
     if (end_ && ::write(end_.get(), "x", 1) == 1) serving_.join();
     if (!is_mounted_) return;
-    // First, whoever waits is let go: a fork that waits has the server's descriptor as well.
+    // First, the waiting process is let go: a fork that waits has the server's descriptor as well.
     ::umount2(path_.c_str(), MNT_FORCE);
     ::umount2(path_.c_str(), MNT_DETACH);
   }

@@ -82,7 +82,8 @@ Outcome mount_inside(const Plan& plan) {
   if (::mount(plan.shown.c_str(), path, nullptr, MS_BIND, nullptr) < 0) return {Step::mount, errno};
   const unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY | plan.flags;
   if (::mount("none", path, nullptr, flags, nullptr) < 0) return {Step::read_only, errno};
-  // Who enters a mount namespace has its root, not that of a chroot, and sees other paths.
+  // A process that enters a mount namespace has its root, not that of a chroot, and sees other
+  // paths.
   const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
   if (::setns(own, CLONE_NEWNS) < 0) return {Step::namespaces, errno};
   const bool is_there = root == File::at("/") && shown == File::at(path);

@@ -131,7 +131,7 @@ TEST_F(WarmParent, RanksRunTheScriptWithWhatWasImported) {
   }
 }
 
-// Its socket is full soon: the caller, who is given up after a silence, beats while it waits.
+// Its socket is full soon: the caller, which is given up after a silence, beats while it waits.
 TEST_F(WarmParent, ThatTakesNothingHearsTheCallerBeat) {
   const std::string script = write("s.py", "");
   ASSERT_EQ(start(script), Parent::State::ready) << parent_->why();
