@@ -126,7 +126,7 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
 TEST(RunOptions, OurOwnVariablesAreNotReadAsTorchrun) {
   const Environment environment = {{"TOPRUN_ORDER", "name"}, {"TOPRUN_LOCATION", "/a"}};
   EXPECT_EQ(good_options("toprun s", environment).order, Order::name);
-  EXPECT_EQ(good_options("toprun --order given s", environment).order, Order::argument);
+  EXPECT_EQ(good_options("toprun --order given s", environment).order, Order::given);
   EXPECT_EQ(good_options("torchrun s", environment).order, Order::automatic);
   EXPECT_EQ(good_options("torchrun s", environment).option_variables,
             (std::vector<std::string>{"TOPRUN_ORDER"}));

@@ -426,7 +426,7 @@ Result<OrderChoice> parse_order(const Argument& argument) {
       {{"topology", Order::topology},
        {"name", Order::name},
        {"scheduler", Order::scheduler},
-       {"given", Order::argument}}};
+       {"given", Order::given}}};
   for (const auto& [name, order] : named_orders) {
     if (argument.value == name) return OrderChoice{order, {}};
   }

@@ -275,7 +275,7 @@ TEST(Values, OrderOfNodes) {
   EXPECT_EQ(parse_order(argument("topology"))->order, Order::topology);
   EXPECT_EQ(parse_order(argument("name"))->order, Order::name);
   EXPECT_EQ(parse_order(argument("scheduler"))->order, Order::scheduler);
-  EXPECT_EQ(parse_order(argument("given"))->order, Order::argument);
+  EXPECT_EQ(parse_order(argument("given"))->order, Order::given);
   const auto file = parse_order(argument("file:a/b:c"));
   ASSERT_TRUE(file);
   EXPECT_EQ(file->order, Order::file);

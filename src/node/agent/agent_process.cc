@@ -412,7 +412,7 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
     co_return co_await give_up(session, error);
   }
   // Where memory suffices for one thread (ulimit -v), it is the store's, which has begun by now.
-  NodeSurvey look(session.pool, session.shared_job, !session.unfit);
+  NodeSurvey survey(session.pool, session.shared_job, !session.unfit);
   auto secret = co_await choose_secret(session, orders, role->is_root);
   if (!secret) co_return co_await give_up(session, secret.error());
   tell_the_trust(session, *secret, role->is_root);

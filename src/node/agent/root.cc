@@ -104,7 +104,7 @@ std::shared_ptr<model::Link> Root::admit_own(const Join& join) {
   return its;
 }
 
-void Root::add(const Join& join, std::shared_ptr<model::Link> link, run::ArrivalCounts came) {
+void Root::add(const Join& join, std::shared_ptr<model::Link> link, run::Came came) {
   const std::string agent = join.agent;
   link->on_message = [this, agent](const json& message) { heard(agent, message); };
   link->on_lost = [this, agent](Loss loss) { happened(run::Left{agent, std::move(loss)}); };

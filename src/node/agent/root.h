@@ -42,7 +42,7 @@ class Root {
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
 
  private:
-  void add(const model::Join& join, std::shared_ptr<model::Link> link, run::ArrivalCounts came);
+  void add(const model::Join& join, std::shared_ptr<model::Link> link, run::Came came);
   void heard(const std::string& agent, const nlohmann::json& message);
   void happened(run::Event event);
   void carry_out();

@@ -31,7 +31,7 @@ struct DrawnOrder {
 };
 constexpr std::array orders = {
     DrawnOrder{"topology", "topology order", placement::Order::topology},
-    DrawnOrder{"given", "the order given", placement::Order::argument},
+    DrawnOrder{"given", "the order given", placement::Order::given},
     DrawnOrder{"name", "order of names", placement::Order::name},
     DrawnOrder{"torchrun", "torchrun's order", placement::Order::torchrun},
 };
