@@ -52,7 +52,7 @@ TOKEN = re.compile(r"""
   | R"(?P<mark>\w*)\((?P<raw>.*?)\)(?P=mark)"
   | "(?P<literal>(?:[^"\\\n]|\\.)*)"
 """, re.X | re.S)
-NO_PROGRAM = re.compile(r"(_test|_bench|_fuzz)\.cc$|(^|/)testing\.(cc|h)$")
+NO_PROGRAM = re.compile(r"(_test|_bench|_fuzz)\.cc$|(^|[/_])testing\.h$")
 
 
 def texts_of_source(source, is_header):

@@ -6,10 +6,10 @@
 
 #include "base/text/text.h"
 #include "engines/exit_codes.h"
+#include "engines/kubernetes/kubernetes_queue.h"
 #include "engines/kubernetes/object_name.h"
-#include "engines/kubernetes/queue.h"
-#include "engines/runai/queue.h"
-#include "engines/slurm/queue.h"
+#include "engines/runai/runai_queue.h"
+#include "engines/slurm/slurm_queue.h"
 
 namespace toprun::engines {
 namespace {

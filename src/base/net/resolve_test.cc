@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
 
 namespace toprun::hosts {

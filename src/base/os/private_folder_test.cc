@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun {
 namespace {

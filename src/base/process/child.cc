@@ -14,7 +14,7 @@
 #include <mutex>
 #include <optional>
 
-#include "base/process/tree.h"
+#include "base/process/process_tree.h"
 
 namespace toprun::process {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/process/child.h"
 #include "base/process/program.h"
 #include "base/process/telling.h"

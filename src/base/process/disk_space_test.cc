@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::process {
 namespace {

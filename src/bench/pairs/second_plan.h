@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/pairs/domains.h"
-#include "bench/pairs/verdict.h"
+#include "bench/pairs/pair_verdict.h"
 
 namespace toprun::pairs {
 

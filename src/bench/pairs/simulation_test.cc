@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
+#include "bench/pairs/pair_verdict.h"
+#include "bench/pairs/pairs_testing.h"
 #include "bench/pairs/second_look.h"
-#include "bench/pairs/testing.h"
-#include "bench/pairs/verdict.h"
 
 namespace toprun::pairs {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/os/testing.h"
-#include "bench/pairs/testing.h"
-#include "bench/pairs/verdict.h"
+#include "base/os/os_testing.h"
+#include "bench/pairs/pair_verdict.h"
+#include "bench/pairs/pairs_testing.h"
 
 namespace toprun::pairs {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "bench/pairs/pair_verdict.h"
 #include "bench/pairs/ratios.h"
-#include "bench/pairs/verdict.h"
 
 namespace toprun::pairs {
 

@@ -4,7 +4,7 @@
 
 #include "base/text/text.h"
 #include "bench/pairs/distances.h"
-#include "bench/pairs/verdict.h"
+#include "bench/pairs/pair_verdict.h"
 
 namespace toprun::pairs {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/text/error.h"
-#include "bench/pairs/verdict.h"
+#include "bench/pairs/pair_verdict.h"
 #include "bench/tables/history.h"
 #include "bench/tables/measurement.h"
 

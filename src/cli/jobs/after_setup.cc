@@ -6,7 +6,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/setup_site.h"
 #include "cli/options/arguments.h"
-#include "node/plan/setup/record.h"
+#include "node/plan/setup/setup_record.h"
 
 namespace toprun::jobs {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/known_job.h"
-#include "node/plan/setup/record.h"
+#include "node/plan/setup/setup_record.h"
 
 namespace toprun::jobs {
 namespace {

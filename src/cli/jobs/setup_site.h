@@ -9,7 +9,7 @@
 #include "base/os/fd.h"
 #include "base/process/child.h"
 #include "base/text/error.h"
-#include "node/plan/setup/record.h"
+#include "node/plan/setup/setup_record.h"
 
 namespace toprun::jobs {
 

@@ -6,10 +6,10 @@
 #include <ctime>
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
-#include "engines/slurm/jobs.h"
-#include "engines/slurm/queue.h"
+#include "engines/slurm/slurm_jobs.h"
+#include "engines/slurm/slurm_queue.h"
 
 namespace toprun::jobs {
 namespace {

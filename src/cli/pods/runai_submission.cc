@@ -11,11 +11,11 @@
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
 #include "cli/options/arguments.h"
-#include "cli/pods/output.h"
+#include "cli/pods/pod_output.h"
 #include "cli/pods/runai_job.h"
 #include "cli/pods/submission.h"
 #include "engines/queue.h"
-#include "engines/runai/queue.h"
+#include "engines/runai/runai_queue.h"
 
 namespace toprun::pods {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "decide/cost/testing.h"
+#include "decide/cost/cost_testing.h"
 
 namespace toprun::cost {
 namespace {

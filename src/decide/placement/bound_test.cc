@@ -4,8 +4,8 @@
 #include <limits>
 #include <random>
 
-#include "base/os/testing.h"
-#include "decide/cost/testing.h"
+#include "base/os/os_testing.h"
+#include "decide/cost/cost_testing.h"
 #include "decide/placement/order.h"
 
 namespace toprun::placement {

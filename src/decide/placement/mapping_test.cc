@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "decide/placement/exact_mapping.h"
 #include "decide/placement/order.h"
 

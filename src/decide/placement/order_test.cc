@@ -8,8 +8,8 @@
 #include <random>
 #include <set>
 
-#include "base/os/testing.h"
-#include "decide/placement/testing.h"
+#include "base/os/os_testing.h"
+#include "decide/placement/placement_testing.h"
 
 namespace toprun::placement {
 namespace {

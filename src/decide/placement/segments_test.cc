@@ -6,7 +6,7 @@
 #include <random>
 
 #include "decide/placement/order.h"
-#include "decide/placement/testing.h"
+#include "decide/placement/placement_testing.h"
 
 namespace toprun::placement {
 namespace {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "decide/recorder/recorder_verdict.h"
 #include "decide/recorder/summary.h"
-#include "decide/recorder/verdict.h"
 
 namespace toprun::recorder {
 

@@ -3,7 +3,7 @@
 
 #include "decide/recorder/dump.h"
 #include "decide/recorder/pickle.h"
-#include "decide/recorder/verdict.h"
+#include "decide/recorder/recorder_verdict.h"
 
 // What is accepted is data that can be written, summed up within bounds, and judged.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "decide/recorder/testing.h"
+#include "decide/recorder/recorder_testing.h"
 
 namespace toprun::recorder {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "decide/recorder/verdict.h"
+#include "decide/recorder/recorder_verdict.h"
 
 namespace toprun::recorder {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::topology {
 namespace {

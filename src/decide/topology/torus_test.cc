@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "decide/topology/testing.h"
+#include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {
 namespace {

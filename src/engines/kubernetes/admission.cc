@@ -2,8 +2,8 @@
 
 #include "base/process/command.h"
 #include "base/text/text.h"
-#include "engines/kubernetes/jobs.h"
 #include "engines/kubernetes/json_object.h"
+#include "engines/kubernetes/kubernetes_jobs.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

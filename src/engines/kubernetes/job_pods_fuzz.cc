@@ -5,7 +5,7 @@
 
 #include "base/json/json_text.h"
 #include "engines/kubernetes/job_pods.h"
-#include "engines/kubernetes/jobs.h"
+#include "engines/kubernetes/kubernetes_jobs.h"
 #include "engines/kubernetes/kueue.h"
 #include "engines/kubernetes/machines.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "engines/kubernetes/api.h"
-#include "engines/kubernetes/jobs.h"
+#include "engines/kubernetes/kubernetes_jobs.h"
 
 namespace toprun::engines::kubernetes {
 

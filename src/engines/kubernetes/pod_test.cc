@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engines/kubernetes/kubernetes_testing.h"
 #include "engines/kubernetes/pod_name.h"
-#include "engines/kubernetes/testing.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/process/command.h"
 #include "base/process/program.h"
 #include "base/text/text.h"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "engines/slurm/record.h"
+#include "engines/slurm/scontrol_record.h"
 
 namespace toprun::engines::slurm {
 namespace {

@@ -7,9 +7,9 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/slurm/facts.h"
-#include "engines/slurm/jobs.h"
-#include "engines/slurm/record.h"
+#include "engines/slurm/scontrol_record.h"
 #include "engines/slurm/slurm.h"
+#include "engines/slurm/slurm_jobs.h"
 #include "engines/slurm/variables.h"
 
 namespace toprun::engines {

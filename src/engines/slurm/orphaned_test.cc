@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "engines/engine.h"
 
 namespace toprun::engines {

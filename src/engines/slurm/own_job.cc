@@ -7,7 +7,7 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/engine.h"
-#include "engines/slurm/record.h"
+#include "engines/slurm/scontrol_record.h"
 #include "engines/slurm/variables.h"
 
 namespace toprun::engines::slurm {

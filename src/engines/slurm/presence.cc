@@ -5,8 +5,8 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/slurm/facts.h"
-#include "engines/slurm/jobs.h"
 #include "engines/slurm/slurm.h"
+#include "engines/slurm/slurm_jobs.h"
 
 namespace toprun::engines {
 

@@ -4,7 +4,7 @@
 
 #include "base/text/text.h"
 #include "engines/node_list.h"
-#include "engines/slurm/testing.h"
+#include "engines/slurm/slurm_testing.h"
 
 namespace toprun::engines {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
-#include "engines/slurm/testing.h"
+#include "engines/slurm/slurm_testing.h"
 
 namespace toprun::engines {
 namespace {

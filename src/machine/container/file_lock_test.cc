@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::container {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
 #include "machine/container/explain.h"
 

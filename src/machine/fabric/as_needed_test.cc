@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
 
 namespace toprun::fabric {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/os/files.h"
-#include "base/process/tree.h"
+#include "base/process/process_tree.h"
 #include "base/text/text.h"
 #include "machine/fabric/counters.h"
 #include "machine/fabric/sysfs.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::meter {
 namespace {

@@ -6,7 +6,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "machine/stacks/testing.h"
+#include "machine/stacks/stacks_testing.h"
 
 namespace toprun::stacks {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/process/process_tree.h"
 #include "base/process/program.h"
-#include "base/process/tree.h"
 #include "base/text/text.h"
 #include "machine/stacks/find.h"
 #include "machine/stacks/proc.h"

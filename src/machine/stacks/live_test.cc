@@ -11,13 +11,13 @@
 #include <thread>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/process/child.h"
 #include "base/process/program.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "machine/stacks/inspect.h"
-#include "machine/stacks/testing.h"
+#include "machine/stacks/stacks_testing.h"
 #include "machine/stacks/usage.h"
 
 namespace toprun::stacks {

@@ -3,7 +3,7 @@
 
 #include "machine/stacks/image.h"
 #include "machine/stacks/python.h"
-#include "machine/stacks/testing.h"
+#include "machine/stacks/stacks_testing.h"
 
 // A process whose memory is the input, of a version that its first byte chooses: runtime, threads
 // and library begin at its start.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/stacks/testing.h"
+#include "machine/stacks/stacks_testing.h"
 
 namespace toprun::stacks {
 namespace {

@@ -10,7 +10,7 @@
 #include <functional>
 #include <string_view>
 
-#include "base/process/tree.h"
+#include "base/process/process_tree.h"
 #include "base/text/text.h"
 #include "machine/stacks/proc.h"
 #include "machine/stacks/within.h"

@@ -11,7 +11,7 @@
 #include "engines/exit_codes.h"
 #include "engines/slurm/own_job.h"
 #include "node/agent/node_log.h"
-#include "node/agent/publish/record.h"
+#include "node/agent/publish/report_record.h"
 #include "node/agent/streams.h"
 #include "observe/report/report.h"
 

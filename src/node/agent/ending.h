@@ -3,8 +3,8 @@
 #include <string>
 
 #include "node/plan/job.h"
+#include "run/conductor/course.h"
 #include "run/conductor/events.h"
-#include "run/conductor/record.h"
 
 namespace toprun::agent {
 

@@ -17,8 +17,8 @@
 #include "node/output/relay.h"
 #include "node/prepare/probes/network_proof.h"
 #include "node/worker/workers.h"
+#include "run/conductor/course.h"
 #include "run/conductor/node_part.h"
-#include "run/conductor/record.h"
 #include "run/model/link.h"
 
 namespace toprun::agent {

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::agent {
 namespace {

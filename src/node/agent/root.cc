@@ -13,7 +13,7 @@
 #include "engines/engine.h"
 #include "engines/exit_codes.h"
 #include "node/agent/ending.h"
-#include "node/agent/publish/record.h"
+#include "node/agent/publish/report_record.h"
 #include "node/agent/settings.h"
 #include "node/link/local_link.h"
 #include "node/plan/arrange.h"

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "node/link/testing.h"
+#include "node/link/link_testing.h"
 
 namespace toprun::link {
 namespace {

@@ -8,7 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 
-#include "node/link/testing.h"
+#include "node/link/link_testing.h"
 
 namespace toprun::link {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "node/link/dial.h"
 #include "node/link/door.h"
-#include "node/link/testing.h"
+#include "node/link/link_testing.h"
 
 namespace toprun::link {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/os/fd.h"
-#include "node/output/testing.h"
+#include "node/output/output_testing.h"
 
 namespace toprun::output {
 namespace {

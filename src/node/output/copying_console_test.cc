@@ -7,8 +7,8 @@
 #include <chrono>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
-#include "node/output/testing.h"
+#include "base/os/os_testing.h"
+#include "node/output/output_testing.h"
 
 namespace toprun::output {
 namespace {

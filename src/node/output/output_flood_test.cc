@@ -9,7 +9,7 @@
 
 #include "base/text/clock.h"
 #include "node/output/output.h"
-#include "node/output/testing.h"
+#include "node/output/output_testing.h"
 
 namespace toprun::output {
 namespace {

@@ -11,11 +11,11 @@
 #include <thread>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
+#include "node/output/output_testing.h"
 #include "node/output/relay.h"
 #include "node/output/tail.h"
-#include "node/output/testing.h"
 
 namespace toprun::output {
 namespace {

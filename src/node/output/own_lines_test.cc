@@ -11,7 +11,7 @@
 #include "base/os/fd.h"
 #include "base/os/log_sink.h"
 #include "base/text/clock.h"
-#include "node/output/testing.h"
+#include "node/output/output_testing.h"
 
 namespace toprun::output {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/os/fd.h"
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "node/output/lines.h"
 
 namespace toprun::output {

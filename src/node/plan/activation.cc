@@ -11,7 +11,7 @@
 #include "base/process/program.h"
 #include "base/text/text.h"
 #include "node/plan/python.h"
-#include "node/plan/setup/record.h"
+#include "node/plan/setup/setup_record.h"
 
 namespace toprun::plan {
 namespace {

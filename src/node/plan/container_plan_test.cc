@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
 
 namespace toprun::plan {

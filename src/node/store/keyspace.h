@@ -13,7 +13,7 @@
 
 #include "node/store/key_map.h"
 #include "node/store/memory.h"
-#include "node/store/output.h"
+#include "node/store/store_output.h"
 
 namespace toprun::store {
 

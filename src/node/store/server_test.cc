@@ -15,7 +15,7 @@
 #include <mutex>
 
 #include "base/net/address.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "node/store/client.h"
 
 namespace toprun::store {

@@ -12,8 +12,8 @@
 #include "node/store/keyspace.h"
 #include "node/store/limits.h"
 #include "node/store/memory.h"
-#include "node/store/output.h"
 #include "node/store/protocol.h"
+#include "node/store/store_output.h"
 
 namespace toprun::store {
 

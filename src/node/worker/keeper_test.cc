@@ -14,9 +14,9 @@
 
 #include "base/os/fd.h"
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
-#include "node/worker/testing.h"
+#include "node/worker/worker_testing.h"
 #include "node/worker/workers.h"
 
 namespace toprun::worker {

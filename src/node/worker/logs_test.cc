@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::worker {
 namespace {

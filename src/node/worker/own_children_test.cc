@@ -11,12 +11,12 @@
 #include <boost/asio/post.hpp>
 
 #include "base/os/fd.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
-#include "base/process/tree.h"
+#include "base/process/process_tree.h"
 #include "node/worker/children.h"
-#include "node/worker/testing.h"
+#include "node/worker/worker_testing.h"
 
 namespace toprun::worker {
 namespace {

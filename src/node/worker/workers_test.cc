@@ -16,15 +16,15 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
-#include "base/process/tree.h"
+#include "base/os/os_testing.h"
+#include "base/process/process_tree.h"
 #include "base/text/text.h"
 #include "node/worker/binding.h"
 #include "node/worker/shim.h"
 #include "node/worker/shim_door.h"
 #include "node/worker/shim_link.h"
 #include "node/worker/spawn/descendants.h"
-#include "node/worker/testing.h"
+#include "node/worker/worker_testing.h"
 
 namespace toprun::worker {
 namespace {

@@ -7,8 +7,8 @@
 #include "decide/topology/files/k8s_file.h"
 #include "decide/topology/slurm/conf.h"
 #include "decide/topology/slurm/yaml.h"
-#include "decide/topology/testing.h"
-#include "observe/report/testing.h"
+#include "decide/topology/topology_testing.h"
+#include "observe/report/report_testing.h"
 
 namespace toprun::report {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "observe/report/testing.h"
+#include "observe/report/report_testing.h"
 
 namespace toprun::report {
 namespace {

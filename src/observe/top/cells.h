@@ -8,7 +8,7 @@
 
 #include "base/os/style.h"
 #include "observe/snapshot/picture.h"
-#include "observe/top/tree.h"
+#include "observe/top/row_tree.h"
 
 // The columns of the list, and what stands in them; pure.
 namespace toprun::top {

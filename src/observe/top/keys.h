@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "observe/snapshot/picture.h"
-#include "observe/top/tree.h"
+#include "observe/top/row_tree.h"
 
 // What a user presses, and what it changes; pure.
 namespace toprun::top {

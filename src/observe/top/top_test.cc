@@ -7,7 +7,7 @@
 #include "observe/top/cells.h"
 #include "observe/top/frame.h"
 #include "observe/top/keys.h"
-#include "observe/top/tree.h"
+#include "observe/top/row_tree.h"
 #include "observe/top/wrap.h"
 
 namespace toprun::top {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "decide/hang/verdict.h"
+#include "decide/hang/hang_verdict.h"
 #include "run/conductor/arrivals.h"
 #include "run/conductor/conductor.h"
+#include "run/conductor/course.h"
 #include "run/conductor/events.h"
 #include "run/conductor/hang_watch.h"
-#include "run/conductor/record.h"
 #include "run/conductor/restarts.h"
 #include "run/conductor/roster.h"
 #include "run/conductor/settings.h"

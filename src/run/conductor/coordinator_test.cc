@@ -6,7 +6,7 @@
 #include <csignal>
 #include <map>
 
-#include "run/conductor/testing.h"
+#include "run/conductor/conductor_testing.h"
 
 namespace toprun::run {
 namespace {

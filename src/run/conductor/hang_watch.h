@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text/clock.h"
+#include "decide/hang/hang_verdict.h"
 #include "decide/hang/stillness.h"
-#include "decide/hang/verdict.h"
 #include "run/conductor/conductor.h"
 #include "run/model/run_messages.h"
 

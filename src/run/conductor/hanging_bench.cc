@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decide/hang/verdict.h"
+#include "decide/hang/hang_verdict.h"
 #include "run/conductor/benched.h"
 #include "run/model/run_messages.h"
 

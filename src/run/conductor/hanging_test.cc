@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "run/conductor/testing.h"
+#include "run/conductor/conductor_testing.h"
 
 namespace toprun::run {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "run/conductor/conductor_testing.h"
 #include "run/conductor/node_part.h"
-#include "run/conductor/testing.h"
 
 namespace toprun::run {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "run/conductor/testing.h"
+#include "run/conductor/conductor_testing.h"
 
 // What the root does about an answer that comes at a bad time, late or never.
 namespace toprun::run {

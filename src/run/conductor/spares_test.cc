@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "run/conductor/testing.h"
+#include "run/conductor/conductor_testing.h"
 
 namespace toprun::run {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/text/clock.h"
 #include "decide/hang/alarm.h"
-#include "decide/hang/verdict.h"
+#include "decide/hang/hang_verdict.h"
 
 namespace toprun::model {
 

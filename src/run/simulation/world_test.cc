@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::simulation {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/os/files.h"
 #include "base/os/print.h"
 #include "base/text/text.h"
-#include "decide/recorder/verdict.h"
+#include "decide/recorder/recorder_verdict.h"
 
 namespace toprun::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/text/text.h"
 #include "cli/options/run_options.h"
 #include "cli/options/values.h"
-#include "node/plan/setup/record.h"
+#include "node/plan/setup/setup_record.h"
 
 namespace toprun::cli {
 namespace {

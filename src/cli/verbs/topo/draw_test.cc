@@ -1,5 +1,5 @@
 #include "base/text/error.h"
-#include "cli/verbs/topo/testing.h"
+#include "cli/verbs/topo/topo_testing.h"
 
 namespace toprun::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/os/files.h"
 #include "base/text/error.h"
-#include "cli/verbs/topo/testing.h"
+#include "cli/verbs/topo/topo_testing.h"
 #include "observe/report/formats.h"
 
 namespace toprun::cli {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/os/testing.h"
-#include "decide/topology/testing.h"
+#include "base/os/os_testing.h"
+#include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "decide/topology/testing.h"
+#include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {
 namespace {

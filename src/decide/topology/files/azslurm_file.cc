@@ -6,7 +6,7 @@
 
 #include "base/text/text.h"
 #include "decide/topology/position.h"
-#include "decide/topology/slurm/tree.h"
+#include "decide/topology/slurm/switch_tree.h"
 
 namespace toprun::topology {
 namespace {

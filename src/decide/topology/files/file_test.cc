@@ -6,12 +6,12 @@
 #include <fstream>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "decide/topology/files/file_format.h"
 #include "decide/topology/files/lines_file.h"
 #include "decide/topology/files/toml_file.h"
 #include "decide/topology/slurm/yaml.h"
-#include "decide/topology/testing.h"
+#include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "decide/topology/testing.h"
+#include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/text/text.h"
 #include "decide/topology/nest.h"
 #include "decide/topology/slurm/lines.h"
-#include "decide/topology/slurm/tree.h"
+#include "decide/topology/slurm/switch_tree.h"
 #include "decide/topology/slurm/yaml.h"
 #include "decide/topology/tally.h"
 #include "decide/topology/torus.h"

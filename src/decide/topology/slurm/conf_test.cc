@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "decide/topology/slurm/scontrol.h"
-#include "decide/topology/testing.h"
+#include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {
 namespace {

@@ -15,7 +15,7 @@
 #include "decide/topology/files/plain_file.h"
 #include "decide/topology/nest.h"
 #include "decide/topology/slurm/conf.h"
-#include "decide/topology/slurm/tree.h"
+#include "decide/topology/slurm/switch_tree.h"
 #include "decide/topology/tally.h"
 #include "decide/topology/torus.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "decide/topology/files/data_tree.h"
-#include "decide/topology/testing.h"
+#include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {
 namespace {

@@ -12,7 +12,7 @@
 #include "engines/engine.h"
 #include "engines/slurm/own_job.h"
 #include "node/agent/publish/follower.h"
-#include "node/agent/publish/record.h"
+#include "node/agent/publish/report_record.h"
 #include "observe/live/server.h"
 #include "observe/snapshot/metrics.h"
 

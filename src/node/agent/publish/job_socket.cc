@@ -13,7 +13,7 @@
 #include "base/text/clock.h"
 #include "engines/slurm/own_job.h"
 #include "node/agent/publish/follower.h"
-#include "node/agent/publish/record.h"
+#include "node/agent/publish/report_record.h"
 #include "observe/live/folder.h"
 #include "observe/snapshot/metrics.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/os/environment.h"
 #include "base/text/error.h"
-#include "node/prepare/prefetch/record.h"
+#include "node/prepare/prefetch/prefetch_record.h"
 
 namespace toprun::prefetch {
 

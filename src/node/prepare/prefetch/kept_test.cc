@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::prefetch {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::prefetch {
 namespace {

@@ -1,5 +1,5 @@
 """Which files an import reads in this environment, and which parts of them: --prefetch starts it once for each
-environment, as `python - MODULES...` (3.8 or later). node/prepare/prefetch/record.h has the form of its answer.
+environment, as `python - MODULES...` (3.8 or later). node/prepare/prefetch/prefetch_record.h has the form of its answer.
 
 Of libraries those pages count that are mapped into this process after the import: of several GB an import
 touches some dozen MB. It runs no script, and nothing of the folder in which it is started.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "node/prepare/prefetch/record.h"
+#include "node/prepare/prefetch/prefetch_record.h"
 
 namespace toprun::prefetch {
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/os/fd.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::prefetch {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 
 namespace toprun::probes {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <optional>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
 
 namespace toprun::probes {

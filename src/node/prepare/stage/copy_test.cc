@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "node/prepare/stage/scan.h"
-#include "node/prepare/stage/testing.h"
+#include "node/prepare/stage/stage_testing.h"
 
 namespace toprun::stage {
 namespace {

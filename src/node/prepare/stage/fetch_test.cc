@@ -12,11 +12,11 @@
 #include <mutex>
 #include <thread>
 
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "node/link/preamble.h"
 #include "node/prepare/stage/scan.h"
 #include "node/prepare/stage/serve.h"
-#include "node/prepare/stage/testing.h"
+#include "node/prepare/stage/stage_testing.h"
 
 namespace toprun::stage {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/os/files.h"
 #include "base/process/child.h"
-#include "base/process/tree.h"
+#include "base/process/process_tree.h"
 #include "base/text/text.h"
 
 namespace toprun::spawn {

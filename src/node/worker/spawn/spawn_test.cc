@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "node/worker/spawn/descendants.h"
-#include "node/worker/spawn/testing.h"
+#include "node/worker/spawn/spawn_testing.h"
 
 namespace toprun::spawn {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "base/os/files.h"
-#include "base/os/testing.h"
+#include "base/os/os_testing.h"
 #include "node/worker/spawn/spawn.h"
 
 namespace toprun::spawn {

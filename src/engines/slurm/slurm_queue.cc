@@ -1,0 +1,290 @@
+#include "engines/slurm/slurm_queue.h"
+
+#include <algorithm>
+
+#include "base/os/last_words.h"
+#include "base/process/command.h"
+#include "base/process/program.h"
+#include "base/text/text.h"
+#include "engines/slurm/machines.h"
+#include "engines/slurm/patterns.h"
+#include "engines/slurm/scontrol_record.h"
+#include "engines/slurm/script.h"
+#include "engines/slurm/slurm_jobs.h"
+#include "engines/slurm/warnings.h"
+#include "engines/slurm/words.h"
+
+namespace toprun::engines {
+namespace {
+
+constexpr std::chrono::seconds default_memory{300};  // slurm.conf(5), MinJobAge
+
+// The user's defaults for these programs would change their output.
+constexpr std::string_view own_defaults[] = {"SQUEUE_", "SACCT_",       "SCANCEL_",
+                                             "SINFO_",  "SCONTROL_ALL", "SLURM_TIME_FORMAT"};
+
+Environment plain(Environment environment) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment.variables()) {
+    const std::string_view text = name;
+    if (std::ranges::any_of(own_defaults, [&](auto start) { return text.starts_with(start); })) {
+      names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) environment.unset(name);
+  environment.set("SLURM_TIME_FORMAT", "%s");
+  return environment;
+}
+
+// The line of stderr with the reason: the last one, because warnings come first.
+std::string complaint(const process::Finished& finished) {
+  const std::string said = last_words(finished.err);
+  return said.empty() ? fmt::format("exit code {}", finished.code) : said;
+}
+
+// Slurm's program failed.
+Error failed(std::string_view program, const process::Finished& finished) {
+  const std::string_view advice = slurm::advice_without_cluster(finished.err);
+  return Error{
+      fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
+      advice.empty() ? "`scontrol ping` tells whether slurmctld is up" : std::string(advice),
+      exit_failure};
+}
+
+bool mentions(const process::Finished& finished, std::string_view words) {
+  return lower(finished.err).contains(words);
+}
+
+class SlurmQueue : public Queue {
+ public:
+  SlurmQueue(const Environment& environment, std::chrono::milliseconds timeout)
+      : environment_(plain(environment)), timeout_(timeout) {}
+
+  std::string_view engine() const override { return "slurm"; }
+  std::string_view engine_in_words() const override { return "Slurm"; }
+  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
+  Result<std::vector<Job>> find(const JobId& id) const override;
+  Result<JobList> ended(std::uint32_t uid) const override;
+  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
+  bool is_run_by_toprun(const JobId& id) const override;
+  Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
+                                                  const std::string& signal,
+                                                  Addressee addressee) const override;
+  std::optional<std::vector<std::string>> log_command(const Job&, bool,
+                                                      const Printer*) const override {
+    return std::nullopt;
+  }
+  Result<void> execute(const std::vector<std::string>& command) const override;
+  Result<Machines> machines() const override;
+  std::string reason_words(const Job& job) const override {
+    return std::string(slurm::reason_words(job.reason, job.restarts > 0));
+  }
+  std::string state_words(std::string_view state_word) const override {
+    const slurm::State* const state = slurm::find_state(state_word);
+    return state == nullptr ? std::string() : std::string(state->words);
+  }
+  std::chrono::seconds memory() const override;
+  std::string forgets(const JobId& id) const override;
+  Result<std::vector<std::string>> command_beside_root(
+      const Job& job, const std::string& self,
+      const std::vector<std::string>& words) const override;
+  std::string expand(std::string_view pattern, const Job& job) const override {
+    return slurm::expand(pattern, job);
+  }
+
+ private:
+  Result<process::Finished> ask(const std::vector<std::string>& argv) const;
+  Result<std::string> answer(const std::vector<std::string>& argv) const;
+  Result<std::vector<Job>> queued(std::vector<std::string> argv,
+                                  std::optional<std::uint32_t> uid) const;
+  Result<std::vector<Job>> find_in_memory(const std::string& id) const;
+  Result<std::vector<Job>> find_in_accounting(const std::string& id) const;
+  Job leading_part(const Job& job) const;
+
+  const Environment environment_;
+  const std::chrono::milliseconds timeout_;
+};
+
+// Runs the program to its end; any exit code is a result.
+Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
+  auto finished = process::run(argv, environment_, timeout_);
+  if (finished) return finished;
+  return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error().why,
+              "`scontrol ping` tells whether slurmctld is up; TOPRUN_ENGINE_TIMEOUT=SECONDS waits "
+              "longer");
+}
+
+Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) const {
+  auto finished = TRY(ask(argv));
+  if (finished.code == 0) {
+    pass_on_warnings(finished.err);
+    return std::move(finished.out);
+  }
+  return std::unexpected(failed(argv[0], finished));
+}
+
+Result<std::vector<Job>> SlurmQueue::queued(std::vector<std::string> argv,
+                                            std::optional<std::uint32_t> uid) const {
+  argv.insert(argv.end(), {"-o", slurm::squeue_format()});
+  if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
+  const auto text = TRY(answer(argv));
+  return slurm::parse_squeue(text);
+}
+
+// Only the count of its requeues tells a requeue's pause from --begin.
+Result<JobList> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
+  auto jobs = TRY(queued({"squeue", "-h"}, uid));
+  if (std::ranges::find(jobs, slurm::begin_time, &Job::reason) != jobs.end()) {
+    std::vector<std::string> argv = {"squeue", "-h"};
+    std::ranges::move(slurm::squeue_delay_options(), std::back_inserter(argv));
+    if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
+    const auto delays = TRY(answer(argv));
+    slurm::add_delays(delays, jobs);
+  }
+  return JobList{std::move(jobs), {}};
+}
+
+Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) const {
+  return queued({"squeue", "-h", "--start"}, uid);
+}
+
+// The job from the accounting archive if there is one, else from slurmctld's memory.
+Result<JobList> SlurmQueue::ended(std::uint32_t uid) const {
+  std::vector<std::string> argv =
+      slurm::sacct_options({"-S", "now-7days", "-u", fmt::to_string(uid)});
+  argv.insert(argv.begin(), "sacct");
+  const auto archived = ask(argv);
+  std::vector<Job> jobs;
+  if (archived && archived->code == 0) {
+    jobs = slurm::parse_sacct(archived->out);
+  } else {
+    const auto reported = TRY(answer({"scontrol", "show", "job", "-o"}));
+    jobs = slurm::parse_show_job(reported);
+  }
+  std::erase_if(jobs, [&](const Job& job) { return job.uid != uid || !has_ended(job.state); });
+  return JobList{std::move(jobs), {}};
+}
+
+// Empty: slurmctld does not know it.
+Result<std::vector<Job>> SlurmQueue::find_in_memory(const std::string& id) const {
+  const auto shown = TRY(ask({"scontrol", "show", "job", "-o", id}));
+  if (shown.code == 0) {
+    pass_on_warnings(shown.err);
+    return slurm::parse_show_job(shown.out);
+  }
+  if (mentions(shown, "invalid job id") || slurm::says_not_found(shown.out)) {
+    return std::vector<Job>();
+  }
+  return std::unexpected(failed("scontrol", shown));
+}
+
+// Asks slurmctld, which has most facts, then the archive. A job that both do not know is not an
+// error.
+Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
+  const bool several_tasks = id.task.starts_with('[');
+  const std::string asked = several_tasks ? id.number : id.text;
+  auto jobs = find_in_memory(asked);
+  if (!jobs) return jobs;
+  // Many clusters have no accounting: the job is then unknown.
+  if (jobs->empty()) jobs = find_in_accounting(asked).value_or(std::vector<Job>());
+  std::ranges::sort(*jobs, natural_less, &Job::id);
+  return jobs;
+}
+
+Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
+  std::vector<std::string> argv = slurm::sacct_options({"-j", id});
+  argv.insert(argv.begin(), "sacct");
+  const auto reported = TRY(answer(argv));
+  return slurm::parse_sacct(reported);
+}
+
+std::string SlurmQueue::forgets(const JobId& id) const {
+  if (const auto others = find_in_memory(id.number)) {
+    if (std::string why = slurm::missing_part(id, *others); !why.empty()) return why;
+  }
+  const auto archived = find_in_accounting(id.number);
+  if (archived) return "neither slurmctld nor the accounting knows such a job";
+  return fmt::format(
+      "Slurm has no such job; it forgets jobs {} s after their end, and there is no "
+      "accounting here ({})",
+      memory().count(), archived.error().why);
+}
+
+bool SlurmQueue::is_run_by_toprun(const JobId& id) const {
+  const auto script = ask({"scontrol", "write", "batch_script", id.text, "-"});
+  return script && script->code == 0 && is_written_by_toprun(script->out);
+}
+
+Result<std::vector<std::string>> SlurmQueue::cancel_command(const std::vector<std::string>& ids,
+                                                            const std::string& signal,
+                                                            Addressee addressee) const {
+  std::vector<std::string> command = {"scancel"};
+  if (addressee == Addressee::batch_script) command.emplace_back("--batch");
+  if (!signal.empty()) command.insert(command.end(), {"--signal", signal});
+  command.insert(command.end(), ids.begin(), ids.end());
+  return command;
+}
+
+// Of a heterogeneous job its first component, in which the batch script and so the root agent run.
+Job SlurmQueue::leading_part(const Job& job) const {
+  if (job.het_leader.empty() || job.het_leader == job.number) return job;
+  const auto parts = find_in_memory(job.het_leader);
+  if (!parts) return job;
+  const auto leader = std::ranges::find(*parts, job.het_leader, &Job::number);
+  return leader == parts->end() ? job : *leader;
+}
+
+// The root agent is on the job's first node, where its batch script is. Neither srun nor the agent
+// knows a task of an array by its name.
+Result<std::vector<std::string>> SlurmQueue::command_beside_root(
+    const Job& job, const std::string& self, const std::vector<std::string>& words) const {
+  const Job root = leading_part(job);
+  std::vector<std::string> command = {"srun",       "--jobid",    root.number,
+                                      "--overlap",  "--quiet",    "--nodes=1",
+                                      "--ntasks=1", "--mpi=none", "--input=none"};
+  // srun finds no component to start on by itself, and knows the job by its first one's number.
+  if (!root.het_leader.empty()) command.emplace_back("--het-group=0");
+  if (!root.batch_host.empty()) command.push_back("--nodelist=" + root.batch_host);
+  command.push_back(self);
+  command.insert(command.end(), words.begin(), words.end());
+  command.push_back(root.number);
+  return command;
+}
+
+Result<void> SlurmQueue::execute(const std::vector<std::string>& command) const {
+  const auto finished = TRY(ask(command));
+  if (finished.code == 0 && trim(finished.err).empty()) return {};
+  const bool denied = mentions(finished, "permission denied");
+  if (finished.code == 0 && !denied && !mentions(finished, "error")) {
+    pass_on_warnings(finished.err);
+    return {};
+  }
+  return fail(fmt::format("{} failed", command[0]), complaint(finished),
+              denied ? "only its owner and Slurm's operators may do that" : "");
+}
+
+Result<Machines> SlurmQueue::machines() const {
+  const auto partitions = TRY(answer({"scontrol", "show", "partition", "-o"}));
+  const auto nodes = TRY(answer({"scontrol", "-d", "show", "node", "-o"}));
+  return Machines{slurm::parse_partitions(partitions), slurm::parse_nodes(nodes)};
+}
+
+std::chrono::seconds SlurmQueue::memory() const {
+  const auto text = answer({"scontrol", "show", "config"});
+  if (!text) return default_memory;
+  const auto seconds = slurm::leading_number(slurm::config_value(*text, "MinJobAge"));
+  return seconds && *seconds > 0 ? std::chrono::seconds(*seconds) : default_memory;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Queue>> slurm_queue(const Environment& environment) {
+  if (!process::find_program("squeue", environment) ||
+      !process::find_program("scontrol", environment)) {
+    return nullptr;
+  }
+  const auto timeout = TRY(engine_timeout_of(environment));
+  return std::make_unique<SlurmQueue>(environment, timeout);
+}
+
+}  // namespace toprun::engines

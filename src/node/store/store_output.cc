@@ -1,0 +1,90 @@
+#include "node/store/store_output.h"
+
+#include <algorithm>
+
+namespace toprun::store {
+
+void Output::put_value(const Content& value) {
+  if (!value.blob) return put_counted(value.small);
+  put_integer<std::uint64_t>(value.view().size());
+  shared_.push_back({text_.size(), value.blob});
+  size_ += value.view().size();
+}
+
+void Output::put(const Output& message) {
+  for (const Shared& shared : message.shared_) {
+    shared_.push_back({text_.size() + shared.position, shared.blob});
+  }
+  text_.append(message.text_);
+  size_ += message.size_;
+}
+
+std::size_t Output::gather(std::span<iovec> pieces, std::size_t limit_bytes) const {
+  std::size_t count = 0;
+  std::size_t text_at = text_sent_;
+  std::size_t shared_at = shared_sent_;
+  std::size_t blob_at = blob_sent_;
+  while (count < pieces.size() && limit_bytes > 0) {
+    const bool more_shared = shared_at < shared_.size();
+    const std::size_t text_end = more_shared ? shared_[shared_at].position : text_.size();
+    const char* start = nullptr;
+    std::size_t length = 0;
+    if (text_at < text_end) {
+      start = text_.data() + text_at;
+      length = std::min(text_end - text_at, limit_bytes);
+      text_at += length;
+    } else if (more_shared) {
+      const std::string& bytes = shared_[shared_at].blob->bytes;
+      start = bytes.data() + blob_at;
+      length = std::min(bytes.size() - blob_at, limit_bytes);
+      blob_at += length;
+      if (blob_at == bytes.size()) ++shared_at, blob_at = 0;
+    } else {
+      break;
+    }
+    limit_bytes -= length;
+    pieces[count++] = {const_cast<char*>(start), length};
+  }
+  return count;
+}
+
+void Output::consume(std::size_t bytes) {
+  size_ -= bytes;
+  if (size_ == 0) return clear();
+  while (bytes > 0) {
+    const bool more_shared = shared_sent_ < shared_.size();
+    const std::size_t text_end = more_shared ? shared_[shared_sent_].position : text_.size();
+    if (text_sent_ < text_end) {
+      const std::size_t step = std::min(text_end - text_sent_, bytes);
+      text_sent_ += step;
+      bytes -= step;
+      continue;
+    }
+    Shared& shared = shared_[shared_sent_];
+    const std::size_t blob_bytes = shared.blob->bytes.size();
+    const std::size_t step = std::min(blob_bytes - blob_sent_, bytes);
+    blob_sent_ += step;
+    bytes -= step;
+    if (blob_sent_ < blob_bytes) continue;
+    shared.blob.reset();
+    ++shared_sent_;
+    blob_sent_ = 0;
+  }
+}
+
+bool Output::shrink() {
+  text_.shrink_to_fit();
+  return charge();
+}
+
+void Output::clear() {
+  // A large buffer is not kept, because only a single reply needed it.
+  constexpr std::size_t kept_bytes = 256u << 10;
+  if (text_.capacity() > kept_bytes) text_ = {};
+  text_.clear();
+  shared_.clear();
+  size_ = text_sent_ = shared_sent_ = blob_sent_ = 0;
+  charge_.set(0);
+}
+
+}  // namespace toprun::store
