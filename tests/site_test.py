@@ -50,6 +50,12 @@ class Hooks(support.TestCase):
         self.assertEqual(site_hooks.with_room_for_lists("Text:\n- a\n- b\n\n```\nx\n- a\n```\n"),
                          "Text:\n\n- a\n- b\n\n```\nx\n- a\n```\n")
 
+    def test_a_table_without_headings_has_no_row_for_them(self):
+        empty = "<table>\n<thead>\n<tr>\n<th></th>\n<th style=\"text-align: right;\"></th>\n</tr>\n</thead>\n<tbody>\n<tr>"
+        self.assertEqual(site_hooks.on_page_content(empty), "<table>\n<tbody>\n<tr>")
+        some = empty.replace("<th></th>", "<th>code</th>")
+        self.assertEqual(site_hooks.on_page_content(some), some)
+
     def test_what_the_manual_says(self):
         self.assertEqual(site_hooks.verbs_of(MANUAL), ["topo", "topo show"])
         self.assertEqual(list(site_hooks.rows_of(MANUAL, "ENVIRONMENT")), [("PET_NNODES", "--nnodes"), ("TOPRUN_X", "one two's")])

@@ -13,6 +13,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 COMMANDS = "reference/commands.md"
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"(?ms)^[ \t]*(```+).*?^[ \t]*\1$")
+EMPTY_HEADINGS = re.compile(r"<thead>\s*<tr>\s*(?:<th[^>]*></th>\s*)+</tr>\s*</thead>\s*")
 LIST_BEGINS = re.compile(r"(?m)^(?!\s*(?:[-*|>#]|\d+\.) ?)(\S.*)\n(?=(?:[-*]|1\.) )")
 
 
@@ -90,3 +91,8 @@ def on_page_markdown(markdown, page, config, **_):
     source = page.file.src_uri
     text = with_room_for_lists(within_the_site(source, markdown, config.repo_url))
     return text + "\n" + commands(of_the_program) if source == COMMANDS else text
+
+
+def on_page_content(html, **_):
+    """A table whose headings are all empty shows no row for them."""
+    return EMPTY_HEADINGS.sub("", html)
