@@ -32,7 +32,7 @@ enum class SettingSource : std::uint8_t {
   file,     // an nccl.conf
   rule,     // toprun's own rules
   profile,  // the fabric's profile
-  nobody,   // not set by toprun
+  unset,    // not set by toprun
 };
 std::string_view name_of(SettingSource source);  // "left alone"
 

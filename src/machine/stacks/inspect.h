@@ -47,7 +47,7 @@ inline constexpr std::chrono::milliseconds memory_limit{1'000};  // for one proc
 // Reads the state of a process and its descendants as far as possible. If the version of Python is
 // unknown to this code, py-spy is used, which is looked up in `environment`. Blocks up to
 // look_limit.
-Process look_at(pid_t pid, const Environment& environment = {});
+Process inspect(pid_t pid, const Environment& environment = {});
 
 // Reads the main thread's Python stack repeatedly; finds the interpreter only once.
 class Reader {
