@@ -28,8 +28,8 @@ struct JobSummary {
 // Combines the engine's answer, toprun's story and the run's report. The engine has priority. If no
 // source knows how the job ended, the words say so. `now`: times on the same day are shown without
 // a date. Pure.
-JobSummary reported(const KnownJob& known, WallTime now);
-JobSummary reported(const KnownJob& known);  // now
+JobSummary summary_of(const KnownJob& known, WallTime now);
+JobSummary summary_of(const KnownJob& known);  // now
 
 // The text for a job that is known only from its files: "job 1 (train): ended with exit code 0,
 // 2026-11-28 05:29:55 → 05:30:16 (from its files; Slurm has forgotten it)". `queue` is null if

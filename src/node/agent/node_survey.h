@@ -16,7 +16,7 @@
 namespace toprun::agent {
 
 // The facts about this node that its files provide. The agent sends them to the root.
-struct Sights {
+struct NodeFacts {
   std::optional<model::KubeNode> kube;
   std::optional<std::string> ports;
   std::optional<model::Evidence> evidence;
@@ -32,11 +32,11 @@ struct Sights {
 class NodeSurvey {
  public:
   // `fit`: the node can take part. The pool must outlive this object.
-  Style(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
+  NodeSurvey(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
 
   // Waits until the reading is over. Facts on a file server that hangs are left out, with a
   // message.
-  boost::asio::awaitable<Sights> seen();
+  boost::asio::awaitable<NodeFacts> seen();
 
  private:
   struct State;
