@@ -35,7 +35,7 @@ enum class Role {
   root,    // answers joins
   member,  // wants to join
   agent,   // an agent other than the root, answering a probe
-  probe,   // only asks who listens here
+  probe,   // only asks which process listens here
   stage,   // wants a copy of the environment (node/prepare/stage/wire.h)
 };
 
@@ -57,7 +57,7 @@ enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-// The refusal in plaintext; it does not prove who sent it.
+// The refusal in plaintext; it does not prove which agent sent it.
 struct TurnedAway {
   Turned why;
   std::string version;       // the version of the agent that answers
