@@ -15,24 +15,24 @@
 
 namespace toprun::store {
 
-// A blocking client of a TCPStore server, of the protocol's generation F (PyTorch 2.10 on), for
-// tests and tools: keys are sent as they are, without the "/" that PyTorch's own client puts before
-// them. After an error, a time-out of wait() and barrier() excepted, the connection is of no more
-// use.
+// A blocking client of a TCPStore server, for tests and tools. It uses generation F of the protocol
+// (PyTorch 2.10 on). Keys are sent unchanged, without the "/" that PyTorch's own client puts before
+// them. After an error other than a time-out of wait() or barrier(), the connection must not be
+// used any more.
 class Client {
  public:
-  // Every later reply must come within `timeout`, too.
+  // Every later reply must also arrive within `timeout`.
   static Result<Client> connect(const hosts::Address& address, int port,
                                 std::chrono::milliseconds timeout);
 
   Result<void> set(std::string_view key, std::string_view value);
   Result<std::string> compare_set(std::string_view key, std::string_view expected,
                                   std::string_view desired);
-  // Does not wait for the key: an absent one gives "".
+  // Does not wait for the key: for an absent key the result is "".
   Result<std::string> get(std::string_view key);
   Result<std::int64_t> add(std::string_view key, std::int64_t delta);
   Result<bool> check(std::span<const std::string_view> keys);
-  // False if not all keys came in time; the wait is then taken back.
+  // False if not all keys were set in time; the wait is then cancelled.
   Result<bool> wait(std::span<const std::string_view> keys, std::chrono::milliseconds timeout);
   Result<std::int64_t> num_keys();
   Result<bool> delete_key(std::string_view key);
@@ -43,12 +43,13 @@ class Client {
   Result<std::optional<std::string>> queue_pop(std::string_view queue);
   Result<std::int64_t> queue_len(std::string_view queue);
   Result<std::vector<std::string>> list_keys();
-  // False as wait().
+  // False as for wait().
   Result<bool> barrier(std::string_view key, std::int64_t world_size,
                        std::chrono::milliseconds timeout);
   Result<void> ping();
 
-  // For what has no function here: bytes as they are, and exactly so many of the answer.
+  // For requests without a function here: sends bytes unchanged, and receives exactly this number
+  // of bytes.
   Result<void> send(std::string_view bytes);
   Result<std::string> receive(std::size_t bytes);
 

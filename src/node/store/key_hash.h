@@ -5,8 +5,9 @@
 
 namespace toprun::store {
 
-// SipHash-2-4 under a key that this process drew by lot: keys that fall into one bucket of a table
-// can be made for any hash that is the same everywhere, and cost the square of their number.
+// SipHash-2-4 with a key that this process chooses at random. With a hash that is the same
+// everywhere, a client could create keys that all fall into one bucket, which costs the square of
+// their number.
 struct KeyHash {
   using is_avalanching = void;  // the bits are well mixed already
 

@@ -13,11 +13,11 @@
 
 namespace toprun::store {
 
-// From keys to T, whose address stays the same while its key is there.
+// A map from keys to T. The address of a T stays the same while its key is in the map.
 //
-// A flat table of hashes and pointers: a key that is absent is found to be so with one cache miss,
-// where a chained table follows two or three, and growing moves neither keys nor values. Requests
-// of 100,000 keys are executed in one piece, so this bounds how long all others wait.
+// The map is a flat table of hashes and pointers. Finding that a key is absent costs one cache
+// miss, while a chained table needs two or three. Growing moves neither keys nor values. A request
+// with 100,000 keys is executed in one piece, so this limits how long all other clients wait.
 template <class T>
 class KeyMap {
  public:
@@ -43,9 +43,9 @@ class KeyMap {
   }
 
   bool erase(std::string_view key) { return table_.erase(Key(key)) > 0; }
-  // Frees at most `budget` entries, fewer by what `shrink(value, budget)` takes to make a value
-  // small enough to be freed at once (false: it needs another call). True when all are gone; after
-  // the first call the map is good for nothing else.
+  // Frees at most `budget` entries. `shrink(value, budget)` reduces a value until it can be freed
+  // at once, and subtracts its own work from `budget`; false: it needs another call. Returns true
+  // when all entries are freed. After the first call, the map must not be used for anything else.
   template <class Shrink>
   bool dissolve(std::size_t& budget, Shrink shrink) {
     if (!dissolving_) dissolving_ = table_.begin();
@@ -86,7 +86,7 @@ class KeyMap {
   using Table = boost::unordered_flat_map<Key, std::unique_ptr<Node>, Hash>;
 
   Table table_;
-  std::optional<typename Table::iterator> dissolving_;  // the first entry that is still there
+  std::optional<typename Table::iterator> dissolving_;  // the first entry that is not freed yet
 };
 
 }  // namespace toprun::store

@@ -20,27 +20,28 @@
 
 namespace toprun::store {
 
-// The server's work: one epoll set; for each request one read and one write.
+// The server's work, with one epoll set, and one read and one write for each request.
 //
-// A connection whose socket takes no more replies keeps the rest as its `output`; nothing more is
-// read from it and none of its requests executed until the socket has taken all of that. One with
-// work left over after its share of a turn, or with a reply that another's request made due,
-// stands in the queue `due_`.
+// If a connection's socket accepts no more replies, the rest stays in its `output`. The connection
+// is not read, and its requests are not executed, until the socket has accepted all of the output.
+// A connection is in the queue `due_` in two cases: it has work left over after its share of an
+// iteration, or another connection's request has caused a reply to it.
 class Server::Loop {
  public:
-  static constexpr const char* thread_name = "toprun-store";  // for top -H
+  static constexpr const char* thread_name = "toprun-store";  // the name that top -H shows
 
   Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits, Visitor visitor,
        std::string busy);
   ~Loop();
 
-  // Starts the thread; without effect if the system gives none.
+  // Starts the thread. Has no effect if the system cannot start one.
   void start();
   bool has_thread() const { return thread_.joinable(); }
   int readiness() const { return epoll_.get(); }
-  // Waits for events; no limit: until one comes. Only in the thread, once there is one.
+  // Waits for events; without a limit, until one arrives. Once there is a thread, only the thread
+  // may call it.
   void turn(std::optional<std::chrono::milliseconds> limit);
-  // The time after which there is work without any event.
+  // The time after which there is work even without an event.
   std::optional<std::chrono::milliseconds> next_turn() const;
   void abandon();
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
@@ -95,24 +96,27 @@ class Server::Loop {
   Service service_;
 
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::list<Connection*> undecided_;                 // what they are; the oldest first
-  std::vector<std::unique_ptr<Connection>> closed_;  // until the turn ends: events may name them
-  std::vector<std::unique_ptr<Connection>> past_;    // of attempts that have ended: see tidy()
+  std::list<Connection*> undecided_;  // connections of unknown type; the oldest first
+  // Kept until the iteration ends, because events may refer to them.
+  std::vector<std::unique_ptr<Connection>> closed_;
+  // Connections of attempts that have ended: see tidy().
+  std::vector<std::unique_ptr<Connection>> past_;
   bool untidy_ = false;
   std::deque<Connection*> due_;
-  std::size_t turn_sent_ = 0;    // bytes sent in this turn
-  std::vector<Answer> answers_;  // of this batch, not sent yet; kept for their buffers
-  std::size_t answered_ = 0;     // how many of them are in use
-  std::vector<char> buffer_;     // one read
+  std::size_t turn_sent_ = 0;  // bytes sent in this iteration
+  // Answers of this batch that are not sent yet; kept to reuse their buffers.
+  std::vector<Answer> answers_;
+  std::size_t answered_ = 0;  // how many entries of answers_ are in use
+  std::vector<char> buffer_;  // the data of one read
   SteadyTime resume_listening_;
   bool listening_ = true;
   std::array<SteadyTime, refusal_kinds> complained_{};
   std::function<void()> arrived_;
-  std::function<void(hang::Alarm)> alarmed_;  // empty: it was called, or no caller wants to know
+  std::function<void(hang::Alarm)> alarmed_;  // empty: it was called already, or is not wanted
 
   std::mutex owner_mutex_;
-  bool abandoned_ = false;    // no owner is left to call
-  mutable std::mutex mutex_;  // of what other threads see
+  bool abandoned_ = false;    // the owner must not be called any more
+  mutable std::mutex mutex_;  // protects the data that other threads access
   Activity activity_;
   Arrivals arrivals_;
   std::vector<std::function<void()>> commands_;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-// Requests of generations C to F as bytes; node/store/protocol.h has the format.
+// Requests of generations C to F as bytes; the format is in node/store/protocol.h.
 namespace toprun::store::requests {
 
 using KeyAndValue = std::pair<std::string_view, std::string_view>;
@@ -33,7 +33,7 @@ std::string barrier(std::string_view key, std::int64_t world_size);
 
 // A u64 length and the bytes.
 std::string counted(std::string_view bytes);
-// Little-endian, as many bytes as the type has.
+// Little-endian, with the size of the type.
 template <class Integer>
 std::string integer(Integer number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};

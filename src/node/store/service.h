@@ -17,7 +17,8 @@
 
 namespace toprun::store {
 
-// A connection between its reads: undecided -> bare or validated (or a visitor, or refused).
+// The state of a connection between its reads: undecided -> bare or validated (or a visitor, or
+// refused).
 class Session : public Waiter {
  public:
   // A connection belongs to the attempt that is current when it is accepted.
@@ -27,20 +28,21 @@ class Session : public Waiter {
 
  protected:
   ~Session() = default;
-  // PyTorch's client on this connection counts itself as a worker; its process id, 0: unknown.
+  // Called when PyTorch's client on this connection counts itself as a worker. The argument is its
+  // process id; 0: unknown.
   virtual void joined(std::uint32_t /*pid*/) {}
-  // … and asks for a key of a process group, with the rank that its own key names.
+  // Called when it then asks for a key of a process group, with the rank that its own key names.
   virtual void met(std::optional<int> /*rank*/) {}
-  // PyTorch's watchdog tells on it that a rank has given up waiting.
+  // Called when PyTorch's watchdog reports on this connection that a rank has stopped waiting.
   virtual void alarmed(const hang::Alarm& /*alarm*/) {}
 
  private:
   friend class Service;
-  // Bytes that are not a whole request yet, or whose turn has not come; absent in idle connections.
+  // Bytes that are not a whole request yet, or are not executed yet; null in idle connections.
   struct Input {
     Charge charge;
     std::string bytes;
-    std::size_t done = 0;  // of bytes, already executed
+    std::size_t done = 0;  // number of bytes that are already executed
     Scan scan;
   };
 
@@ -49,25 +51,27 @@ class Session : public Waiter {
   std::uint32_t pid_ = 0;
   Dialect dialect_ = Dialect::undecided;
   bool has_joined_ = false;
-  bool awaits_group_ = false;  // it has joined, and has not met
+  bool awaits_group_ = false;  // it has joined, but has not met the others
 };
 
-// The store without its sockets: bytes of clients in, replies out. For one thread.
+// The store without its sockets: takes bytes from clients and produces replies. For use on one
+// thread.
 class Service {
  public:
-  // How a connection goes on after take().
+  // How a connection continues after take().
   enum class Turn : std::uint8_t {
-    waiting,  // read on
+    waiting,  // read more bytes
     paused,   // enough replies for now: send them, then call resume()
-    visitor,  // not a store client; opening() is what it said
-    refused,  // send the replies, then close it; `why` says why
+    visitor,  // not a store client; opening() returns its first bytes
+    refused,  // send the replies, then close it; `why` is the reason
   };
 
   explicit Service(Clients clients, const Limits& limits = {})
       : limits_(limits), ledger_{limits.total_bytes}, clients_(clients) {}
 
-  // Executes every whole request among the bytes that arrived. Replies to others are delivered to
-  // them meanwhile. `replies` is empty or holds what this connection is still owed.
+  // Executes every whole request in the bytes that arrived. Replies to other connections are
+  // delivered to them during the call. `replies` is empty or contains earlier replies to this
+  // connection.
   Turn take(Session& session, std::string_view bytes, Output& replies, Refusal& why);
   Turn resume(Session& session, Output& replies, Refusal& why) {
     return take(session, {}, replies, why);
@@ -75,10 +79,10 @@ class Service {
   static std::string opening(Session& session) { return std::move(session.input_->bytes); }
 
   std::uint32_t attempt() const { return attempt_; }
-  // Begins with no keys; clients that were accepted before are refused from now on. What the last
-  // attempt's clients left is freed by tidy(), once those sessions are gone.
+  // Begins an attempt without keys. Clients that were accepted earlier are refused from now on. The
+  // data of the last attempt's clients is freed by tidy(), once their sessions are destroyed.
   void next_attempt(Clients clients);
-  // Frees a share of it, in about a millisecond; false if nothing was left.
+  // Frees a part of this data, in about a millisecond; false if all was freed already.
   bool tidy();
   Ledger& ledger() { return ledger_; }
 
@@ -111,7 +115,7 @@ class Service {
   Ledger ledger_;  // outlives everything that is charged to it
   std::unique_ptr<Keyspace> keyspace_ = std::make_unique<Keyspace>(ledger_);
   std::deque<std::unique_ptr<Keyspace>> past_;  // of attempts that have ended, not freed yet
-  std::vector<std::string_view> absent_;        // of wait(); kept for its memory
+  std::vector<std::string_view> absent_;        // used by wait(); kept to reuse its memory
   std::uint32_t attempt_ = 0;
   Clients clients_;
 };

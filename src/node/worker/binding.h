@@ -10,11 +10,11 @@
 
 namespace toprun::worker {
 
-// How worker `i` is bound to CPUs, given the location of GPU `i` (or, without GPUs, of a share of
-// the machine): to the CPUs of its NUMA node, of its socket, to its own share of the NUMA node's
-// cores, or to the cores that share one last-level cache. The result equals torchrun's
-// (torch/numa/binding.py, PyTorch 2.13). Like torchrun, this binds CPUs only: the kernel allocates
-// memory on the node of the CPU that touches it first.
+// The CPUs to which worker `i` is bound. They depend on the location of GPU `i` (or, without GPUs,
+// of a share of the machine). The choices are the CPUs of its NUMA node, of its socket, its own
+// share of the NUMA node's cores, or the cores that share one last-level cache. The result equals
+// torchrun's (torch/numa/binding.py, PyTorch 2.13). Like torchrun, this binds CPUs only: the kernel
+// allocates memory on the node of the CPU that touches it first.
 enum class NumaBinding { node, socket, exclusive, core_complex };
 
 inline constexpr int unknown = -1;
@@ -30,12 +30,12 @@ struct Cpu {
 
 // The part of the machine that a node's workers may use.
 struct Machine {
-  std::vector<Cpu> cpus;       // allowed ones only, ascending
+  std::vector<Cpu> cpus;       // only allowed CPUs, ascending
   std::vector<int> gpu_nodes;  // the NUMA node of each GPU
 };
 
-// Reads /sys below `root`: the CPUs in `allowed` and the GPUs with these PCI addresses. A GPU
-// without a node gets node 0, because such a machine has only that one.
+// Reads /sys below `root`: the CPUs in `allowed` and the GPUs with these PCI addresses. A GPU for
+// which /sys reports no node gets node 0, because such a machine has only that node.
 Result<Machine> read_machine(const std::vector<int>& allowed,
                              const std::vector<std::string>& gpu_addresses,
                              const std::filesystem::path& root = "/");
@@ -46,14 +46,14 @@ struct Binding {
 };
 
 // The CPUs of the worker with this local rank, which uses the GPU with the same index. On a machine
-// without GPUs the local ranks are spread evenly over the NUMA nodes that have allowed CPUs,
-// neighbours together, and count as the GPUs of those nodes. Nodes without an allowed CPU do not
-// affect the others (torchrun fails on them).
+// without GPUs, the local ranks are spread evenly over the NUMA nodes that have allowed CPUs.
+// Neighbouring ranks stay together, and the ranks are treated as the GPUs of those nodes. Nodes
+// without an allowed CPU do not affect the other nodes (torchrun fails on them).
 Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
                      int local_world_size);
 
-// Parses the kernel's list format (Documentation/admin-guide/cputopology.rst): "0-3,8". Null if it
-// is malformed or names more CPUs than any kernel supports.
+// Parses the kernel's list format (Documentation/admin-guide/cputopology.rst): "0-3,8". Null if the
+// text is malformed or names more CPUs than any kernel supports.
 std::optional<std::vector<int>> parse_cpu_list(std::string_view text);
 std::string cpu_list(const std::vector<int>& cpus);
 

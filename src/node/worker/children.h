@@ -26,7 +26,7 @@ class Children {
   };
   struct Reaped {
     std::vector<Ended> ended;
-    bool childless = false;  // no process is left, not even an adopted one
+    bool childless = false;  // no process is left, not even an adopted process
   };
 
   virtual ~Children() = default;
@@ -34,16 +34,17 @@ class Children {
   // Called between watch() and unwatch() when reap() may return something new.
   std::function<void()> on_change;
 
-  // Called after each program that start() has started, because starting a thousand takes a while.
+  // Called after each program that start() has started, because starting a thousand programs takes
+  // a while.
   std::function<void()> on_progress;
 
-  // Starts all programs or none, like spawn(); argv[0] is looked up where the program will run.
-  // Call no other method meanwhile.
+  // Starts all programs or none, like spawn(). argv[0] is looked up where the program will run.
+  // Call no other method during the call.
   virtual Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) = 0;
   // Call it after start(), on the event loop's thread.
   virtual void watch() = 0;
   virtual void unwatch() = 0;
-  // Returns every process that ended since the last call, adopted ones included.
+  // Returns every process that has ended since the last call, including adopted processes.
   virtual Reaped reap() = 0;
   virtual void signal_groups(std::span<const pid_t> leaders, int signal) = 0;
   // Signals only those processes of the groups that have a handler for `signal`.
@@ -53,9 +54,10 @@ class Children {
   virtual std::vector<std::string> describe_all() = 0;
 };
 
-// Children of the calling process, which becomes a subreaper and from then on reaps every child it
-// has. Call start() on a thread that outlives the children. With a warm parent that is ready, they
-// are its forks; it is itself no child in the sense of the methods above.
+// Children of the calling process. The process becomes a subreaper and from then on reaps all its
+// children. Call start() on a thread that outlives the children. If a warm parent is ready, the
+// children are forked from the warm parent. The methods above do not treat the warm parent itself
+// as a child.
 std::unique_ptr<Children> own_children(boost::asio::io_context& io,
                                        const spawn::Inherited& inherited, std::string host,
                                        std::shared_ptr<warm::Parent> warm = nullptr);

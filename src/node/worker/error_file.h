@@ -9,15 +9,16 @@
 
 namespace toprun::worker {
 
-// Parses an error.json. The file's time `modified` refines the whole seconds of its time stamp;
-// `started` and the present limit it. Null if the text is not an error file.
+// Parses an error.json. The file's time `modified` makes its time stamp, which has whole seconds,
+// more precise. The result is limited to the time from `started` to now. Null if the text is not an
+// error file.
 std::optional<model::ErrorFile> parse_error_file(const std::string& text, const std::string& path,
                                                  WallTime modified, SteadyTime started);
 
 // The text of the launcher's own error file for a failed worker: the worker's error file plus the
 // exit code (-N for signal N), which the worker could not know. torchrun's dump_error_file
-// (torch/distributed/elastic/multiprocessing/errors/error_handler.py) adds it in the same way. An
-// error if the text is not JSON.
+// (torch/distributed/elastic/multiprocessing/errors/error_handler.py) adds the exit code in the
+// same way. An error if the text is not JSON.
 Result<std::string> error_file_for_launcher(const std::string& text, const model::WorkerExit& exit);
 
 // Replaces the file `to` with error_file_for_launcher() of the file `from`.

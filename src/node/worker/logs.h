@@ -24,8 +24,8 @@ struct WorkerFiles {
 // lines only. The object removes the temporary folder, or the keeper if the agent is killed.
 class Logs {
  public:
-  // Creates `log_dir` and its parents if missing. `environment` determines the temporary folder
-  // (TMPDIR); if it is not writable, workers have no error files.
+  // Creates `log_dir` and its parents if they are missing. `environment` determines the temporary
+  // folder (TMPDIR). If that folder is not writable, workers have no error files.
   static Result<Logs> create(const std::optional<std::string>& log_dir, const std::string& run_id,
                              const Environment& environment);
   // Uses a folder that the caller creates and removes; for error files only.
@@ -36,12 +36,12 @@ class Logs {
 
   // The paths of one worker's files; creates their folder.
   Result<WorkerFiles> worker(int attempt, int local_rank) const;
-  // The path of the file with the lines that a filter selects from all workers of an attempt; empty
+  // The path of the file with the lines that a filter selects from all workers of an attempt. Empty
   // if no files are kept.
   std::string filtered_log(int attempt, bool is_err) const;
   // Whether files are kept: --log-dir was given.
   bool kept() const { return kept_; }
-  // The folder of this agent's files; empty if there is none.
+  // The folder of this agent's files; empty if it has no folder.
   const std::string& folder() const { return folder_; }
 
  private:
@@ -50,7 +50,7 @@ class Logs {
 
   std::string folder_;
   bool kept_ = false;
-  bool owned_ = false;  // removed with the object
+  bool owned_ = false;  // this object removes the folder
 };
 
 }  // namespace toprun::worker

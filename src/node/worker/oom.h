@@ -11,8 +11,8 @@
 
 namespace toprun::worker {
 
-// Finds processes that the kernel's out-of-memory killer ended since construction. Sources: the
-// kernel's log, if it is readable and uses our process ids, and the kill counter of our memory
+// Finds processes that the kernel's out-of-memory killer has killed since construction. Sources:
+// the kernel's log, if it is readable and uses our process ids, and the kill counter of our memory
 // cgroup.
 class OomWatch {
  public:
@@ -23,23 +23,23 @@ class OomWatch {
  private:
   std::string logged(pid_t pid);
 
-  Fd log_;               // /dev/kmsg, positioned at the first record written after construction
+  Fd log_;               // /dev/kmsg, positioned at the first record after construction
   std::string seen_;     // the records that report a kill
-  std::string counter_;  // the path of the cgroup's counter file; empty: none
+  std::string counter_;  // the path of the cgroup's counter file; empty: no such file
   std::int64_t before_ = 0;
 };
 
-// The value N of "oom_kill N" in memory.events (cgroup v2) or memory.oom_control (v1); null if
-// absent.
+// The value N of "oom_kill N" in memory.events (cgroup v2) or memory.oom_control (v1); null if the
+// text has no such value.
 std::optional<std::int64_t> oom_kills(std::string_view text);
 
-// The path below /sys/fs/cgroup of the counter file, from /proc/self/cgroup (cgroups(7)): in the v1
-// hierarchy of the memory controller if there is one, else in v2.
+// The path below /sys/fs/cgroup of the counter file, from /proc/self/cgroup (cgroups(7)). It is in
+// the v1 hierarchy of the memory controller if there is such a hierarchy, else in v2.
 std::string oom_counter(std::string_view cgroups);
 
-// The text of a /dev/kmsg record ("6,12,345,-;text") that reports a process ended by the
-// out-of-memory killer; else empty. names_victim(): whether such a text names this process. Format:
-// mm/oom_kill.c.
+// The text of a /dev/kmsg record ("6,12,345,-;text") that reports a process killed by the
+// out-of-memory killer; empty for other records. names_victim(): whether such a text names this
+// process. Format: mm/oom_kill.c.
 std::string_view oom_text(std::string_view record);
 bool names_victim(std::string_view text, pid_t pid);
 

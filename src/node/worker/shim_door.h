@@ -9,15 +9,15 @@
 
 namespace toprun::worker {
 
-// The socket at which an agent waits for the shim of its container. It accepts only one. The owner
-// of the folder removes the socket file with it.
+// The socket at which an agent waits for the shim of its container. It accepts only one connection.
+// The owner of the folder removes the socket file with the folder.
 class ShimDoor {
  public:
   static Result<ShimDoor> open(const std::string& path);
 
   int descriptor() const { return listening_.get(); }
-  // Accepts the first connection from a process of our user or of root (the shim may run in its own
-  // user namespace, or a daemon may start it).
+  // Accepts the first connection from a process of our user or of root: the shim may run in its own
+  // user namespace, or a daemon may start it.
   Result<Fd> admit(std::chrono::milliseconds limit) const;
 
  private:

@@ -28,42 +28,42 @@ struct Seen {
 // The state of a warm parent inside the container.
 struct Warmth {
   bool settled = false;
-  std::string why_not;  // empty: it is ready
+  std::string why_not;  // empty: the parent is ready
   std::chrono::milliseconds import_time{0};
   std::vector<std::string> imported;
 };
 
 // The time limit for a shim to start its ranks: a thousand forks take over 10 s on a busy machine.
 inline constexpr std::chrono::seconds shim_start_limit{30};
-// The time limit for describing remaining processes, which blocks the event loop's thread.
+// The time limit for describing remaining processes, because this blocks the event loop's thread.
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
 // The agent's connection to the shim of a container (node/worker/shim.h). Requests block until the
-// shim answers, at most process::frame_limit unless stated otherwise; a shim that does not answer
-// is lost. So call enter(), look() and start() one at a time, on a thread that may block; the other
-// methods do not block. A shim that is gone has killed its ranks: they are then reported as ended
-// by SIGKILL.
+// shim answers, for at most process::frame_limit unless stated otherwise. A shim that does not
+// answer is treated as lost. So call enter(), look() and start() one at a time, on a thread that
+// may block; the other methods do not block. When a shim is gone, it has killed its ranks; they are
+// then reported as ended by SIGKILL.
 class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
  public:
   // Receives the first message of the shim that connected to our socket; blocks.
   static Result<ShimFrame> hear_hello(const Fd& connection, const std::string& host);
   ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& hello, std::string host);
 
-  // The environment that image and runtime give to programs.
+  // The environment variables that the image and the container runtime set for programs.
   const Environment& environment() const { return environment_; }
   bool lost() const { return lost_; }
-  // Closes the connection; the shim then kills all remaining processes inside and ends.
+  // Closes the connection. The shim then kills all remaining processes in the container and ends.
   void close();
   // Sets the working folder of the ranks.
   Result<void> enter(const std::string& folder);
   Result<std::vector<Seen>> look(const std::vector<std::string>& paths);
 
-  // Starts a warm parent of the ranks inside (node/worker/warm/parent.h); ask for its warmth until
-  // it settles.
+  // Starts a warm parent of the ranks in the container (node/worker/warm/parent.h). Call warmth()
+  // repeatedly until the parent has settled.
   Result<Warmth> warm_up(const spawn::Program& command, const std::vector<std::string>& modules);
   Result<Warmth> warmth();
 
-  // Blocks for shim_start_limit at most.
+  // Blocks for at most shim_start_limit.
   Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) override;
   void watch() override;
   void unwatch() override;
@@ -85,7 +85,7 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   void await();
 
   const std::string host_;
-  const std::string inside_;  // for messages of the shim
+  const std::string inside_;  // used in messages about the shim
   boost::asio::posix::stream_descriptor socket_;
   Environment environment_;
   std::set<pid_t> running_;  // started and not yet reported as ended

@@ -13,7 +13,8 @@
 
 namespace toprun::worker {
 
-// A message between agent and shim (node/worker/shim.h), with the descriptors that it passes.
+// A message between agent and shim (node/worker/shim.h), with the descriptors that are sent with
+// it.
 struct ShimFrame {
   nlohmann::json message;
   std::vector<Fd> descriptors;

@@ -14,7 +14,7 @@ namespace toprun::worker {
 
 inline constexpr std::chrono::seconds test_limit{30};
 
-// Mounts a file system without a server, for this thread and the threads that it starts.
+// Mounts a file system that has no server, for this thread and the threads that it starts.
 inline Fd mount_hanging_folder(const std::filesystem::path& folder) {
   Fd server(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
   if (!server || ::unshare(CLONE_NEWNS) != 0) return {};

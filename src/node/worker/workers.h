@@ -24,21 +24,22 @@ namespace toprun::worker {
 struct WorkerPlan {
   int rank = 0;
   int local_rank = 0;
-  std::vector<std::string> argv;  // searched in the environment's PATH if it has no slash
-  Environment environment;        // complete
+  std::vector<std::string> argv;  // looked up in the environment's PATH if it has no slash
+  Environment environment;        // the complete environment
   std::string program = {};       // the file that argv[0] resolves to, if already known
   output::StreamPlan out;
   output::StreamPlan err;
-  std::string error_file;  // TORCHELASTIC_ERROR_FILE, read after the worker failed; may be empty
-  bool inherit_stdin = false;                    // else /dev/null
-  std::vector<int> kept_fds;                     // besides stdin, stdout and stderr
-  std::vector<int> cpus;                         // CPU binding; empty: the inherited CPUs
-  std::shared_ptr<const spawn::View> view = {};  // as in spawn::Program
+  // TORCHELASTIC_ERROR_FILE, read after the worker has failed; may be empty.
+  std::string error_file;
+  bool inherit_stdin = false;  // false: stdin is /dev/null
+  std::vector<int> kept_fds;   // kept open in addition to stdin, stdout and stderr
+  std::vector<int> cpus;       // CPU binding; empty: the inherited CPUs
+  std::shared_ptr<const spawn::View> view = {};  // see spawn::Program
 };
 
 // The time between SIGTERM and SIGKILL for processes that workers left behind.
 inline constexpr std::chrono::seconds leftover_grace{2};
-// After stop(), a blocked console delays the end by at most this.
+// After stop(), a blocked console delays the end by at most this time.
 inline constexpr std::chrono::seconds flush_limit{2};
 
 // The workers of one node for one attempt.
@@ -55,37 +56,39 @@ class Workers {
  public:
   struct Observer {
     std::function<void(const model::WorkerExit&)>
-        exited;                  // once per worker, after all its output was read
-    std::function<void()> gone;  // all exited, no descendant left, output written
+        exited;  // once per worker, after all its output was read
+    // All workers have exited, no descendant is left, all output is written.
+    std::function<void()> gone;
   };
 
   Workers(boost::asio::io_context& io, std::shared_ptr<Children> children, std::string host,
           std::vector<WorkerPlan> plans, Observer observer, output::OutputPlan output);
-  ~Workers();  // kills and reaps all remaining processes; no more callbacks
+  ~Workers();  // kills and reaps all remaining processes; makes no more callbacks
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Starts all workers or none: if one cannot be started, those already started are killed and
+  // Starts all workers or none. If one cannot be started, those already started are killed and
   // reaped.
   Result<void> start();
   // The same on the pool, for children whose start() may block (a container's shim). No signal is
-  // passed on until it is done.
+  // forwarded until it is done.
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
-  // By local rank, in their own PID namespace; once they are started. 0: it has ended, and its
-  // number may be another process's by now.
+  // The process ids in the workers' own PID namespace, by local rank; valid once they are started.
+  // 0: the worker has ended, and another process may now have its id.
   std::vector<pid_t> pids() const;
   struct LastOutput {
-    std::optional<SteadyTime> read;  // unset: none yet
+    std::optional<SteadyTime> read;  // unset: no output yet
     std::string tail;
   };
-  std::vector<LastOutput> last_outputs() const;  // by local rank
-  // Sends a signal to every worker's process group; an exit caused by it does not count as `ours`.
+  std::vector<LastOutput> last_outputs() const;  // indexed by local rank
+  // Sends a signal to every worker's process group. An exit that the signal causes does not count
+  // as `ours`.
   void forward(int signal);
-  // Like forward(), but only for processes that have a handler for the signal.
+  // Like forward(), but only to processes that have a handler for the signal.
   void notify(int signal);
-  // Sends SIGSTOP or SIGCONT to every process group. SIGTSTP would not stop them, because each
-  // one's parent is in another session (POSIX, "orphaned process group"). stop() continues stopped
-  // ones.
+  // Sends SIGSTOP or SIGCONT to every process group. SIGTSTP would not stop the groups, because
+  // each leader's parent is in another session (POSIX, "orphaned process group"). stop() continues
+  // stopped groups.
   void pause(bool paused);
   // Copies the new size of the console's terminal to the workers.
   void resize();

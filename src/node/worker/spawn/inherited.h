@@ -12,31 +12,31 @@
 
 namespace toprun::spawn {
 
-// Process attributes that toprun inherited and gives back to workers: signal mask and dispositions,
-// umask, resource limits, CPU affinity. Captured at the start of main, before any change and while
-// there is only one thread.
+// Process attributes that toprun inherited and restores for workers: signal mask and dispositions,
+// umask, resource limits, CPU affinity. They are captured at the start of main, before any change
+// and while there is only one thread.
 struct Inherited {
   static constexpr int signals = 65;     // numbers 1…64; 0 is unused
   static constexpr int max_cpus = 8192;  // the kernel's own upper limit on x86-64 and arm64
   static constexpr int no_affinity = 0;  // affinity_bytes if the kernel returned none
 
   sigset_t mask{};
-  std::bitset<signals> ignored;  // SIG_IGN, as under nohup; all others have SIG_DFL
+  std::bitset<signals> ignored;  // SIG_IGN, as under nohup; all other signals have SIG_DFL
   mode_t umask = 022;
   std::array<rlimit, RLIM_NLIMITS> limits{};
   std::array<std::byte, max_cpus / 8> affinity{};
   int affinity_bytes = no_affinity;
-  std::vector<int> descriptors;  // above 2, such as an engine's connection to its task
+  std::vector<int> descriptors;  // descriptors above 2, such as an engine's connection to its task
 
   // The CPUs in the affinity mask, ascending.
   std::vector<int> cpus() const;
 
-  // Opens /dev/null for each closed descriptor of 0…2, so that no descriptor of our own becomes a
-  // worker's stdin, stdout or stderr; then reads the attributes.
+  // Opens /dev/null for each closed descriptor of 0…2, so that none of our own descriptors becomes
+  // a worker's stdin, stdout or stderr. Then reads the attributes.
   static Inherited capture();
 
-  // Restores all attributes in the calling process, which will then exec. Async-signal-safe, for
-  // the child of a fork. It restores the signal mask last.
+  // Restores all attributes in the calling process before its exec. It is async-signal-safe, for
+  // use in the child of a fork. It restores the signal mask last.
   void restore() const;
 };
 

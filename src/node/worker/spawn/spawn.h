@@ -18,24 +18,25 @@
 
 namespace toprun::spawn {
 
-// How long start-up waits for the kernel to load all programs. A slower one, from a hanging file
-// system, counts as started; if it fails later, it exits with `exec_failed`.
+// How long start-up waits for the kernel to load all programs. A program that takes longer, because
+// of a hanging file system, counts as started. If it fails later, it exits with `exec_failed`.
 inline constexpr std::chrono::seconds exec_limit{1};
 inline constexpr int exec_failed = 127;
 
-// A program to start in its own session and process group; it gets SIGKILL when the thread that
+// A program to start in its own session and process group. It receives SIGKILL when the thread that
 // started it ends.
 struct Program {
   std::string path = {};  // the result of find_programs(), if already known
   std::vector<std::string> argv;
-  std::vector<std::string> environment;  // NAME=VALUE
+  std::vector<std::string> environment;  // entries of the form NAME=VALUE
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
   std::vector<std::byte> affinity =
-      {};                          // in the format of sched_setaffinity(2); empty: as inherited
-  std::vector<int> kept_fds = {};  // kept open besides the three
-  std::shared_ptr<const View> view = {};  // what it sees of the files; null: what this process sees
+      {};  // in the format of sched_setaffinity(2); empty: the inherited affinity
+  std::vector<int> kept_fds = {};  // kept open in addition to the three above
+  // Its view of the file system; null: the same as this process's.
+  std::shared_ptr<const View> view = {};
 };
 
 // Looks up programs for workers and caches the last result.
@@ -44,7 +45,7 @@ class ProgramSearch {
   // Errors name `host`.
   explicit ProgramSearch(std::string host) : host_(std::move(host)) {}
   // The file that execvp would run for `name`: the name itself if it contains a slash, else the
-  // first executable file of that name in `path_variable`.
+  // first executable file with that name in `path_variable`.
   Result<std::string> find(const std::string& name, const std::string& path_variable);
 
  private:
@@ -54,9 +55,10 @@ class ProgramSearch {
 // Sets each program's path from its argv[0] and its own PATH.
 Result<void> find_programs(std::span<Program> programs, const std::string& host);
 
-// Starts all programs or none and returns their process ids in order; if one cannot be started, the
-// others are killed. They keep only the named descriptors. The error names the program and `host`.
-// Calls `beat` after each, and while it waits. Safe in a process with several threads.
+// Starts all programs or none and returns their process ids in order. If one cannot be started, the
+// others are killed. The programs keep only the named descriptors. The error names the program and
+// `host`. Calls `beat` after each program, and while it waits. Safe in a process with several
+// threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
                                  const std::string& host, const process::Beat& beat = {});
 

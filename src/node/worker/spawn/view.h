@@ -8,26 +8,26 @@
 
 namespace toprun::spawn {
 
-// A mount namespace in which a path shows something else than for this process; programs are
-// started in it. Without the rights of root it comes with a user namespace in which this user has
-// his own number, and all other users none.
+// A mount namespace in which a path shows different contents than for this process. Programs are
+// started in it. Without root privileges, it comes with a user namespace in which only this user's
+// id is mapped.
 class View {
  public:
-  // There `shown`, a folder or file, is mounted read-only over `path`, which exists. May be called
-  // on any thread. Errors: the kernel or the site does not allow it.
+  // Mounts `shown`, a folder or file, read-only over `path`, which must exist. May be called on any
+  // thread. Errors: the kernel or the site does not allow it.
   static Result<std::shared_ptr<const View>> make(const std::string& shown,
                                                   const std::string& path);
 
-  // For the child of a fork: enters the namespaces and the same current folder. Async-signal-safe.
-  // False: errno says why.
+  // For the child of a fork: enters the namespaces and keeps the current folder. Async-signal-safe.
+  // On false, errno is set.
   bool enter() const;
 
  private:
   View() = default;
 
-  Fd user_;  // null: the same
+  Fd user_;  // null: no user namespace of its own
   Fd mounts_;
-  std::string current_;  // folder
+  std::string current_;  // the current folder
 };
 
 }  // namespace toprun::spawn

@@ -16,27 +16,27 @@
 
 namespace toprun::warm {
 
-// The time limit for the imports; a cold file system at scale takes minutes.
+// The time limit for the imports; with a cold file system and many nodes, they take minutes.
 inline constexpr std::chrono::seconds import_limit{300};
 // The time limit for the forks of all ranks of an attempt.
 inline constexpr std::chrono::seconds fork_limit{20};
 
-// A Python that has imported what this node's ranks import and forks them
-// (node/worker/warm/bootstrap.py). It is started like a rank, by the same command line, but it
+// A Python process that has imported what this node's ranks import, and forks the ranks
+// (node/worker/warm/bootstrap.py). It is started like a rank, with the same command line, but it
 // never runs the user's script.
 //
 //   checking --our module is imported--> importing --done, and safe to fork--> ready
 //       \------------------------------------\--- it refuses, ends, or breaks ---> refused
 //
-// Ranks that it forks become children of the calling process, which has to be a subreaper: the
-// process that forks them ends at once. All methods must be called on the thread that started it
-// (PDEATHSIG). The destructor kills it; the caller reaps it.
+// Ranks that it forks become children of the calling process, which must be a subreaper, because
+// the intermediate process that forks them ends at once. Call all methods on the thread that
+// started the parent (PDEATHSIG). The destructor kills the process; the caller reaps it.
 class Parent {
  public:
   enum class State { checking, importing, ready, refused };
 
-  // `command` is a rank's: its argv[0] must be Python. Its standard streams are not used. `limit`:
-  // for its imports; the caller keeps it.
+  // `command` is the command of a rank: its argv[0] must be Python. Its standard streams are not
+  // used. `limit`: the time limit for its imports, which the caller must enforce.
   static Result<std::unique_ptr<Parent>> start(spawn::Program command,
                                                std::vector<std::string> modules,
                                                const spawn::Inherited& inherited, std::string host,
@@ -47,30 +47,31 @@ class Parent {
 
   State state() const { return state_; }
   bool settled() const { return state_ == State::ready || state_ == State::refused; }
-  // Why its state is refused.
+  // The reason for the state `refused`.
   const std::string& why() const { return why_; }
-  // Readable when hear() has something to do; -1 once refused.
+  // Readable when hear() must be called; -1 once refused.
   int descriptor() const { return channel_.get(); }
-  // The process, 0 if there is none. It is not a rank: the caller leaves it alone.
+  // The process id, or 0 if there is no process. The process is not a rank: the caller must not
+  // signal it.
   pid_t pid() const { return pid_; }
-  // The modules that it has imported by name: the given ones and the script's first.
+  // The modules that it has imported by name: the given modules, and first those of the script.
   const std::vector<std::string>& imported() const { return imported_; }
   // How long the imports took.
   std::chrono::milliseconds import_time() const { return import_time_; }
 
   std::chrono::steady_clock::time_point deadline() const { return began_ + limit_; }
 
-  // Reads what the process says; does not wait.
+  // Reads messages from the process; does not wait.
   void hear();
-  // Refuses from now on, and kills the process.
+  // Sets the state to refused and kills the process.
   void refuse(std::string why);
-  // The same at its deadline.
+  // The same because the deadline has passed.
   void refuse_late();
-  // The caller has reaped the process.
+  // Call it when the process was reaped.
   void ended();
-  // Forks all ranks or none and returns their process ids in order, if it is ready. On an error
-  // nothing of them is left, and they can be started in the ordinary way.
-  // Blocks for about fork_limit at most and calls `beat` meanwhile.
+  // If it is ready, forks all ranks or none and returns their process ids in order. After an error,
+  // no forked rank is left, and the ranks can be started normally. Blocks for at most about
+  // fork_limit and calls `beat` meanwhile.
   Result<std::vector<pid_t>> fork(std::span<const spawn::Program> ranks, const process::Beat& beat);
 
  private:
@@ -88,14 +89,14 @@ class Parent {
   State state_ = State::checking;
   std::string why_;
   Fd channel_;
-  Fd output_, errors_;  // what is printed during the imports; each rank prints it again
+  Fd output_, errors_;  // the output during the imports; each rank prints it again
   pid_t pid_ = 0;
   std::chrono::steady_clock::time_point began_;
   std::chrono::milliseconds import_time_{0};
   std::vector<std::string> imported_;
 };
 
-// The message for users whose ranks start in the ordinary way.
+// The message for users when their ranks are started normally.
 std::string left_out(const std::string& host, const std::string& why);
 
 }  // namespace toprun::warm

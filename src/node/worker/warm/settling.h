@@ -9,7 +9,7 @@
 
 namespace toprun::warm {
 
-// Hears what the parent says until it has settled; at its deadline it is refused.
+// Handles the parent's messages until it has settled. At its deadline, it is refused.
 boost::asio::awaitable<void> settle(boost::asio::io_context& io, std::shared_ptr<Parent> parent);
 
 }  // namespace toprun::warm
