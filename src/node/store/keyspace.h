@@ -17,13 +17,13 @@
 
 namespace toprun::store {
 
-// One connection as the keyspace sees it. It must go before the keyspace does.
+// One connection as the keyspace sees it. It must be destroyed before the keyspace.
 class Waiter {
  public:
-  // A reply that some other connection's request made due. Must not call the keyspace.
+  // Delivers a reply that another connection's request caused. Must not call the keyspace.
   virtual void deliver(std::string_view reply) = 0;
   virtual void deliver(const Output& message) = 0;
-  // It waits for and watches nothing any more.
+  // Cancels all waits and watches of this connection.
   void forget();
 
  protected:
@@ -48,7 +48,7 @@ class Keyspace {
   explicit Keyspace(Ledger& ledger) : ledger_(ledger) {}
 
   const Value* find(std::string_view key) const;
-  // A key, or a queue that is not empty.
+  // Whether there is such a key, or a queue of that name that is not empty.
   bool present(std::string_view key) const;
   std::size_t size() const { return values_.size(); }
   template <class Visit>
@@ -56,36 +56,37 @@ class Keyspace {
     values_.for_each_key(visit);
   }
 
-  // What set() may add to the ledger at most.
+  // The maximum that set() may add to the ledger.
   static std::size_t cost(std::string_view key, std::string_view value);
   bool fits(std::size_t cost) const { return ledger_.fits(cost); }
-  // Stores and wakes; the caller has seen that it fits.
+  // Stores the value and wakes waiting clients. The caller has checked that it fits.
   void set(std::string_view key, std::string_view bytes);
   bool append(std::string_view key, std::string_view bytes);
-  // Values are decimal text; an absent one counts as 0; wraps around as two's complement.
+  // Values are decimal text. An absent value counts as 0. The sum wraps around as in two's
+  // complement.
   Added add(std::string_view key, std::int64_t delta, std::int64_t& sum, bool wake = true);
   bool erase(std::string_view key);
   void wake(std::string_view key);
 
   bool push(std::string_view queue, std::string_view bytes);  // wakes one waiter
-  // Null if the queue is empty; valid until pop().
+  // Null if the queue is empty; the result is valid until pop().
   const Value* front(std::string_view queue) const;
   void pop(std::string_view queue);
   std::size_t queue_size(std::string_view queue) const;
 
-  // Parks until all keys are present: `stop_waiting` is then delivered. A connection waits for one
-  // thing at a time: a new wait takes the place of the last.
+  // Waits until all keys are present, then delivers `stop_waiting`. A connection has at most one
+  // wait: a new wait replaces the last one.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 
-  // Generation A's WATCH_KEY.
+  // The WATCH_KEY request of generation A.
   bool watch(Waiter& waiter, std::string_view key);
   std::size_t watched_by(const Waiter& waiter) const;
   // Null if no client watches the key.
   const std::unordered_set<Waiter*>* watchers(std::string_view key) const;
 
-  // Frees at most `budget` of its keys and queued values; true when none is left. What it does
-  // after the first call is this alone, and no client may wait or watch any more.
+  // Frees at most `budget` of the keys and queued values; true when all are freed. After the first
+  // call, no other method may be called, and no client may wait or watch.
   bool dissolve(std::size_t budget);
 
  private:
@@ -93,7 +94,7 @@ class Keyspace {
   friend struct Waiter::Watch;
   struct Link;
   struct Entry {
-    Charge charge;  // of the key and the node
+    Charge charge;  // for the key and the node
     Value value;
     Entry(Ledger& ledger, std::string_view key);
   };

@@ -6,23 +6,26 @@
 
 namespace toprun::store {
 
-// Bounds on what clients may make the server hold. Beyond one the offending connection is closed
-// and the server says which limit it was, once per limit and second.
+// Limits on the data that clients may make the server hold. If a connection exceeds a limit, it is
+// closed, and the server reports which limit it was, once per limit and second.
 struct Limits {
-  std::size_t key_bytes = 8u << 10;        // libuv server of PyTorch: the same
-  std::size_t value_bytes = 8u << 20;      // the same; of one request, APPEND may grow beyond
-  std::size_t keys_per_request = 131'072;  // the same
-  std::size_t request_bytes = 1u << 30;    // one whole request, which is held until complete
-  // Keys, values, queues, parked waits, incomplete requests and unread replies together.
+  std::size_t key_bytes = 8u << 10;  // same value as in PyTorch's libuv server
+  // Same value; applies to one request, APPEND may grow a value beyond it.
+  std::size_t value_bytes = 8u << 20;
+  std::size_t keys_per_request = 131'072;  // same value
+  std::size_t request_bytes = 1u << 30;    // one whole request, which is held until it is complete
+  // Keys, values, queues, pending waits, incomplete requests and unread replies together.
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t connections = 200'000;
-  std::size_t backlog_bytes = 64u << 20;  // replies a connection has not read yet
-  // Connections that have not said yet what they are. One more, and the oldest of them is closed.
-  // They are given no time: an old PyTorch's client says nothing before its first request.
+  std::size_t backlog_bytes = 64u << 20;  // replies that a connection has not read yet
+  // Connections whose type is not known yet. If there are more, the oldest of them is closed. They
+  // have no time limit, because the client of an old PyTorch sends nothing before its first
+  // request.
   std::size_t undecided = 16'384;
 };
 
-// How many may be undecided where so many files may be open: the others' places are not theirs.
+// How many connections may be undecided if this number of files may be open. The rest is reserved
+// for other connections.
 constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
@@ -31,10 +34,10 @@ constexpr std::size_t undecided_among(std::size_t open_files) {
 // are; visitors never.
 enum class Clients : std::uint8_t { refused, served };
 
-// Why a connection is closed by the server.
+// Why the server closes a connection.
 enum class Refusal : std::uint8_t {
   none,
-  // a limit of the same name
+  // the limit of the same name was exceeded
   key_bytes,
   value_bytes,
   keys_per_request,
@@ -42,16 +45,16 @@ enum class Refusal : std::uint8_t {
   total_bytes,
   connections,
   backlog_bytes,
-  // not a limit of ours
+  // reasons that are not limits in Limits
   open_files,      // the process has no file descriptor left
-  stranger,        // the first bytes are not a PyTorch client's
+  stranger,        // the first bytes are not from a PyTorch client
   unknown_opcode,  // or a second handshake
-  not_a_number,    // ADD or BARRIER on a key that holds something else
-  not_serving,     // a client while none are served, or one of an attempt that has ended
+  not_a_number,    // ADD or BARRIER on a key whose value is not a number
+  not_serving,     // a client while clients are refused, or a client of an attempt that has ended
 };
 inline constexpr std::size_t refusal_kinds = 13;
 
-// What happened, in words, such as "a key is longer than max-key, 8192 bytes".
+// Describes what happened, such as "a key is longer than max-key, 8192 bytes".
 std::string refusal_text(Refusal refusal, const Limits& limits);
 
 }  // namespace toprun::store

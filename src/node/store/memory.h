@@ -7,7 +7,7 @@
 
 namespace toprun::store {
 
-// What clients make the server hold, against Limits::total_bytes.
+// Counts the memory that clients make the server use, against Limits::total_bytes.
 struct Ledger {
   std::size_t limit = 0;
   std::size_t used = 0;
@@ -15,7 +15,7 @@ struct Ledger {
   bool fits(std::size_t more) const { return used <= limit && more <= limit - used; }
 };
 
-// A part of a Ledger that is given back when this goes.
+// A part of a Ledger that is returned when this object is destroyed.
 class Charge {
  public:
   explicit Charge(Ledger& ledger, std::size_t bytes = 0) : ledger_(&ledger) { set(bytes); }
@@ -30,10 +30,11 @@ class Charge {
   ~Charge() { set(0); }
 
   void set(std::size_t bytes) {
-    ledger_->used += bytes - bytes_;  // wraps and wraps back when it shrinks
+    // When it shrinks, the difference wraps and the sum wraps back.
+    ledger_->used += bytes - bytes_;
     bytes_ = bytes;
   }
-  // False, and nothing changes, if the ledger has no room for it.
+  // False, without a change, if the ledger has no room for it.
   bool try_set(std::size_t bytes) {
     if (bytes > bytes_ && !ledger_->fits(bytes - bytes_)) return false;
     set(bytes);
@@ -47,7 +48,7 @@ class Charge {
   std::size_t bytes_ = 0;
 };
 
-// Bytes of a large value; replies that wait to be sent share them instead of copying.
+// Bytes of a large value. Replies that wait to be sent share these bytes instead of copying them.
 struct Blob {
   Charge charge;
   std::string bytes;
@@ -58,7 +59,7 @@ struct Blob {
 // Smaller values are copied into replies: cheaper than keeping count of what shares them.
 inline constexpr std::size_t shared_value_bytes = 16u << 10;
 
-// What a value holds at one moment: a copy costs at most shared_value_bytes.
+// The content of a value at one moment. A copy of this object copies at most shared_value_bytes.
 struct Content {
   std::string small;
   std::shared_ptr<Blob> blob;  // null for a small value
@@ -80,7 +81,8 @@ class Value {
  private:
   void become_blob(std::string_view first, std::string_view second);
 
-  Charge charge_;  // of a small value; a blob has its own, as it may outlive this
+  // For a small value; a blob has its own charge, because it may outlive this object.
+  Charge charge_;
   Content content_;
 };
 

@@ -9,13 +9,14 @@
 
 namespace toprun::store {
 
-// The wire protocol of PyTorch's TCPStore, as its releases 1.13 to 2.14 speak it. A request is one
-// opcode byte and its fields; integers are little-endian, a key or value is a u64 length and its
-// bytes, a list a u64 count and its items.
+// The wire protocol of PyTorch's TCPStore in its releases 1.13 to 2.14. A request is one opcode
+// byte and its fields. Integers are little-endian, a key or value is a u64 length and its bytes,
+// and a list is a u64 count and its items.
 
-// The opcodes of generations C to F (PyTorch 2.2 on), each a superset of the one before.
+// The opcodes of generations C to F (PyTorch 2.2 on). Each generation has all opcodes of the
+// previous one.
 enum class Op : std::uint8_t {
-  validate = 0,  // only as the first request
+  validate = 0,  // allowed only as the first request
   set = 1,
   compare_set = 2,
   get = 3,
@@ -34,7 +35,7 @@ enum class Op : std::uint8_t {
   queue_len = 16,
   list_keys = 17,
   barrier = 18,
-  watch_key = 19,  // generation A only (7 on its wire)
+  watch_key = 19,  // generation A only (sent as 7)
 };
 
 enum class Dialect : std::uint8_t {
@@ -52,30 +53,32 @@ enum class Opening : std::uint8_t { undecided, visitor, bare, validated, strange
 Opening sniff(std::string_view first_bytes, const Limits& limits);
 
 inline constexpr std::uint8_t ready = 0;      // CHECK: all keys are present
-inline constexpr std::uint8_t not_ready = 1;  // CHECK: one is missing
+inline constexpr std::uint8_t not_ready = 1;  // CHECK: at least one key is missing
 inline constexpr std::uint8_t stop_waiting = 0;
 inline constexpr std::uint8_t wait_canceled = 1;
 
 enum class KeyEvent : std::uint8_t { updated = 0, created = 1, deleted = 2, registered = 3 };
 
-// How far the request at the start of a stream of bytes has been looked at, so that more bytes
-// never make us begin again: the cost is linear in the bytes received.
+// How much of the request at the start of a byte stream was examined. More bytes never restart the
+// examination, so the cost is linear in the bytes received.
 struct Scan {
-  std::size_t position = 0;  // of the first field that is not complete
-  std::size_t needed = 1;    // bytes of the request without which another look is of no use
-  std::uint64_t rounds = 0;  // of fields still to come, the current one included
-  std::uint8_t field = 0;    // the next one in its round
+  std::size_t position = 0;  // position of the first incomplete field
+  // Number of bytes of the request below which another examination is useless.
+  std::size_t needed = 1;
+  std::uint64_t rounds = 0;  // rounds of fields that are still missing, including the current round
+  std::uint8_t field = 0;    // the next field in its round
   bool counted = false;      // the list's count has been read
   Op op = Op::validate;
 };
 
 enum class Progress : std::uint8_t { incomplete, complete, refused };
-// Looks on. `bytes` begins with the request and holds all that has arrived. On `complete` the
-// request is its first `scan.position` bytes; on `refused` `why` is set.
+// Continues the examination. `bytes` begins with the request and contains all bytes that have
+// arrived. After `complete`, the request is its first `scan.position` bytes. After `refused`, `why`
+// is set.
 Progress advance(Scan& scan, std::string_view bytes, Dialect dialect, const Limits& limits,
                  Refusal& why);
 
-// Reads the fields of a request that advance() found complete.
+// Reads the fields of a request for which advance() returned `complete`.
 class Fields {
  public:
   explicit Fields(std::string_view request) : rest_(request.substr(1)) {}

@@ -17,13 +17,14 @@
 
 namespace toprun::store {
 
-// A TCPStore server that any PyTorch client (generations A and C to F of the protocol) can use. Its
-// work is done in turns: by a thread of its own from the first clients that it serves, without one
-// by its owner.
+// A TCPStore server that any PyTorch client (generations A and C to F of the protocol) can use. It
+// works in iterations of an event loop. The server's own thread runs them once it serves clients.
+// Without a thread, its owner runs them.
 class Server {
  public:
-  // Gets every connection whose first bytes are "toprun/", with what was read of it; called in a
-  // turn, so it must not block. The descriptor does not block and is close-on-exec.
+  // Receives every connection whose first bytes are "toprun/", with the bytes that were read. It is
+  // called in an iteration, so it must not block. The descriptor does not block and is
+  // close-on-exec.
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {
@@ -32,9 +33,9 @@ class Server {
     std::size_t connections = 0;  // store clients connected now
   };
 
-  // The ranks of an attempt. These are called in a turn, so they must not block:
-  // `arrived` when the last of them has joined and when the last has met, `alarmed` when one says
-  // for the first time that it has given up waiting.
+  // The ranks of an attempt. The callbacks are called in an iteration, so they must not block.
+  // `arrived` is called when the last rank has joined and when the last rank has met the others.
+  // `alarmed` is called when a rank first reports that it has stopped waiting.
   struct Expected {
     std::size_t ranks = 0;
     std::function<void()> arrived = {};
@@ -46,7 +47,8 @@ class Server {
     std::size_t met = 0;
   };
 
-  // `listener` listens and does not block. Without a visitor "toprun/" connections are closed.
+  // `listener` listens and does not block. Without a visitor function, "toprun/" connections are
+  // closed.
   static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
                                                Visitor visitor = {});
   // The same, refusing clients and without a thread. While there is none (next_attempt() starts it,
@@ -60,16 +62,18 @@ class Server {
   int readiness() const;
   std::optional<std::chrono::milliseconds> take_turn();
 
-  ~Server();  // closes everything and frees all that clients left
-  // For a process that ends now: waits for nothing and frees nothing, since the kernel takes
-  // gigabytes back faster than one key after the other. The visitor is not called any more.
+  ~Server();  // closes everything and frees all data of clients
+  // For a process that ends now: waits for nothing and frees nothing, because the kernel frees
+  // gigabytes faster than this process frees single keys. The visitor function is not called any
+  // more.
   static void abandon(std::unique_ptr<Server> server);
 
-  // Ends an attempt and begins the next: closes every client's connection, drops all keys, and
-  // serves or refuses the clients to come. A connection accepted before that has not said anything
-  // yet is closed if it proves to be a client. Does not wait: `begun` is called in a turn.
+  // Ends an attempt and begins the next. Closes every client's connection, drops all keys, and
+  // serves or refuses later clients. A connection that was accepted earlier and has not sent
+  // anything yet is closed if it turns out to be a client. Does not wait: `begun` is called in an
+  // iteration.
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
-  // All of these may be called from any thread, the visitor included.
+  // All of these functions may be called from any thread, and from the visitor function.
   Activity activity() const;
   ArrivalCounts arrival_counts() const;
   std::vector<Arrival> arrivals() const;  // in the order of joining

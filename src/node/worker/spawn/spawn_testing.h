@@ -35,7 +35,7 @@ class UnkillableFolder {
     serving_ = std::thread([this, ended = Fd(ends[0])] { serve(ended); });
   }
   ~UnkillableFolder() {
-    // A fork has this descriptor as well, so closing it would not do.
+    // A forked process has this descriptor as well, so closing it would not be enough.
     if (end_ && ::write(end_.get(), "x", 1) == 1) serving_.join();
     if (!is_mounted_) return;
     // First, the waiting process is let go: a fork that waits has the server's descriptor as well.
@@ -46,11 +46,13 @@ class UnkillableFolder {
   UnkillableFolder& operator=(const UnkillableFolder&) = delete;
 
   bool is_mounted() const { return is_mounted_; }
-  // Whether a request waits for an answer. Before the server has it, a signal still ends the wait.
+  // Whether a request waits for an answer. Before the server has received the request, a signal
+  // still ends the wait.
   bool holds_a_request() const { return holds_; }
 
  private:
-  // linux/fuse.h: only FUSE_INIT gets its answer, else no other request would be sent.
+  // linux/fuse.h: only FUSE_INIT is answered, because otherwise the kernel would send no other
+  // request.
   void serve(const Fd& ended) {
     constexpr std::uint32_t init = 26, major = 7, minor = 31, most_written = 1u << 16;
     std::array<char, 1u << 17> request;
