@@ -100,7 +100,6 @@ Result<int> run_topo_order(const options::Call& call);
 // `toprun topo score …`: prints, for each order that the job could have, the number of neighbours
 // in the ring that are in different domains, per level, and the time of collectives (stdout).
 // Missing facts are listed on stderr.
-//
 Result<int> run_topo_score(const options::Call& call);
 
 // `toprun topo show …`: prints the network domains that contain the job's nodes, as an indented
