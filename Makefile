@@ -12,7 +12,7 @@ PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'apps/*.cc')
 
-.PHONY: release wheel docs dev help demo simulate test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
+.PHONY: release wheel docs dev help demo simulate check test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -39,12 +39,16 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/setup cluster --python
 	tools/demo
 
+check: lint release  ## what takes two minutes once all is built: lint, the rooms' unit tests, quick end-to-end tests
+	cmake --build build/release --target unit_tests
+	python3 -B tests/run.py 'build/release:(room|quick)'
+
 test: lint  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
 	tools/setup build
 	@cmake --preset asan & sanitized=$$!; cmake --preset release && wait $$sanitized
 	@tools/setup clang cluster modules mpi draw old wheel container schema kubernetes --python & others=$$!; \
 	  cmake --build build/release; built=$$?; wait $$others && exit $$built
-	python3 -B tests/run.py build/release build/asan:unit:unit_tests
+	python3 -B tests/run.py 'build/release:(e2e|unit)' build/asan:unit:unit_tests
 
 test-newer: release  ## tests with the Slurm and Apptainer of Debian's next release, or of NEWER_SUITE=trixie
 	tools/setup newer
