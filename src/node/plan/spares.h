@@ -18,11 +18,11 @@ namespace toprun::plan {
 // number are its spares.
 Result<engines::Allocation> needed_nodes(const Job& job);
 
-// Which of the request's members wait as spares, as ascending indexes: all members except `seats`.
-// Only members that need not stay can become spares. If the order is by the network, these are the
-// members without which the others are closest together. Otherwise they are members that an order
-// file does not name, and then the last members in the engine's order. Pure, except that it reads
-// the order file.
+// Which of the request's members wait as spares, as ascending indexes: all members except `seats`
+// of them. Only members that need not stay can become spares. If the order is by the network, these
+// are the members without which the others are closest together. Otherwise they are members that an
+// order file does not name, and then the last members in the engine's order. Pure, except that it
+// reads the order file.
 Result<std::vector<std::size_t>> spare_members(const run::Arrange& request, const Options& options,
                                                const topology::Map& map);
 

@@ -38,9 +38,9 @@ class Waiter {
   std::unique_ptr<Watch> watch_;
 };
 
-// What the store holds: keys, queues, and which client waits for which. Every operation has the
-// meaning it has in PyTorch's libuv server. Operations that take memory say whether there was
-// enough of it, and change nothing if not.
+// The contents of the store: keys, queues, and the clients that wait for them. Every operation has
+// the same meaning as in PyTorch's libuv server. Operations that need memory return whether there
+// was enough, and change nothing if there was not.
 class Keyspace {
  public:
   enum class Added : std::uint8_t { done, not_a_number, no_memory };

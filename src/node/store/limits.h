@@ -10,9 +10,9 @@ namespace toprun::store {
 // closed, and the server reports which limit it was, once per limit and second.
 struct Limits {
   std::size_t key_bytes = 8u << 10;  // same value as in PyTorch's libuv server
-  // Same value; applies to one request, APPEND may grow a value beyond it.
+  // Same value as there, for one request. APPEND may grow a value beyond this limit.
   std::size_t value_bytes = 8u << 20;
-  std::size_t keys_per_request = 131'072;  // same value
+  std::size_t keys_per_request = 131'072;  // same value as there
   std::size_t request_bytes = 1u << 30;    // one whole request, which is held until it is complete
   // Keys, values, queues, pending waits, incomplete requests and unread replies together.
   std::size_t total_bytes = std::size_t{4} << 30;
@@ -30,8 +30,8 @@ constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
 
-// Whether store clients are served. Those that are not are closed as soon as they say what they
-// are; visitors never.
+// Whether store clients are served. If not, clients are closed as soon as they are recognised.
+// Visitors are never closed.
 enum class Clients : std::uint8_t { refused, served };
 
 // Why the server closes a connection.

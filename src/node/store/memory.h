@@ -56,7 +56,7 @@ struct Blob {
   Blob(Ledger& ledger, std::string_view text) : charge(ledger, text.size()), bytes(text) {}
 };
 
-// Smaller values are copied into replies: cheaper than keeping count of what shares them.
+// Smaller values are copied into replies, because that is cheaper than reference counting.
 inline constexpr std::size_t shared_value_bytes = 16u << 10;
 
 // The content of a value at one moment. A copy of this object copies at most shared_value_bytes.

@@ -48,8 +48,8 @@ inline constexpr std::string_view handshake{"\x00\xCE\xF7\x85\x3C", 5};
 inline constexpr std::string_view visitor_opening = "toprun/";
 
 enum class Opening : std::uint8_t { undecided, visitor, bare, validated, stranger };
-// The kind of client, by the first bytes of a connection; `undecided` until there are enough of
-// them.
+// The kind of client, judged by the first bytes of a connection; `undecided` until there are enough
+// of them.
 Opening sniff(std::string_view first_bytes, const Limits& limits);
 
 inline constexpr std::uint8_t ready = 0;      // CHECK: all keys are present

@@ -51,11 +51,11 @@ class Server {
   // closed.
   static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
                                                Visitor visitor = {});
-  // The same, refusing clients and without a thread. While there is none (next_attempt() starts it,
-  // if the system gives one), the owner takes a turn whenever `readiness` is readable, and after
-  // the time that the last turn has returned. Most nodes hold no store; and while nodes join, all
-  // that come are visitors, which would else wake two threads each.
-  // A visitor for which there is no descriptor reads `busy` before its connection is closed.
+  // The same, but clients are refused and there is no thread until next_attempt() starts one. Until
+  // then, the owner calls take_turn() whenever `readiness` is readable, and after the time that the
+  // last call has returned. Most nodes hold no store. While nodes join, all connections are from
+  // visitors, and each would otherwise wake two threads. If there is no descriptor for a visitor,
+  // the visitor receives `busy` before its connection is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const;

@@ -20,8 +20,9 @@ struct WorkerFiles {
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
 //                                            /{filtered_stdout.log,filtered_stderr.log}
 // Each run creates its own private folder and in it one folder per attempt, so earlier files never
-// change. Without a log_dir it is a temporary folder of the same layout for error files and NCCL's
-// lines only. The object removes the temporary folder, or the keeper if the agent is killed.
+// change. Without a log_dir, this is a temporary folder with the same layout, only for error files
+// and NCCL's log lines. The object removes the temporary folder. If the agent is killed, the keeper
+// removes it.
 class Logs {
  public:
   // Creates `log_dir` and its parents if they are missing. `environment` determines the temporary

@@ -49,9 +49,9 @@ inline constexpr std::chrono::seconds flush_limit{2};
 //                                                             output written: gone <-----+
 //
 // Each worker leads its own session and process group. Call start() on a thread that outlives the
-// workers (PDEATHSIG fires when the forking thread ends). From start() to `gone` every child in
-// `children` counts as a worker or its descendant, and is reaped and finally killed: start no other
-// child there. All callbacks come from the io_context's thread and may destroy the object.
+// workers (PDEATHSIG fires when the forking thread ends). From start() to `gone`, every child in
+// `children` counts as a worker or its descendant, and is reaped and finally killed. So start no
+// other child there. All callbacks run on the io_context's thread and may destroy the object.
 class Workers {
  public:
   struct Observer {

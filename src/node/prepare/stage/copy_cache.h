@@ -7,12 +7,12 @@
 
 namespace toprun::stage {
 
-// One user's folder of copies on a node, BASE/toprun-stage-UID. For each environment it has
-//   KEY.lock           held while its copies are looked at or made
+// One user's folder of copies on a node, BASE/toprun-stage-UID. For each environment it contains
+//   KEY.lock           held while its copies are examined or made
 //   KEY-DIGEST         a whole copy: `tree` and `stamps`; locked, shared, by each job that uses it
-//   KEY-DIGEST.part    one that is being made, or that was left unfinished
-// where KEY stands for the environment's path and DIGEST for its content. A copy that is whole is
-// never changed: the next version is made beside it and shares the files that are the same.
+//   KEY-DIGEST.part    a copy that is being made, or that was left unfinished
+// where KEY identifies the environment's path and DIGEST its content. A whole copy is never
+// changed. The next version is made beside it and shares identical files with it.
 class CopyCache {
  public:
   // Creates the folder if it is missing. Errors: the folder belongs to another user or is open to

@@ -58,7 +58,7 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 
   // Numbers are little-endian:
-  //   "toprun-manifest/1\n", u32 number of entries, and for each
+  //   "toprun-manifest/1\n", u32 number of entries, and for each entry
   //   u8 kind, u16 mode, u32 parent, u16 length and bytes of its name, and
   //     of a file: u64 size, i64 time in ns, the hash of each chunk
   //     of a link: u16 length and bytes of its target

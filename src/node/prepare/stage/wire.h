@@ -14,9 +14,9 @@
 
 namespace toprun::stage {
 
-// The connection between two agents that carries an environment, to the port of the one that has
-// it. It begins with the preambles of node/link/preamble.h, the asking one's with the role
-// `stage`. Then
+// The connection over which one agent asks another for an environment. It goes to the port of the
+// agent that has the environment. It begins with the preambles of node/link/preamble.h; the agent
+// that asks has the role `stage`. Then follow
 //
 //   asking    a hash of both preambles under the job's key
 //   answering another such hash
@@ -25,10 +25,11 @@ namespace toprun::stage {
 //   asking    what it lacks:   a bit for each chunk
 //   answering data …, end
 //
-// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and so many bytes. The side
-// that answers says `wait` every second while it has nothing to send, and `refuse` where it never
-// will. The key came over the agent channel, and under it the manifest is sealed; chunks are
-// checked by the manifest's hashes. So content is not secret on the way, but cannot be changed.
+// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and then `length` bytes. The
+// side that answers sends `wait` every second while it has nothing else to send, and `refuse` if it
+// never will. The key was sent over the agent channel and seals the manifest. Chunks are checked
+// against the manifest's hashes. So the content is not secret on the network, but cannot be
+// changed.
 enum class Record : std::uint32_t {
   proof = 1,
   has,       // length 0 or hash_bytes

@@ -18,8 +18,8 @@
 
 namespace toprun::spawn {
 
-// A FUSE file system, for this thread and what it starts, that takes every request and answers
-// none: what looks at it survives SIGKILL until this object is gone.
+// A FUSE file system, for this thread and its children, that accepts every request and never
+// answers. A process that accesses it survives SIGKILL until this object is destroyed.
 class UnkillableFolder {
  public:
   explicit UnkillableFolder(const std::filesystem::path& folder)
@@ -38,7 +38,7 @@ class UnkillableFolder {
     // A forked process has this descriptor as well, so closing it would not be enough.
     if (end_ && ::write(end_.get(), "x", 1) == 1) serving_.join();
     if (!is_mounted_) return;
-    // First, the waiting process is let go: a fork that waits has the server's descriptor as well.
+    // First releases all waiting processes: a fork that waits also has the server's descriptor.
     ::umount2(path_.c_str(), MNT_FORCE);
     ::umount2(path_.c_str(), MNT_DETACH);
   }

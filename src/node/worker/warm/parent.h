@@ -54,7 +54,8 @@ class Parent {
   // The process id, or 0 if there is no process. The process is not a rank: the caller must not
   // signal it.
   pid_t pid() const { return pid_; }
-  // The modules that it has imported by name: the given modules, and first those of the script.
+  // The modules that it has imported by name: the given modules, then those that the script imports
+  // at its beginning.
   const std::vector<std::string>& imported() const { return imported_; }
   // How long the imports took.
   std::chrono::milliseconds import_time() const { return import_time_; }
