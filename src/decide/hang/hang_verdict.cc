@@ -82,8 +82,10 @@ void judge_who_waits(Verdict& verdict, const NodeOf& node_of) {
         "all {} wait {}: the network is stuck, or the ranks pass different sizes or types",
         number(all), most_are.empty() ? "for others" : most_are);
   } else if (2 * most <= all) {
-    verdict.what =
-        fmt::format("{} wait for each other in {} different places", number(all), by_place.size());
+    verdict.what = fmt::format(
+        "{} wait for each other in {} different calls: probably they do not make the calls in the "
+        "same order",
+        number(all), by_place.size());
   } else {
     GroupsOf others;
     for (const auto& [place, groups] : by_place) {
@@ -117,6 +119,33 @@ void judge_who_does_not_answer(Verdict& verdict, std::size_t waiting, const Node
       fmt::format("{} {} not say where {} ranks stand ({}), and {} {}", few(std::move(nodes)),
                   is_one ? "does" : "do", is_one ? "its" : "their", ranks_text(verdict.unseen),
                   number(waiting), waiting == 1 ? "waits" : "wait");
+}
+
+bool all_wait(const Verdict& verdict) {
+  return verdict.unseen.empty() && std::ranges::all_of(verdict.groups, [](const Group& group) {
+           return group.standing.doing == Doing::communicates;
+         });
+}
+
+// All wait for others, and not in the same call.
+bool wait_in_different_calls(const Verdict& verdict) {
+  if (verdict.groups.empty() || !all_wait(verdict)) return false;
+  const std::string first = place_text(verdict.groups.front().standing);
+  return std::ranges::any_of(
+      verdict.groups, [&](const Group& group) { return place_text(group.standing) != first; });
+}
+
+// A rank waits for a lock, or in another collective, because of its program, on whatever node it
+// is. What it waits for in a child or outside of Python may be the node's fault.
+bool is_by_its_program(const Verdict& verdict) {
+  const auto is_one = [&](const Standing& standing) {
+    if (standing.doing == Doing::communicates) return verdict.evidence.empty();
+    return standing.doing == Doing::locked && !standing.frames.empty() && standing.children.empty();
+  };
+  return verdict.unseen.empty() && std::ranges::all_of(verdict.groups, [&](const Group& group) {
+           return !std::ranges::binary_search(verdict.suspects, group.ranks.front()) ||
+                  is_one(group.standing);
+         });
 }
 
 // Those that keep the others waiting first.
@@ -287,6 +316,12 @@ std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
     const bool by_nccl = evidence.source == Evidence::Source::nccl;
     lines.push_back((by_nccl ? "NCCL: " : "flight recorder: ") + evidence.text);
   }
+  if (verdict.evidence.empty() && wait_in_different_calls(verdict)) {
+    lines.emplace_back(
+        "next: compare what these ranks call up to these lines (a collective in an `if` that only "
+        "some ranks enter?); TORCH_DISTRIBUTED_DEBUG=DETAIL checks each call");
+  }
+  if (is_by_its_program(verdict)) return lines;
   if (auto nodes = suspected_nodes(verdict, node_of); is_on_several(verdict, node_of)) {
     const std::string_view label = nodes.size() == 1 ? "suspected node" : "suspected nodes";
     lines.push_back(fmt::format("{}: {}", label, few(std::move(nodes))));

@@ -75,11 +75,34 @@ TEST(Verdict, AnotherOrderOfCollectives) {
             "train.py:88 in step");
 }
 
+// A lock is one of the program, whatever node it is on.
+TEST(Verdict, ALockSuspectsNoNode) {
+  Standing locked = sleeps(41);
+  locked.doing = Doing::locked;
+  const Verdict verdict =
+      judge({{in("all_reduce", 88), ranks(0, 17)}, {locked, {17}}}, {}, node_of);
+  for (const std::string& line : lines_of(verdict, node_of)) {
+    EXPECT_FALSE(line.starts_with("suspected node")) << line;
+  }
+  // What its child hangs in may be the node's.
+  locked.children = {Child{"python3", Doing::uninterruptible, {}}};
+  const Verdict other = judge({{in("all_reduce", 88), ranks(0, 17)}, {locked, {17}}}, {}, node_of);
+  EXPECT_EQ(lines_of(other, node_of).back(), "suspected node: n2");
+}
+
 TEST(Verdict, NoMajority) {
   const Verdict two = judge({{in("all_reduce", 88), {0}}, {in("broadcast", 90), {1}}}, {}, node_of);
   EXPECT_TRUE(two.suspects.empty());
-  EXPECT_EQ(two.what, "2 ranks wait for each other in 2 different places");
+  EXPECT_EQ(two.what,
+            "2 ranks wait for each other in 2 different calls: probably they do not make the calls "
+            "in the same order");
+  const std::vector<std::string> lines = lines_of(two, node_of);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], "rank 0 on n0: waits in all_reduce, train.py:88 in step");
+  EXPECT_EQ(lines[1], "rank 1 on n0: waits in broadcast, train.py:90 in step");
+  EXPECT_TRUE(lines[2].starts_with("next: compare what these ranks call")) << lines[2];
   const Verdict one = judge({{in("all_reduce", 88), {0, 1}}}, {}, node_of);
+  EXPECT_EQ(lines_of(one, node_of).size(), 1u);
   EXPECT_TRUE(one.suspects.empty());
   EXPECT_EQ(one.what,
             "all 2 ranks wait in all_reduce, train.py:88 in step: the network is stuck, or the "

@@ -176,6 +176,29 @@ std::string frame_text(const Frame& frame) {
   return fmt::format("{}:{} in {}", file_text(frame.file), frame.line, frame.function);
 }
 
+// Python's own modules for threads, queues and processes, whose inner functions no user calls.
+bool is_of_waiting(const Frame& frame) {
+  constexpr std::array<std::string_view, 6> modules = {"/threading.py",     "/queue.py",
+                                                       "/selectors.py",     "/subprocess.py",
+                                                       "/multiprocessing/", "/concurrent/futures/"};
+  const std::string_view file = frame.file;
+  if (contains(file, "/site-packages/") || contains(file, "/dist-packages/")) return false;
+  return contains(file, "/lib/python3") &&
+         std::ranges::any_of(modules, [&](std::string_view one) { return contains(file, one); });
+}
+
+// "join", "Queue.get": the call that led into these modules, not the function in which they wait.
+std::string call_text(const std::vector<Frame>& frames) {
+  const Frame* call = &frames.front();
+  for (const Frame& frame : frames) {
+    if (!is_of_waiting(frame)) break;
+    call = &frame;
+  }
+  const bool is_queue = is_of_waiting(*call) &&
+                        (call->file.ends_with("/queue.py") || call->file.ends_with("/queues.py"));
+  return (is_queue ? "Queue." : "") + call->function;
+}
+
 std::string place_in(Doing doing, const std::vector<Frame>& frames) {
   if (frames.empty()) return {};
   const auto user = std::ranges::find_if_not(frames, is_of_library);
@@ -189,7 +212,7 @@ std::string place_in(Doing doing, const std::vector<Frame>& frames) {
     if (call != nullptr) return fmt::format("in {}, {}", call->function, frame_text(here));
   }
   if (user == frames.end() || user == frames.begin()) return "at " + frame_text(here);
-  return fmt::format("in {}, {}", frames.front().function, frame_text(here));
+  return fmt::format("in {}, {}", call_text(frames), frame_text(here));
 }
 
 }  // namespace

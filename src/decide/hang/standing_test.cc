@@ -56,7 +56,22 @@ TEST(Standing, NamesTheUsersLine) {
   EXPECT_EQ(place_text(standing_of(sleeping({{"wait", lib + "threading.py", 320},
                                              {"get", lib + "queue.py", 171},
                                              {"load", "/job/data.py", 41}}))),
-            "in wait, data.py:41 in load");
+            "in Queue.get, data.py:41 in load");
+  // Thread.join, whose inner function has another name in each version of Python.
+  EXPECT_EQ(place_text(standing_of(sleeping({{"_wait_for_tstate_lock", lib + "threading.py", 1136},
+                                             {"join", lib + "threading.py", 1116},
+                                             {"main", "/job/train.py", 9}}))),
+            "in join, train.py:9 in main");
+  EXPECT_EQ(place_text(standing_of(sleeping({{"select", lib + "selectors.py", 415},
+                                             {"wait", lib + "multiprocessing/connection.py", 948},
+                                             {"get", lib + "multiprocessing/queues.py", 113},
+                                             {"load", "/job/data.py", 41}}))),
+            "in Queue.get, data.py:41 in load");
+  EXPECT_EQ(place_text(standing_of(sleeping({{"_try_wait", lib + "subprocess.py", 1},
+                                             {"wait", lib + "subprocess.py", 2},
+                                             {"run", lib + "subprocess.py", 3},
+                                             {"load", "/job/data.py", 41}}))),
+            "in run, data.py:41 in load");
   EXPECT_EQ(place_text(standing_of(sleeping({{"wait", lib + "threading.py", 320}}))),
             "at threading.py:320 in wait");
   EXPECT_EQ(place_text(standing_of(sleeping({}))), "");

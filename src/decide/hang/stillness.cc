@@ -10,7 +10,12 @@ void Stillness::look(std::span<const RankSample> ranks, SteadyTime now) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     Rank& rank = ranks_[i];
     const RankSample& sample = ranks[i];
-    if (is_first || sample.done != rank.last.done || sample.computes) rank.moved = now;
+    if (!sample.computes) {
+      rank.computes_since.reset();
+    } else if (!rank.computes_since) {
+      rank.computes_since = now;
+    }
+    if (is_first || sample.done != rank.last.done || computing_counts(rank, now)) rank.moved = now;
     // One entry for each change, so a rank that stands still costs nothing.
     if (rank.paths.empty() || rank.paths.back().second != sample.path) {
       rank.paths.emplace_back(now, sample.path);
@@ -21,6 +26,21 @@ void Stillness::look(std::span<const RankSample> ranks, SteadyTime now) {
     }
     rank.last = sample;
   }
+}
+
+void Stillness::leave_out(SteadyTime::duration time) {
+  for (Rank& rank : ranks_) {
+    rank.moved += time;
+    rank.computes_since.reset();
+    for (auto& path : rank.paths) path.first += time;
+  }
+}
+
+bool Stillness::computing_counts(const Rank& rank, SteadyTime now) const {
+  if (!rank.computes_since) return false;
+  if (now - since(rank) < remembered_) return true;
+  return now - *rank.computes_since >=
+         std::min<SteadyTime::duration>(remembered_ / 10, longest_doubt);
 }
 
 // Back from the newest look to where one function too many was seen.

@@ -23,6 +23,11 @@ struct RankSample {
 // shows fewer, even if it polls in a loop.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
+// A rank that has stood still for the whole time limit moves again by computing only if it computes
+// for a tenth of that time, or for this long. One busy sample in an hour is not progress: threads
+// of a rank that waits wake up now and then too.
+inline constexpr std::chrono::seconds longest_doubt{5};
+
 struct Still {
   SteadyTime since{};             // no live rank has made progress since then
   bool some_communicate = false;  // at least one of them waits for other ranks
@@ -33,7 +38,8 @@ struct Still {
 // A rank makes progress if it prints, reads or writes, if it or a child process computes, or if its
 // main thread was in more than a few functions. So a rank that calculates for an hour in one call
 // makes progress. A rank that polls for a file, or loops between a few functions in Python, does
-// not.
+// not. For one that has stood still for the whole time limit, computing has to last
+// (longest_doubt).
 class Stillness {
  public:
   // `remembered`: how far back the samples are kept.
@@ -42,6 +48,10 @@ class Stillness {
   // Ranks have to be in the same order in each call.
   void look(std::span<const RankSample> ranks, SteadyTime now);
 
+  // Nothing ran for so long up to now (a suspended job): the time counts neither as a wait nor as
+  // progress.
+  void leave_out(SteadyTime::duration time);
+
   // nullopt before the first call of look(), and if all ranks have ended.
   std::optional<Still> still() const;
 
@@ -49,10 +59,12 @@ class Stillness {
   struct Rank {
     RankSample last;
     SteadyTime moved{};
+    std::optional<SteadyTime> computes_since;  // the first of the latest samples that all computed
     std::deque<std::pair<SteadyTime, std::uint64_t>>
         paths;  // each with the time of its first sample; newest last
   };
   SteadyTime since(const Rank& rank) const;
+  bool computing_counts(const Rank& rank, SteadyTime now) const;
 
   std::chrono::milliseconds remembered_;
   std::vector<Rank> ranks_;

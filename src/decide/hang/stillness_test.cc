@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <random>
+
 namespace toprun::hang {
 namespace {
 
@@ -66,6 +70,46 @@ TEST(Stillness, IsOfAllRanksThatLive) {
   EXPECT_TRUE(still->some_communicate);
   EXPECT_FALSE(after(3, [](int) { return Ranks{{.lives = false}}; }));
   EXPECT_FALSE(Stillness(30s).still());
+}
+
+// Busy samples now and then, one or two in a row: a thread that idles on a machine that is loaded.
+TEST(Stillness, AnHourOfAHangDoesNotFlicker) {
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    std::mt19937 random(seed);
+    Stillness stillness(30s);
+    int busy_until = 30;
+    for (int second = 0; second <= 3600; ++second) {
+      if (second > busy_until + 1 && random() % 20 == 0) busy_until = second + 1;
+      const bool computes = second > 30 && second <= busy_until;
+      stillness.look(Ranks{{.communicates = true, .path = 1, .computes = computes}, {.path = 2}},
+                     start + std::chrono::seconds(second));
+      ASSERT_EQ(stillness.still()->since, start) << "seed " << seed << ", second " << second;
+    }
+  }
+}
+
+TEST(Stillness, OfALongHangEndsWithWork) {
+  const auto since = [](const auto& works) {
+    return after(110, [&](int second) { return Ranks{works(second)}; })->since;
+  };
+  EXPECT_EQ(since([](int second) { return RankSample{.path = 1, .computes = second >= 100}; }),
+            start + 110s);
+  EXPECT_EQ(since([](int second) { return RankSample{.path = 1, .done = second >= 105 ? 1u : 0u}; }),
+            start + 105s);
+  EXPECT_GT(since([](int second) {
+              return RankSample{.path = static_cast<std::uint64_t>(std::max(second, 100))};
+            }),
+            start + 105s);
+}
+
+TEST(Stillness, LeavesOutTheTimeInWhichNothingRan) {
+  Stillness stillness(30s);
+  const Ranks ranks = {{.communicates = true, .path = 1}};
+  stillness.look(ranks, start);
+  stillness.look(ranks, start + 20s);
+  stillness.leave_out(1h);
+  stillness.look(ranks, start + 1h + 20s);
+  EXPECT_EQ(stillness.still()->since, start + 1h);
 }
 
 TEST(Stillness, ForgetsWhatIsLongPast) {
