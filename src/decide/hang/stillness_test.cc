@@ -94,8 +94,9 @@ TEST(Stillness, OfALongHangEndsWithWork) {
   };
   EXPECT_EQ(since([](int second) { return RankSample{.path = 1, .computes = second >= 100}; }),
             start + 110s);
-  EXPECT_EQ(since([](int second) { return RankSample{.path = 1, .done = second >= 105 ? 1u : 0u}; }),
-            start + 105s);
+  EXPECT_EQ(
+      since([](int second) { return RankSample{.path = 1, .done = second >= 105 ? 1u : 0u}; }),
+      start + 105s);
   EXPECT_GT(since([](int second) {
               return RankSample{.path = static_cast<std::uint64_t>(std::max(second, 100))};
             }),

@@ -32,6 +32,8 @@ constexpr milliseconds longest_between_glances{1'000};
 constexpr std::chrono::seconds glance_limit{5};
 constexpr milliseconds telling_limit{500};      // for a rank to print its line by SIGABRT
 constexpr std::chrono::seconds longest_gap{8};  // longer ones are times in which nothing ran
+// The root hears of such a time once it is this part of the limit.
+constexpr int least_news_of_a_pause = 8;
 
 milliseconds age(SteadyTime time, SteadyTime now) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(now - time));
@@ -136,15 +138,17 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
     if (!runs(attempt)) co_return;
     if (!samples) continue;
     const auto now = SteadyClock::now();
-    // While the job is suspended no rank makes progress.
-    const bool was_away = now - last > longest_gap;
-    last = now;
-    if (session_.paused || was_away) stillness = hang::Stillness(limit);
+    const auto passed = now - std::exchange(last, now);
+    const bool was_away = session_.paused || passed > longest_gap;
+    if (was_away) stillness.leave_out(passed);
     stillness.look(*samples, now);
     const auto still = stillness.still();
     const bool is_long = still && now - still->since >= limit / 2;
-    const bool is_news = reported.has_value() != is_long ||
-                         (reported && reported->some_communicate != still->some_communicate);
+    const bool is_news =
+        reported.has_value() != is_long ||
+        (reported &&
+         (reported->some_communicate != still->some_communicate ||
+          (was_away && still->since - reported->since >= limit / least_news_of_a_pause)));
     if (!is_news) continue;
     reported = is_long ? still : std::nullopt;
     is_still_ = is_long;
