@@ -11,8 +11,8 @@ namespace toprun::engines::kubernetes {
 // must also be labels, with at most 63 bytes (RFC 1035 section 2.3.4).
 inline constexpr std::size_t longest_job_name = 40;
 
-// Whether the name is a label as RFC 1035 has it, in lower case: a-z first, then a-z, 0-9 and -,
-// and - is not the last. What PyTorchJob's webhook and Services demand.
+// Whether the name is an RFC 1035 label in lower case: it starts with a-z, contains a-z, 0-9 and -,
+// and does not end with -. PyTorchJob's webhook and Services require such names.
 bool is_label(std::string_view name);
 
 // Whether an object, such as a Secret or a service account, may have this name: DNS labels joined

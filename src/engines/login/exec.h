@@ -8,14 +8,14 @@
 
 namespace toprun::engines {
 
-// A login into a pod: the engine's command that executes the words behind it (Node::exec), and the
-// script that finds or fetches toprun there.
+// A login into a pod. It consists of the engine's command that executes the words after it
+// (Node::exec), and the script that finds or downloads toprun in the pod.
 std::vector<std::string> exec_login(const std::vector<std::string>& exec, const Binary& binary);
 
 // Why a login into a pod failed, from what kubectl or runai wrote to stderr.
 LoginTrouble exec_trouble(std::string_view said);
 
-// What was said without kubectl's line about the exit code of what it has executed.
+// The text without kubectl's line about the exit code of the executed command.
 std::string without_exec_end(std::string_view said);
 
 }  // namespace toprun::engines

@@ -12,18 +12,18 @@ namespace toprun::engines {
 // The program and options to use instead of `ssh`, separated by blanks.
 inline constexpr const char* ssh_program_variable = "TOPRUN_SSH";
 
-inline constexpr int ssh_connect_limit_s = 8;  // a dead host is to be named within 10 s
+inline constexpr int ssh_connect_limit_s = 8;  // a dead host must be reported within 10 s
 
-// `ssh … -- LOGIN LINE`: no question is ever asked, host keys stay as the user's configuration has
-// them.
+// `ssh … -- LOGIN LINE`: never asks a question; the user's configuration decides on host keys.
 std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
                                      const std::string& line);
 
-// What a host's shell is to run: login_script(), handed on to a POSIX sh by whatever shell it is.
+// The command line for a host's shell. Any shell can pass its script, login_script(), to a POSIX
+// sh.
 std::string ssh_line(const Binary& binary);
 
-// Why a login failed, from what ssh wrote to stderr; without the host's name where that is
-// possible, so that hosts with the same trouble can be named together.
+// Why a login failed, from ssh's stderr. The text omits the host's name if possible, so that one
+// message can cover all hosts with the same problem.
 LoginTrouble ssh_trouble(std::string_view said);
 
 }  // namespace toprun::engines

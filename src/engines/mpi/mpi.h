@@ -4,8 +4,8 @@
 
 namespace toprun::engines {
 
-// One process among those that an mpirun started (mpi_world.h). The root is rank 0's: the others
-// look for it on each host that may have it.
+// One process among those that an mpirun started (mpi_world.h). The root is rank 0's process. The
+// others search for it on each host that may run it.
 //
 //   | given                                   | stance   |
 //   |-----------------------------------------|----------|
@@ -19,17 +19,18 @@ class MpiEngine final : public Engine {
   EngineKind kind() const override { return EngineKind::mpi; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
-  // One mpirun for all nodes; it runs `mpirun --version` to know how to speak to it.
+  // One mpirun for all nodes. Runs `mpirun --version` first, because the options depend on the
+  // version.
   Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                      const AgentRequest& request) const override;
 };
 
-// Whether our own mpirun started this agent.
+// Whether toprun's own mpirun started this agent.
 bool is_mpi_agent(const Environment& environment);
 
-// The value of TOPRUN_STEP for the agents that our own mpirun starts.
+// The value of TOPRUN_STEP for agents that toprun's own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
-// The nodes that it was given, with their processes: node_list.h.
+// The nodes for this mpirun, with their numbers of processes: node_list.h.
 inline constexpr const char* mpi_nodes_variable = "TOPRUN_MPI_NODES";
 
 }  // namespace toprun::engines

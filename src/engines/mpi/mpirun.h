@@ -20,50 +20,51 @@ enum class Mpirun {
   prrte,  // Open MPI 5 and newer, prterun (prterun(1)): --prtemca
   hydra,  // MPICH's and Intel MPI's mpiexec: one dash
 };
-// By what `mpirun --version` printed. Error: another, or one that is too old.
+// Determined from the output of `mpirun --version`. Error: another implementation, or too old.
 Result<Mpirun> mpirun_in(std::string_view printed);
 
 struct MpirunCommand {
-  std::vector<std::string> program;  // mpirun itself, as the user has it
+  std::vector<std::string> program;  // mpirun itself, as the user specified it
   Mpirun kind = Mpirun::orte;
   bool as_root = false;
-  std::vector<std::string> variables;  // names that every process is to get
-  std::vector<std::string> argv;       // what it is to start
+  std::vector<std::string> variables;  // names of variables for every process
+  std::vector<std::string> argv;       // the command to start
 };
 
-// One process on each of the nodes, which mpirun binds to no CPUs.
+// One process on each node; mpirun does not bind it to CPUs.
 std::vector<std::string> mpirun_agents(const MpirunCommand& command,
                                        const std::vector<Node>& nodes);
 
-// One process per rank. `host_file` names, by rank, the host of each, one per line: mpirun's own
-// mappings put the host on which it runs first, and Slurm's order before that of --host.
+// One process per rank. `host_file` lists the host of each rank, one per line. mpirun's own
+// mappings cannot be used: they put mpirun's host first, and Slurm's order before that of --host.
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks);
 
-// Whether mpirun has to tag the ranks' output for MpirunOutput: with Open MPI 3 and 4, unless the
-// user asked for tags already.
+// Whether mpirun must tag the ranks' output for MpirunOutput: with Open MPI 3 and 4, unless the
+// user has already requested tags.
 bool tags_output(const MpirunCommand& command);
 
-// Why mpirun failed, from the end of what it wrote to stderr, in words of ours and with what to do;
-// nothing where we know no better.
+// Why mpirun failed, in toprun's words and with advice, from the end of mpirun's stderr. nullopt if
+// toprun does not know the message.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
-// Whether mpirun has said that one of its processes ended with another code than 0. It then ends
-// the others and itself, but waits for a host that is lost as long as TCP does.
+// Whether mpirun reported that one of its processes ended with a code other than 0. mpirun then
+// ends the other processes and itself, but waits for a lost host until TCP times out.
 bool mpirun_is_ending(std::string_view said);
 
-// The rank that ended first with another code than 0, where mpirun names it: Open MPI 4 at times.
+// The rank that first ended with a code other than 0, if mpirun names it, as Open MPI 4 sometimes
+// does.
 std::optional<int> first_to_fail(std::string_view said);
 
-// A rank that a signal killed, which ended the run.
+// A rank that a signal killed, and whose death ended the run.
 struct KilledRank {
   int rank = 0;
   int signal = 0;
 };
-// The rank whose kill mpirun reports: Open MPI 3 and newer do.
+// The rank that was killed according to mpirun; Open MPI 3 and newer report it.
 std::optional<KilledRank> killed_rank(std::string_view said);
 
-// The user's mpirun: the words, and what kind it says it is. Runs it with --version.
+// The user's mpirun: its command line and its implementation. Runs it with --version.
 Result<MpirunCommand> find_mpirun(const Environment& environment);
 
 }  // namespace toprun::engines

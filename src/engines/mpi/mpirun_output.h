@@ -7,29 +7,31 @@
 
 namespace toprun::engines {
 
-// Takes apart what Open MPI's mpirun has mixed. It passes on what it happens to read of each rank,
-// half a line of one behind half a line of another; told --tag-output (Open MPI 3 and 4, mpirun(1);
-// seen with 4.1.4) it puts "[1,RANK]<stdout>:" before each piece and each line within one. What
-// comes out has whole lines and no tags. What mpirun says itself has none and passes.
+// Separates the ranks' output, which Open MPI's mpirun mixes. mpirun prints each piece that it
+// reads from a rank, so half a line of one rank may follow half a line of another. With
+// --tag-output (Open MPI 3 and 4, mpirun(1); seen with 4.1.4) it prints "[1,RANK]<stdout>:" before
+// each piece and before each line within a piece. The result has whole lines without tags. mpirun's
+// own messages have no tags and pass unchanged.
 class MpirunOutput {
  public:
-  static constexpr std::size_t longest_line_bytes = 64u << 10;  // a longer one comes in pieces
+  static constexpr std::size_t longest_line_bytes = 64u << 10;  // a longer line is split into
+                                                                // pieces
 
-  // The lines that these bytes complete. A carriage return ends one too.
+  // The lines that these bytes complete. A carriage return also ends a line.
   std::string add(std::string_view bytes);
-  // Whatever has no end yet.
+  // The text whose line is not complete.
   std::string rest();
 
  private:
   void take(std::string_view piece, std::string& out);
 
   static constexpr int no_rank = -1;
-  int rank_ = no_rank;                     // whose piece this is
+  int rank_ = no_rank;                     // the rank that wrote the current piece
   std::map<int, std::string> unfinished_;  // by rank
   std::string held_;                       // may be the beginning of a tag
 };
 
-// What each rank wrote in such a text, by rank, and under `by_mpirun` what has no tag.
+// The output of each rank in such a text, by rank. Text without a tag has the key `by_mpirun`.
 inline constexpr int by_mpirun = -1;
 std::map<int, std::string> texts_by_rank(std::string_view tagged);
 

@@ -7,7 +7,7 @@
 
 namespace toprun::engines {
 
-// The descriptor on which Hydra (MPICH, Intel MPI) talks to each process that it starts.
+// The file descriptor on which Hydra (MPICH, Intel MPI) communicates with each of its processes.
 inline constexpr const char* pmi_fd_variable = "PMI_FD";
 
 // One process of an mpiexec.
@@ -18,19 +18,20 @@ struct PmiRank {
   int local_rank = 0;
 };
 
-// What processes of one mpiexec learn of each other over PMI-1 (Flux RFC 13, MPICH's PMI wiki):
-// lines "cmd=NAME key=value …" in turn with the process's own proxy.
+// The facts that processes of one mpiexec exchange over PMI-1 (Flux RFC 13, MPICH's PMI wiki). The
+// protocol consists of lines "cmd=NAME key=value …", alternating with the process's own proxy.
 struct PmiMeeting {
   std::string job;   // the name of their key space
-  std::string said;  // what rank 0 said
-  int nodes = 1;     // that have a process
+  std::string said;  // the text from rank 0
+  int nodes = 1;     // number of nodes that run a process
 };
 
-// Rank 0 says `words`, without blanks and semicolons and of 512 bytes at most; the others' are not
-// heard. Every process of the mpiexec has to call it; blocks until all have, or until the deadline.
-// Afterwards the connection is closed: a proxy kills everything when a process that has begun to
-// speak PMI ends without a farewell, as ranks in place would. Nodes are counted by their local
-// ranks 0: a PMI_process_mapping need not say them all (MPICH 4.2 leaves a half-filled one out).
+// Rank 0 publishes `words`: at most 512 bytes, without blanks and semicolons. The words of other
+// ranks are ignored. Every process of the mpiexec must call it. It blocks until all have called it,
+// or until the deadline. Afterwards it closes the connection. Otherwise the proxy would kill
+// everything when a process that has used PMI ends without a farewell, as ranks in place do. Nodes
+// are counted by their local ranks 0, because PMI_process_mapping may be incomplete (MPICH 4.2
+// omits a half-filled node).
 Result<PmiMeeting> meet_by_pmi(const PmiRank& me, const std::string& words, SteadyTime deadline);
 
 }  // namespace toprun::engines

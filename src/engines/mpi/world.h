@@ -10,9 +10,10 @@
 
 namespace toprun::engines {
 
-inline constexpr std::size_t max_root_candidates = 64;  // each member asks all of them in turn
+inline constexpr std::size_t max_root_candidates = 64;  // each member queries all of them, one
+                                                        // after the other
 
-// What an mpirun tells each process that it starts, by environment variables:
+// The environment variables that an mpirun sets for each of its processes:
 //
 //   Open MPI 4 and 5   OMPI_COMM_WORLD_{RANK,SIZE,LOCAL_RANK,LOCAL_SIZE}; version 4 also
 //                      OMPI_MCA_orte_{num_nodes,node_regex,hnp_uri}. OMPI_COMM_WORLD_NODE_RANK
@@ -20,35 +21,36 @@ inline constexpr std::size_t max_root_candidates = 64;  // each member asks all 
 //   Hydra: MPICH,      PMI_{RANK,SIZE}, MPI_{LOCALRANKID,LOCALNRANKS}
 //   Intel MPI
 //
-// None of them says on which host rank 0 is.
+// None of the variables names the host of rank 0.
 struct MpiWorld {
   std::string launcher;  // "Open MPI's mpirun", "MPICH's mpiexec"
   int rank = 0;
   int size = 1;
   int local_rank = 0;
   int local_size = 1;
-  std::optional<int> nodes;  // that have a process
-  std::string job;           // the same for all processes; empty where nothing names it
-  std::string key;           // a random one that only they know; empty where there is none
-  // Where rank 0 may be, the likeliest first: names or addresses.
+  std::optional<int> nodes;  // number of nodes that run a process
+  std::string job;           // the same for all processes; empty: unknown
+  std::string key;           // a random key that only these processes know; empty: none
+  // Possible hosts of rank 0, the most likely first: names or addresses.
   std::vector<std::string> hosts;
   bool bound = false;  // to some of the node's CPUs
 };
 
-// Nothing where no mpirun started this process. Processes of a Slurm step are Slurm's, whatever PMI
-// says. Two launchers that contradict each other are an error.
+// nullopt if no mpirun started this process. Processes of a Slurm step belong to Slurm, regardless
+// of PMI variables. Two launchers that contradict each other are an error.
 Result<std::optional<MpiWorld>> mpi_world(const Environment& environment);
 
-// The names in OMPI_MCA_orte_node_regex, as in "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI 4.1,
-// orte/mca/regx): a bracket has the width of its numbers and their ranges; what follows "@" counts
-// daemons. Empty if it is not of that form.
+// The names in OMPI_MCA_orte_node_regex, such as "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI 4.1,
+// orte/mca/regx). A bracket contains the width of its numbers and their ranges. The text after "@"
+// counts daemons. Empty if the text has another form.
 std::vector<std::string> orte_hosts(std::string_view regex);
 
-// The addresses in OMPI_MCA_orte_hnp_uri, at which every node has reached mpirun, as in
+// The addresses at which every node reached mpirun, from OMPI_MCA_orte_hnp_uri, such as
 // "1351942144.0;tcp://10.77.2.1,10.0.0.5:39579;tcp6://[fd77::1]:50607".
 std::vector<std::string> orte_addresses(std::string_view uri);
 
-// What tells a process that it is a rank of MPI's: an agent's workers are none.
+// The variables that make a process an MPI rank. They are removed for an agent's workers, which are
+// not MPI ranks.
 std::vector<std::string> mpi_variables(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -10,7 +10,7 @@
 
 namespace toprun::engines::runai {
 
-// Run:AI has two programs named runai, whose command lines have little in common.
+// Run:AI has two programs named runai, with very different command lines.
 //   v1  `runai submit-dist pytorch`: run-ai/runai-cli, and run-ai/docs,
 //       docs/Researcher/cli-reference/runai-submit-dist-pytorch.md (2.10 and later)
 //   v2  `runai training pytorch submit`, beside clusters from 2.18 on: run-ai/docs,
@@ -18,45 +18,45 @@ namespace toprun::engines::runai {
 //       docs.nvidia.com/run-ai (3.0), with more flags and numbers that have to be positive
 enum class Cli { v1, v2 };
 
-// By what `runai version` prints: v1's lines begin with "Version: 2.13.6" and "GitCommit: …".
+// Decides by the output of `runai version`: v1 prints "Version: 2.13.6" and "GitCommit: …".
 Cli cli_of(std::string_view version);
 
 using Words = std::vector<std::string>;
 
-// A project of Run:AI's; empty: the one that `runai config project` or `project set` has chosen.
+// A Run:AI project; empty: the project that `runai config project` or `project set` selected.
 struct Client {
   Cli cli = Cli::v2;
   std::string project;
-  // What v2's `submit --help` lists; unset: its flags are those of the newest.
+  // The output of v2's `submit --help`; unset: assume the flags of the newest version.
   std::optional<std::string> help = {};
 
   bool has(std::string_view flag) const;
 };
 
-// Prints the flags that this v2 has for a submission.
+// Prints the flags that this v2 accepts for a submission.
 Words help_command();
 
-// The command that submits this job of pods; pure. Of the pods one is the master, the others are
-// workers. Error (exit 2): the program has no option for something that the job asks for.
+// The command that submits this job of pods; pure function. One pod is the master, and the others
+// are workers. Error (exit 2): the program has no option for something in the job.
 Result<Words> submit_command(const Client& client, const kubernetes::Workload& job);
 
-// The commands that ask for and end jobs.
+// The commands that query and end jobs.
 Words list_command(const Client& client, bool of_all_projects);
 Words describe_command(const Client& client, const std::string& job);  // prints JSON
-Words events_command(const Client& client, const std::string& job);    // v1: prints what happened
-// The commands that ask what the cluster has.
+Words events_command(const Client& client, const std::string& job);  // v1: prints the job's events
+// The commands that query the cluster's nodes and projects.
 Words nodes_command(const Client& client);
 Words projects_command(const Client& client);
 Words delete_command(const Client& client, const std::string& job);
-// The output of one pod; without a pod of the master.
+// Prints the output of one pod; without `pod`, of the master.
 Words logs_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool follow);
-// Runs the words in a pod; without a pod in the master.
+// Runs the words in a pod; without `pod`, in the master.
 Words exec_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool terminal, const Words& words);
 
-// Whether the word reaches a pod unchanged whatever runai and kubelet do with quotes, blanks,
-// commas and $: it has none of them.
+// Whether the word contains no quotes, blanks, commas or $. Such a word reaches a pod unchanged,
+// regardless of how runai and kubelet treat these characters.
 bool is_plain(std::string_view word);
 
 }  // namespace toprun::engines::runai

@@ -9,8 +9,8 @@
 
 namespace toprun::engines::runai {
 
-// What runai prints of nodes and projects; pure. What is missing or of another type stays unset.
-// Error: it is of another form, with its beginning.
+// Parsers for runai's output about nodes and projects; pure functions. Values that are missing or
+// of another type stay unset. Error: the text has another form; the message shows its beginning.
 //
 // v1's `list nodes`: groups of columns between │, the first begins with NAME and STATUS
 // and that of the GPUs has ALLOCATABLE and FREE (runai-cli, cmd/node/list_node.go,

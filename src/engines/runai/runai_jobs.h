@@ -8,8 +8,8 @@
 
 namespace toprun::engines::runai {
 
-// What runai prints about jobs; pure. What is missing or of another type stays unset. Error: it is
-// of another form, with its beginning.
+// Parsers for runai's output about jobs; pure functions. Values that are missing or of another type
+// stay unset. Error: the text has another form; the message shows its beginning.
 //
 // v1's `list jobs`: a table whose header names the columns (runai-cli, cmd/job/job_list.go).
 Result<std::vector<Job>> parse_table(std::string_view text);
@@ -21,15 +21,15 @@ Result<std::vector<Job>> parse_list(std::string_view text);
 // "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). The second is of one job too.
 Result<Job> parse_description(std::string_view text);
 
-// The message of the last warning among the events that v1's `describe job` prints for people,
-// lines of SOURCE TYPE AGE MESSAGE as "pod/train-worker-0  Warning  5s  [FailedScheduling] 0/4
-// nodes …"; empty: there is none.
+// The message of the last warning among the events that v1's `describe job` prints for users. Its
+// lines have the form SOURCE TYPE AGE MESSAGE, such as "pod/train-worker-0  Warning  5s
+// [FailedScheduling] 0/4 nodes …". Empty: there is no warning.
 std::string last_warning(std::string_view description);
 
-// The pods of the same, the master first. v1 tells their "status", v2 nothing of the kind.
+// The pods in the same output, the master first. v1 reports their "status", v2 does not.
 Result<std::vector<JobPod>> parse_pods(std::string_view text);
 
-// A job's state for people; empty: the word says enough.
+// An explanation of a job's state; empty: the word is clear.
 std::string_view state_words(std::string_view state_word);
 
 }  // namespace toprun::engines::runai

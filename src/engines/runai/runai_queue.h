@@ -7,20 +7,22 @@
 
 namespace toprun::engines {
 
-// Run:AI's PyTorch jobs of one project, TOPRUN_PROJECT or the one that runai has chosen, by runai;
-// nullptr: it is not in PATH.
+// Run:AI's PyTorch jobs of one project, through runai. The project is TOPRUN_PROJECT or the one
+// that runai has selected. nullptr: runai is not in PATH.
 Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment);
 
 namespace runai {
 
-// Which program the runai in PATH is, by asking it unless TOPRUN_RUNAI_CLI (v1, v2) says; and the
-// project. Error: it does not answer.
+// The version of runai in PATH, and the project. Runs runai unless TOPRUN_RUNAI_CLI (v1, v2) sets
+// the version. Error: runai does not answer.
 Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit);
 
-// Which flags this runai has, by its help; v1's are known. What gives no answer has the newest's.
+// Finds out which flags this runai has, from its help. v1's flags are known. Without an answer, the
+// flags of the newest version are assumed.
 void ask_flags(Client& client, const Environment& environment, std::chrono::milliseconds limit);
 
-// Has runai submit the job. Blocks `limit` at most. Error: no runai, no answer, or its own words.
+// Submits the job with runai. Blocks for at most `limit`. Error: no runai, no answer, or runai's
+// message.
 Result<void> submit(const Words& command, const Environment& environment,
                     std::chrono::milliseconds limit);
 

@@ -8,18 +8,18 @@
 
 namespace toprun::engines::runai {
 
-// A table that runai's v1 prints, with Go's text/tabwriter: its columns begin where a name of the
-// header follows two blanks.
+// A table that runai v1 prints with Go's text/tabwriter. A column begins where a name in the header
+// follows two blanks.
 struct Column {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 std::optional<Column> column(std::string_view header, std::string_view name);
 
-// "" where there is no such column.
+// "" if the column is missing.
 std::string cell(std::string_view line, const std::optional<Column>& column);
 
-// The error that runai printed no `requested`, with the beginning of what it printed.
+// The error for output without a `requested`; it quotes the beginning of the output.
 std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 

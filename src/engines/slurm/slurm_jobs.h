@@ -29,8 +29,8 @@ std::vector<Job> parse_show_job(std::string_view text);
 // Whether `scontrol show job` with that answer knows the job's number, but not the task or
 // component: "Job 1_7 not found", on stdout.
 bool says_not_found(std::string_view out);
-// Why there is no such task or component, by all records of the job's number: "Slurm knows tasks
-// 0-2 of job 1, but no task 7". Empty: they do not tell.
+// Why the task or component does not exist, according to all records with the job's number: "Slurm
+// knows tasks 0-2 of job 1, but no task 7". Empty: the records do not show why.
 std::string missing_part(const JobId& id, const std::vector<Job>& records);
 
 // The options after `sacct` for the jobs that `which` selects ("-j", "7"), and the parser for its
