@@ -14,24 +14,24 @@ struct Tick {
   std::string label;
 };
 
-// The range of an axis, ascending, widened to whole ticks; on a logarithmic scale values are > 0.
+// The range of an axis, ascending, widened to whole ticks. On a logarithmic scale values are > 0.
 struct Range {
   double low = 0;
   double high = 1;
-  std::vector<Tick> ticks;  // ascending, low and high among them
+  std::vector<Tick> ticks;  // ascending, including low and high
 };
 
-// Covers least … most with about `requested` ticks (2 or more), whose steps are 1, 2 or 5 times a
-// power of ten, or whole powers of the base. Of few powers of ten, multiples of them have ticks
-// too, so that four or more can be read off. A linear range that is near 0 starts there. Labels
-// of the unit "B" are in KiB, MiB …; the others are plain figures.
+// Covers least … most with about `requested` ticks (2 or more). The steps are 1, 2 or 5 times a
+// power of ten, or whole powers of the base. If the range has few powers of ten, their multiples
+// get ticks too, so that four or more values can be read. A linear range that starts near 0 is
+// extended to 0. Labels with the unit "B" are in KiB, MiB …; other labels are plain numbers.
 Range range_of(double least, double most, Scale scale, std::string_view unit,
                std::size_t requested);
 
-// Where a value lies in the range: 0 at its low end, 1 at its high end.
+// The position of a value in the range: 0 at its low end, 1 at its high end.
 double position(double value, const Range& range, Scale scale);
 
-// "1.5 GiB", "0.25", "120000": four digits that count; bytes in their largest unit.
+// "1.5 GiB", "0.25", "120000": four significant digits; bytes in their largest unit.
 std::string figure(double value, std::string_view unit);
 
 }  // namespace toprun::chart

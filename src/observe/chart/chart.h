@@ -12,7 +12,7 @@ namespace toprun::chart {
 
 struct Axis {
   std::string label;
-  std::string unit;  // "B": ticks are in KiB, MiB …; others stand behind the label
+  std::string unit;  // "B": ticks are in KiB, MiB …; other units follow the label
   Scale scale = Scale::linear;
 };
 
@@ -30,34 +30,33 @@ struct Point {
 
 struct Series {
   std::string name;
-  std::vector<Point> points;  // joined in this order
+  std::vector<Point> points;  // connected in this order
 };
 
-// A value of y that is drawn across, such as a link's rate.
+// A value of y drawn as a horizontal line, such as a link's rate.
 struct Limit {
   std::string name;
   double y = 0;
 };
 
-// All texts may be anything: they are escaped, and shortened where there is no room.
+// Texts may contain anything: they are escaped, and shortened if there is no room.
 struct LineChart {
   std::string title;
   Axis x;
   Axis y;
   std::vector<Series> series;
   std::vector<Limit> limits;
-  std::vector<std::string> notes;  // one line each, below
+  std::vector<std::string> notes;  // one line each, below the chart
 };
 
-// Each series has its own mix of colour, dashes and marker; no more can be told apart.
+// Each series has its own combination of colour, dashes and marker; there are no more combinations.
 inline constexpr std::size_t most_series = 12;
 inline constexpr std::size_t most_limits = 4;
 inline constexpr std::size_t most_points = 100'000;  // of all series
 
-// A picture 900 pixels wide, of some 20 bytes per point, which follows the reader's light or dark
-// scheme. Markers stand on at most 40 points of a series.
-// Errors: no point at all; more than the bounds above; a figure that is not finite, or not
-// positive on a logarithmic axis.
+// An SVG picture, 900 pixels wide, with about 20 bytes per point. It follows the reader's light or
+// dark scheme. A series has at most 40 markers. Errors: no points; more than the limits above; a
+// value that is not finite, or not positive on a logarithmic axis.
 Result<std::string> svg(const LineChart& chart);
 
 }  // namespace toprun::chart

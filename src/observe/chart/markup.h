@@ -9,14 +9,14 @@ namespace toprun::chart {
 // Names of hosts and domains come from files and networks and may contain any bytes. These
 // functions convert them to text for a picture.
 
-// UTF-8 in one line. Control characters are in the form of printable(). Invalid UTF-8, characters
+// UTF-8 in one line. Control characters are replaced as in printable(). Invalid UTF-8, characters
 // that XML forbids, and characters that reverse the text direction become U+FFFD.
 std::string clean_text(std::string_view text);
 
-// The number of columns of a clean text in a fixed-width font; East Asian wide characters take two.
+// The number of columns of a clean text in a fixed-width font. East Asian wide characters take two.
 std::size_t columns(std::string_view text);
 
-// A clean text with at most this many columns, ≥ 3; "…" replaces its middle if it is longer.
+// A clean text with at most this many columns, ≥ 3. In a longer text "…" replaces the middle.
 std::string shortened(std::string_view text, std::size_t most_columns);
 
 // A clean text for XML, between tags or in an attribute.

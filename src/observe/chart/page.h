@@ -11,24 +11,24 @@ namespace toprun::chart {
 inline constexpr double page_width = 900;
 inline constexpr double font_px = 13;
 inline constexpr double title_px = 18;
-inline constexpr double line_px = 18;  // from one line of text to the next
+inline constexpr double line_px = 18;  // distance between lines of text
 inline constexpr double margin_px = 16;
-inline constexpr std::size_t most_title = 72;  // columns of title_px that fit
+inline constexpr std::size_t most_title = 72;  // columns that fit at size title_px
 
-// How wide a text is drawn: enough for common sans-serif fonts, in pixels.
+// The approximate width of a text in common sans-serif fonts, in pixels.
 double width_px(std::string_view text, double size_px);
 
-// In coordinates a tenth of a pixel is more than a screen shows: "12", "12.5".
+// A coordinate rounded to a tenth of a pixel, which is enough for screens: "12", "12.5".
 std::string coordinate(double value);
 
-// How many styles tell series apart: each has its own mix of colour, dashes and marker.
+// The number of styles for series. Each style has its own combination of colour, dashes and marker.
 inline constexpr std::size_t styles = 12;
 
-// An SVG of page_width or another width: its frame, the styles that follow the reader's light or
-// dark scheme, and the shapes. Texts come as users wrote them and are escaped here.
+// An SVG picture with the width page_width or another width. It contains the frame, the styles for
+// the reader's light or dark scheme, and the shapes. Texts from users are escaped here.
 //
-// Classes: ink (text), faint (text), axis, grid, rule (lines), frame (lines around what matters),
-// c0 … c5 (colours of series).
+// Classes: ink (text), faint (text), axis, grid, rule (lines), frame (lines around important
+// parts), c0 … c5 (colours of series).
 class Page {
  public:
   enum class Anchor { start, middle, end };
@@ -39,14 +39,14 @@ class Page {
   void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start,
             std::string_view attributes = "class=\"ink\"");
   void line(double x1, double y1, double x2, double y2, std::string_view attributes);
-  // With an arbitrary element of SVG, whose texts went through clean_text() and xml_text().
+  // Adds any SVG element. Texts in it must come from clean_text() and xml_text().
   template <class... T>
   void add(fmt::format_string<T...> format, T&&... values) {
     out_ += fmt::format(format, std::forward<T>(values)...);
   }
   // A series' line and its markers; `points` is the "d" of a path.
   void series_line(std::size_t style, std::string_view points);
-  // In the series' colour, without its dashes.
+  // Uses the series' colour, without its dashes.
   void series_bar(std::size_t style, std::string_view points);
   void marker(std::size_t style, double x, double y);
 

@@ -19,15 +19,15 @@ inline constexpr std::size_t most_answer_bytes = 256u << 20;  // the report of 1
 struct Reply {
   unsigned status = 200;
   std::string body;
-  pid_t pid = 0;  // of the root agent; 0: its process ids are not ours
+  pid_t pid = 0;  // of the root agent; 0: it has another PID namespace
 };
 
-// Asks the job at this socket. nullopt: nothing listens there. Error: it does not answer, or it is
-// another user's. Blocks for `limit` at most.
+// Queries the job at this socket. nullopt: no process listens there. Error: the process does not
+// answer, or belongs to another user. Blocks for at most `limit`.
 Result<std::optional<Reply>> ask(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 
-// The same of an answer that goes on: its body is read from here, until its end.
+// The same for an answer without a fixed end: the caller reads its body from the returned socket.
 Result<std::optional<Fd>> follow(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 

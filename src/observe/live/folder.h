@@ -9,29 +9,30 @@
 #include "base/os/environment.h"
 #include "base/text/error.h"
 
-// Where the jobs of this user that run on this host can be asked: a socket for each root agent.
+// The folder with the sockets of this user's jobs on this host: one for each root agent.
 namespace toprun::live {
 
-// "PID.sock"; "PID-2.sock" if another job has that name: containers that share the folder have
-// process ids of their own.
+// "PID.sock", or "PID-2.sock" if another job has that name. This happens if containers with
+// separate PID namespaces share the folder.
 inline constexpr int most_of_one_pid = 16;
 
 struct Socket {
-  pid_t pid = 0;     // of the root agent, as itself sees it
+  pid_t pid = 0;     // of the root agent, in its own PID namespace
   std::string name;  // "17", "17-2"
   std::filesystem::path path;
 };
 
-// Only this user may use it: below $XDG_RUNTIME_DIR or /run/user/UID if that is there, else below
-// /tmp. It is made if it is not there.
+// The folder, which only this user can access. It is below $XDG_RUNTIME_DIR or /run/user/UID if
+// that exists, otherwise below /tmp. Created if missing.
 Result<std::filesystem::path> socket_folder(const Environment& environment);
 
 std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, int number);
 
-// The sockets in these folders, whether a job listens there or not.
+// The sockets in these folders, even if no job listens on them.
 std::vector<Socket> sockets(const Environment& environment);
 
-// Removes it if its job was killed, so that nothing listens there. False: it is there still.
+// Removes the socket if no process listens on it, because its job was killed. False: it still
+// exists.
 bool remove_if_dead(const std::filesystem::path& socket);
 
 }  // namespace toprun::live

@@ -16,7 +16,7 @@
 
 #include "base/net/http.h"
 
-// The HTTP/1.1 of those that serve it: one request for each connection.
+// The HTTP/1.1 code that all servers share: one request per connection.
 namespace toprun::live {
 
 using Stream = HttpStream;
@@ -24,7 +24,7 @@ using Request = boost::beast::http::request<boost::beast::http::empty_body>;
 
 inline constexpr std::size_t most_header_bytes = 8 * 1024;
 
-// Closes the socket unless it is moved on before.
+// Closes the socket unless the deadline is moved in time.
 class Limit {
  public:
   Limit(const std::shared_ptr<Stream>& socket, std::chrono::seconds limit);
@@ -35,11 +35,11 @@ class Limit {
   std::shared_ptr<Stream> socket_;
 };
 
-// Connections whose request has not come yet. Where there are too many, the oldest goes: a client
-// that asks at once is answered, however many others say nothing.
+// Connections that have not sent their request yet. If there are too many, the oldest is closed. So
+// a client that sends its request at once gets an answer, however many other clients are silent.
 class Silent {
  public:
-  // One of them, as long as this lives.
+  // Registers one such connection for the lifetime of this object.
   class Stay {
    public:
     Stay(Silent& all, std::shared_ptr<Stream> socket);
@@ -52,23 +52,24 @@ class Silent {
     const std::uint64_t number_;
   };
 
-  // False: there is none.
+  // False: there is no such connection.
   bool close_oldest();
 
  private:
   std::uint64_t last_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<Stream>> sockets_;  // by their coming
+  std::map<std::uint64_t, std::shared_ptr<Stream>> sockets_;  // by order of arrival
 };
 
-// nullopt: no request came, or one that is too long or has a body.
+// nullopt: no request arrived, or it is too long or has a body.
 boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
 
-// The lines before an answer's body, the empty one included; the connection ends with the answer.
-// `more` are further lines, each with "\r\n". Without `bytes` the body goes on until then.
+// The lines before an answer's body, including the empty line. The connection ends with the answer.
+// `more` contains further lines, each with "\r\n". Without `bytes` the body
+// lasts until the connection ends.
 std::string head_of(unsigned status, std::string_view content_type,
                     std::optional<std::size_t> bytes, std::string_view more = {});
 
-// All of it, if there is progress within each `limit`.
+// Writes the whole text, if each `limit` brings some progress.
 boost::asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& limit,
                                        std::chrono::seconds each);
 

@@ -25,28 +25,28 @@ struct Answer {
   unsigned status = 200;
   std::string body;
   std::string_view type = "application/json";
-  // What follows the body, until there is no more; the connection ends with it.
+  // Produces further parts after the body. After the last part, the connection ends.
   std::function<boost::asio::awaitable<std::optional<std::string>>()> more = {};
 };
 
 inline constexpr std::size_t most_visitors =
-    64;  // at a time; for a further one the oldest that is silent goes
-// From the connection to the end of its question; for the answer; for each part of it to be read.
+    64;  // at a time; a further connection closes the oldest silent one
+// Time limits: for the question to arrive, for the answer, and for reading each part of the answer.
 inline constexpr std::chrono::seconds question_limit{5};
 inline constexpr std::chrono::seconds answer_limit{15};
-// For the next part of an answer that goes on.
+// For the next part of a continuing answer.
 inline constexpr std::chrono::seconds part_limit{120};
-// After a visitor that could not be taken in: no descriptor was left.
+// The delay after a connection that could not be accepted, because no file descriptor was free.
 inline constexpr std::chrono::seconds before_next_visitor{1};
 
-// Answers questions by HTTP/1.1 on a Unix socket, one for each connection; only this user and root
-// may ask. What takes time belongs on a pool: the handler runs on the event loop.
+// Answers questions by HTTP/1.1 on a Unix socket, one per connection. Only this user and root may
+// ask. The handler runs on the event loop, so slow work must run on a thread pool.
 class Server {
  public:
   using Handler = std::function<boost::asio::awaitable<Answer>(Question)>;
 
-  // At the first free name of this process in the folder (observe/live/folder.h). The handler is
-  // not called after the server is gone.
+  // Listens at the first free name for this process in the folder (observe/live/folder.h). The
+  // handler is not called after the server is destroyed.
   static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io,
                                                 const std::filesystem::path& folder,
                                                 Handler handler);
@@ -60,7 +60,7 @@ class Server {
 
  private:
   explicit Server(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  std::shared_ptr<State> state_;  // with the visitors
+  std::shared_ptr<State> state_;  // shared with the connections
 };
 
 }  // namespace toprun::live

@@ -11,9 +11,9 @@
 
 namespace toprun::picture {
 
-// Horizontal and vertical stretches of lines; some of them overlap.
+// Horizontal and vertical segments of lines. Some of them overlap.
 
-// A straight line that contains stretches: horizontal at a y, or vertical at an x.
+// A straight line that contains segments: horizontal at a y, or vertical at an x.
 struct Track {
   bool upright = false;
   double at = 0;
@@ -23,7 +23,7 @@ struct Track {
 class Stretches {
  public:
   void add(Point a, Point b);
-  // Whether a stretch overlaps with this one by more than an end point.
+  // Whether a segment and this one share more than an end point.
   bool overlaps(Point a, Point b) const;
 
  private:

@@ -7,15 +7,15 @@
 
 namespace toprun::picture {
 
-// An SVG as a PNG, by rsvg-convert: no library that draws text is small enough for each launch to
-// carry. Error: the program is not there, or refuses.
+// Converts an SVG to a PNG with rsvg-convert, because libraries that draw text are too large for
+// toprun. Error: the program is missing, or fails.
 Result<std::string> png_of(const std::string& svg, const Environment& environment);
 
-// Writes a picture; the file's suffix says whether as .svg or .png, and a line on stderr that it
-// was written. Error (exit_usage): another one.
+// Writes a picture and reports the file on stderr. The file's suffix, .svg or .png, determines the
+// format. Error (exit_usage): another suffix.
 Result<void> write_picture(const std::string& file, const std::string& svg,
                            const Environment& environment);
-// The same check, before there is a picture.
+// The same check of the suffix, before the picture exists.
 Result<void> check_picture_name(const std::string& file);
 
 }  // namespace toprun::picture

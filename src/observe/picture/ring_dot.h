@@ -6,8 +6,8 @@
 
 namespace toprun::picture {
 
-// The same picture in the language of Graphviz' dot (graphviz.org/doc/info/lang.html): a cluster
-// per domain, the ring as coloured edges, with the colours of ring_svg.h. `order` as in
+// The same picture in Graphviz' dot language (graphviz.org/doc/info/lang.html). Each domain is a
+// cluster, and the ring consists of coloured edges, with the colours in ring_svg.h. `order`: as in
 // ring_layout().
 std::string ring_dot(const Sketch& sketch, const std::string& order);
 

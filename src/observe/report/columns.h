@@ -6,8 +6,8 @@
 
 namespace toprun::report {
 
-// Lines of cells in columns as wide as their widest cell, two blanks between. The columns named in
-// `right` are aligned there.
+// Lines of cells in columns that are as wide as their widest cell, separated by two blanks. The
+// columns listed in `right` are right-aligned.
 std::string columns_text(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::size_t>& right);
 

@@ -9,24 +9,24 @@
 
 namespace toprun::report {
 
-// What `toprun net show` prints of a node: its RDMA ports and network interfaces, which of them a
-// job uses and why not the others. `gpus`: the node's GPUs, for the
+// The output of `toprun net show` for a node: its RDMA ports and network interfaces, and which of
+// them a job uses. For the others it gives the reason. `gpus`: the node's GPUs, used for the
 // distance of each port.
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 
-// The variables that a job's workers get there, and why: a table; before it what the fabric's
-// script changes, one variable a line: "NCCL_PROTO  Simple -> LL128".
+// A table of the variables that a job's workers get on the node, with reasons. Before the table,
+// each variable that the fabric's script changes is on its own line: "NCCL_PROTO  Simple -> LL128".
 std::string settings_text(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 
-// The same for a shell to read: `export NAME=VALUE` for what is not the user's own already.
+// The same as shell code: `export NAME=VALUE` for each variable that the user has not set already.
 std::string settings_shell(std::span<const fabric::Setting> settings);
 
 // {"schema": "toprun.net_show/1", "devices": […], "interfaces": […], "env": {…}}.
 std::string network_json(const fabric::NodeFabric& node, std::span<const fabric::Setting> settings);
 // {"schema": "toprun.net_env/1", "profile": …, "script": {path, changes: {NAME: {before, after}}},
-// "env": {NAME: {value, source, reason}}}; "script" is null where none changes anything.
+// "env": {NAME: {value, source, reason}}}. "script" is null if no script changes a variable.
 std::string settings_json(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 

@@ -7,7 +7,7 @@
 
 namespace toprun::report {
 
-// The headline and where the ranks stand, for a terminal: at most hang::most_lines.
+// The headline and the ranks' positions, for a terminal: at most hang::most_lines lines.
 std::string hang_text(const model::Hang& hang, std::string_view next);
 
 }  // namespace toprun::report

@@ -9,10 +9,10 @@
 
 namespace toprun::report {
 
-// A domain with its nodes. Special cases: nodes of a domain that are in unknown domains at the next
-// level (one or several); without a name and not unknown: nodes directly inside the domain around
-// them. A level that a branch does not have is left out: the inner level follows directly, with its
-// own level number.
+// A domain with its nodes. There are two special cases. A domain may represent nodes whose domains
+// at the next level are unknown (one or several domains). A domain that has no name and is not
+// unknown contains the nodes directly inside its parent. If a branch lacks a level, the inner level
+// follows directly, with its own level number.
 struct Domain {
   std::size_t level = 0;  // of the placement's levels
   topology::Domain name;

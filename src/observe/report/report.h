@@ -14,22 +14,24 @@ struct Others {
   int stopped = 0;  // stopped by toprun
   int ended = 0;    // with exit code 0
   int alike = 0;    // with the cause's own exception
-  int other = 0;    // on their own, with an exception that is not the cause's nor of a lost peer
-  int stopped_with_other = 0;  // of those stopped: had shown such an exception before
+  int other = 0;    // by themselves, with an exception that is neither the cause's nor about a lost
+                    // peer
+  int stopped_with_other = 0;  // ranks among the stopped ones that had shown such an exception
+                               // before
 };
 
 // `cause` is one of `exits`, or null.
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause);
 
 // The message to the user after a failed run: the rank or node that failed, its error message, the
-// ends of the other ranks, the place of the logs, and advice. At most 25 lines; the first starts
-// with "toprun: ". On a terminal lines are cut to its width, otherwise not. `logs` is the failed
-// rank's file or folder on its node, `node_log` the file with all output of its node; empty: none.
+// ends of the other ranks, the location of the logs, and advice. At most 25 lines; the first starts
+// with "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's file or
+// folder on its node. `node_log` is the file with all output of its node. Empty: none.
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
-// The last line of every run, with a line end: start and end in local time, duration, ranks × nodes
-// of the last attempt, outcome.
+// The last line of every run, with a line end. It contains start and end in local time, duration,
+// ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
 }  // namespace toprun::report

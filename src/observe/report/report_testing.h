@@ -8,7 +8,7 @@
 
 namespace toprun::report {
 
-// One process on each host; the others have no place.
+// A placement with one process on each host; the other hosts have no place.
 inline placement::Placement placement_of(
     std::vector<std::string> levels,
     const std::vector<std::pair<std::string, topology::Path>>& places,

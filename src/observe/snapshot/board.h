@@ -13,40 +13,41 @@
 namespace toprun::snapshot {
 
 enum class RankState : char {
-  waits = 'n',  // it is not started yet
+  waits = 'n',  // it has not started yet
   runs = 'r',
   done = 'd',  // it ended with exit code 0
   failed = 'f',
-  stopped = 'k',  // by toprun, after another failed, or by the signal that ends the job
-  lost = 'l',     // with its node
-  suspect = 'h',  // it keeps the others waiting
+  stopped = 'k',  // by toprun, after another rank failed, or by the signal that ends the job
+  lost = 'l',     // lost together with its node
+  suspect = 'h',  // the other ranks wait for it
 };
 
 struct RankFigures {
   RankState state = RankState::waits;
-  meter::Rank usage = {};  // of a rank that has ended its last lines alone
-  int code = 0;            // of a rank that has failed: its exit code, or 128 and its signal
+  meter::Rank usage = {};  // for an ended rank only its last lines
+  int code = 0;            // for a failed rank: its exit code, or 128 plus its signal
 };
 
 struct NodeFigures {
-  std::optional<SteadyTime> at = {};  // when they came; unset: none have
+  std::optional<SteadyTime> at = {};  // when the figures arrived; unset: never
   meter::Host usage = {};
 };
 
-// The part of one agent: some ranks of one node.
+// The ranks of one agent: some ranks of one node.
 struct Part {
   std::size_t node = 0;  // by group rank
   std::size_t first_rank = 0;
   std::size_t ranks = 0;
 };
 
-// What each rank of the current attempt does and uses, as far as the root has heard; pure.
+// The state and resource use of each rank in the current attempt, as far as the root knows.
+// Performs no I/O.
 class Board {
  public:
   void begin(std::size_t nodes, std::size_t ranks);
   void started(const Part& part);
   void ended(const model::WorkerExit& exit);
-  // A signal ends the job: ranks that it ended were stopped, whether they have ended yet or not.
+  // A signal ends the job. The ranks that the signal ends count as stopped, even before they end.
   void ordered_to_end(int signal);
   void lost(const Part& part);
   void measured(const Part& part, const meter::Node& usage, SteadyTime now);

@@ -12,11 +12,11 @@ namespace toprun::snapshot {
 
 inline constexpr std::string_view metrics_type =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
-// Of jobs with more ranks only nodes have series of their own.
+// In jobs with more ranks, only nodes have their own series.
 inline constexpr std::size_t most_ranks_with_series = 4'096;
 
-// The run for Prometheus, in the text form of OpenMetrics 1.0 (docs/guides/metrics.md has the
-// names).
+// The run's metrics for Prometheus, in the text format of OpenMetrics 1.0 (names:
+// docs/guides/metrics.md).
 std::string metrics_text(const Run& run, const Board& board, const std::vector<int>& suspects);
 
 }  // namespace toprun::snapshot

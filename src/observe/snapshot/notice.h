@@ -7,11 +7,11 @@
 
 namespace toprun::snapshot {
 
-// What --notify tells of a run.
+// The events that --notify reports.
 enum class Happening {
   restarts,  // an attempt failed and another follows
   hangs,     // no rank makes progress
-  ended,     // the run is over, well or not
+  ended,     // the run is over, with or without success
 };
 
 // Schema toprun.notice/1 (docs/guides/metrics.md).

@@ -16,21 +16,21 @@
 
 namespace toprun::snapshot {
 
-// What a reader of a job's picture sees. What is missing in the text, or unknown, is unset.
+// The job's state as a reader sees it. Missing or unknown values are unset.
 struct Picture {
   struct Attempt {
     int attempt = 0;
     std::optional<WallTime> started, ended;
-    Outside what;                               // why it failed, in one line; empty: it has not
-    std::optional<model::CauseKind> kind = {};  // unset: it has not, or of a newer version
-    Outside message = {};                       // … and with what words
-    std::optional<std::size_t> rank = {};       // the one that failed
+    Outside what;                               // the failure in one line; empty: no failure
+    std::optional<model::CauseKind> kind = {};  // unset: no failure, or a kind from a newer version
+    Outside message = {};                       // … and its message
+    std::optional<std::size_t> rank = {};       // the rank that failed
     std::vector<Outside> last_output = {};      // … and its last lines
   };
   struct Node {
     Outside name, location, logs;
     std::size_t first_rank = 0, ranks = 0;
-    std::optional<double> age_s;  // of its figures
+    std::optional<double> age_s;  // age of the node's figures
     std::optional<double> busy_cpus, received_mb_per_s, sent_mb_per_s;
     std::optional<int> cpus;
     std::optional<double> memory_mib, memory_total_mib;
@@ -38,16 +38,16 @@ struct Picture {
   struct Rank {
     RankState state = RankState::waits;
     std::optional<double> busy_cpus, memory_mib, silence_s, gpu_percent, gpu_memory_mib;
-    Outside line;                     // the last of its output; empty: none
-    int pid = 0;                      // 0: it has ended, or it is not known
-    std::vector<Outside> lines = {};  // its last ones, the newest last; empty: none, or not told
+    Outside line;                     // its last output line; empty: none
+    int pid = 0;                      // 0: it has ended, or the id is unknown
+    std::vector<Outside> lines = {};  // its last lines, newest last; empty: none, or not sent
   };
 
   Outside name, id, title, program, root, stage;
   Outside node_log;  // the folder of --node-log; empty: none
   int pid = 0;
   std::optional<WallTime> started, now;
-  std::optional<WallTime> limit;  // when its engine ends it
+  std::optional<WallTime> limit;  // when its engine will end it
   int least_nodes = 1, most_nodes = 1;
   int attempt = 0, restarts = 0, max_restarts = 0, joined = 0;
   std::size_t spares = 0, lost_spares = 0;  // nodes
@@ -56,12 +56,12 @@ struct Picture {
   model::Phases phases;
   model::Spreads slowest;
   std::optional<model::Awaited> awaited;
-  Outside hang;                        // one line; empty: none, or it is over
-  Outside hang_what;                   // … which rank keeps the others waiting, alone
-  std::optional<WallTime> hang_since;  // unset: it was noticed by something else
+  Outside hang;                        // one line; empty: no hang, or it is over
+  Outside hang_what;                   // … only the ranks for which the others wait
+  std::optional<WallTime> hang_since;  // unset: not detected by a time without progress
   std::vector<Attempt> attempts;
-  std::optional<int> exit_code;  // set: it is over
-  // The user that cancelled it and when, in words, where the reader knows that; it is in no text.
+  std::optional<int> exit_code;  // set: the run is over
+  // The user that cancelled the job and when, in words, if known. No text of the job contains it.
   Outside cancelled;
   std::vector<Message> messages;
   double interval_s = 1;
@@ -72,11 +72,11 @@ struct Picture {
 inline constexpr std::size_t most_pictured_nodes = 262'144;
 inline constexpr std::size_t most_pictured_ranks = 1u << 22;
 
-// The rank whose output is the newest, among those whose last line is known.
+// The rank with the newest output, among ranks whose last line is known.
 std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
                                            std::size_t end);
 
-// Reads schema toprun.live/1. Error: it is something else, or beyond the limits.
+// Reads schema toprun.live/1. Error: another schema, or a value outside the limits.
 Result<Picture> picture_in(const nlohmann::json& object);
 
 }  // namespace toprun::snapshot

@@ -7,40 +7,41 @@
 #include "observe/snapshot/picture.h"
 #include "observe/top/row_tree.h"
 
-// What a user presses, and what it changes; pure.
+// The user's keys and their effects; pure functions.
 namespace toprun::top {
 
 struct Key {
   enum class Code { up, down, page_up, page_down, home, end, enter, escape, erase, text };
   Code code = Code::text;
-  char letter = 0;  // of text
+  char letter = 0;  // for text input
 
   bool operator==(const Key&) const = default;
 };
-// The keys in what a terminal sent (ECMA-48, and xterm's for function keys). `bytes` keeps the
-// beginning of a key whose rest has not come; a single ESC is one whole key if `is_all`.
+// The keys in a terminal's input (ECMA-48, and xterm's for function keys). `bytes` keeps the
+// beginning of an incomplete key. A single ESC is a complete key if `is_all`.
 std::vector<Key> keys_in(std::string& bytes, bool is_all);
 
-// What a user has chosen to see.
+// The user's choice of what to show.
 struct State {
   Sort sort = Sort::order;
   Folds folds;
   Item selected{Kind::rack, 0};
-  std::size_t row = 0;        // … its row when it was last seen
-  std::size_t first_row = 0;  // the first that is shown
+  std::size_t row = 0;        // … its row when it was last shown
+  std::size_t first_row = 0;  // the first row on the screen
   bool searches = false;      // the search text is being typed
   std::string search;
-  bool is_followed = false;  // the selected rank was searched: the row goes with it when sorted
+  bool is_followed = false;  // the user searched the selected rank: keep it selected when rows are
+                             // sorted
   bool shows_help = false;
-  bool shows_rank = false;  // the selected rank alone instead of the list
+  bool shows_rank = false;  // shows only the selected rank instead of the list
   std::string note;         // one line, until the next key
   enum class Wish { none, log, quit };
-  Wish wish = Wish::none;  // for the caller to fulfil
+  Wish wish = Wish::none;  // for the caller to carry out
 };
 
-// The state after a key. `lines`: how many rows are shown.
+// The state after a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);
-// The state with its row where the selected place is now, and what is shown around it.
+// The state with the selected place's current row, scrolled so that the row is shown.
 State normalised(State state, const std::vector<Row>& rows, std::size_t lines);
 
 }  // namespace toprun::top

@@ -5,18 +5,19 @@
 #include <string_view>
 #include <vector>
 
-// Text on as many lines as it takes; pure.
+// Text wrapped into lines; pure functions.
 namespace toprun::top {
 
-// Printable text in lines of at most `width` columns, cut between words where it can be: at most
-// `most` lines (0: all), and the last of them keeps the beginning and the end of the rest.
+// Printable text in lines of at most `width` columns, cut between words if possible. There are at
+// most `most` lines (0: no limit). The last line contains the beginning and the end of the
+// remaining text.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most);
 
-// The same of parts, which stay whole where they can: "a | b".
+// The same for parts, which stay whole if possible: "a | b".
 std::vector<std::string> wrapped(const std::vector<std::string>& parts, std::size_t width,
                                  std::size_t most);
 
-// Printable text in at most `width` columns; of what is longer the beginning and "…".
+// Printable text in at most `width` columns. A longer text is cut and ends with "…".
 std::string beginning(std::string_view text, std::size_t width);
 
 }  // namespace toprun::top

@@ -15,10 +15,10 @@
 #include "base/net/address.h"
 #include "base/text/error.h"
 
-// The page of a running job: its files, the job's picture as server-sent events, further pages.
+// The web page of a running job: its files, the job's state as server-sent events, further pages.
 namespace toprun::web {
 
-// What a browser gets of a job: a JSON value each, which change at different speeds.
+// The parts of a job's state for browsers: one JSON value each. They change at different speeds.
 enum class Part : std::uint8_t { job, nodes, figures };
 inline constexpr std::array<std::string_view, 3> part_names = {"job", "nodes", "figures"};
 
@@ -30,63 +30,67 @@ struct Page {
   std::string body;
 };
 
-// The code that knows the job. Called on the event loop, where nothing may block.
+// The interface to the job. It is called on the event loop and must not block.
 class Source {
  public:
   virtual ~Source() = default;
-  // The newest text of a part, on one line; null: there is none yet.
+  // The newest text of a part, on one line; null: not available yet.
   virtual Text text(Part part) = 0;
-  // The first browser has come, or the last one has gone.
+  // The first browser has connected, or the last one has disconnected.
   virtual void looked_at(bool by_somebody) = 0;
-  // A page beside the server's own ("/metrics"), for those who have the token; nullopt: there is
-  // none at this path.
+  // A page beside the server's own ("/metrics"), for clients with the token. nullopt: no page has
+  // this path.
   virtual boost::asio::awaitable<std::optional<Page>> page(std::string path) = 0;
 };
 
-// Where it listens.
+// The address on which the server listens.
 struct ListenAddress {
   hosts::Address address = hosts::loopback();
-  int port = 0;            // the kernel chooses
-  std::string token = {};  // empty: a new one
+  int port = 0;            // 0: the kernel chooses
+  std::string token = {};  // empty: generate one
 };
 
-// Letters, digits, - and _; of more than 128 bits if they are random.
+// Letters, digits, - and _; long enough for more than 128 random bits.
 bool is_good_token(std::string_view token);
 
-inline constexpr std::size_t most_browsers = 64;      // that follow the job; further ones get 503
-inline constexpr std::size_t most_visitors = 256;     // connections; for a further one the oldest
-                                                      // that is silent goes, else it waits
-inline constexpr int send_buffer_bytes = 256 * 1024;  // what the kernel keeps for each of them
-inline constexpr std::chrono::seconds request_limit{5};  // from the connection to its request's end
-inline constexpr std::chrono::seconds page_limit{15};    // for a page to be made
-inline constexpr std::chrono::seconds unread_limit{20};  // a browser that takes no byte is closed
-inline constexpr std::chrono::seconds heartbeat{10};     // without an event a comment is sent
-inline constexpr std::chrono::seconds farewell_limit{1};  // for the last state to be sent
+inline constexpr std::size_t most_browsers = 64;      // browsers that follow the job; further ones
+                                                      // get 503
+inline constexpr std::size_t most_visitors = 256;     // connections; a further one closes the
+                                                      // oldest silent one, or waits
+inline constexpr int send_buffer_bytes = 256 * 1024;  // kernel send buffer of each connection
+inline constexpr std::chrono::seconds request_limit{5};   // from the connection to the end of the
+                                                          // request
+inline constexpr std::chrono::seconds page_limit{15};     // for producing a page
+inline constexpr std::chrono::seconds unread_limit{20};   // a browser that reads nothing for this
+                                                          // long is disconnected
+inline constexpr std::chrono::seconds heartbeat{10};      // after this time without an event, a
+                                                          // comment is sent
+inline constexpr std::chrono::seconds farewell_limit{1};  // for sending the last state
 
-// HTTP/1.1 on TCP, one request for each connection. The page's own files tell nothing of the job;
-// all else is for those who send `Authorization: Bearer TOKEN`. A browser gets the newest text of
-// each part when it can take it: nothing is queued for it beyond the one that it is reading.
+// HTTP/1.1 on TCP, one request per connection. The page's own files contain nothing about the job.
+// All other pages require `Authorization: Bearer TOKEN`. A browser gets the newest text of each
+// part when it is ready to receive. Older texts are not queued for it.
 class Server {
  public:
-  // The source outlives the server.
+  // The source must outlive the server.
   static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io,
                                                 const ListenAddress& at, Source& source);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // "http://127.0.0.1:4711/#token=…", a new token with it: what follows the # stays in the browser.
+  // "http://127.0.0.1:4711/#token=…". The browser does not send the part after the # to the server.
   std::string url() const;
-  // The source has another text for this part.
+  // Call it when the source has a new text for this part.
   void changed(Part part);
-  // Sends all browsers the last state, within farewell_limit, and closes.
+  // Sends the last state to all browsers, within farewell_limit, and closes.
   boost::asio::awaitable<void> finish();
 
   struct State;
 
  private:
   explicit Server(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  std::shared_ptr<State> state_;  // with the visitors
+  std::shared_ptr<State> state_;  // shared with the connections
 };
 
 }  // namespace toprun::web
