@@ -14,8 +14,8 @@
 
 namespace toprun::agent {
 
-// The queue of all events for an agent, so that the driver waits in one place. It has one reader.
-// All calls are made on the io_context's thread.
+// The queue of all events for an agent, so that the driver waits in one place. The queue has one
+// reader. All calls are made on the io_context's thread.
 template <class Event>
 class Inbox {
  public:

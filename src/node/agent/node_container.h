@@ -27,8 +27,8 @@ inline constexpr std::chrono::minutes container_start_limit{60};
 // Time for a container runtime to clean up after the last process in the container has ended.
 inline constexpr std::chrono::seconds container_end_limit{10};
 
-// The container of this node's ranks. One container serves all attempts of a run. It is started
-// while the agents find each other.
+// The container of this node's ranks. One container serves all attempts of a run. The container is
+// started while the agents find each other.
 //
 //   starting --its shim connects--> up --end()--> ended
 //       \--the runtime ends, or container_start_limit--> failed

@@ -20,7 +20,8 @@ class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
-  // Whether look_at_gpus() is due; if so, call it next. It takes as long as the GPU driver takes.
+  // Whether look_at_gpus() is due; if so, call it next. The look takes as long as the GPU driver
+  // takes.
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 

@@ -30,8 +30,8 @@
 
 namespace toprun::agent {
 
-// The time from SIGTERM to SIGKILL for workers that lost the root, or the launcher that started
-// their agent by a login.
+// The time from SIGTERM to SIGKILL for workers without a root or launcher. Their agent has lost the
+// root, or the launcher that started the agent by a login.
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
 // What Root and Member, the drivers of a run, get from their process. In a program this is a
@@ -124,14 +124,14 @@ class Services {
   // Why this node cannot take part.
   std::optional<Error> unfit;
   // The handler for termination signals to this process and for those that the launcher forwards.
-  // It is called once per request to end (EndSignals). `for_all`: the launcher sent the signal only
-  // to this agent, but the signal is for the whole run.
+  // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the
+  // signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
   // Set when the run is over and reported. A signal that has no handler then ends this process.
   std::optional<int> ended_with;
   // The handler for the loss of the keeper, or of the launcher that started this agent by a login.
-  // It receives the reason and the workers' grace period. Without a handler, the agent ends at
-  // once.
+  // The handler receives the reason and the workers' grace period. Without a handler, the agent
+  // ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
   // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT. `paused` is
   // the last state. The agent itself keeps running: without its heartbeats, its node would be

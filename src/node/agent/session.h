@@ -37,9 +37,9 @@ class Session : public Services {
   // be one of the job's ports. Otherwise this agent uses the job's first port if that is free and
   // the root cannot be on this host. If not, the kernel chooses a port.
   std::expected<void, hosts::CannotListen> listen(bool root, bool beside_root);
-  // Reads messages from toprun's launcher on standard input. They are "signal N" lines and a line
-  // with the address to which the root must send the run's exit code. End of file means that the
-  // launcher has ended.
+  // Reads messages from toprun's launcher on standard input. The messages are "signal N" lines and
+  // a line with the address to which the root must send the run's exit code. End of file means that
+  // the launcher has ended.
   Result<void> follow_launcher();
   // Called in the root at the run's end: sends the exit code to the launcher if the launcher
   // expects it. Blocks for at most link::result_limit.

@@ -22,7 +22,7 @@ struct Answered {
 int root_among(const std::vector<Answered>& answered);
 
 // The orders for each host. The root's address is an address at which the root's host or the
-// launcher was just reached. It is a name only if no such address is known.
+// launcher was just reached. The address is a name only if no such address is known.
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 

@@ -17,9 +17,9 @@ struct MpiFailure {
   bool is_known() const { return rank || !exception.empty(); }
 };
 
-// Finds the reason in the last part of the stderr output of mpirun and the ranks, with mpirun's
-// rank tags if there are any. Without tags, the line after a traceback may be from another rank.
-// That line is used only if the name of its type is that of an error.
+// Finds the reason in the last part of the stderr of mpirun and the ranks. Uses mpirun's rank tags
+// if there are any. Without tags, the line after a traceback may be from another rank. That line is
+// used only if the name of its type is that of an error.
 MpiFailure mpi_failure(std::string_view said);
 
 }  // namespace toprun::launch

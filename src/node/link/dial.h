@@ -43,8 +43,8 @@ inline constexpr std::chrono::seconds report_waiting_every{10};
 inline constexpr std::chrono::microseconds retry_per_node{100};
 inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
-// The pause per node when the root is busy. Members retry at random times within this pause. It is
-// long enough that the root has half of its time for the connections that it has accepted.
+// The pause per node when the root is busy. Members retry at random times within this pause. The
+// pause is long enough that the root has half of its time for the connections that it has accepted.
 inline constexpr std::chrono::microseconds busy_retry_per_node{200};
 // The time per node that the root may need to answer, if all nodes connect at the same moment.
 inline constexpr std::chrono::microseconds answer_per_node{500};
@@ -67,7 +67,7 @@ struct Joined {
 };
 
 // Called once connected. The channel's local end shows which of our addresses other agents can
-// reach. It must take far less time than `patience.handshake`.
+// reach. The function must take far less time than `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 
 // Tries to connect to the root until `join_timeout`, reports why it waits, and is admitted or

@@ -19,8 +19,8 @@
 
 namespace toprun::link {
 
-// Ends a test that hangs. It is not used to measure time: what takes one second on an idle machine
-// takes fifteen with a sanitizer while other tests run.
+// Ends a test that hangs. The limit is not used to measure time: what takes one second on an idle
+// machine takes fifteen with a sanitizer while other tests run.
 inline constexpr std::chrono::seconds hang_limit{100};
 
 // Runs the loop until `done`.

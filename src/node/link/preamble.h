@@ -79,8 +79,8 @@ std::string new_agent_id();
 // A BLAKE2b hash of a text as 32 hex digits.
 std::string content_hash(std::string_view text);
 
-// Identifies a job in messages. It is a hash, because the name itself would reveal a derived
-// secret.
+// Identifies a job in messages. The result is a hash, because the name itself would reveal a
+// derived secret.
 std::string job_hash(std::string_view job);
 
 }  // namespace toprun::link

@@ -17,8 +17,8 @@ namespace toprun::link {
 
 // The maximum number of the starter's addresses on which it listens.
 inline constexpr std::size_t max_result_addresses = 8;
-// How long the root tries to reach its starter, and how long the starter waits for bytes that are
-// on their way.
+// The time limits for sending the exit code: how long the root tries to reach its starter, and how
+// long the starter waits for bytes that were sent.
 inline constexpr std::chrono::milliseconds result_limit{1'000};
 inline constexpr std::chrono::milliseconds result_read_limit{100};
 

@@ -18,7 +18,8 @@ class Readable : public std::enable_shared_from_this<Readable> {
  public:
   using Ready = std::function<void(std::size_t index)>;
 
-  // `ready` receives the index that was passed to arm(). It may call any method of this object.
+  // `ready` receives the index that was passed to arm(). `ready` may call any method of this
+  // object.
   static Result<std::shared_ptr<Readable>> create(boost::asio::io_context& io, Ready ready);
 
   // The caller owns the descriptor and must call remove() before closing it.

@@ -26,8 +26,8 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   static constexpr std::size_t batch_bytes =
       64 * 1024;  // a batch of this size is delivered at once
   static constexpr std::size_t default_credit_bytes = 1u << 20;
-  // The maximum number of bytes that the other side may hold for all its relays, and the minimum
-  // credit of each relay.
+  // The maximum number of bytes that the other side may hold for all relays. The second constant is
+  // the minimum credit of each relay.
   static constexpr std::size_t total_credit_bytes = 64u << 20;
   static constexpr std::size_t least_credit_bytes = 4u << 10;
 

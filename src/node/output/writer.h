@@ -43,7 +43,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   ~Writer();
 
   // Queues bytes for `fd`. After a failure, each write retries the bytes, because a disk may have
-  // space again. There is no retry if the descriptor's reader has closed it.
+  // space again. The write is not retried if the reader of the descriptor has closed the pipe.
   void write(int fd, std::string bytes);
   // Like write(), but callable from any thread. The bytes start on a new line, whatever was written
   // before. Returns false and queues nothing if more than `most_bytes` are pending or the writer

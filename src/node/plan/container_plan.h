@@ -39,7 +39,7 @@ Result<ContainerPlan> plan_container(const container::Request& request, const In
                                      const Environment& environment, const std::string& host);
 
 // Plans the container with the shim as its program. `folder` belongs to this run alone and has the
-// same path inside the container. It contains the shim's socket and the ranks' error files.
+// same path inside the container. `folder` contains the shim's socket and the ranks' error files.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
 // How the engine's own command starts the agents inside containers (pyxis): additional options and

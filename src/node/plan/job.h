@@ -98,8 +98,8 @@ struct Job {
   }
 };
 
-// Combines the options, the environment and the engine's facts. It examines the machine only to
-// count GPUs and to find Python.
+// Combines the options, the environment and the engine's facts. The function examines the machine
+// only to count GPUs and to find Python.
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const spawn::Inherited& inherited);
 

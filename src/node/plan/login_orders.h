@@ -41,10 +41,10 @@ Result<Environment> obey(const LoginOrders& orders, Environment environment);
 // Where the agents run: on machines like the launcher's own, or in images that may differ from it.
 enum class Likeness { same_site, own_image };
 
-// The launcher's variables for every agent. They are the variables that toprun itself reads, and
-// the settings of PyTorch and its libraries. On machines of the same site, they include the
-// variables that choose the Python and proxies. PATH or LD_LIBRARY_PATH from another host would be
-// wrong. `names`: further variables, from the options and from the user.
+// The launcher's variables for every agent. The result has the variables that toprun itself reads,
+// and the settings of PyTorch and its libraries. On machines of the same site, the result also has
+// the variables that choose the Python and proxies. PATH or LD_LIBRARY_PATH from another host would
+// be wrong. `names`: further variables, from the options and from the user.
 std::map<std::string, std::string> passed_variables(const Environment& environment,
                                                     const std::vector<std::string>& names,
                                                     Likeness likeness = Likeness::same_site);

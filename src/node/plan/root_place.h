@@ -27,8 +27,8 @@ struct RootPlace {
   // The engine's root host, if the endpoint is an address that may belong to another host; else
   // empty.
   std::string beside_endpoint;
-  // This process is the engine's first process and may not own the endpoint's address. It becomes
-  // the root if no other process does.
+  // This process is the engine's first process and may not own the endpoint's address. This process
+  // becomes the root if no other process does.
   bool if_no_other = false;
   bool endpoint_is_meant = true;  // false: no process may use the endpoint
   std::string note;               // a note to the user, printed only by the root; empty: no note

@@ -16,9 +16,9 @@
 
 namespace toprun::prepare {
 
-// Reads the files that this node's ranks will import into the node's page cache (--prefetch). It
-// runs in parallel, and no other step waits for it. If no run has recorded which files these are,
-// it writes the record for later runs after the ranks have imported them.
+// Reads the files that this node's ranks will import into the node's page cache (--prefetch). The
+// reading runs in parallel, and no other step waits for it. If no run has recorded which files
+// these are, it writes the record for later runs after the ranks have imported them.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
 //      |----all cached, or left out------------------------------------------------------------^

@@ -8,8 +8,8 @@
 
 namespace toprun::store {
 
-// Accepts connections from a listening socket in batches. It also survives a shortage of
-// descriptors: then it uses a spare descriptor to close waiting connections, and pauses. Before the
+// Accepts connections from a listening socket in batches. An Acceptor also survives a shortage of
+// descriptors. It then uses a spare descriptor to close waiting connections, and pauses. Before the
 // close, it sends `busy` to visitors ("toprun/"), which could otherwise take the listener for
 // another program.
 class Acceptor {

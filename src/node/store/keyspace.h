@@ -17,7 +17,7 @@
 
 namespace toprun::store {
 
-// One connection as the keyspace sees it. It must be destroyed before the keyspace.
+// One connection as the keyspace sees it. A Waiter must be destroyed before the keyspace.
 class Waiter {
  public:
   // Delivers a reply that another connection's request caused. Must not call the keyspace.

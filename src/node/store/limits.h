@@ -18,9 +18,9 @@ struct Limits {
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t connections = 200'000;
   std::size_t backlog_bytes = 64u << 20;  // replies that a connection has not read yet
-  // Connections whose type is not known yet. If there are more, the oldest of them is closed. They
-  // have no time limit, because the client of an old PyTorch sends nothing before its first
-  // request.
+  // Connections whose type is not known yet. If there are more, the oldest of them is closed. Such
+  // connections have no time limit, because the client of an old PyTorch sends nothing before its
+  // first request.
   std::size_t undecided = 16'384;
 };
 

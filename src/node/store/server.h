@@ -17,14 +17,14 @@
 
 namespace toprun::store {
 
-// A TCPStore server that any PyTorch client (generations A and C to F of the protocol) can use. It
-// works in iterations of an event loop. The server's own thread runs them once it serves clients.
-// Without a thread, its owner runs them.
+// A TCPStore server that any PyTorch client (generations A and C to F of the protocol) can use. The
+// server works in iterations of an event loop. The server's own thread runs them once it serves
+// clients. Without a thread, its owner runs them.
 class Server {
  public:
-  // Receives every connection whose first bytes are "toprun/", with the bytes that were read. It is
-  // called in an iteration, so it must not block. The descriptor does not block and is
-  // close-on-exec.
+  // Receives every connection whose first bytes are "toprun/", with the bytes that were read. The
+  // visitor function is called in an iteration, so it must not block. The descriptor does not block
+  // and is close-on-exec.
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {

@@ -10,11 +10,11 @@
 
 namespace toprun::worker {
 
-// The CPUs to which worker `i` is bound. They depend on the location of GPU `i` (or, without GPUs,
-// of a share of the machine). The choices are the CPUs of its NUMA node, of its socket, its own
-// share of the NUMA node's cores, or the cores that share one last-level cache. The result equals
-// torchrun's (torch/numa/binding.py, PyTorch 2.13). Like torchrun, this binds CPUs only: the kernel
-// allocates memory on the node of the CPU that touches it first.
+// The CPUs to which worker `i` is bound. The CPUs depend on the location of GPU `i` (or, without
+// GPUs, of a share of the machine). The choices are the CPUs of its NUMA node, of its socket, its
+// own share of the NUMA node's cores, or the cores that share one last-level cache. The result
+// equals torchrun's (torch/numa/binding.py, PyTorch 2.13). Like torchrun, this binds CPUs only: the
+// kernel allocates memory on the node of the CPU that touches it first.
 enum class NumaBinding { node, socket, exclusive, core_complex };
 
 inline constexpr int unknown = -1;

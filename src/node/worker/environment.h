@@ -38,8 +38,8 @@ struct WorkerFacts {
   std::optional<std::string> only_device;
 };
 
-// `inherited` plus the facts, without toprun's own variables. These are its secrets, its options
-// and the PET_* variables that are torchrun options.
+// `inherited` plus the facts, without toprun's own variables. Those variables are its secrets, its
+// options and the PET_* variables that are torchrun options.
 Environment worker_environment(const Environment& inherited, const WorkerFacts& facts);
 
 // The variables that worker_environment() sets to the same values for all of a node's workers.

@@ -34,10 +34,10 @@ using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 // subreaper with one thread and no network. It
 //
 // - forwards SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH (which only the terminal's foreground group
-//   receives) and `named_signals`. It also forwards SIGINT, SIGHUP and SIGQUIT unless they are
-//   inherited as ignored (nohup, a shell's background job). Signals that `concerns_agent` rejects
-//   are not forwarded. The agent leads its own process group, so that a terminal's Ctrl-C reaches
-//   it only once;
+//   receives) and `named_signals`. The keeper also forwards SIGINT, SIGHUP and SIGQUIT unless they
+//   are inherited as ignored (nohup, a shell's background job). Signals that `concerns_agent`
+//   rejects are not forwarded. The agent leads its own process group, so that a terminal's Ctrl-C
+//   reaches it only once;
 // - on SIGTSTP (Ctrl-Z) makes the agent stop its workers and then stops itself, so that a shell
 //   sees a stopped job. In an orphaned process group, which no shell supervises, only the workers
 //   stop. The agent and its heartbeats continue. On SIGCONT, all continue;

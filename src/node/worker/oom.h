@@ -33,8 +33,8 @@ class OomWatch {
 // text has no such value.
 std::optional<std::int64_t> oom_kills(std::string_view text);
 
-// The path below /sys/fs/cgroup of the counter file, from /proc/self/cgroup (cgroups(7)). It is in
-// the v1 hierarchy of the memory controller if there is such a hierarchy, else in v2.
+// The path below /sys/fs/cgroup of the counter file, from /proc/self/cgroup (cgroups(7)). The file
+// is in the v1 hierarchy of the memory controller if there is such a hierarchy, else in v2.
 std::string oom_counter(std::string_view cgroups);
 
 // The text of a /dev/kmsg record ("6,12,345,-;text") that reports a process killed by the

@@ -16,9 +16,10 @@ namespace toprun::evidence {
 // makes the rank write its dump to TORCH_FR_DUMP_TEMP_FILE + rank (in older versions:
 // TORCH_NCCL_DEBUG_INFO_TEMP_FILE). The rank keeps running.
 
-// Sets the variables that make the ranks of one attempt create their pipes in `folder` and write
-// their dumps to `dumps`, unless the user has set other paths. Creates `folder` for this user
-// alone. Sets nothing where a named pipe cannot be created, because PyTorch would end there.
+// Sets the variables with which the ranks of one attempt create pipes and dumps. Their pipes are in
+// `folder` and their dumps in `dumps`, unless the user has set other paths. Creates `folder` for
+// this user alone. Sets nothing where a named pipe cannot be created, because PyTorch would end
+// there.
 void let_recorders_listen(Environment& environment, const std::string& folder,
                           const std::optional<std::string>& dumps);
 

@@ -25,7 +25,7 @@ bool shows_launches(const plan::Job& job);
 // Whether this process, or the keeper above it, is in the terminal's foreground.
 bool in_foreground();
 
-// Whether a progress line would not disturb the ranks' output. It is shown if the ranks have
+// Whether a progress line would not disturb the ranks' output. The line is shown if the ranks have
 // printed nothing since the launch `began`, or if they have been silent for a while and
 // `others_are_awaited`.
 bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited);

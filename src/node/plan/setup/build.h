@@ -49,8 +49,8 @@ std::vector<Step> steps(const VenvRequest& requested, const Environment& environ
 // removed. Proxies and pip's own variables stay. Pure.
 Environment build_environment(const Environment& environment);
 
-// A command for the new environment. It imports each given module, or else the modules of every
-// requested distribution, and torch. Pass its last line of output to parse_imports().
+// A command for the new environment. The command imports each given module, or else the modules of
+// every requested distribution, and torch. Pass its last line of output to parse_imports().
 std::vector<std::string> import_command(const VenvRequest& requested);
 
 struct Imported {

@@ -70,7 +70,7 @@ std::vector<std::string> loaded_modules(std::string_view variable);
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
 
-// Describes how the contents of what was built differ from the contents that a call requests: "with
+// Describes how the built contents differ from the contents that a call requests. Example: "with
 // numpy, which this call does not name, and without torch==2.7, which this call names". Their order
 // does not matter. Empty: no difference.
 std::string contents_differences(const std::vector<std::string>& built,

@@ -9,8 +9,8 @@
 
 namespace toprun::probes {
 
-// Reads NCCL's log lines from a node's workers while they run (--require-rdma), to find a worker
-// that communicates with other nodes over plain sockets.
+// Reads NCCL's log lines from a node's workers while they run (--require-rdma). The purpose is to
+// find a worker that communicates with other nodes over plain sockets.
 class NetworkWatch {
  public:
   // The logs of the workers, which need not exist yet, and the network that the workers must use.

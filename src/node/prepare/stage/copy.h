@@ -15,7 +15,7 @@
 
 namespace toprun::stage {
 
-// A node's copy of an environment. It is used while the lock of its KEY is held.
+// A node's copy of an environment. Use a Copy while the lock of its KEY is held.
 //
 //   begin() --all there--> whole
 //   begin() --> unfinished --write() for each missing chunk, finish()--> whole

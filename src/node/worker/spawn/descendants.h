@@ -13,7 +13,7 @@
 namespace toprun::spawn {
 
 // A process that survives SIGKILL for this time will never die, because a driver or file server
-// hangs. It is reported and not waited for.
+// hangs. The process is reported and not waited for.
 inline constexpr std::chrono::seconds unkillable_limit{15};
 
 // All functions here ignore the commands of base/process/command.h and the processes that these
@@ -32,8 +32,8 @@ bool until_childless(int signal, std::chrono::milliseconds limit, const process:
 bool nothing_below_but(pid_t spared);
 
 // Sends `signal` to the descendants that are in one of these process groups and have a handler for
-// it. A forked copy, such as a data loader, inherits its rank's handler. It receives no signal, so
-// that the handler runs once.
+// it. A forked copy, such as a data loader, inherits its rank's handler. The copy receives no
+// signal, so that the handler runs once.
 void notify_groups(std::span<const pid_t> leaders, int signal);
 
 // Whether the process has a handler for `signal`, according to /proc. Without a handler, most

@@ -13,8 +13,8 @@
 namespace toprun::spawn {
 
 // Process attributes that toprun inherited and restores for workers: signal mask and dispositions,
-// umask, resource limits, CPU affinity. They are captured at the start of main, before any change
-// and while there is only one thread.
+// umask, resource limits, CPU affinity. The attributes are captured at the start of main, before
+// any change and while there is only one thread.
 struct Inherited {
   static constexpr int signals = 65;     // numbers 1…64; 0 is unused
   static constexpr int max_cpus = 8192;  // the kernel's own upper limit on x86-64 and arm64
@@ -31,12 +31,12 @@ struct Inherited {
   // The CPUs in the affinity mask, ascending.
   std::vector<int> cpus() const;
 
-  // Opens /dev/null for each closed descriptor of 0…2, so that none of our own descriptors becomes
-  // a worker's stdin, stdout or stderr. Then reads the attributes.
+  // Opens /dev/null for each closed descriptor of 0…2, then reads the attributes. Otherwise one of
+  // our own descriptors could become a worker's stdin, stdout or stderr.
   static Inherited capture();
 
   // Restores all attributes in the calling process before its exec. It is async-signal-safe, for
-  // use in the child of a fork. It restores the signal mask last.
+  // use in the child of a fork. The function restores the signal mask last.
   void restore() const;
 };
 

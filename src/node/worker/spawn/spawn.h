@@ -23,8 +23,8 @@ namespace toprun::spawn {
 inline constexpr std::chrono::seconds exec_limit{1};
 inline constexpr int exec_failed = 127;
 
-// A program to start in its own session and process group. It receives SIGKILL when the thread that
-// started it ends.
+// A program to start in its own session and process group. The program receives SIGKILL when the
+// thread that started it ends.
 struct Program {
   std::string path = {};  // the result of find_programs(), if already known
   std::vector<std::string> argv;

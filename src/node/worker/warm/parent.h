@@ -22,8 +22,8 @@ inline constexpr std::chrono::seconds import_limit{300};
 inline constexpr std::chrono::seconds fork_limit{20};
 
 // A Python process that has imported what this node's ranks import, and forks the ranks
-// (node/worker/warm/bootstrap.py). It is started like a rank, with the same command line, but it
-// never runs the user's script.
+// (node/worker/warm/bootstrap.py). The process is started like a rank, with the same command line,
+// but it never runs the user's script.
 //
 //   checking --our module is imported--> importing --done, and safe to fork--> ready
 //       \------------------------------------\--- it refuses, ends, or breaks ---> refused
