@@ -14,8 +14,7 @@ namespace toprun::gpu {
 
 enum class Vendor { nvidia, amd };
 
-// The driver's functions that are used: CUDA's driver API, or the functions of HIP with the same
-// arguments.
+// The driver functions in use: CUDA's driver API, or HIP's functions with the same arguments.
 struct Driver;
 
 // One GPU.
@@ -32,7 +31,7 @@ class Device {
   const std::string& bus_id() const { return bus_id_; }  // "0000:1b:00.0"
   int number() const { return number_; }
   Result<std::uint64_t> free_bytes() const;
-  // Another thread than the one that opened it uses it too.
+  // Call it in every thread, other than the opening one, that uses the device.
   Result<void> use_here() const;
 
  private:
@@ -57,7 +56,7 @@ class DeviceMemory {
   ~DeviceMemory();
 
   std::byte* get() const { return start_; }
-  // From and to its beginning; both wait until the bytes are there.
+  // Copies from and to the beginning of the memory; both wait until the bytes have arrived.
   Result<void> write(std::span<const std::byte> bytes) const;
   Result<void> read(std::span<std::byte> bytes) const;
 
@@ -68,7 +67,7 @@ class DeviceMemory {
   std::byte* start_;
 };
 
-// Work in its order, and marks in it whose times can be measured.
+// Work that runs in order, with marks whose times can be measured.
 class Stream {
  public:
   static Result<Stream> of(const std::shared_ptr<Device>& device);
@@ -79,7 +78,7 @@ class Stream {
   void* get() const { return stream_; }
   // Marks 0, 1 … of this stream; a mark that is set again loses its earlier time.
   Result<void> mark(std::size_t index);
-  // Whether all before the mark is done.
+  // Whether all work before the mark has finished.
   Result<bool> reached(std::size_t index) const;
   Result<double> microseconds_between(std::size_t first, std::size_t second) const;
 

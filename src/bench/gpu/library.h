@@ -13,8 +13,8 @@ namespace toprun::gpu {
 // it.
 class Library {
  public:
-  // The first of `folders` that has the file; then where the dynamic linker looks by itself.
-  // Error: says where it was looked for, or what the linker said.
+  // Opens the file from the first of `folders` that contains it, otherwise through the dynamic
+  // linker's own search. Error: lists the searched folders, or the linker's message.
   static Result<Library> open(std::string_view file, const std::vector<std::string>& folders);
 
   const std::string& path() const { return path_; }
@@ -27,7 +27,7 @@ class Library {
     function = reinterpret_cast<Function*>(found);
     return {};
   }
-  // Null where the library has none.
+  // Null if the library lacks the function.
   template <class Function>
   void load_if_there(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(find(name));

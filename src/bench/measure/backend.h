@@ -22,21 +22,22 @@ class Work {
   virtual ~Work() = default;
   // Writes what Check expects this rank to send.
   virtual Result<void> fill(bool in_place) = 0;
-  // One iteration directly after the other: the time of each, in microseconds. An iteration is one
-  // operation, or the share of one in `aggregated` that a GPU's library is given at once.
+  // Runs iterations directly after one another and returns the time of each, in microseconds. An
+  // iteration is one operation, or one of `aggregated` operations that a GPU's library receives
+  // together.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
-  // Elements that are wrong after fill() and one iteration.
+  // The number of wrong elements after fill() and one iteration.
   virtual Result<std::uint64_t> wrong(bool in_place) = 0;
 };
 
-// What moves the data of one cell, on one of its ranks.
+// Moves the data of one cell, on one of the cell's ranks.
 class Backend {
  public:
   virtual ~Backend() = default;
   // All ranks of the cell call it together. Error: names the rank that is missing or differs.
   virtual Result<void> connect() = 0;
-  // Error (exit_usage): so many bytes are not free for each of `processes` ranks of this host.
+  // Error (exit_usage): this host lacks that many free bytes for each of its `processes` ranks.
   virtual Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const = 0;
   // `part`: as in Buffers.
   virtual Result<std::unique_ptr<Work>> work(std::size_t part) = 0;
@@ -46,12 +47,12 @@ class Backend {
 using MakeBackend = std::function<std::unique_ptr<Backend>(Group& group, const Request& request,
                                                            std::size_t index, CellMesh& mesh)>;
 
-// What a process opened, before anything is measured with it.
+// What a process opened before the measurements.
 struct Opened {
   std::string name = {};  // of the backend
   struct Device {
     std::string name;
-    std::string bus_id;  // PCI address; empty: none
+    std::string bus_id;  // PCI address; empty: unknown
     int number = 0;      // as its process sees it
   };
   std::string library;          // "nccl 2.27.3", "tcp"
@@ -63,7 +64,7 @@ struct NamedBackend {
   std::function<Result<Opened>(Group& group, const Environment& environment)> open;
 };
 
-// The memory that one rank's three buffers take.
+// The memory for one rank's three buffers.
 std::uint64_t memory_of(bench::Collective collective, std::size_t part, std::size_t ranks);
 
 }  // namespace toprun::measure

@@ -11,7 +11,7 @@
 
 namespace toprun::measure {
 
-// One group of nodes that was tried, seen from rank 0.
+// One tested group of nodes, as rank 0 sees it.
 struct Tried {
   std::vector<std::size_t> nodes;
   pairs::Outcome outcome = pairs::Outcome::passed;
@@ -25,8 +25,8 @@ struct Tried {
 struct TrialCommand {
   std::vector<std::string> argv;
   Environment environment;                // of this rank in the whole job
-  std::chrono::milliseconds hangs_after;  // a failure that takes so long is a hang
-  std::chrono::milliseconds limit;        // then it is killed
+  std::chrono::milliseconds hangs_after;  // a failure that takes this long counts as a hang
+  std::chrono::milliseconds limit;        // after this time the process is killed
 };
 
 // Finds the nodes that make the command hang or fail, together with all other ranks. `tell` gets

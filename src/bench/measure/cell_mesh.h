@@ -20,15 +20,15 @@ class CellMesh {
   const Cell& cell() const { return cell_; }
   const RingPosition& ring() const { return ring_; }
 
-  // All ranks of the cell do the same. `stripes`: connections to each.
+  // All ranks of the cell must call it. `stripes`: connections to each peer.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
-  // What plan() says, with the sockets of connect().
+  // The lanes of plan(), with the sockets of connect().
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
                           std::size_t stripes) const;
-  // Each number becomes that of all ranks together.
+  // Replaces each number by the result of `op` over all ranks.
   Result<void> combine_over_all(std::vector<double>& values, Op op,
                                 std::chrono::milliseconds limit) const;
-  // All ranks of the cell are here.
+  // Returns when all ranks of the cell have called it.
   Result<void> barrier(std::chrono::milliseconds limit) const;
 
  private:

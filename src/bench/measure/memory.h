@@ -8,10 +8,10 @@
 
 namespace toprun::measure {
 
-// A buffer of zeros; its pages come into being when they are first written.
+// A buffer of zeros. The kernel allocates its pages when they are first written.
 class Memory {
  public:
-  // Error: the kernel does not give so much.
+  // Error: the kernel refuses that much memory.
   static Result<Memory> of(std::size_t bytes);
   Memory(Memory&& other) noexcept
       : start_(std::exchange(other.start_, nullptr)), bytes_(other.bytes_) {}

@@ -13,12 +13,12 @@
 
 namespace toprun::measure {
 
-// Where a rank's process waits for the connections of others.
+// The address at which a rank's process accepts connections.
 struct Peer {
   std::size_t rank = 0;
   std::size_t node = 0;  // in rank order
   std::string host;
-  std::string location;  // "/core/r0/n0"; empty: not known
+  std::string location;  // "/core/r0/n0"; empty: unknown
   std::string address;   // a literal
   int port = 0;
   long pid = 0;
@@ -31,13 +31,13 @@ struct Peer {
 // the job's token, so that what else connects to the port is dropped.
 class Mesh {
  public:
-  // `token`: the same for all ranks of a job and no others.
+  // `token`: shared by all ranks of the job, and by no other process.
   static Result<Mesh> open(std::size_t rank, std::string token);
   int port() const;
   void know(std::vector<Peer> peers) { peers_ = std::move(peers); }
 
-  // Connects to all of these that are not connected yet; all of them must do the same within
-  // `limit`. `stripes`: connections to each.
+  // Connects to those of these ranks that are not connected yet. All of them must do the same
+  // within `limit`. `stripes`: connections to each.
   Result<void> connect(std::span<const std::size_t> ranks, std::size_t stripes,
                        std::chrono::milliseconds limit);
   int socket(std::size_t rank, std::size_t stripe) const;

@@ -7,15 +7,15 @@
 
 namespace toprun::measure {
 
-// How far a measurement is; `done` and `total` in any unit that grows as time does.
+// The progress of a measurement. `done` and `total` have any unit that grows with time.
 struct Progress {
-  std::string what;  // is being measured: "64 MiB", "round 3 of 63"
+  std::string what;  // the current part: "64 MiB", "round 3 of 63"
   double done = 0;
   double total = 0;
 };
 
-// A line now and then on how long it will still take: a measurement of many sizes or pairs prints
-// nothing for minutes otherwise.
+// Prints the remaining time now and then. Otherwise a measurement of many sizes or pairs would
+// print nothing for minutes.
 class ProgressLines {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -12,10 +12,10 @@
 
 namespace toprun::measure {
 
-// Which rank's time is an iteration's: the numbers of nccl-tests' -a.
+// Which rank's time counts as an iteration's time: the numbers of -a in nccl-tests.
 enum class Average { first_rank, mean, least, most };
 
-// What is to be measured. The defaults are nccl-tests'.
+// What to measure. The defaults are those of nccl-tests.
 struct Request {
   bench::Collective collective = bench::Collective::all_reduce;
   std::uint64_t min_bytes = 32u << 20;
@@ -24,7 +24,7 @@ struct Request {
   std::optional<double> factor = {};    // > 1
   std::size_t iterations = 20;
   std::size_t warmups = 1;
-  std::size_t aggregated = 1;  // operations that a GPU's library is given at once
+  std::size_t aggregated = 1;  // operations that a GPU's library receives together
   Average average = Average::most;
   bool check = true;
   Type type = Type::float32;
@@ -33,13 +33,13 @@ struct Request {
   std::size_t stripes = 1;  // connections to each neighbour
   // Iterations are repeated until their coefficient of variation is below this.
   std::optional<double> stable_cv = {};
-  // What is compared; empty: all ranks in their order, over TCP.
+  // What to compare; empty: all ranks in their order, over TCP.
   std::vector<std::string> backends = {};
   std::vector<std::string> fabrics = {};  // of fabric_names
   std::vector<std::string> orders = {};   // of order_names
   std::vector<std::size_t> nodes = {};
   std::vector<std::size_t> ranks = {};
-  // Nothing moves for so long: the measurement has failed.
+  // The measurement fails if no data moves for this long.
   std::chrono::seconds stall_limit{60};
 };
 

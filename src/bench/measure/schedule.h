@@ -34,7 +34,7 @@ struct Lengths {
   std::size_t scratch = 0;
 };
 Lengths lengths(bench::Collective collective, std::size_t part, std::size_t size);
-// Where in the one buffer each begins when a collective runs in place.
+// Where each buffer begins in the common buffer when a collective runs in place.
 struct InPlace {
   std::size_t send = 0;
   std::size_t receive = 0;
@@ -53,7 +53,7 @@ struct Planned {
 // position, each with a range of the elements.
 std::vector<Planned> plan(bench::Collective collective, const RingPosition& ring,
                           const Buffers& buffers, std::size_t stripes);
-// Copies what a rank keeps of its own data.
+// Copies the part of a rank's own data that the rank keeps.
 void keep_own(bench::Collective collective, const RingPosition& ring, const Buffers& buffers);
 
 // The positions with which this one exchanges bytes.

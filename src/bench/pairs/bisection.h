@@ -6,7 +6,7 @@
 
 namespace toprun::pairs {
 
-// What became of a collective in a group of nodes. A hang is a time-out of the caller's.
+// The result of a collective in a group of nodes. A hang is a time-out set by the caller.
 enum class Outcome { passed, failed, hung };
 
 // Finds out which nodes make a collective fail or hang, by trying it in smaller groups. A group is
@@ -41,12 +41,12 @@ class Bisection {
 
   // The nodes to try next, ascending; nothing once the search is done.
   std::optional<std::vector<std::size_t>> next() const;
-  // Of the group that next() gave; without one, nothing happens.
+  // The outcome of the group from next(). Without such a group it has no effect.
   void tell(Outcome outcome);
 
   Stage stage() const { return stage_; }
   std::size_t steps() const { return steps_; }
-  // Once done.
+  // Valid once the search is done.
   const Found& found() const { return found_; }
 
  private:
@@ -61,7 +61,7 @@ class Bisection {
   std::size_t count_;
   Stage stage_;
   std::size_t steps_ = 0;
-  // Of the bisection at hand: so many first nodes pass, and so many fail.
+  // In the current bisection: the numbers of first nodes that pass and that fail.
   std::size_t passing_ = 0;
   std::size_t failing_ = 0;
   std::size_t last_ = 0;     // the node at fault

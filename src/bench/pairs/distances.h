@@ -9,13 +9,13 @@
 
 namespace toprun::pairs {
 
-// What pairs that are equally far apart reached.
+// The results of pairs with the same distance.
 struct Distance {
   std::string name;                // "inside a rack", "between racks"
-  std::size_t pairs = 0;           // that gave a result
-  std::size_t at_once = 0;         // so many of them at the same time, at most
+  std::size_t pairs = 0;           // pairs with a result
+  std::size_t at_once = 0;         // the maximum number of pairs measured at the same time
   std::vector<std::size_t> parts;  // innermost domains of their nodes, ascending
-  // Of both directions of all pairs, in Gbit/s.
+  // Over both directions of all pairs, in Gbit/s.
   double least = 0;
   double median = 0;
   double most = 0;
@@ -32,7 +32,7 @@ std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured
 // open.
 std::vector<std::string> distance_lines(std::span<const Distance> distances);
 
-// A rate or a time with the two digits that count: "98", "3.1", "0.038".
+// A rate or a time with two significant digits: "98", "3.1", "0.038".
 std::string figure_text(double value);
 
 }  // namespace toprun::pairs

@@ -29,14 +29,14 @@ struct Measured {
   std::size_t a = 0;
   std::size_t b = 0;
   std::size_t round = 0;  // pairs with the same number were measured at the same time
-  // Of a pair that is `measured`: > 0.
+  // For a pair with the state `measured`: > 0.
   double gbps_ab = 0;
   double gbps_ba = 0;
   double latency_us = 0;  // one figure for both directions; used only if latencies are judged
   State state = State::measured;
 };
 
-// The figure of a pair that is judged.
+// The figure by which pairs are judged.
 enum class Figure { rate, latency };
 
 // From the first node of a pair to the second, or back.

@@ -10,14 +10,14 @@
 
 namespace toprun::pairs {
 
-// When something is slow. Shares and shortfalls: 0 … 1.
+// When a node, link or uplink counts as slow. Shares and shortfalls: 0 … 1.
 struct Thresholds {
   // A pair is slow if it lacks this much of the usual pace, or so many standard deviations of the
   // healthy pairs' noise, whichever is more.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if so many of its pairs are slow; with half of them, it may be the
-  // others' fault.
+  // A node or uplink is bad if this share of its pairs is slow. If only half of them are, the other
+  // nodes may be at fault.
   double most = 0.6;
   // A link between two nodes has but one pair. Of many healthy pairs the worst lies far out, so
   // this many deviations are added to the distance at which one is expected (√(2 ln n)).
@@ -26,7 +26,7 @@ struct Thresholds {
   double doubted_shortfall = 0.2;
 };
 
-// Of a first pass: the slowest ones.
+// The limit for doubted pairs of a first pass: the slowest ones.
 inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {

@@ -19,8 +19,9 @@ struct Ratio {
 
 struct Ratios {
   std::vector<Ratio> all;           // of measured[i] in direction d: all[i · 2 + d]
-  std::vector<std::size_t> shared;  // domains, of measured[i]
-  double noise = 0;                 // standard deviation of healthy pairs' ratios, at the most
+  std::vector<std::size_t> shared;  // number of domains that measured[i]'s nodes share
+  double noise = 0;                 // upper bound for the standard deviation of healthy pairs'
+                                    // ratios
 };
 
 // A bad node slows down all its pairs, and a bad uplink may slow down most pairs of a cluster. So

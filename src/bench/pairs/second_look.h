@@ -12,11 +12,11 @@ namespace toprun::pairs {
 struct Confirmed {
   std::vector<Finding> bad;  // a pair may have become a node; each node stands once
   std::vector<Finding> cleared;
-  std::vector<Finding> open;  // nothing to compare with
-  std::vector<Finding> left;  // there was no time to measure them again
+  std::vector<Finding> open;  // no comparable pair
+  std::vector<Finding> left;  // not measured again, because time ran out
 };
 
-// What a pass told about one question.
+// The result of a pass for one question.
 struct Answer {
   bool known = false;
   bool slow = false;

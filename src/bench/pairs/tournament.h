@@ -16,7 +16,7 @@ struct Pair {
   auto operator<=>(const Pair&) const = default;
 };
 
-// The pair of two different nodes, in whichever order they come.
+// The pair of two different nodes, given in any order.
 Pair pair_of(std::size_t a, std::size_t b);
 
 // Pairs that are measured at the same time; no node is in two of them.

@@ -9,8 +9,8 @@
 
 namespace toprun::bench {
 
-// What others published for an all_reduce between GPUs of one kind: figures to hold one's own
-// against, not limits.
+// Published results for an all_reduce between GPUs of one kind. They are for comparison, not
+// limits.
 struct Anchor {
   std::string_view gpu;  // a word of the driver's name: "H100" of "NVIDIA H100 80GB HBM3"
   std::size_t gpus_per_node = 0;
@@ -18,11 +18,11 @@ struct Anchor {
   std::size_t most_nodes = 1;
   double low = 0;  // busbw of large sizes, GB/s
   double high = 0;
-  std::string_view with;    // what connected them
+  std::string_view with;    // the connection between the GPUs
   std::string_view source;  // the project that measured it
 };
 
-// From this size on a series can be held against an anchor.
+// The smallest size at which a series is compared with an anchor.
 inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
 
 // The anchor of one series of a report; null: none is known for its collective, its GPUs, or as

@@ -13,8 +13,8 @@ namespace toprun::bench {
 enum class Change {
   faster,
   slower,
-  none,     // the 95 % interval holds 1
-  unknown,  // the iterations' spread is not known in one of the two, as in most imported tables
+  none,     // the 95 % interval contains 1
+  unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
 // Without a spread, a speed below this share of the other counts as slower all the same: between
@@ -46,21 +46,21 @@ struct Comparison {
 // root, of several the next.
 Comparison compare(const Report& before, const Report& after);
 
-// A line per matched row (busbw in GB/s), then what is in one report only.
+// One line per matched row (busbw in GB/s), then the rows that occur in only one report.
 std::string comparison_text(const Comparison& comparison);
 
-// Whether a difference could be told from chance in every row; otherwise what to say of it.
+// nullopt if every row's difference could be distinguished from chance; otherwise a remark.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
-// The row that is slowest by share_without_spread alone, in words; unset: there is none.
+// The slowest row by share_without_spread alone, in words; nullopt: no such row.
 std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
 
-// What a report must reach for a script to go on.
+// The result that a report must reach for a script to continue.
 struct Expectation {
   // GB/s, of each series' largest size; above 0. Unset: the lower end of what is usual for its
   // GPUs (anchors.h).
   std::optional<double> busbw;
-  double fail_below = 0.9;  // share of it
+  double fail_below = 0.9;  // share of the expected busbw
 };
 struct Verdict {
   bool is_passed = false;

@@ -13,7 +13,7 @@ constexpr double gbps_of(double gigabytes_per_second) {
   return gigabytes_per_second * 8;
 }
 
-// Sets the side's algbw and busbw from its mean time; both 0 where there is no time.
+// Sets the side's algbw and busbw from its mean time; both are 0 without a time.
 void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std::size_t ranks);
 
 // What one node's network carries at least in one direction, in GB/s, while S moves at algbw and
@@ -22,10 +22,10 @@ void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std:
 // ranks). 0 on one node and for a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
-// The wire floor's share of the line rate; unset: one node, or the line rate is not known.
+// The wire floor's share of the line rate; unset: one node, or an unknown line rate.
 std::optional<double> wire_share(const Series& series, const Side& side);
 
-// The side to report of a row: out of place where it was measured, else in place.
+// The side of a row to report: out of place if measured, otherwise in place.
 const Side* side_of(const Row& row);
 
 // The figure to report of a sweep: that of its largest size, because the mean over all sizes, which
@@ -42,7 +42,7 @@ std::optional<Plateau> plateau_of(const Series& series);  // unset: no row was m
 
 // Below this busbw between nodes, sharding a model over all of them costs more than it saves.
 inline constexpr double usual_sharding_limit_gbps = 400;
-// … as far as a message of at least this size tells.
+// … if the measured messages have at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
 // Whole sentences without a full stop: why a figure that looks impossible is none or is one, and

@@ -11,15 +11,15 @@
 
 namespace toprun::bench {
 
-// A report for a file that grows by a line with every measurement: in one line, of each series only
-// the largest size.
+// One line for a file to which every measurement adds a line. It contains only the largest size of
+// each series.
 std::string history_line(const Report& report);
 
 struct History {
   std::vector<Report> reports;          // in the file's order
   std::vector<std::string> unreadable;  // "line 3: why"
 };
-// A line that cannot be read, such as one cut off by a full disk, costs none of the others.
+// An unreadable line, for example one cut off by a full disk, does not affect the others.
 History read_history(std::string_view text, const std::string& file);
 
 // One figure of the history, in the order of time.
@@ -27,7 +27,8 @@ struct Moment {
   std::string time;                      // RFC 3339
   double days = 0;                       // since the first of all
   double busbw = 0;                      // GB/s
-  std::optional<double> beside_earlier;  // the share of the median of all earlier of its kind
+  std::optional<double> beside_earlier;  // share of the median of all earlier figures of the same
+                                         // kind
 };
 // What was measured again and again: the same collective, ranks, backend, fabric, order and size.
 struct Kind {
@@ -37,7 +38,7 @@ struct Kind {
 // By name; figures without a time or without busbw are left out.
 std::vector<Kind> kinds_of(std::span<const Report> reports);
 
-// A block for each kind, its last `most` figures.
+// One block for each kind, with its last `most` figures.
 std::string history_text(std::span<const Kind> kinds, std::size_t most);
 
 }  // namespace toprun::bench

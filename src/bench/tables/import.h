@@ -12,17 +12,18 @@ namespace toprun::bench {
 enum class Format {
   toprun_json,  // report_json()
   nccl_json,    // nccl-tests -J, file version 2
-  nccl_text,    // what nccl-tests and rccl-tests print, also old ones, also in a log with prefixes
+  nccl_text,    // the output of nccl-tests and rccl-tests, also old versions, also in a log with
+                // prefixes
   all_reduce_bench,  // all_reduce_bench.py of ml-engineering: its Markdown and its older two lines
   superbench,  // SuperBench results: …/allreduce_8388608_busbw:0 = 89.51, also as JSON lines
 };
 
-// What a text is, by the first line that only one of them has.
+// The format of a text, according to the first line that only one format has.
 std::optional<Format> format_of(std::string_view text);
 
 struct ImportTerms {
   std::string file;                      // for errors
-  std::optional<Collective> collective;  // of tables that do not name theirs
+  std::optional<Collective> collective;  // for tables that do not name their collective
 };
 
 inline constexpr std::size_t max_import_bytes = std::size_t{64} << 20;

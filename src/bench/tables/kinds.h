@@ -8,9 +8,9 @@
 
 namespace toprun::bench {
 
-// Of what kind a row is besides its collective and size: type, operation and root.
+// The kind of a row, besides collective and size: type, operation and root.
 
-// Which of them tables have to name, because more than one value of it occurs.
+// The parts of the kind that tables must show, because several values occur.
 struct Kinds {
   bool type = false;
   bool redop = false;
@@ -18,11 +18,11 @@ struct Kinds {
 };
 Kinds kinds_in(std::span<const Series> series);
 
-// The same kind; what one of the two does not know agrees with any.
+// Whether both are of the same kind; unknown values match any value.
 bool is_same_kind(const Row& a, const Row& b);
 bool may_be_same_kind(Collective collective, const Row& a, const Row& b);
 
-// "float max, root 0" of those that have to be named; empty: none has.
+// "float max, root 0": the parts that must be shown; empty: none.
 std::string kind_text(const Row& row, const Kinds& kinds);
 
 // The columns of a table for people, with two blanks before each: the names and a row's values.

@@ -51,9 +51,9 @@ struct Series {
   // What else tells it from the others of an imported file: a node, the process that wrote it, or
   // "result 2 of 3". Empty: nothing.
   std::string source;
-  // One direction of one node's network; unset: not known.
+  // In one direction of one node's network; unset: unknown.
   std::optional<double> line_gbps;
-  // What the slowest link on the way of this order allows as busbw; unset: not known.
+  // The busbw that the slowest link in this order allows; unset: unknown.
   std::optional<double> limit_gbps;
   std::vector<Row> rows;
 };
@@ -67,7 +67,7 @@ struct Device {
   std::string bus_id = {};  // of the GPU, "0000:1b:00.0"; empty: none
 };
 
-// All that one call measured, or what a file of another program tells.
+// All results of one call, or of another program's file.
 struct Report {
   std::string version;     // of the program that measured, "toprun 0.1.0"
   std::string start_time;  // ISO 8601
@@ -78,7 +78,7 @@ struct Report {
   std::vector<Device> devices;
   std::vector<Series> series;
   std::vector<std::string> errors;
-  // What the reader of a foreign file passed over; whole sentences without a full stop.
+  // Parts that the reader of a foreign file skipped; whole sentences without a full stop.
   std::vector<std::string> notes;
 };
 

@@ -7,7 +7,7 @@
 
 namespace toprun::bench {
 
-// Stands for a type or an operation that is not known.
+// Replaces an unknown type or operation.
 inline constexpr std::string_view no_name = "-";
 
 // The tables of nccl-tests 2.19, byte for byte in header, rows and the two summary lines, so that
@@ -18,7 +18,7 @@ std::string nccl_header(const Report& report, const Series& series);
 std::string nccl_row(const Row& row);  // one line
 std::string nccl_footer(const Series& series);
 
-// One table after the other.
+// All tables, one after the other.
 std::string nccl_text(const Report& report);
 
 // What nccl-tests prints as "Avg bus bandwidth": the mean over all sizes and both placements, in

@@ -8,7 +8,7 @@
 
 namespace toprun::bench {
 
-// A figure as it was printed, and by how much the measured one may differ from it.
+// A figure as printed, and the maximum rounding error.
 struct Printed {
   double value = 0;
   double error = 0;
@@ -20,9 +20,9 @@ class RankBounds {
  public:
   void narrow(Collective collective, Printed algbw, Printed busbw);
 
-  // The one number that is possible; nullopt: several are, or none.
+  // The only possible number; nullopt: several numbers are possible, or none.
   std::optional<std::size_t> only() const;
-  // Whether it is possible; also where the rows contradict each other, which tells nothing.
+  // Whether the number is possible. Also true if the rows contradict each other.
   bool allow(std::size_t ranks) const;
   std::size_t least() const;  // 1 or more
 

@@ -42,7 +42,7 @@ std::optional<Ratio> paired_ratio(std::span<const double> a, std::span<const dou
 // the logarithm of the ratio. Unset: fewer than two samples in one (0 is "not known"), or no time.
 std::optional<Ratio> unpaired_ratio(const Times& a, const Times& b);
 
-// Whether iterations vary so little that a mean over them can be held against another.
+// The limit for variation between iterations below which their mean can be compared.
 inline constexpr double usual_cv_limit = 0.05;
 bool is_stable(double cv, double limit = usual_cv_limit);
 
