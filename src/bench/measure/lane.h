@@ -21,7 +21,7 @@ struct Outgoing {
 
 struct Incoming {
   std::byte* target = nullptr;
-  // What the received elements are combined with; null: they are only copied.
+  // combined with the received elements; null: the elements are only copied
   const std::byte* operand = nullptr;
   std::size_t bytes = 0;
 };
@@ -41,7 +41,7 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
-// When bytes had come in, of all lanes together.
+// When bytes had arrived, over all lanes together.
 struct Arrival {
   std::size_t mark_bytes = 0;
   std::optional<SteadyTime> mark;  // so many
@@ -49,8 +49,8 @@ struct Arrival {
 };
 
 // Carries out all lanes at once, on this thread. The sockets are non-blocking. Error: a connection
-// broke, or nothing moved in any lane for `stall_limit`; it names the rank that is waited for.
-// Without an error both times of `arrival` are set, where there are bytes.
+// broke, or no lane moved data for `stall_limit`; it names the awaited rank. Without an error, both
+// times in `arrival` are set if there are bytes.
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
                       std::chrono::milliseconds stall_limit, Arrival* arrival = nullptr);
 

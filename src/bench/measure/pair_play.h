@@ -12,14 +12,14 @@
 
 namespace toprun::measure {
 
-// Plays rounds together with the other ranks, whose numbers are the pairs' nodes. What a round
-// measured comes back on rank 0; elsewhere the results are empty.
+// Plays rounds together with the other ranks. The pairs' nodes are rank numbers. Rank 0 gets a
+// round's results; on other ranks the results are empty.
 //
 //   present ──not out of a round in time──▶ late ──not at the end of a pass──▶ lost
 //      ▲                                     │ out, if late
 //      └─────────────────────────────────────┘
 //
-// A late rank's pairs are not measured, a lost one's hung.
+// A late rank's pairs count as not measured, a lost rank's pairs as hung.
 class PairPlay {
  public:
   PairPlay(Group& group, const PairTerms& terms) : group_(group), terms_(terms) {}
@@ -30,13 +30,13 @@ class PairPlay {
   // or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
-  // On all ranks, after play(): that was the pass's last round.
+  // On all ranks, after play(): whether that was the pass's last round.
   bool is_over() const { return is_over_; }
   // Rank 0's clock decides, for all ranks.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
   // On rank 0, after a last round: the results with those of ranks that did not come out as hung.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
-  // Rank 0's rounds, told to all others.
+  // Sends rank 0's rounds to all other ranks.
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
 
  private:
@@ -54,7 +54,7 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // For a whole pair: both connect, then wait for each other at every step.
+  // For a whole pair: both connect, then wait for each other in every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

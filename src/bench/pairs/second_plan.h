@@ -9,20 +9,20 @@
 
 namespace toprun::pairs {
 
-// Rounds of a suspect node, with as many partners where there are so many: one moment in which the
-// machine stood still must not make a node slow.
+// The number of rounds for a suspect node, with different partners if there are enough. A short
+// pause of the machine in one round must not make the node look slow.
 inline constexpr std::size_t node_rounds = 3;
-// A pair has one result of the first pass; a host that was busy then must not make it slow.
+// How often a pair is measured again, because its host may have been busy during the first pass.
 inline constexpr std::size_t pair_repeats = 5;
 
 // A finding of the first pass that is measured again.
 struct Suspect {
   Finding finding;
-  bool avoided = true;  // others are not compared with its nodes
+  bool avoided = true;  // other nodes are not compared with its nodes
 };
 
-// Of a pair, also whether one of its nodes is slow: in a leaf of two nodes the first pass cannot
-// tell them apart.
+// The subject of a check. For a pair, also whether one of its nodes is slow: in a leaf of two nodes
+// the first pass cannot distinguish the two.
 enum class Subject { itself, first_node, second_node };
 
 struct Question {
@@ -35,8 +35,8 @@ struct Question {
 // fill it, and a pair several times. Where no node is good, those that look slow only in pairs
 // have to do.
 struct SecondPlan {
-  // Rounds are indexes in `rounds`. Controls are as many good pairs at the same distance; none
-  // where too many nodes are suspected.
+  // Rounds are indexes in `rounds`. Controls are equally many good pairs at the same distance.
+  // There are no controls if too many nodes are suspected.
   struct Check {
     Question question;
     std::vector<std::size_t> suspect;

@@ -9,7 +9,7 @@
 
 namespace toprun::bench {
 
-// A device of nccl-tests' list, and the communicator that it is in (NCCL_TESTS_SPLIT).
+// A device in nccl-tests' list, and its communicator (NCCL_TESTS_SPLIT).
 struct ListedDevice {
   Device device;
   std::int64_t group = 0;
@@ -19,7 +19,7 @@ struct ListedDevice {
 // whole number above 1, or the type's width is not known.
 std::optional<std::size_t> ranks_by_count(const Row& row);
 
-// That number where all rows agree on it.
+// That number if all rows agree.
 class RanksByCount {
  public:
   void add(Collective collective, const Row& row);
@@ -30,9 +30,9 @@ class RanksByCount {
   bool is_sure_ = true;
 };
 
-// Sets the series' ranks and nodes: by its bandwidths where they allow one number only, else by its
-// counts, else by a list of devices that is whole and possible. Of a list that is cut off at least
-// the highest rank is known.
+// Sets the series' ranks and nodes. It uses the bandwidths if they allow only one number, otherwise
+// the counts, otherwise a complete and valid list of devices. An incomplete list still gives the
+// highest rank as a minimum.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 

@@ -8,16 +8,18 @@
 
 namespace toprun::bench {
 
-// Of each iteration's time in microseconds, in any order. p99 is the nearest rank: the smallest
-// sample that at least 99 % of the samples do not exceed (of fewer than 100 samples the largest).
-// The standard deviation divides by n-1; of one sample the cv is 0. No samples: all zero.
+// Statistics of the iterations' times in microseconds, in any order. p99 is the nearest rank: the
+// smallest sample that at least 99 % of the samples do not exceed (the largest of fewer than 100
+// samples). The standard deviation divides by n-1. For one sample the cv is 0. Without samples all
+// values are zero.
 Times times_of(std::span<const double> microseconds);
 
-// The smallest of the values that is not below so large a share, 0 … 1, of them. Values: 1 or
-// more, in any order; they are reordered.
+// The smallest value that is not below this share, 0 … 1, of the values. Needs at least one value.
+// The values are reordered.
 double quantile(std::vector<double>& values, double share);
 
-// Of an even number of values, the mean of the two in the middle. One value or more.
+// The median. For an even number of values: the mean of the two in the middle. Needs one value or
+// more.
 double median(std::vector<double> values);
 
 // The standard deviation of a normal distribution with these values' median distance from
