@@ -33,19 +33,19 @@ struct Answer {
 //   each suspect itself ──▶ the nodes of slow pairs; what is open, beside those that were cleared
 //                                                    └──▶ what is still open, in the same way
 //
-// The caller measures next()'s rounds and tells what they gave, until next() is empty.
+// The caller measures next()'s rounds and reports the results to tell(), until next() is empty.
 class SecondLook {
  public:
   using Answers = std::array<Answer, 3>;  // by subject
   static constexpr std::size_t most_passes = 3;
 
-  // `verdict` is of this cluster.
+  // `verdict` must belong to this cluster.
   SecondLook(const Cluster& cluster, const Verdict& verdict, const Thresholds& thresholds = {});
 
-  // The same until tell() is called; empty once there is nothing left to ask.
+  // Returns the same rounds until tell() is called; empty once no question is left.
   const std::vector<Round>& next() const { return plan_.rounds; }
-  // `measured`: of next()'s first `played` rounds, `round` an index there; pairs that are missing
-  // count as nothing. A question whose rounds were not all played has no answer.
+  // `measured`: results of the first `played` rounds of next(); `round` is an index in next().
+  // Missing pairs count as nothing. A question has no answer unless all its rounds were played.
   void tell(std::span<const Measured> measured, std::size_t played);
 
   // What is known so far of the verdict's findings, and which doubted pairs are bad. A finding that
@@ -64,7 +64,7 @@ class SecondLook {
   std::vector<Suspect> suspects_;  // the verdict's findings, then those doubted
   std::size_t findings_;
   std::vector<Answers> answers_;  // by suspect
-  std::vector<bool> is_left_;     // by suspect: rounds of it were not played
+  std::vector<bool> is_left_;     // by suspect: some of its rounds were not played
   std::size_t passes_ = 0;
   SecondPlan plan_;
 };

@@ -17,17 +17,18 @@ enum class Change {
   unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
-// Without a spread, a speed below this share of the other counts as slower all the same: between
-// two runs of a network that is well, even small messages seldom differ by more.
+// If the spread is unknown, a speed below this share of the other still counts as slower. Between
+// two runs on a healthy network, even small messages seldom differ by more.
 constexpr double share_without_spread = 0.75;
 
-// One size of one series in two reports. The placement is the first that both have of out of place
-// and in place, else what each has.
+// One size of one series in two reports. The placement is the first of out of place and in place
+// that both reports have. If they share no placement, each report uses its own.
 struct Compared {
   Series series;  // the first report's, without rows
   Row row;        // the first report's, without figures
   Side before, after;
-  // after's speed over before's: above 1 is faster. Unset: neither time nor busbw is known of both.
+  // after's speed divided by before's: above 1 is faster. Unset: both reports must have times, or
+  // both busbw.
   std::optional<double> ratio;
   std::optional<Ratio> interval;  // unset: the spread is not known
   Change change = Change::unknown;
@@ -36,7 +37,7 @@ struct Compared {
 struct Comparison {
   std::vector<Compared> rows;
   Kinds kinds;  // of the rows of both
-  // Series and sizes that one report lacks, as a person would name them.
+  // Series and sizes that one report lacks, in words for users.
   std::vector<std::string> only_before, only_after;
 };
 
@@ -57,8 +58,8 @@ std::optional<std::string> what_counts_without_spread(const Comparison& comparis
 
 // The result that a report must reach for a script to continue.
 struct Expectation {
-  // GB/s, of each series' largest size; above 0. Unset: the lower end of what is usual for its
-  // GPUs (anchors.h).
+  // In GB/s, for each series' largest size; above 0. Unset: use the lower end of the usual range
+  // for its GPUs (anchors.h).
   std::optional<double> busbw;
   double fail_below = 0.9;  // share of the expected busbw
 };
@@ -67,13 +68,12 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Whether each row has at least this share of its speed before. Fails also where no row has a
-// ratio.
+// Passes if each row has at least this share of its speed before. Also fails if no row has a ratio.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Fails also for a report without figures, with errors, or with wrong elements, and where nothing
-// is usual for its GPUs. Barriers, which have no busbw, are left out. The sentence is about the
-// series that is furthest below what is expected.
+// Also fails for a report without figures, with errors or with wrong elements, and if no usual
+// range is known for its GPUs. Barriers are skipped, because they have no busbw. The sentence
+// describes the series that is furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
 }  // namespace toprun::bench

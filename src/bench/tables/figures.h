@@ -28,14 +28,14 @@ std::optional<double> wire_share(const Series& series, const Side& side);
 // The side of a row to report: out of place if measured, otherwise in place.
 const Side* side_of(const Row& row);
 
-// The figure to report of a sweep: that of its largest size, because the mean over all sizes, which
-// nccl-tests prints, is mostly a measure of the small ones. `from_bytes` is the smallest size from
-// which on no busbw is more than plateau_tolerance away from it.
+// The figure to report for a sweep: that of its largest size. The mean over all sizes, which
+// nccl-tests prints, mostly reflects the small sizes. `from_bytes` is the smallest size from which
+// on every busbw is within plateau_tolerance of that figure.
 inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
   std::uint64_t from_bytes = 0;
-  // Whether the size before the largest belongs to it; not so: larger sizes would tell more.
+  // Whether the size before the largest is within the plateau. If not, measure larger sizes.
   bool is_level = false;
 };
 std::optional<Plateau> plateau_of(const Series& series);  // unset: no row was measured
@@ -45,8 +45,9 @@ inline constexpr double usual_sharding_limit_gbps = 400;
 // … if the measured messages have at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
-// Whole sentences without a full stop: why a figure that looks impossible is none or is one, and
-// what to do about a slow network. `limit_gbps` of a series on one node is that of its bus.
+// Whole sentences without a full stop. They explain whether a figure that looks impossible really
+// is, and what to do about a slow network. For a series on one node, `limit_gbps` is the limit of
+// the node's bus.
 std::vector<std::string> remarks(const Series& series,
                                  double sharding_limit_gbps = usual_sharding_limit_gbps);
 
