@@ -78,6 +78,21 @@ class NodeFailure(SubmitCase):
         self.assertEqual(report["exit_code"], 0)
         self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [3, 2])
 
+    def test_a_node_that_was_cut_off_for_a_while_does_not_keep_the_job(self):
+        """Its keeper watches over the job while the network is gone, and lets go once it is back."""
+        folder = self.folder()
+        id = self.submitted("--nnodes", "2:3", *shows("RANK", then=(
+            "touch up.$TOPRUN_ATTEMPT.$RANK; until test $TOPRUN_ATTEMPT = 1 -a -e end; do "
+            "sleep 0.1; done")), cwd=folder)
+        self.wait_for_ranks(id, folder, "up.0.*", 3)
+        lost = next(host for host in ("n1", "n2") if self.job(id)["BatchHost"] != host)
+        self.cluster.cut(lost)
+        self.addCleanup(self.cluster.join, lost)
+        self.wait_for_ranks(id, folder, "up.1.*", 2)
+        self.cluster.join(lost)
+        (folder / "end").touch()
+        self.wait_for_state(id, "COMPLETED", limit=60)  # six minutes if the keeper does not notice
+
     def test_a_spare_takes_the_place_of_a_lost_node(self):
         folder = self.folder()
         id = self.submitted("--nodes", "3", "--nnodes", "2", "--max-restarts", "1", *shows("RANK", then=(

@@ -676,6 +676,22 @@ class Slurm(cluster.SlurmCase):
                 self.assertRegex(finished.err, "3 ranks on 3 nodes, all ended with 0")
                 self.assertEqual(finished.code, code, finished)
 
+    def test_a_step_that_does_not_end_is_stopped(self):
+        folder = self.folder()
+        worker = f"touch {folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; until [ -e {folder}/end ]; do sleep 0.1; done"
+        run = self.start("ctl", "salloc", "-N4", TOPRUN, "--nnodes", "2:4", "--nproc-per-node", "1",
+                         "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh", "-c", worker)
+        cluster.wait_for(lambda: len(list(folder.glob("0.*-of-4"))) == 4, "4 workers")
+        agent = self.agent_of_node(run, 2)
+        for pid in cluster.parent(agent), agent:  # as in a file system that does not answer
+            os.kill(pid, signal.SIGSTOP)
+        cluster.wait_for(lambda: len(list(folder.glob("1.*-of-3"))) == 3, "3 workers", 60)
+        (folder / "end").touch()
+        finished = run.wait(90)
+        self.assertEqual(finished.code, 0, finished)
+        self.assertIn("the run has ended with exit code 0, but its step has not", finished.err)
+        self.assert_nothing_left(run)
+
     def test_the_starter_is_told_to_end(self):
         for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
             with self.subTest(number):

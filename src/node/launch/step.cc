@@ -41,6 +41,9 @@ constexpr std::array forwarded = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
                                   SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* secret_variable = "TOPRUN_SECRET";
 constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
+// Once the run has ended, so long for the engine's command to end: it may wait for a node that the
+// run has lost. Then it gets SIGTERM, and after as long again SIGKILL.
+constexpr std::chrono::seconds step_patience{20};
 constexpr int look_again_ms = 500;
 constexpr int look_for_room_ms = 20;
 constexpr int unfinished_after_ms = 50;  // of a line; the agent has held it back already
@@ -204,30 +207,74 @@ struct Heard {
   }
 };
 
-// Waits for the command's end.
-CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard,
+// Ends a command that does not end by itself.
+class Overdue {
+ public:
+  explicit Overdue(pid_t pid) : pid_(pid) {}
+
+  // `ending`: when an mpirun reported that it is ending.
+  void expect(std::optional<SteadyTime> ending) {
+    if (ending && !kill_at_) kill_at_ = *ending + ending_patience;
+  }
+  // The run has ended with this code.
+  void expect_after_run(int exit_code) {
+    if (run_code_) return;
+    run_code_ = exit_code;
+    terminate_at_ = std::chrono::steady_clock::now() + step_patience;
+    kill_at_ = *terminate_at_ + step_patience;
+  }
+  // When to look again, for poll(2).
+  int patience_ms() const { return kill_at_ && !killed_ ? look_again_ms : -1; }
+
+  void look(SteadyTime now) {
+    if (terminate_at_ && now > *terminate_at_) {
+      terminate_at_.reset();
+      say(
+          fmt::format("the run has ended with exit code {}, but its step has not, perhaps because "
+                      "a lost node does not answer: it is stopped",
+                      *run_code_));
+      process::signal_process(pid_, SIGTERM);
+    }
+    if (!kill_at_ || killed_ || now <= *kill_at_) return;
+    // It and its logins; the daemons behind them end without it, and the agents with them.
+    killed_ = true;
+    spawn::signal_descendants(SIGKILL);
+  }
+  int exit_code(int status) const {
+    return run_code_ ? *run_code_ : killed_ ? exit_failure : process::exit_code(status);
+  }
+
+ private:
+  pid_t pid_;
+  std::optional<int> run_code_;
+  std::optional<SteadyTime> terminate_at_;
+  std::optional<SteadyTime> kill_at_;
+  bool killed_ = false;
+};
+
+// Waits for the command's end. `post`: null, or where the root posts the run's exit code.
+CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard, link::ResultPost* post,
                   const std::function<void(pid_t, int)>& pass_on) {
   process::Impatience impatience;
   int requests_to_end = 0;
-  bool abandoned = false;
+  Overdue overdue(pid);
   for (;;) {
     const bool has_room = heard.has_room();
-    std::array<pollfd, 3> waiting = {pollfd{signals.get(), POLLIN, 0},
+    std::array<pollfd, 4> waiting = {pollfd{signals.get(), POLLIN, 0},
                                      pollfd{has_room ? heard.out.reading() : -1, POLLIN, 0},
-                                     pollfd{has_room ? heard.err.reading() : -1, POLLIN, 0}};
-    const auto ending = heard.err.ending();
-    const auto late = ending ? std::optional(*ending + ending_patience) : std::nullopt;
-    int patience_ms = late && !abandoned ? look_again_ms : -1;
+                                     pollfd{has_room ? heard.err.reading() : -1, POLLIN, 0},
+                                     pollfd{post != nullptr ? post->fd() : -1, POLLIN, 0}};
+    overdue.expect(heard.err.ending());
+    int patience_ms = overdue.patience_ms();
     if (heard.holds_back()) patience_ms = unfinished_after_ms;
     if (!has_room) patience_ms = look_for_room_ms;
     const int ready = ::poll(waiting.data(), waiting.size(), patience_ms);
     if (ready < 0) continue;
     if (ready == 0) heard.pass_unfinished();
-    if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
-      // It and its logins; the daemons behind them end without it, and the agents with them.
-      abandoned = true;
-      spawn::signal_descendants(SIGKILL);
+    if (waiting[3].revents != 0) {
+      if (const auto code = post->received()) overdue.expect_after_run(*code);
     }
+    overdue.look(std::chrono::steady_clock::now());
     if (waiting[1].revents != 0) heard.out.pass();
     if (waiting[2].revents != 0) heard.err.pass();
     if (waiting[0].revents == 0) continue;
@@ -240,8 +287,10 @@ CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard,
       heard.out.pass_the_rest();
       heard.err.pass_the_rest();
       if (heard.terminal) heard.terminal->finish();
-      const int code = abandoned ? exit_failure : process::exit_code(status);
-      return {code, heard.err.tail(), requests_to_end > 0};
+      if (const auto code = post != nullptr ? post->received() : std::nullopt) {
+        overdue.expect_after_run(*code);
+      }
+      return {overdue.exit_code(status), heard.err.tail(), requests_to_end > 0};
     }
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
     if (ends && !impatience.is_wish(std::chrono::steady_clock::now())) continue;
@@ -319,12 +368,13 @@ int run_step(const plan::Job& job) {
   const auto pass_on = [&](pid_t, int signal) {
     write_line(orders, fmt::format("signal {}{}\n", signal, for_all));
   };
-  const auto end = run_command(*command, job, reading.get(), Written::plain, pass_on);
-  return post ? post->received().value_or(end.exit_code) : end.exit_code;
+  return run_command(*command, job, reading.get(), Written::plain, pass_on, post ? &*post : nullptr)
+      .exit_code;
 }
 
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
-                       Written written, const std::function<void(pid_t, int)>& pass_on) {
+                       Written written, const std::function<void(pid_t, int)>& pass_on,
+                       link::ResultPost* post) {
   const bool tells_launch = command.environment.has(publish::launch_variable);
   sigset_t mask;
   sigemptyset(&mask);
@@ -350,7 +400,7 @@ CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& jo
   if (!pid) return {give_up(pid.error())};
   heard.out.started();
   heard.err.started();
-  CommandEnd end = follow(*pid, signals, heard, pass_on);
+  CommandEnd end = follow(*pid, signals, heard, post, pass_on);
   if (const auto trouble = engines::mpirun_trouble(end.said); trouble && end.exit_code != 0) {
     say(trouble->line());
   }

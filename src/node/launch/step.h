@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engines/engine.h"
+#include "node/link/result_post.h"
 #include "node/plan/job.h"
 
 namespace toprun::launch {
@@ -38,8 +39,11 @@ struct CommandEnd {
 };
 
 // Runs an engine's command until it ends, with `stdin_fd` as its standard input. For a signal to
-// this process, `pass_on` is called with the command's process id and the signal.
+// this process, `pass_on` is called with the command's process id and the signal. `post`: where the
+// root posts the run's exit code, which then replaces the command's; a command that continues after
+// that is ended.
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
-                       Written written, const std::function<void(pid_t, int)>& pass_on);
+                       Written written, const std::function<void(pid_t, int)>& pass_on,
+                       link::ResultPost* post = nullptr);
 
 }  // namespace toprun::launch

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/net/reach.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "node/link/preamble.h"
@@ -48,17 +49,6 @@ std::string read_message(const Fd& connection) {
   return message;
 }
 
-// A socket that is on its way to the address, or there.
-Fd begin_to_connect(const hosts::Address& address, int port) {
-  const sockaddr_storage target = address.with_port(port);
-  Fd socket(::socket(target.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return {};
-  const int done =
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), address.length());
-  if (done != 0 && errno != EINPROGRESS) return {};
-  return socket;
-}
-
 }  // namespace
 
 std::string text_of(const ResultAddress& address) {
@@ -95,16 +85,16 @@ Result<ResultPost> ResultPost::open() {
 }
 
 std::optional<int> ResultPost::received() {
-  for (int i = 0; i < max_connections; ++i) {
+  for (int i = 0; i < max_connections && !code_; ++i) {
     const Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection) return {};
     const std::string message = read_message(connection);
     const auto parts = words(message);
     if (parts.size() != 2 || parts[0] != address_.token || !message.ends_with('\n')) continue;
     const auto code = parse_int(parts[1]);
-    if (code && *code >= 0 && *code <= max_exit_code) return static_cast<int>(*code);
+    if (code && *code >= 0 && *code <= max_exit_code) code_ = static_cast<int>(*code);
   }
-  return {};
+  return code_;
 }
 
 bool post_result(const ResultAddress& to, int exit_code) {
@@ -113,7 +103,7 @@ bool post_result(const ResultAddress& to, int exit_code) {
   std::vector<Fd> sockets;
   std::vector<pollfd> waiting;
   for (const hosts::Address& address : to.addresses) {
-    Fd socket = begin_to_connect(address, to.port);
+    Fd socket = hosts::begin_to_connect(address, to.port);
     if (!socket) continue;
     waiting.push_back({socket.get(), POLLOUT, 0});
     sockets.push_back(std::move(socket));

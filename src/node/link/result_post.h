@@ -39,6 +39,8 @@ class ResultPost {
   // Error: the starter cannot listen.
   static Result<ResultPost> open();
   const ResultAddress& address() const { return address_; }
+  // Readable when a connection is there.
+  int fd() const { return listener_.get(); }
   // The exit code that the root has sent so far. Blocks for at most `result_read_limit` per
   // connection.
   std::optional<int> received();
@@ -47,6 +49,7 @@ class ResultPost {
   ResultPost(Fd listener, ResultAddress address);
   Fd listener_;
   ResultAddress address_;
+  std::optional<int> code_;
 };
 
 // Called in the root. False if the starter was not reached within `result_limit`.
