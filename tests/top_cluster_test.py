@@ -1,7 +1,10 @@
 # ctest: TIMEOUT 200 LABELS cluster
 """`toprun top ID` of a Slurm job that has not begun, on a terminal of the login host."""
 
+import json
+import re
 import shlex
+import time
 import unittest
 
 import submitting
@@ -47,6 +50,23 @@ class Waiting(submitting.SubmitCase):
         self.assert_ok(self.login(TOPRUN, "cancel", id))
         shown = screen.expect("code 1")
         self.assertRegex(shown.replace("\n", " "), f"cannot look at job {id}: it does not run: cancelled by")
+
+    def test_the_last_state_stays_where_slurm_ends_its_step_first(self):
+        folder = self.folder()
+        id = self.submitted("-N", "1", "--nproc-per-node", "2", "--no-python", "sleep", "100", cwd=folder)
+        screen = self.top(folder, id)
+        screen.expect("2 ranks: 2 run")
+        with open(folder / "logs" / id / "story.jsonl", "a", encoding="utf-8") as story:
+            story.write(json.dumps({"act": "cancelled", "by": "alice", "at": time.strftime("%Y-%m-%dT%H:%M:%SZ",
+                                                                                           time.gmtime())}) + "\n")
+        step = max(re.findall(rf"^{id}\.\d+", self.login("squeue", "-h", "-s", "-j", id, "-o", "%i").out, re.M),
+                   key=lambda one: int(one.split(".")[1]))
+        self.assert_ok(self.login("scancel", step))
+        shown = screen.expect("code 0")
+        self.assertIn("cancelled by alice at", shown)
+        self.assertIn("2 ranks", shown)
+        self.assertNotIn("slurmstepd", shown)
+        self.assert_ok(self.login(TOPRUN, "cancel", id))
 
     def test_without_a_terminal_it_is_refused(self):
         id = self.held(self.folder())

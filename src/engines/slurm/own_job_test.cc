@@ -53,6 +53,10 @@ TEST(OwnJob, HasAnEnd) {
             WallTime(std::chrono::seconds(1'795'319'999)))
       << "its limit has changed since";
   EXPECT_EQ(job_end_in("JobId=7 EndTime=Unknown Partition=main\n", began), std::nullopt);
+  EXPECT_EQ(job_end_in("JobId=7 TimeLimit=UNLIMITED EndTime=1826854178\n", began), std::nullopt);
+  const Environment without_limit{{"SLURM_JOB_START_TIME", "1795318178"},
+                                  {"SLURM_JOB_END_TIME", "1826854178"}};
+  EXPECT_EQ(job_end_in("", without_limit), std::nullopt);
 }
 
 }  // namespace

@@ -139,13 +139,18 @@ bool Session::is_over(Result<int>& result) {
   if (news.trouble) state_.note = news.trouble->line();
   if (!news.is_over) return false;
   screen_.give_back();
-  if (news.trouble) {
-    result = std::unexpected(*news.trouble);
-  } else if (has_picture_) {
-    result = print(farewell(picture_, screen_.size(), style_));
-  } else {
-    result = print("the job is over\n");
+  if (!has_picture_) {
+    result = news.trouble ? Result<int>(std::unexpected(*news.trouble))
+                          : Result<int>(print("the job is over\n"));
+    return true;
   }
+  // The engine may end what asks for pictures before the last one has come.
+  if (const auto cancelled = cancellation_of(picture_); news.trouble && cancelled) {
+    picture_.cancelled = *cancelled;
+    news.trouble.reset();
+  }
+  result = print(farewell(picture_, screen_.size(), style_));
+  if (news.trouble) result = std::unexpected(*news.trouble);
   return true;
 }
 

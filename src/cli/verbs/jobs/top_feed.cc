@@ -68,12 +68,9 @@ constexpr std::chrono::seconds picture_limit{20};
 // The user that cancelled a job is in its story, which is in the folder of its files, where its
 // nodes' logs are; the job itself knows a signal alone.
 void add_cancel(Picture& picture) {
-  if (picture.attempts.empty() || picture.node_log.empty()) return;
+  if (picture.attempts.empty()) return;
   if (picture.attempts.back().kind != model::CauseKind::interrupted) return;
-  const jobs::JobStory story = jobs::read_story(picture.node_log.raw());
-  if (!story.cancelled || (picture.started && story.cancelled->at < *picture.started)) return;
-  picture.cancelled =
-      jobs::cancel_words(*story.cancelled, picture.now.value_or(story.cancelled->at));
+  if (const auto words = cancellation_of(picture)) picture.cancelled = *words;
 }
 constexpr std::size_t longest_line = 256u << 20;
 constexpr std::size_t longest_complaint = 16u << 10;
@@ -289,6 +286,13 @@ Result<Picture> picture_of(const std::string& text) {
   auto picture = snapshot::picture_in(object);
   if (picture) add_cancel(*picture);
   return picture;
+}
+
+std::optional<std::string> cancellation_of(const Picture& picture) {
+  if (picture.node_log.empty()) return {};
+  const jobs::JobStory story = jobs::read_story(picture.node_log.raw());
+  if (!story.cancelled || (picture.started && story.cancelled->at < *picture.started)) return {};
+  return jobs::cancel_words(*story.cancelled, picture.now.value_or(story.cancelled->at));
 }
 
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment) {

@@ -63,6 +63,9 @@ Result<std::optional<std::string>> picture_text(const RunningJob& job);
 Result<std::optional<Fd>> pictures_of(const RunningJob& job);
 Result<snapshot::Picture> picture_of(const std::string& text);
 
+// The user that cancelled the job, and when, in words; nullopt: its files record no cancellation.
+std::optional<std::string> cancellation_of(const snapshot::Picture& picture);
+
 // Runs the command and waits for it. The command shares this process's stdin, stdout and stderr.
 // Returns its exit code.
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment);
