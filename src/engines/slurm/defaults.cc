@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text/counted.h"
 #include "base/text/text.h"
@@ -92,7 +93,17 @@ Result<void> check_partitions(const JobRequest& job, const SlurmFacts& facts) {
   return {};
 }
 
-Result<void> check_size(const JobRequest& job, const std::vector<NodeKind>& kinds) {
+// Whether a partition by itself has so many nodes with so many GPUs each.
+bool has_partition(const SlurmFacts& facts, std::int64_t nodes, int gpus) {
+  std::map<std::string, std::int64_t> count;
+  for (const NodeKind& kind : facts.kinds) {
+    if (kind.gpus >= gpus) count[kind.partition] += kind.nodes;
+  }
+  return std::ranges::any_of(count, [&](const auto& entry) { return entry.second >= nodes; });
+}
+
+Result<void> check_size(const JobRequest& job, const SlurmFacts& facts,
+                        const std::vector<NodeKind>& kinds) {
   int nodes = 0;
   int gpus = 0;
   for (const NodeKind& kind : kinds) {
@@ -102,10 +113,18 @@ Result<void> check_size(const JobRequest& job, const std::vector<NodeKind>& kind
   const std::string where = partition_words(job, kinds);
   if (most_nodes(job) > nodes) {
     return usage(fmt::format("--nodes {}", *job.find("--nodes")->value),
-                 fmt::format("{} has {}", where, nodes), "ask for fewer, or for another partition");
+                 fmt::format("{} has {}", where, nodes),
+                 has_partition(facts, most_nodes(job), 0)
+                     ? "ask for fewer, or for another partition"
+                     : "ask for fewer");
   }
   const int requested = gpus_per_node(job);
   if (requested <= gpus) return {};
+  if (gpus == 0 && !has_partition(facts, 1, 1)) {
+    return usage(fmt::format("{} GPUs on each node", requested),
+                 "no node of this cluster has a GPU that Slurm knows of",
+                 "leave it out, or have the cluster's Gres configured");
+  }
   return usage(fmt::format("{} GPUs on each node", requested),
                gpus == 0 ? fmt::format("no node of {} has one", where)
                          : fmt::format("a node of {} has {} at most", where, gpus),
@@ -318,7 +337,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
     choose_nodes(job, kinds);
   }
   if (!kinds.empty()) {
-    if (auto fits = check_size(job, kinds); !fits) return fits;
+    if (auto fits = check_size(job, facts, kinds); !fits) return fits;
     if (auto fits = check_time(job, kinds); !fits) return fits;
   }
   // From a range of nodes, Slurm allocates only as many as the tasks need.

@@ -12,7 +12,7 @@
 namespace toprun::engines {
 namespace {
 
-constexpr const char* sinfo_format = "%P|%a|%l|%D|%c|%G";
+constexpr const char* sinfo_format = "%P|%a|%l|%D|%c|%G|%m";
 constexpr std::int64_t largest_count = 1 << 24;  // of nodes, CPUs or GPUs
 constexpr std::int64_t most_days = 10'000;
 
@@ -86,7 +86,7 @@ std::vector<NodeKind> node_kinds_in(std::string_view sinfo) {
   std::vector<NodeKind> kinds;
   for (const std::string_view line : split(sinfo, '\n')) {
     const std::vector<std::string_view> fields = split(trim(line), '|');
-    if (fields.size() != 6 || fields[0].empty()) continue;
+    if (fields.size() != 7 || fields[0].empty()) continue;
     NodeKind kind;
     kind.partition = fields[0];
     kind.is_default = kind.partition.ends_with('*');
@@ -96,6 +96,7 @@ std::vector<NodeKind> node_kinds_in(std::string_view sinfo) {
     kind.nodes = number(fields[3]);
     kind.cpus = number(fields[4]);
     kind.gpus = gpus_in_gres(fields[5]);
+    kind.memory_mib = number(fields[6]);
     kinds.push_back(std::move(kind));
   }
   return kinds;

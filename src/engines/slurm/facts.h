@@ -24,6 +24,7 @@ struct NodeKind {
   int nodes = 0;
   int cpus = 0;  // of each node, as Slurm counts them
   int gpus = 0;
+  int memory_mib = 0;  // of each node, as Slurm counts it; 0: not reported
 
   bool operator==(const NodeKind&) const = default;
 };
@@ -38,8 +39,8 @@ struct SlurmFacts {
   std::vector<std::string> partitions() const;
 };
 
-// Parses `sinfo` output with PARTITION|AVAIL|TIMELIMIT|NODES|CPUS|GRES per line. Lines in another
-// form are skipped. Pure function.
+// Parses `sinfo` output with PARTITION|AVAIL|TIMELIMIT|NODES|CPUS|GRES|MEMORY per line. Lines in
+// another form are skipped. Pure function.
 std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
 // The plugin's name in the output of `scontrol show config`, without "topology/"; "" if missing.
 // Pure function.

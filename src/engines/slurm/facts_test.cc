@@ -7,14 +7,15 @@ namespace {
 
 TEST(SlurmFacts, NodesAreReadFromSinfo) {
   const auto kinds = node_kinds_in(
-      "main*|up|infinite|4|32|(null)\n"
-      "a100|up|2-00:00:00|16|128|gpu:a100:8(S:0-1),nic:2\n"
-      "mixed|down|1:00:00|2|64+|gpu:h100:4(S:0,1)\n"
+      "main*|up|infinite|4|32|(null)|1\n"
+      "a100|up|2-00:00:00|16|128|gpu:a100:8(S:0-1),nic:2|2000000+\n"
+      "mixed|down|1:00:00|2|64+|gpu:h100:4(S:0,1)|515000\n"
       "sinfo: warning of a site\n"
       "\n");
-  const std::vector<NodeKind> expected = {{"main", true, true, "infinite", 4, 32, 0},
-                                          {"a100", false, true, "2-00:00:00", 16, 128, 8},
-                                          {"mixed", false, false, "1:00:00", 2, 64, 4}};
+  const std::vector<NodeKind> expected = {
+      {"main", true, true, "infinite", 4, 32, 0, 1},
+      {"a100", false, true, "2-00:00:00", 16, 128, 8, 2'000'000},
+      {"mixed", false, false, "1:00:00", 2, 64, 4, 515'000}};
   EXPECT_EQ(kinds, expected);
 }
 

@@ -86,8 +86,10 @@ std::vector<std::string> partitions_with_limits(const SlurmFacts& facts) {
 std::vector<std::string> node_kinds(const SlurmFacts& facts) {
   std::vector<std::string> texts;
   for (const NodeKind& kind : facts.kinds) {
-    texts.push_back(fmt::format("{}: {} nodes with {} CPUs and {} GPUs", kind.partition, kind.nodes,
-                                kind.cpus, kind.gpus));
+    const std::string memory =
+        kind.memory_mib > 0 ? fmt::format(", {} MiB of memory", kind.memory_mib) : std::string();
+    texts.push_back(fmt::format("{}: {} nodes with {} CPUs{} and {} GPUs", kind.partition,
+                                kind.nodes, kind.cpus, memory, kind.gpus));
   }
   return texts;
 }
