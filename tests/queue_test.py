@@ -430,7 +430,8 @@ class Words(Queue):
         cluster.wait_for(lambda: "BeginTime" in self.toprun("status", job).out, "the pause")
         told = self.toprun("status", job).out
         self.assertIn("BeginTime: it was put back into the queue", told)
-        self.assertIn("put back into the queue 1 time\n", told)
+        self.assertRegex(told, r"(?m)^  times +.*put back into the queue 1 time, last \d{4}-")
+        self.assertNotRegex(told, r"(?m)^  times +submitted")  # not when it came back
         for verb in "jobs", "eta":
             with self.subTest(verb):
                 told = self.toprun(verb).out

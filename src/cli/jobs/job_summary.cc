@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/os/signals.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
@@ -197,10 +199,14 @@ std::string requeue_words(const KnownJob& known, WallTime now) {
     return std::string(put_back);
   }
   const std::optional<CauseKind> kind = kind_of_end(known);
+  const WallTime end_of_run = *known.report->updated;
   const std::string_view how = kind == CauseKind::preempted  ? "preempted"
                                : kind == CauseKind::requeued ? "requeued"
-                                                             : put_back;
-  return fmt::format("{} at {}", how, moment_text(*known.report->updated, now));
+                                                             : std::string_view();
+  if (!how.empty()) return fmt::format("{} at {}", how, moment_text(end_of_run, now));
+  // Slurm's time of the submission is then the time when the job was put back.
+  const WallTime at = std::max(end_of_run, known.job->submitted.value_or(end_of_run));
+  return fmt::format("{} at {}", put_back, moment_text(at, now));
 }
 
 std::string restart_words(const JobReport& report) {

@@ -237,6 +237,10 @@ TEST_F(TheJobTold, ARequeueIsToldFromAPreemption) {
             "waiting, put back into the queue");
   EXPECT_EQ(summary_now(known(waits, "waiting", report_of(1, CauseKind::exit, "x"))).words,
             "waiting, put back into the queue at 06:04:11");
+  Job back = job_of(JobState::pending, 1);
+  back.submitted = at("06:04:29");  // Slurm's time of the requeue
+  EXPECT_EQ(summary_now(known(back, "waiting", report_of(1, CauseKind::exit, "x"))).words,
+            "waiting, put back into the queue at 06:04:29");
   EXPECT_EQ(summary_now(known(job_of(JobState::pending), "waiting", std::nullopt)).words,
             "waiting");
   // Runs again: what the report says is of the run before.

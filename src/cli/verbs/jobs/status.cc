@@ -98,15 +98,23 @@ bool never_began(const Job& job) {
          job.used.value_or(std::chrono::seconds(0)).count() == 0;
 }
 
-std::string times_text(const Job& job) {
+// Slurm dates the submission of a job that it has put back into the queue by that.
+std::string times_text(const Job& job, const std::optional<jobs::JobStory::Act>& submission) {
   std::vector<std::string> parts;
   const bool waits = job.state == JobState::pending || never_began(job);
-  if (job.submitted) parts.push_back("submitted " + jobs::time_text(*job.submitted));
+  const bool is_back = job.restarts > 0;
+  const auto submitted = submission ? std::optional(submission->at) : job.submitted;
+  if (submitted && (submission || !is_back)) {
+    parts.push_back("submitted " + jobs::time_text(*submitted));
+  }
   if (job.started && !waits) parts.push_back("started " + jobs::time_text(*job.started));
   if (job.ended && has_ended(job.state)) parts.push_back("ended " + jobs::time_text(*job.ended));
   if (job.used && !waits) parts.push_back("ran " + jobs::clock_text(*job.used));
   if (!has_ended(job.state)) parts.push_back(limit_text(job));
-  if (job.restarts > 0) parts.push_back("put back into the queue " + counted(job.restarts, "time"));
+  if (is_back) {
+    const std::string last = job.submitted ? ", last " + jobs::time_text(*job.submitted) : "";
+    parts.push_back("put back into the queue " + counted(job.restarts, "time") + last);
+  }
   return join(parts, ", ");
 }
 
@@ -268,7 +276,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += headline(job);
     out += row("state", coloured(state_of(job, what), jobs::colour_of(job.state), style));
     out += waiting_rows(*queue, job);
-    out += row("times", times_text(job));
+    out += row("times", times_text(job, known.story.submitted));
     if (job.state == JobState::running && known.files) {
       out += row("last line", jobs::last_line_in(*known.files).shown());
     }
