@@ -173,7 +173,9 @@ class Here(support.TestCase):
                 (["all_reduce", "--plot", "x.gif"], "ends in .svg or .png"),
                 (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),
                 (["all_reduce", "--orders", "best"], "--orders best: must be"),
-                (["allreduce"], "must be all_reduce"),
+                (["allreduce"], "did you mean all_reduce?"),
+                (["pair"], "did you mean pairs?"),
+                (["nosuch"], "barrier, pairs, compare, import, history"),
                 ([], "COLLECTIVE is required"),
         ]:
             with self.subTest(words=words):

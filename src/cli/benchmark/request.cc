@@ -92,6 +92,20 @@ Result<void> check(const Request& request) {
   return {};
 }
 
+// The first word behind `bench`: a collective, or else a command of its own that was misspelt.
+Result<bench::Collective> collective_named(const std::string& word) {
+  std::vector<std::string> names;
+  for (const auto& row : bench::collectives()) {
+    if (row.name == word) return row.collective;
+    names.emplace_back(row.name);
+  }
+  for (const char* command : {"pairs", "compare", "import", "history"}) names.emplace_back(command);
+  const auto meant = did_you_mean(word, names);
+  return usage(
+      "bench " + word, "is not a collective, and not a command of bench",
+      meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(names, ", "));
+}
+
 }  // namespace
 
 Result<double> positive(const Argument& argument) {
@@ -103,8 +117,7 @@ Result<double> positive(const Argument& argument) {
 Result<BenchRequest> bench_request(const Call& call) {
   BenchRequest request;
   Request& measured = request.measured;
-  const auto collective = TRY(
-      named({"bench", call.operand()}, bench::collectives(), &bench::CollectiveFacts::collective));
+  const auto collective = TRY(collective_named(call.operand()));
   measured.collective = collective;
   const auto op = [](const Argument& argument) {
     return named(argument, measure::ops(), &measure::OpName::op);
