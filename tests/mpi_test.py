@@ -342,7 +342,7 @@ class ViaMpirun(MpiCase):
 
     def test_what_mpirun_says_when_it_fails_is_explained(self):
         for words, code, expected in [
-                (["--hosts", "n0,nowhere"], None, "a host's name is unknown"),
+                (["--hosts", "n0,nowhere"], None, "a host's name is unknown: it said \"ssh: Could not resolve hostname nowhere"),
                 (["--hosts", "nokey"], None, "ssh would have asked for a password"),
                 (["--hosts", "unknown"], None, "ssh does not know the key of a host"),
                 (["--hosts", "root@n0"], 2, "mpirun takes the user from ssh's configuration"),

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds version_limit{20};  // a cold network file system
 constexpr std::string_view tag_option = "--tag-output";
+constexpr std::size_t longest_quote = 200;  // of a line that mpirun or ssh wrote
 constexpr int oldest_open_mpi = 3;
 constexpr int first_with_prrte = 5;
 // From this number of hosts on, mpirun logs in to all hosts directly and at once: in its tree of
@@ -59,6 +60,14 @@ std::vector<std::string> beginning(const MpirunCommand& command) {
   std::vector<std::string> argv = command.program;
   if (command.as_root && command.kind != Mpirun::hydra) argv.push_back("--allow-run-as-root");
   return argv;
+}
+
+// The line of a message that holds the words, or the words where the message is wrapped in them.
+std::string_view line_with(std::string_view words, std::string_view said) {
+  for (const std::string_view line : split(said, '\n')) {
+    if (line.contains(words) && line.size() <= longest_quote) return trim(line);
+  }
+  return words;
 }
 
 }  // namespace
@@ -155,8 +164,8 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
   const std::string text = on_one_line(said);
   for (const Trouble& trouble : known) {
     if (text.find(trouble.words) == std::string::npos) continue;
-    return Error{trouble.what, fmt::format("it said \"{}\"", trouble.words), trouble.fix,
-                 exit_failure};
+    return Error{trouble.what, fmt::format("it said \"{}\"", line_with(trouble.words, said)),
+                 trouble.fix, exit_failure};
   }
   return std::nullopt;
 }

@@ -85,8 +85,9 @@ TEST(Mpirun, TroubleIsExplained) {
   EXPECT_EQ(
       mpirun_trouble("a\nThere are not enough slots available in the system to satisfy the 2\n")
           ->line(),
-      "mpirun has fewer slots than ranks: it said \"not enough slots available\"; ask for "
-      "fewer with --ranks-per-node, or for more tasks per node in the job's header");
+      "mpirun has fewer slots than ranks: it said \"There are not enough slots available in the "
+      "system to satisfy the 2\"; ask for fewer with --ranks-per-node, or for more tasks per node "
+      "in the job's header");
   EXPECT_EQ(mpirun_trouble("root@n1: Permission denied (publickey).\nORTE was unable to reliably "
                            "start one or more daemons.\n")
                 ->what,
