@@ -12,9 +12,6 @@
 namespace toprun::engines::runai {
 namespace {
 
-using kubernetes::at;
-using kubernetes::number_at;
-using kubernetes::text_at;
 using nlohmann::json;
 
 constexpr const char* version_fix = "TOPRUN_RUNAI_CLI=v1 or v2 says which runai this is";
@@ -92,19 +89,19 @@ Result<json> list_in(std::string_view text) {
 
 ClusterNode node_of(const json& reported) {
   ClusterNode node;
-  node.name = text_at(reported, {"name"});
-  node.partitions = {text_at(reported, {"nodePool"})};
-  set_usable(node, text_at(reported, {"status"}));
-  node.gpus = std::max<std::int64_t>(0, number_at(reported, {"gpuInfo", "gpuCount"}));
-  node.gpu_kind = text_at(reported, {"gpuInfo", "gpuType"});
+  node.name = kubernetes::text_at(reported, {"name"});
+  node.partitions = {kubernetes::text_at(reported, {"nodePool"})};
+  set_usable(node, kubernetes::text_at(reported, {"status"}));
+  node.gpus = std::max<std::int64_t>(0, kubernetes::number_at(reported, {"gpuInfo", "gpuCount"}));
+  node.gpu_kind = kubernetes::text_at(reported, {"gpuInfo", "gpuType"});
   return node;
 }
 
 AdmissionQueue project_of(const json& reported) {
   AdmissionQueue project;
-  project.name = text_at(reported, {"name"});
-  for (const json& pool : at(reported, {"resources"})) {
-    const json& deserved = at(pool, {"gpu", "deserved"});
+  project.name = kubernetes::text_at(reported, {"name"});
+  for (const json& pool : kubernetes::at(reported, {"resources"})) {
+    const json& deserved = kubernetes::at(pool, {"gpu", "deserved"});
     if (deserved.is_number()) {
       project.gpus = project.gpus.value_or(0) + deserved.get<double>();
     }

@@ -152,7 +152,8 @@ TEST_F(ContainerPlanTest, WithoutPyxisTheNodesChoose) {
   job_.options.container.runtime = "pyxis";
   const auto named = plan_engine_container(job_);
   ASSERT_FALSE(named);
-  EXPECT_NE(named.error().line().find("no --container-image"), std::string::npos);
+  EXPECT_NE(named.error().line().find("does not have the option --container-image"),
+            std::string::npos);
 }
 
 }  // namespace
