@@ -13,29 +13,32 @@ namespace toprun::simulation {
 
 class World;
 
-// One node's agent, its keeper and its ranks, in virtual time. The NodePart in it is the program
-// under test; the rest simulates its environment.
+// Simulates one node's agent, its keeper and its ranks in virtual time. `part_` is the real code
+// under test. Everything else simulates the environment of that code.
 class Agent {
  public:
-  // `place`: the index that its engine has given its node; another agent may have had it before.
+  // `place`: the index that the engine has assigned to the node. An earlier agent on the same node
+  // may have had the same index.
   Agent(World& world, int index, int place, Dice dice);
 
   model::Join join() const;
-  // Links it with the root, which has admitted it; it starts after reading that.
+  // Connects the agent to the root, which has admitted it. The agent starts when the admission
+  // arrives.
   void attach(std::unique_ptr<Link> link) { link_ = std::move(link); }
   void begin();
   void reported(model::ToNode&& message);
   void root_lost(model::Loss loss);
 
-  // Makes a rank raise an exception: its peers notice it, and the rank ends a little later.
+  // Makes a rank raise an exception. The rank's peers notice the failure, and the rank exits after
+  // `takes`.
   void rank_raises(int rank, int code, milliseconds takes);
   void rank_is_killed(int rank, int signal);
-  // A rank of the attempt has ended early or is unreachable: ranks that wait for it fail or hang.
+  // A rank of the attempt has ended early or is unreachable. Each other rank fails or hangs.
   void peers_are_missed(int attempt);
   void work_is_done(int attempt);
   void network_refused();
-  // The ranks of the attempt make no progress from now on; the rank with this index on the node is
-  // the one that the others wait for.
+  // The ranks of the attempt make no progress from now on. All others wait for the rank with the
+  // index `guilty` on this node.
   void ranks_hang(int attempt, std::optional<int> guilty);
   void ranks_go_on(int attempt);
   void agent_dies();
@@ -43,7 +46,7 @@ class Agent {
   void both_die();
   void node_dies();
   void stop_for(milliseconds time);
-  // A signal to the agent, delivered so often within less than a second.
+  // Sends a signal to the agent, `deliveries` times within less than a second.
   void signal(int signal, int deliveries = 1);
   void ask_to_grow();
   void notice(bool for_all);
@@ -59,28 +62,28 @@ class Agent {
   const std::string& host() const { return host_; }
   bool lives() const { return process_.is_alive(); }
   bool is_over() const { return !lives() || (part_ && part_->over()); }
-  // The exit code of an agent that has ended normally.
+  // The agent's exit code, if the agent has ended normally.
   std::optional<int> exit_code() const {
     return part_ && part_->over() ? std::optional(part_->exit_code()) : std::nullopt;
   }
   int living_workers() const;
-  bool runs(int rank) const;  // by its index on the node
+  bool runs(int rank) const;  // `rank`: index on the node
   int attempt_of_workers() const { return attempt_; }
   Link* link() const { return link_.get(); }
   Process& process() { return process_; }
   bool is_mute() const { return mutes_; }
-  // It was stopped, cut off, or did not get an answer: its words may be late.
+  // The agent was stopped, was cut off, or got no answer. So its messages may be late.
   bool was_disturbed() const { return was_disturbed_; }
   void disturb() { was_disturbed_ = true; }
   void be_mute() { mutes_ = true; }
   bool workers_fail_to_start = false;
   bool container_fails = false;
-  // The next answer does not come.
+  // The next search for the store does not end.
   bool finds_no_store = false;
-  int late_stores = 0;  // how often it finds one late; another member dies in the first
+  int late_stores = 0;  // late search results; another member dies during the first
   bool has_no_workplace = false;
   bool starts_no_ranks = false;
-  // Until then its pool takes no work.
+  // Until then the agent's thread pool refuses all work.
   std::optional<SteadyTime> pool_is_full_until;
   bool has_full_pool() const;
 
@@ -95,7 +98,7 @@ class Agent {
   };
 
   milliseconds time_to_obey(const Worker& worker);
-  // That its ranks have started: an agent of another version, say.
+  // Whether this agent reports the start of its ranks twice, as an agent of another version might.
   bool says_twice() const;
   void on(run::PartEvent&& event);
   struct Notices {
@@ -114,7 +117,7 @@ class Agent {
   void act(const run::StopWorkers& stop);
   void act(const run::LookAtWorkers& look);
   void looked_at_workers(const run::LookAtWorkers& look);
-  void act(const run::MeasureWorkers&) {}  // no reader looks at a simulated job
+  void act(const run::MeasureWorkers&) {}  // a simulated job shows no measurements
   void act(const run::InterruptWorkers& interrupt);
   void act(const run::NotifyWorkers&) { ++notices_.to_ranks; }
   void act(const run::CreditOutput& credit);
@@ -130,14 +133,14 @@ class Agent {
   void workers_die();
   void leave();
 
-  // What the ranks print and the root shows (output.cc).
+  // The output that the ranks print and the root shows (output.cc).
   void print(std::size_t bytes);
   void deliver_output();
   void flush();
   void flush_in_time();
   void flushed();
 
-  // What a grace is (graces.cc).
+  // Checks of the grace periods (graces.cc).
   void heard(const run::GotSignal& got);
   void check_grace(milliseconds grace);
   void check_fence();
@@ -153,24 +156,24 @@ class Agent {
   std::unique_ptr<Link> link_;
   std::vector<Worker> workers_;
   int attempt_ = -1;
-  int has_workplace_for_ = -1;  // the last attempt for which it is there
+  int has_workplace_for_ = -1;  // the last attempt whose workplace is ready
   bool stopping_ = false;
   std::optional<SteadyTime> hangs_since_;
   std::optional<int> guilty_;
-  std::vector<model::ToRoot> reported_;  // and not yet repeated
-  Notices notices_;                      // that were handed on
+  std::vector<model::ToRoot> reported_;  // messages sent to the root and not repeated yet
+  Notices notices_;                      // notices that were passed on
   bool mutes_ = false;
   bool was_disturbed_ = false;
   bool is_dismissed_ = false;
-  // Printed and not yet delivered; delivered and not yet taken.
+  // Output not delivered yet, and output delivered but not yet accepted by the root.
   std::size_t printed_bytes_ = 0;
   std::size_t outstanding_bytes_ = 0;
   bool output_is_closed_ = false;
-  bool flushing_ = false;                // all ranks have ended, and their output is not yet taken
-  std::optional<SteadyTime> signalled_;  // the last signal that was not merely another delivery
-  bool is_impatient_ = false;            // its user has waited and signalled again
-  bool may_kill_at_once_ = false;        // no process would clean up after it
-  std::optional<SteadyTime> ordered_to_end_;  // its ranks, of the current attempt
+  bool flushing_ = false;  // all ranks have ended, but the root has not accepted all output yet
+  std::optional<SteadyTime> signalled_;       // the last signal, without repeated deliveries
+  bool is_impatient_ = false;                 // its user has waited, then sent a second signal
+  bool may_kill_at_once_ = false;             // no process would clean up after the agent
+  std::optional<SteadyTime> ordered_to_end_;  // the first order to the current attempt's ranks
 };
 
 }  // namespace toprun::simulation

@@ -11,16 +11,16 @@
 
 namespace toprun::simulation {
 
-// A connection between the root and an agent in virtual time. Each direction keeps its order, may
-// be slow, and may be cut off for a while; messages then wait, as in TCP. An end that receives
-// nothing for `silence` closes the connection.
+// A connection between the root and an agent in virtual time. Each direction keeps the order of
+// messages, may be slow, and may be cut off for a while. Messages are then delayed, as in TCP. An
+// end that receives nothing for `silence` closes the connection.
 class Link {
  public:
   static constexpr milliseconds silence{10'000};
 
   struct End {
     Process& process;
-    std::function<void(std::optional<model::Loss>)> over;  // once; no loss: closed normally
+    std::function<void(std::optional<model::Loss>)> over;  // called once; nullopt: closed normally
   };
   enum Direction { to_root, to_node };
 
@@ -41,11 +41,12 @@ class Link {
                    }
                  });
   }
-  // Closes after the queued messages; the other end then closes as well.
+  // Closes after the queued messages. The other end then closes as well.
   void close(Direction direction);
-  // The process at the sending end of `direction` has ended; the other end receives the close.
+  // The process at the sending end of `direction` has ended. The receiving end sees the connection
+  // close.
   void break_off(Direction direction);
-  // … or its host failed: the other end receives nothing more.
+  // The host at the sending end of `direction` has failed. The receiving end gets nothing more.
   void fall_silent(Direction direction);
   void cut(Direction direction);
   void repair(Direction direction);
@@ -55,7 +56,7 @@ class Link {
   struct Path {
     End end;
     int muted = 0;      // number of cuts and repairs; odd: no message passes
-    bool over = false;  // its receiver accepts nothing more
+    bool over = false;  // the receiver accepts no more messages
     SteadyTime last{};
     std::vector<Do> held{};
   };

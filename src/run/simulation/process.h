@@ -8,7 +8,7 @@ namespace toprun::simulation {
 
 using Do = std::move_only_function<void()>;
 
-// A process that may be stopped for a while (SIGSTOP); its events then wait.
+// A process that may be stopped for a while (SIGSTOP). Events for a stopped process are delayed.
 class Process {
  public:
   template <class What>

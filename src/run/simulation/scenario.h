@@ -15,36 +15,36 @@ enum class FaultKind {
   rank_killed,  // by a signal that toprun did not send
   workers_do_not_start,
   container_fails,
-  network_refused,  // the workers communicate over another network than the required one
-  agent_dies,       // its keeper ends its processes
-  keeper_dies,      // its agent learns of it
-  both_die,         // the kernel ends the workers
-  node_dies,        // without any message
-  cut_off,          // no message passes in one or both directions for a while
+  network_refused,  // the workers do not use the required network
+  agent_dies,       // the keeper ends the agent's processes
+  keeper_dies,      // the agent detects this
+  both_die,         // agent and keeper die, and the kernel ends the workers
+  node_dies,        // the node dies without a message
+  cut_off,          // one or both directions deliver no messages for a while
   stopped,          // the agent is stopped for a while (SIGSTOP)
   signal_to_agent,  // SIGTERM, delivered once or, within a second, two or three times
   signal_to_all,
-  signal_again,      // to an agent, and once more when its user has waited
-  ranks_hang,        // one rank stands still, and the others wait for it
-  malformed,         // the agent sends an invalid message
-  echoes,            // from now on messages of earlier attempts arrive again
-  store_lost,        // the store's node dies, like node_dies, as soon as ranks are assigned
-  joins,             // another agent joins
-  comes_again,       // a node's agent is gone, and another comes on the same host
-  flaps,             // the same, again and again, soon after its ranks have started
-  mute,              // the agent beats and says nothing more, until its user ends the job
-  no_order,          // the ranks' order is computed late, or never; or a member dies meanwhile, and
-                     // the next order is late, too
-  no_store_found,    // a node's search for the store does not end
-  no_workplace,      // … the start of its container, or the copy of its environment
-  no_ranks_started,  // … the start of its ranks, until the pool gives it up
-  no_end_reported,   // the report of the end is not written
-  pool_full,         // the agent's pool takes no work for a while: each answer is none, at once
-  rank_alarmed,      // a rank has given up waiting for others, and says so in the store
-  places_asked,      // where do the ranks stand?
-  terminal_paused,   // the root's terminal takes no output for a while
+  signal_again,    // to an agent, and again after a wait
+  ranks_hang,      // one rank makes no progress, and the others wait for it
+  malformed,       // the agent sends an invalid message
+  echoes,          // from now on, messages from earlier attempts arrive again
+  store_lost,      // the node with the store dies, as in node_dies, once ranks are assigned
+  joins,           // another agent joins
+  comes_again,     // an agent dies, and another agent joins from the same host
+  flaps,           // like comes_again, but repeated, soon after each start of ranks
+  mute,            // the agent sends only heartbeats until the user ends the job
+  no_order,        // the order of the ranks is computed late or never; or a member dies during the
+                   // computation, and the next order is late too
+  no_store_found,  // the search for the store on one node does not end, or ends late
+  no_workplace,    // the container's start, or the environment's copy, does not end
+  no_ranks_started,  // the ranks do not start before the pool's time limit
+  no_end_reported,   // the report of the job's end is not written
+  pool_full,         // the agent's thread pool refuses work for a while: each request fails at once
+  rank_alarmed,      // a rank stops waiting for others and reports that through the store
+  places_asked,      // a user asks where the ranks are in their code
+  terminal_paused,   // the root's terminal accepts no output for a while
   asked_to_grow,     // SIGURG
-  noticed,           // SIGUSR1, to one node's ranks or to all
+  noticed,           // SIGUSR1 to the ranks on one node or to all ranks
 };
 inline constexpr int fault_kinds = static_cast<int>(FaultKind::noticed) + 1;
 std::string_view name_of(FaultKind kind);
@@ -55,31 +55,31 @@ struct Fault {
   int node = 0;        // an index into the agents
   int rank = 0;        // its index on the node
   int code = 1;
-  milliseconds lasts{0};  // cut_off, stopped …; rank_exits: from its exception to its exit
+  milliseconds lasts{0};  // cut_off, stopped …; rank_exits: from exception to exit
   bool to_root = true;    // cut_off: the direction
   bool to_node = true;
 };
 
-// One simulated run; the seed determines all values.
+// One simulated run. The seed determines all values.
 struct Scenario {
   std::uint64_t seed = 0;
   run::Settings settings;
-  int agents = 1;  // number at the start
+  int agents = 1;  // number of agents at the start
   int slots = 1;
   bool container = false;
   milliseconds container_takes{0};
   milliseconds work{0};  // run time of an attempt without faults
   milliseconds slowest_message{5};
   int stubborn_percent = 0;     // percentage of ranks that ignore SIGTERM
-  int saving_percent = 0;       // … and of those that save for seconds before they obey it
-  int graceful_percent = 0;     // … and of those that exit with 0 when interrupted
-  bool records_errors = false;  // the ranks write error files, which tell when they raised
+  int saving_percent = 0;       // percentage that save for seconds before they obey SIGTERM
+  int graceful_percent = 0;     // percentage that exit with 0 when interrupted
+  bool records_errors = false;  // the ranks write error files with the time of the exception
   bool gathers_output = false;  // the root shows what all ranks print
-  bool encodes = false;         // messages pass through their form on the wire
-  bool long_names = false;      // hosts have names as long as a message may hold
+  bool encodes = false;         // messages are encoded and decoded as on the network
+  bool long_names = false;      // host names have the maximum length of a message field
   bool has_indices = false;     // the engine numbers the nodes
-  std::optional<int> unfit;     // this node cannot take part
-  std::vector<Fault> faults;    // in order of time
+  std::optional<int> unfit;     // the index of a node that cannot take part
+  std::vector<Fault> faults;    // in chronological order
 };
 
 // The name of the engine's node with this number.
@@ -87,7 +87,7 @@ std::string name_of_node(int place, bool is_long);
 
 // A scenario with at most `size` nodes.
 Scenario scenario(std::uint64_t seed, int size);
-// A scenario for an elastic job with this number of nodes, and of faults one after the other.
+// A scenario for an elastic job with `nodes` nodes and `faults` faults, one fault after another.
 Scenario large(std::uint64_t seed, int nodes, int faults);
 // A scenario without faults for ranks that an engine started, each with its own agent.
 Scenario in_place(std::uint64_t seed, int ranks);

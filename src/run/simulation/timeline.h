@@ -21,9 +21,9 @@ namespace toprun::simulation {
 
 using std::chrono::milliseconds;
 
-// The future events of one instant, in the order of their insertion. They lie one after the other
-// in memory that is freed with the instant: an allocation for each costs a large run a third of its
-// time.
+// The future events of one instant, in the order of their insertion. The events are placed one
+// after another in memory that is freed with the instant. One allocation per event would take a
+// third of the time of a large run.
 class Instant {
  public:
   Instant() = default;
@@ -40,7 +40,7 @@ class Instant {
     last_ = event;
   }
   bool empty() const { return first_ == nullptr; }
-  // Runs the first event, which may add others.
+  // Runs the first event. The event may add others.
   void run_first();
 
  private:
@@ -65,7 +65,8 @@ class Instant {
   Event* last_ = nullptr;
 };
 
-// Virtual time: future events in order. Events at equal times keep the order of their insertion.
+// Virtual time: a queue of future events. Events at the same time keep the order of their
+// insertion.
 class Timeline {
  public:
   template <class What>
@@ -92,7 +93,7 @@ class Timeline {
 
   Instant& instant(SteadyTime time);
 
-  // Many agents' events fall on few instants: to find one is more frequent than to add one.
+  // Many events occur at the same few instants, so lookups are more frequent than insertions.
   boost::unordered_flat_map<SteadyTime, std::unique_ptr<Instant>, HashOfTime> instants_;
   using Next = std::pair<SteadyTime, Instant*>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> next_;
@@ -101,8 +102,9 @@ class Timeline {
   std::uint64_t steps_before_ = 0;  // at the start of this instant
 };
 
-// Random choices from a seed. Uses SplitMix64 (Steele, Lea and Flood 2014), because every agent and
-// every link has its own generator, and the standard engines have 2.5 kB of state.
+// Random choices from a seed. Every agent and every link has its own generator. So the class uses
+// SplitMix64 (Steele, Lea and Flood 2014), which has 8 bytes of state. The standard engines
+// have 2.5 kB.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}

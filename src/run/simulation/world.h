@@ -24,18 +24,18 @@ inline constexpr std::string_view store_unreachable = "cannot reach the store";
 
 // The result of a simulated run.
 struct Outcome {
-  std::string broken;  // the first promise that was not kept; empty: all were
+  std::string broken;  // the first promise that was broken; empty: all promises were kept
   int exit_code = 0;
   int attempts = 0;
   milliseconds took{0};
   std::uint64_t steps = 0;
 };
 
-// A whole run in virtual time: the coordinator, the agents with their ranks, the links between
-// them, and the faults of a scenario. The run's promises are checked after every step.
+// A whole run in virtual time. Consists of the coordinator, the agents with their ranks, the links
+// between them, and the faults of a scenario. The run's promises are checked after every step.
 class World {
  public:
-  // `tells`: prints every event.
+  // `tells`: print every event.
   World(Scenario scenario, bool tells);
 
   Outcome play();
@@ -51,7 +51,7 @@ class World {
     if (!holds) report_broken_promise(fmt::format(promise, std::forward<Args>(args)...));
   }
 
-  // Actions of agents.
+  // Actions that agents cause.
   void to_root(Agent& from, model::ToRoot&& message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
@@ -72,24 +72,24 @@ class World {
   // The ranks assigned in one attempt.
   struct AssignedRanks {
     std::vector<bool> given;  // by rank
-    std::string store;        // the agent beside which it is
+    std::string store;        // the agent on the store's node
     int started = 0;
     bool disturbed = false;
     bool hangs = false;
-    SteadyTime went_on{};              // after the last hang
-    bool is_late = false;              // its work would be done if it did not hang
-    std::optional<hang::Alarm> alarm;  // the first that the root has to follow
+    SteadyTime went_on{};              // when the last hang ended
+    bool is_late = false;              // only the hang keeps its work from being done
+    std::optional<hang::Alarm> alarm;  // the first alarm that the root must handle
   };
-  // The end of a rank that failed by itself.
+  // The exit of a rank that failed by itself.
   struct Failure {
     int attempt = 0;
     model::WorkerExit exit;
-    bool is_known = false;  // the root has heard of it, while its node had a seat
+    bool is_known = false;  // the root received the report while the node had a seat
   };
 
   void tell(const std::string& what) const;
   void report_broken_promise(std::string promise);
-  // For a node that had an agent before: its place.
+  // `place`: set if the node had an agent before.
   Agent& add_agent(std::optional<int> place = {});
   void come_again(Agent& before, milliseconds later);
   void flap(Agent& agent);
@@ -154,43 +154,43 @@ class World {
   std::optional<run::Coordinator> coordinator_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::map<int, AssignedRanks> assigned_ranks_;            // by attempt
-  std::map<int, boost::unordered_flat_set<int>> working_;  // agents whose ranks run, by attempt
+  std::map<int, boost::unordered_flat_set<int>> working_;  // agents with running ranks, by attempt
   std::vector<Failure> failures_;
-  std::set<int> stopped_by_a_failure_;  // attempts in which nothing else came before it
+  std::set<int> stopped_by_a_failure_;  // attempts in which a rank's failure came first
   int checked_attempts_ = 0;
-  bool other_faults_ = false;  // faults other than those of ranks
+  bool other_faults_ = false;  // faults other than rank failures
   bool disturbed_ = false;     // any fault except repeated messages
   int failed_attempts_ = 0;    // attempts that a rank's failure ended
   bool store_is_to_die_ = false;
   bool old_messages_return_ = false;
-  bool may_kill_ = false;      // a user has waited: the ranks' grace need not be over
-  bool root_may_end_ = false;  // it had the order to
-  // Faults that wait for their moment.
+  bool may_kill_ = false;      // a user signalled again: ranks may be killed early
+  bool root_may_end_ = false;  // the root was ordered to end
+  // Faults that take effect later.
   int late_orders_ = 0;
   bool end_is_not_reported_ = false;
   std::string flapping_;  // a host
   int flaps_ = 0;
-  // Of the root's terminal.
+  // The root's terminal.
   std::optional<SteadyTime> paused_until_;
-  std::vector<std::pair<std::string, std::size_t>> untaken_;  // agents, and bytes
+  std::vector<std::pair<std::string, std::size_t>> untaken_;  // agents and numbers of bytes
   std::size_t shown_bytes_ = 0;
-  std::set<std::string> closing_;  // agents whose links the root closes
+  std::set<std::string> closing_;  // agents whose links the root is closing
   int questions_ = 0;
   std::map<int, SteadyTime> unanswered_;
   bool notice_is_due_ = false;      // to every member
-  std::set<std::string> notified_;  // those that get it
-  // Of the root's stage.
+  std::set<std::string> notified_;  // members that got it
+  // The root's stage.
   run::Stage stage_ = run::Stage::gathering;
   SteadyTime stage_since_{};
   int checked_stage_of_ = 0;              // attempt
-  std::optional<SteadyTime> stopped_at_;  // … running: the first order to end
-  SteadyTime grace_ends_{};               // … and the end of the last one's grace
+  std::optional<SteadyTime> stopped_at_;  // in the running stage: the first order to end
+  SteadyTime grace_ends_{};               // the end of the grace period of the last order to end
   bool some_rank_has_ended_ = false;
-  bool is_asked_to_grow_ = false;  // by the message that is being handled
+  bool is_asked_to_grow_ = false;  // by the message being handled
   std::optional<SteadyTime> can_grow_since_;
-  int short_lives_ = 0;  // attempts in a row
+  int short_lives_ = 0;  // consecutive short attempts
   std::set<std::string> lost_in_short_lives_;
-  bool ended_by_a_first_loss_ = false;  // the attempt before
+  bool ended_by_a_first_loss_ = false;  // the previous attempt ended when a node was first lost
   std::optional<WallTime> last_ended_;
   std::optional<SteadyTime> wakes_at_;  // time at which the coordinator wants to run
   SteadyTime last_fault_{};
