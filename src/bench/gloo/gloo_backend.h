@@ -4,8 +4,8 @@
 
 namespace toprun::libgloo {
 
-// Gloo's collectives between buffers in host memory: all_reduce as a ring, the others as Gloo has
-// them. Error (exit_usage): reduce_scatter, which Gloo lacks.
+// Opens Gloo's collectives between buffers in host memory. all_reduce uses the ring algorithm; all
+// others use Gloo's default. Error (exit_usage): reduce_scatter, which Gloo lacks.
 Result<measure::Opened> open_gloo(measure::Group& group, const Environment& environment);
 
 }  // namespace toprun::libgloo

@@ -8,7 +8,7 @@
 
 namespace toprun::libgloo {
 
-// The job's store as Gloo's. Gloo expects exceptions where the store fails.
+// Gives Gloo access to the job's store. Throws if the store fails, as Gloo expects.
 class GlooStore final : public gloo::rendezvous::Store {
  public:
   GlooStore(store::Client& client, std::string prefix)

@@ -13,20 +13,21 @@
 
 namespace toprun::measure {
 
-// The orders that can be compared: of the ranks, which toprun gives by the network; by host name,
-// as torchrun gives them; and with neighbours in different domains wherever that can be.
+// The orders of the ranks that can be compared. "topology": toprun's order, which follows the
+// network. "hostname": by host name, as in torchrun. "worst": neighbours are in different domains
+// wherever possible.
 inline constexpr std::array<std::string_view, 3> order_names = {"topology", "hostname", "worst"};
 
-// The networks that NCCL can be compared over: the one that it chooses, and TCP sockets.
+// The networks over which NCCL can be compared: NCCL's own choice, and TCP sockets.
 inline constexpr std::array<std::string_view, 2> fabric_names = {"rdma", "tcp"};
 
-// The innermost domain that holds the rank's node, "/core/r0"; empty: not known.
+// The innermost domain that contains the rank's node, such as "/core/r0". Empty: unknown.
 std::string domain_of(const Peer& peer);
 
-// What is measured beside the others: some of the ranks in one order.
+// One of the configurations that are measured in turns: a backend and some ranks in one order.
 struct Cell {
   std::string backend;
-  std::string fabric;  // empty: the backend's own
+  std::string fabric;  // empty: the backend's own choice
   std::string order;
   std::size_t nodes = 1;
   std::vector<std::size_t> ranks;  // in the order of the ring
@@ -36,14 +37,15 @@ struct Cell {
 
 struct Compared {
   std::vector<Cell> cells;
-  // What the request names and would be measured twice: "worst is the same order as hostname".
+  // One remark for each requested order that would be measured twice, such as "order worst is left
+  // out: it is the same as order hostname".
   std::vector<std::string> dropped;
 };
 
-// Every backend with every order of every set of ranks that the request names: the first nodes or
-// ranks in the network's order, which always hold rank 0. Cells of the same ranks in the same order
-// come once for each backend and fabric; those of one node for the first fabric only. Error
-// (exit_usage): more nodes or ranks than there are.
+// Combines every backend with every order of every set of ranks in the request. A set contains the
+// first nodes or ranks in the network's order, so rank 0 is in every set. The same ranks in the
+// same order are measured once for each backend and fabric. Cells on one node use only the first
+// fabric. Error (exit_usage): the request names more nodes or ranks than the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers);
 
 }  // namespace toprun::measure

@@ -7,19 +7,19 @@
 
 namespace toprun::measure {
 
-// The types of nccl-tests' -d.
+// The element types that the -d option of nccl-tests accepts.
 enum class Type { int8, uint8, int32, uint32, int64, uint64, half, float32, float64, bfloat16 };
 
 struct TypeFacts {
   Type type;
-  std::string_view name;  // nccl-tests'
+  std::string_view name;  // the name in nccl-tests
   std::size_t bytes;
 };
 std::span<const TypeFacts> types();
 const TypeFacts& facts_of(Type type);
 std::optional<Type> find_type(std::string_view name);
 
-// The reductions of nccl-tests' -o. avg is a sum that divide() completes.
+// The reductions that the -o option of nccl-tests accepts. For avg, divide() completes the sum.
 enum class Op { sum, prod, max, min, avg };
 
 struct OpName {
@@ -30,15 +30,15 @@ std::span<const OpName> ops();
 std::string_view name_of(Op op);
 std::optional<Op> find_op(std::string_view name);
 
-// out[i] = a[i] op b[i]; out may be a or b.
+// Sets out[i] = a[i] op b[i]. `out` may be `a` or `b`.
 using Combine = void (*)(const std::byte* a, const std::byte* b, std::byte* out,
                          std::size_t elements);
 Combine combine_of(Type type, Op op);
 
-// Divides each element, as integers divide.
+// Divides each element by `divisor`. Integers are divided as in C++.
 void divide(Type type, std::span<std::byte> data, std::size_t divisor);
 
-// Element i as a number, and its opposite; exact for the small numbers that checks use.
+// Read and write element i as a number. The result is exact for the small numbers in checks.
 double load(Type type, const std::byte* data, std::size_t i);
 void store(Type type, std::byte* data, std::size_t i, double value);
 

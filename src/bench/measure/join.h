@@ -10,7 +10,7 @@
 
 namespace toprun::measure {
 
-// One process of the job, as torchrun's variables say.
+// One process of the job, as described by torchrun's environment variables.
 struct Self {
   std::size_t rank = 0;
   std::size_t size = 1;
@@ -20,27 +20,29 @@ struct Self {
   int store_port = 0;
   std::string attempt;    // TORCHELASTIC_RESTART_COUNT
   std::string location;   // TOPRUN_LOCATION
-  std::string interface;  // that the fabric's set-up or the user chose for sockets; may be empty
+  std::string interface;  // for sockets, from the fabric's set-up or the user; or empty
 };
 
-// Error (exit_usage): a variable is missing or no number, so no launcher has started this process.
+// Error (exit_usage): a variable is missing or is not a number, so this process was not started by
+// a launcher.
 Result<Self> self_from(const Environment& environment);
 
-// The job's ranks, and this one's connections to them.
+// The job's ranks, and the connections from this rank to the others.
 struct Group {
   Self self;
   std::vector<Peer> peers;  // by rank
   Mesh mesh;
   store::Client store;
 
-  // Ranks on this rank's node, itself among them.
+  // The number of ranks on this rank's node, including this rank.
   std::size_t ranks_here() const;
 };
 
-// The job's store, at self.store_host.
+// Connects to the job's store on self.store_host.
 Result<store::Client> connect_store(const Self& self, std::chrono::milliseconds limit);
 
-// Finds the others by the job's store (PyTorch's TCPStore protocol). Waits at most `limit`.
+// Finds the other ranks through the job's store (PyTorch's TCPStore protocol). Waits at most
+// `limit`.
 Result<Group> join(const Self& self, std::chrono::milliseconds limit);
 
 }  // namespace toprun::measure

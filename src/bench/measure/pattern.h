@@ -10,14 +10,14 @@
 
 namespace toprun::measure {
 
-// Elements that repeat after a short period.
+// A sequence of elements that repeats after a short period.
 class Repeating {
  public:
   Repeating(Type type, std::vector<double> period);
 
-  // Writes `bytes` of the sequence, from element `first` on.
+  // Writes `bytes` bytes of the sequence, starting at element `first`.
   void fill(std::byte* target, std::size_t first, std::size_t bytes) const;
-  // How many elements are not those of the sequence from element `first` on.
+  // The number of elements that differ from the sequence that starts at element `first`.
   std::uint64_t wrong(const std::byte* data, std::size_t first, std::size_t bytes) const;
 
  private:
@@ -27,15 +27,16 @@ class Repeating {
   std::vector<std::byte> block_;  // several periods
 };
 
-// Data whose result is known. Reductions get small numbers, and only few of them differ from the
-// neutral one, so that the result is exact in every type and at any number of ranks.
+// Test data for which the correct result is known. Reductions get small numbers, and only few of
+// the numbers differ from the neutral element. So the result is exact for every type and any number
+// of ranks.
 class Check {
  public:
   Check(bench::Collective collective, Type type, Op op, const RingPosition& ring);
 
-  // Writes what this position sends.
+  // Fills the send buffer of this position.
   void fill(const Buffers& buffers) const;
-  // Elements that are wrong in what it received.
+  // The number of wrong elements in the data that this position received.
   std::uint64_t wrong(const Buffers& buffers) const;
 
  private:

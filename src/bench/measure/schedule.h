@@ -9,39 +9,40 @@
 
 namespace toprun::measure {
 
-// The ranks that run a collective, in the order of the ring; the position in it is what counts
-// below, and `root` is a position.
+// This rank's position in the ring of ranks that run a collective. The functions below use
+// positions instead of ranks. `root` is a position too.
 struct RingPosition {
   std::size_t position = 0;
   std::size_t size = 1;  // positions
   std::size_t root = 0;
 };
 
-// One rank's memory. `part` is the number of bytes of one rank's part where nccl-tests' size is
-// that of all ranks together, else of the whole message.
+// One rank's memory. If the collective's size in nccl-tests is the total of all ranks, `part` is
+// the size of one rank's part in bytes. Otherwise `part` is the size of the whole message.
 struct Buffers {
   std::byte* send = nullptr;
-  std::byte* receive = nullptr;  // may be where `send` is (in place)
+  std::byte* receive = nullptr;  // may overlap `send` (in place)
   std::byte* scratch = nullptr;  // scratch_bytes()
   std::size_t part = 0;
   std::size_t element = 1;  // bytes
 };
 
-// How long both buffers must be for a part, in bytes. In place they are one, of the larger length.
+// The required lengths of the buffers in bytes. In place, send and receive share one buffer of the
+// larger length.
 struct Lengths {
   std::size_t send = 0;
   std::size_t receive = 0;
   std::size_t scratch = 0;
 };
 Lengths lengths(bench::Collective collective, std::size_t part, std::size_t size);
-// Where each buffer begins in the common buffer when a collective runs in place.
+// The offset of each buffer in the shared buffer of an in-place collective.
 struct InPlace {
   std::size_t send = 0;
   std::size_t receive = 0;
 };
 InPlace in_place(bench::Collective collective, std::size_t part, const RingPosition& ring);
 
-// A lane whose connections are named by position; unset where the position is RingPosition::size.
+// A lane and the positions that it connects. RingPosition::size means that there is no connection.
 struct Planned {
   std::size_t to = 0;
   std::size_t from = 0;
@@ -49,14 +50,14 @@ struct Planned {
   Lane lane;
 };
 
-// What this position sends and receives. The work is divided over `stripes` connections to the same
-// position, each with a range of the elements.
+// The transfers that this position sends and receives. The work is divided among `stripes`
+// connections to the same position. Each connection carries a range of the elements.
 std::vector<Planned> plan(bench::Collective collective, const RingPosition& ring,
                           const Buffers& buffers, std::size_t stripes);
 // Copies the part of a rank's own data that the rank keeps.
 void keep_own(bench::Collective collective, const RingPosition& ring, const Buffers& buffers);
 
-// The positions with which this one exchanges bytes.
+// The positions with which this position exchanges data.
 std::vector<std::size_t> peers(bench::Collective collective, const RingPosition& ring);
 
 }  // namespace toprun::measure

@@ -12,23 +12,24 @@
 
 namespace toprun::measure {
 
-// What one cell measured for one size: the row, and the time of each iteration out of place (the
-// slowest rank's, or what Request::average says), in microseconds, by turn. Cells take turns, so
-// that the i-th turns of two cells can be compared although the network's load drifts.
+// The results of one cell for one size. `turns` contains the time of each out-of-place iteration in
+// microseconds, by turn. The time is the slowest rank's, unless Request::average selects another
+// value. Cells take turns, so the i-th turns of two cells can be compared even if the network's
+// load drifts.
 struct CellRow {
   std::size_t cell = 0;
   bench::Row row;
   std::vector<std::vector<double>> turns;
 };
 
-// What rank 0 hears: each row as soon as it is measured, and after every turn how far all is.
-// Empty functions elsewhere.
+// The callbacks on rank 0: `row` for each measured row, `progress` after every turn. On other ranks
+// the functions are empty.
 struct Callbacks {
   std::function<void(const CellRow&)> row = {};
   std::function<void(const Progress&)> progress = {};
 };
 
-// Measures all cells together with the other ranks, size by size.
+// Measures all cells, size by size, together with the other ranks.
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
                      const MakeBackend& make, const Callbacks& reported);
 

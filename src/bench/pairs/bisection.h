@@ -9,39 +9,41 @@ namespace toprun::pairs {
 // The result of a collective in a group of nodes. A hang is a time-out set by the caller.
 enum class Outcome { passed, failed, hung };
 
-// Finds out which nodes make a collective fail or hang, by trying it in smaller groups. A group is
-// assumed to fail if it holds a bad node, or both ends of a bad link.
+// Finds the nodes that make a collective fail or hang, by tests of smaller groups. A group is
+// assumed to fail if it contains a bad node, or both ends of a bad link.
 //
-// The caller runs the collective in next() and reports its outcome to tell(), until next() gives
-// nothing; at most 2·log2(N) + 4 groups (N: nodes, log2 rounded up) of two nodes or more.
+// The caller runs the collective in the group from next() and reports the outcome to tell(), until
+// next() returns nullopt. There are at most 2·log2(N) + 4 groups (N: nodes, log2 rounded up). A
+// group has two nodes or more.
 //
 //   everyone ──▶ last node ──▶ partner ──▶ apart ──▶ done
 //        └── passed ──────────────────────────────────▲
 //
-// "Last node": the smallest k for which the first k nodes fail, by bisection; so the k-th is at
-// fault, alone or with one before it. "Partner": the smallest j for which the first j nodes and
-// the k-th fail. "Apart": whether one node is bad, or the link between two.
+// "Last node" finds the smallest k for which the first k nodes fail, by bisection. So the k-th node
+// is at fault, alone or together with an earlier node. "Partner" finds the smallest j for which the
+// first j nodes and the k-th node fail together. "Apart" tests whether one node or the link between
+// two nodes is bad.
 class Bisection {
  public:
   enum class Stage { everyone, last_node, partner, apart, done };
   enum class Kind {
-    nothing,  // all nodes together passed: they are healthy, or the fault comes and goes
+    nothing,  // all nodes passed together: they are healthy, or the fault is intermittent
     node,
-    pair,   // both nodes work with others
-    group,  // no two nodes of this group fail alone: it takes more, or the fault comes and goes
+    pair,   // the two nodes fail together, but both work with others
+    group,  // no two nodes of the group fail alone: more are needed, or the fault is intermittent
   };
   struct Found {
     Kind kind = Kind::nothing;
-    std::vector<std::size_t> nodes;  // indexes, ascending; of a group, the smallest that failed
-    bool hung = false;               // it hung when it last failed; otherwise it failed at once
+    std::vector<std::size_t> nodes;  // indexes, ascending; group: the smallest that failed
+    bool hung = false;               // the last failure was a hang
   };
 
-  // The nodes are 0 … count − 1. Of fewer than two there is nothing to try.
+  // The nodes are 0 … count − 1. With fewer than two nodes, there is nothing to test.
   explicit Bisection(std::size_t count);
 
-  // The nodes to try next, ascending; nothing once the search is done.
+  // The nodes to test next, ascending; nullopt once the search is done.
   std::optional<std::vector<std::size_t>> next() const;
-  // The outcome of the group from next(). Without such a group it has no effect.
+  // Reports the outcome for the group from next(). Has no effect if next() returns nullopt.
   void tell(Outcome outcome);
 
   Stage stage() const { return stage_; }
@@ -61,11 +63,11 @@ class Bisection {
   std::size_t count_;
   Stage stage_;
   std::size_t steps_ = 0;
-  // In the current bisection: the numbers of first nodes that pass and that fail.
+  // In the current bisection: the first `passing_` nodes pass, and the first `failing_` nodes fail.
   std::size_t passing_ = 0;
   std::size_t failing_ = 0;
   std::size_t last_ = 0;     // the node at fault
-  std::size_t partner_ = 0;  // the number of first nodes that fail with it
+  std::size_t partner_ = 0;  // the first `partner_` nodes fail together with last_
   std::optional<bool> without_second_failed_;
   Found found_;
 };

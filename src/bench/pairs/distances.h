@@ -21,15 +21,15 @@ struct Distance {
   double most = 0;
 };
 
-// The nearest first. Without places there is one, "all pairs"; pairs of ranks on one host stand
-// for themselves.
+// The distances, the nearest first. If no places are known, all pairs between hosts form one
+// distance, "all pairs". Pairs of ranks on one host are a separate distance.
 std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured> measured);
 
-// One line for each, without line ends:
+// One line for each distance, without line ends:
 //   inside a rack  3.1 to 14 Gbps, median 9.8 (2 pairs)
 //   between racks  0.038 to 0.042 Gbps, median 0.04 (4 pairs, 2 at a time)
-// If there are but two racks and they are slower with each other, a line says what that leaves
-// open.
+// If there are only two racks, and the network between them is slower than inside, another line
+// says that the cause cannot be determined.
 std::vector<std::string> distance_lines(std::span<const Distance> distances);
 
 // A rate or a time with two significant digits: "98", "3.1", "0.038".

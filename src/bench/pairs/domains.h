@@ -8,12 +8,12 @@
 
 namespace toprun::pairs {
 
-// The domains of a cluster, by number. Two racks r1 in different pods are different domains.
+// The numbered domains of a cluster. Two racks named r1 in different pods are different domains.
 class Domains {
  public:
   struct Domain {
     std::size_t depth = 1;  // 1: outermost
-    DomainPath path;        // its names from the top
+    DomainPath path;        // the names of the domain and its parents, outermost first
     std::vector<std::size_t> nodes;
   };
 
@@ -22,9 +22,9 @@ class Domains {
   std::size_t size() const { return domains_.size(); }
   std::size_t nodes() const { return of_.size(); }
   const Domain& operator[](std::size_t domain) const { return domains_[domain]; }
-  // Of a node, outermost first.
+  // The domains of a node, outermost first.
   std::span<const std::size_t> of(std::size_t node) const { return of_[node]; }
-  // How many domains two nodes share.
+  // The number of domains that two nodes share.
   std::size_t shared(std::size_t a, std::size_t b) const;
 
  private:

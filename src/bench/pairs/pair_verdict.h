@@ -12,40 +12,43 @@ namespace toprun::pairs {
 
 // When a node, link or uplink counts as slow. Shares and shortfalls: 0 … 1.
 struct Thresholds {
-  // A pair is slow if its pace is below the usual one by this share, or by this many standard
-  // deviations of the healthy pairs' noise, whichever is larger.
+  // A pair is slow if its pace is below the usual pace by the larger of two values: this share, or
+  // this number of standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if this share of its pairs is slow. If only half of them are, the other
-  // nodes may be at fault.
+  // A node or uplink is bad if this share of its pairs is slow. If only half of the pairs are slow,
+  // the other nodes may be at fault.
   double most = 0.6;
-  // A link between two nodes has only one pair. The worst of many healthy pairs is expected far
-  // out, at √(2 ln n) deviations. So this many deviations are added to that distance.
+  // A link between two nodes has only one pair. The slowest of n healthy pairs is expected
+  // √(2 ln n) deviations below the mean. This number of deviations is added to that limit.
   double deviations_beyond_worst = 1.25;
-  // A pair is doubted if its directions lack this share on average, or one lacks least_shortfall.
+  // A pair is doubtful if its two directions are slow by this share on average, or if one direction
+  // is slow by least_shortfall.
   double doubted_shortfall = 0.2;
 };
 
-// The limit for doubted pairs of a first pass: the slowest ones.
+// The maximum number of doubted pairs after a first pass. The slowest are kept.
 inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {
   node,
-  uplink,   // of a domain: the pairs between its nodes and others
-  between,  // two domains: the pairs between their nodes
+  uplink,   // a domain's uplink: the pairs between the domain's nodes and other nodes
+  between,  // the network between two domains: the pairs between their nodes
   pair,
 };
 
-// Of a node or uplink: sending or receiving. Of two: from the first to the second, or back.
+// The slow direction. For a node or uplink: sending or receiving. For two nodes or domains: from
+// the first to the second, or back.
 enum class Way { both, out, in };
 
 struct Finding {
   Kind kind = Kind::node;
   Way way = Way::both;
-  std::vector<std::size_t> nodes;   // one, two, or none
-  std::vector<DomainPath> domains;  // names from the top
-  std::size_t shared = 0;           // domains that the nodes of its pairs share
-  // Medians over its slow pairs, and the usual value: Gbit/s or µs. 0: no slow pair had a result.
+  std::vector<std::size_t> nodes;   // 0, 1 or 2 nodes
+  std::vector<DomainPath> domains;  // the full names, outermost first
+  std::size_t shared = 0;           // number of domains that the nodes of each pair share
+  // `reached` is the median over the slow pairs, `usual` the usual value, in Gbit/s or µs. 0: no
+  // slow pair had a result.
   double reached = 0;
   double usual = 0;
   std::size_t slow = 0;    // pairs, including those without a result
@@ -56,22 +59,22 @@ struct Finding {
 
 struct Verdict {
   Figure figure = Figure::rate;
-  std::vector<Finding> findings;  // by kind, the most slow pairs first
-  // Pairs within the noise whose nodes are in no finding, slowest first. An uplink that several
-  // pairs share can hide a slow link, so the second pass decides.
+  std::vector<Finding> findings;  // by kind; within a kind, the most slow pairs first
+  // Doubtful pairs within the noise, if neither node is in a finding; the slowest first. An uplink
+  // that several pairs share can hide a slow link, so the second pass decides.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
 };
 
-// Finds what is slow or hangs in a first pass. Findings explain each other's pairs: the pairs of a
-// bad node do not count against its partners, nor those of a bad uplink against its nodes. Pairs
-// within a leaf decide before pairs across leaves, because full uplinks hide slow nodes. If a leaf
-// has only two nodes, or nearly all pairs are slow, the second look (second_look.h) decides. Pairs
-// that were not measured count as missing.
+// Finds the nodes, links and uplinks that are slow or hang in a first pass. A slow pair counts for
+// only one finding: pairs of a bad node do not count against the partners, and pairs of a bad
+// uplink do not count against its nodes. Pairs within a leaf domain are judged before pairs across
+// leaves, because full uplinks hide slow nodes. If a leaf has only two nodes, or nearly all pairs
+// are slow, the second look (second_look.h) decides. Pairs that were not measured count as missing.
 //
-// Errors: a pair of unknown or equal nodes, a figure that is not a positive number, places that are
-// not one per node.
+// Errors: a pair has unknown or equal nodes, a figure is not a positive number, or the number of
+// places differs from the number of nodes.
 Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured,
                       Figure figure = Figure::rate, const Thresholds& thresholds = {});
 
@@ -79,8 +82,8 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
 //   n17: 31 Gbps beside 98 in 30 of 31 pairs, both directions
 std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding);
 
-// The hosts of bad nodes, each once, in the cluster's order, for exclusion from a host list. Bad
-// links exclude no host, because both nodes work; the network's operators must repair them.
+// The hosts of bad nodes, each once, in the cluster's order, for exclusion from a host list. A bad
+// link excludes no host, because both nodes work. The network's operators must repair the link.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
 }  // namespace toprun::pairs
