@@ -11,23 +11,23 @@
 
 namespace toprun::pairs {
 
-// A cluster of racks whose pairs are measured: hosts of 100 Gbit/s, uplinks of the racks that their
-// flows share, noise, and faults.
+// Simulates pair measurements in a cluster of racks. Hosts have 100 Gbit/s. The flows of a rack
+// share the rack's uplink. Noise and faults are simulated too.
 class Simulation {
  public:
   static constexpr double host_gbps = 100;
   static constexpr double bad_share = 1.0 / 3;
 
   struct Faults {
-    std::vector<double> sends, receives;   // of each host, as a share of a good one's
-    std::vector<double> uplink, downlink;  // of each rack
-    std::optional<Pair> link;              // of two hosts
-    double link_ab = 1, link_ba = 1;       // its share
-    double link_gbps = 2 * host_gbps;      // it lets through at most, both directions
+    std::vector<double> sends, receives;   // per host, as a share of a healthy host's rate
+    std::vector<double> uplink, downlink;  // per rack
+    std::optional<Pair> link;              // the bad link between two hosts
+    double link_ab = 1, link_ba = 1;       // its rates, as shares of a healthy link's
+    double link_gbps = 2 * host_gbps;      // its maximum rate in each direction
     std::vector<std::size_t> hanging;      // hosts
   };
 
-  // `oversubscription`: hosts' rates together, as a multiple of their uplink's.
+  // `oversubscription`: the total rate of a rack's hosts, divided by the rate of the uplink.
   Simulation(std::size_t racks, std::size_t hosts, double oversubscription, double noise,
              unsigned seed)
       : hosts_(hosts),

@@ -9,23 +9,24 @@
 
 namespace toprun::pairs {
 
-// What a pair did beside comparable pairs: those whose nodes share as many domains and whose
-// busiest uplink carried as many pairs of the same round; and beside its round, where the round is
-// large enough to have a pace of its own.
+// A pair's pace relative to comparable pairs. Pairs are comparable if their nodes share the same
+// number of domains, and if the busiest uplink of each carried the same number of pairs in the
+// round. If the round is large enough, the ratio is also corrected for the pace of the round.
 struct Ratio {
-  double value = -1;    // 1: as usual; 0: no result; −1: nothing to compare with
-  double expected = 0;  // the pace of 1
+  double value = -1;    // 1: usual pace; 0: no result; −1: no comparable pairs
+  double expected = 0;  // the pace for which the ratio would be 1
 };
 
 struct Ratios {
-  std::vector<Ratio> all;           // of measured[i] in direction d: all[i · 2 + d]
+  std::vector<Ratio> all;           // for measured[i] in direction d: all[i · 2 + d]
   std::vector<std::size_t> shared;  // number of domains that measured[i]'s nodes share
   double noise = 0;                 // upper bound for the standard deviation of healthy pairs'
                                     // ratios
 };
 
-// A bad node slows down all its pairs, and a bad uplink may slow down most pairs of a cluster. So
-// the usual pace is the median over the nodes of what each reaches in its best quarter of pairs.
+// Computes the ratio of every pair in both directions. A bad node slows down all its pairs, and a
+// bad uplink may slow down most pairs of a cluster. So the usual pace is estimated from each node's
+// best quarter of pairs, as the median over the nodes.
 Ratios ratios(const Domains& domains, std::span<const Measured> measured, Figure figure);
 
 }  // namespace toprun::pairs

@@ -10,13 +10,13 @@
 namespace toprun::pairs {
 
 struct Confirmed {
-  std::vector<Finding> bad;  // a pair may have become a node; each node stands once
+  std::vector<Finding> bad;  // a suspect pair may have become a bad node; no node is listed twice
   std::vector<Finding> cleared;
-  std::vector<Finding> open;  // no comparable pair
+  std::vector<Finding> open;  // not decided: there were no comparable pairs
   std::vector<Finding> left;  // not measured again, because time ran out
 };
 
-// The result of a pass for one question.
+// The answer of one pass to one question.
 struct Answer {
   bool known = false;
   bool slow = false;
@@ -28,40 +28,42 @@ struct Answer {
   std::size_t hung = 0;
 };
 
-// Measures a first pass' suspects again beside known-good nodes:
+// Measures the suspects of a first pass again, next to known-good nodes:
 //
 //   each suspect itself ──▶ the nodes of slow pairs; what is open, beside those that were cleared
 //                                                    └──▶ what is still open, in the same way
 //
-// The caller measures next()'s rounds and reports the results to tell(), until next() is empty.
+// The caller measures the rounds from next() and reports the results to tell(), until next() is
+// empty.
 class SecondLook {
  public:
   using Answers = std::array<Answer, 3>;  // by subject
   static constexpr std::size_t most_passes = 3;
 
-  // `verdict` must belong to this cluster.
+  // `verdict` must be a verdict on this cluster.
   SecondLook(const Cluster& cluster, const Verdict& verdict, const Thresholds& thresholds = {});
 
-  // Returns the same rounds until tell() is called; empty once no question is left.
+  // Returns the same rounds until tell() is called. Empty: no question is left.
   const std::vector<Round>& next() const { return plan_.rounds; }
-  // `measured`: results of the first `played` rounds of next(); `round` is an index in next().
-  // Missing pairs count as nothing. A question has no answer unless all its rounds were played.
+  // `measured`: results of the first `played` rounds from next(). Each `round` is an index in
+  // next(). Missing pairs are ignored. A question is answered only if all its rounds were played.
   void tell(std::span<const Measured> measured, std::size_t played);
 
-  // What is known so far of the verdict's findings, and which doubted pairs are bad. A finding that
-  // stays bad keeps the first pass's figures, but a node or a pair has the direction of the second;
-  // a node that was a pair, and a doubted pair, have all from the second.
+  // The current state of the verdict's findings, and the doubted pairs that are bad. A finding that
+  // stays bad keeps the figures from the first pass. The direction of a bad node or pair is from
+  // the second. For a doubted pair, or a bad node found through a pair, all figures are from the
+  // second pass.
   Confirmed found() const;
 
  private:
-  // What the next pass asks: of pairs that are not cleared their nodes, and what had nothing to be
-  // compared with, if there are others now.
+  // The questions for the next pass. Asks about the nodes of pairs that are not cleared. Also asks
+  // again about suspects without comparable pairs, if there are comparable nodes now.
   std::vector<Question> unanswered(bool others_are_cleared) const;
 
   Domains domains_;
   Figure figure_;
   Thresholds thresholds_;
-  std::vector<Suspect> suspects_;  // the verdict's findings, then those doubted
+  std::vector<Suspect> suspects_;  // the verdict's findings, then the doubted pairs
   std::size_t findings_;
   std::vector<Answers> answers_;  // by suspect
   std::vector<bool> is_left_;     // by suspect: some of its rounds were not played

@@ -9,20 +9,20 @@
 
 namespace toprun::pairs {
 
-// The number of rounds for a suspect node, with different partners if there are enough. A short
-// pause of the machine in one round must not make the node look slow.
+// The number of rounds for a suspect node, with different partners if there are enough nodes. With
+// several rounds, a short pause of the machine does not make the node look slow.
 inline constexpr std::size_t node_rounds = 3;
-// How often a pair is measured again, because its host may have been busy during the first pass.
+// The number of repeated measurements of a pair. A host may have been busy during the first pass.
 inline constexpr std::size_t pair_repeats = 5;
 
 // A finding of the first pass that is measured again.
 struct Suspect {
   Finding finding;
-  bool avoided = true;  // other nodes are not compared with its nodes
+  bool avoided = true;  // the nodes of this finding are not used as controls
 };
 
-// The subject of a check. For a pair, also whether one of its nodes is slow: in a leaf of two nodes
-// the first pass cannot distinguish the two.
+// The subject of a check. A pair's nodes are checked too. In a leaf domain of two nodes, the first
+// pass cannot find out whether the pair or one of its nodes is slow.
 enum class Subject { itself, first_node, second_node };
 
 struct Question {
@@ -30,20 +30,20 @@ struct Question {
   Subject subject = Subject::itself;
 };
 
-// Rounds run one after another with nothing else on the network. A node is measured alone with up
-// to three good ones, an uplink with all its domain's good nodes at once, because one pair does not
-// fill it, and a pair several times. Where no node is good, those that look slow only in pairs
-// have to do.
+// The rounds run one after another, with no other traffic on the network. A suspect node is
+// measured with up to three good nodes, one at a time. An uplink is measured with all good nodes of
+// its domain at once, because one pair does not fill the uplink. A pair is measured several times.
+// If no node is good, nodes that are slow only in pairs are used as controls.
 struct SecondPlan {
-  // Rounds are indexes in `rounds`. Controls are equally many good pairs at the same distance.
-  // There are no controls if too many nodes are suspected.
+  // Both lists contain indexes in `rounds`. The controls are the same number of good pairs at the
+  // same distance. There are no controls if too many nodes are suspects.
   struct Check {
     Question question;
     std::vector<std::size_t> suspect;
     std::vector<std::size_t> control;
   };
   std::vector<Round> rounds;
-  std::vector<Check> checks;  // none for a question that no good node can answer
+  std::vector<Check> checks;  // no check for a question that no good node can answer
 };
 
 SecondPlan second_plan(const Domains& domains, std::span<const Suspect> suspects,

@@ -7,18 +7,18 @@
 
 namespace toprun::pairs {
 
-// Nodes whose pairs are clearly faster than those between groups, as in racks that no source has
-// named.
+// Nodes whose pairs are clearly faster than pairs between groups. Unknown racks form such groups.
 struct SpeedGroup {
-  std::vector<std::size_t> nodes;  // ascending, two at least
-  double inside = 0;               // medians, Gbit/s
-  double outside = 0;              // of pairs with all other nodes
+  std::vector<std::size_t> nodes;  // ascending, at least two
+  double inside = 0;               // median of pairs within the group, Gbit/s
+  double outside = 0;              // median of pairs with other nodes, Gbit/s
 };
 
-// At least two groups, or none: then the network looks flat, apart from single nodes.
+// Returns at least two groups, or no groups if the network looks flat apart from single nodes.
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
-// Each group as a place, named by its first node; of other nodes the place is unknown.
+// One place per node: the group's name, which is its first node. A node without a group has an
+// unknown place.
 std::vector<DomainPath> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups);
 
 }  // namespace toprun::pairs

@@ -16,16 +16,16 @@ struct Count {
   }
 };
 
-// The figures that no finding explains yet, counted per node. A figure is a measured pair in one
-// direction: i · 2 + direction, i its index in `measured`.
+// Counts, per node, the figures that no finding explains yet. A figure is one direction of
+// measured[i], with the index i · 2 + direction.
 class Tally {
  public:
   Tally(std::size_t nodes, std::span<const Measured> measured, const Ratios& ratios,
         double slow_below);
 
-  std::size_t levels() const { return levels_; }  // of shared domains: 0 … levels − 1
+  std::size_t levels() const { return levels_; }  // numbers of shared domains are 0 … levels − 1
   std::size_t nodes() const { return pairs_of_.size(); }
-  // What a node sends (Way::out) or receives (Way::in) in pairs that share so many domains.
+  // The node's pairs with this number of shared domains: sending (Way::out) or receiving (Way::in).
   const Count& of(std::size_t node, Way way, std::size_t shared) const;
   Count of_all_levels(std::size_t node, Way way) const;
 

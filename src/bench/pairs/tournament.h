@@ -16,10 +16,10 @@ struct Pair {
   auto operator<=>(const Pair&) const = default;
 };
 
-// The pair of two different nodes, given in any order.
+// The pair of two different nodes. The arguments may be in any order.
 Pair pair_of(std::size_t a, std::size_t b);
 
-// Pairs that are measured at the same time; no node is in two of them.
+// Pairs that are measured at the same time. No node is in two pairs.
 using Round = std::vector<Pair>;
 
 // A node's place: the names of its domains, outermost first, such as {"pod1", "rack3"}. Empty:
@@ -28,25 +28,25 @@ using DomainPath = std::vector<std::string>;
 
 inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max();
 
-// The circle method. It gives N − 1 rounds for an even number of nodes. For an odd number it gives
-// N rounds, and one node rests per round. Every two nodes meet exactly once. If there are more than
-// `most_rounds`, rounds are omitted evenly, so that each node still meets nodes near and far in the
-// numbering.
+// The circle method for round-robin tournaments. For an even number N of nodes, there are N − 1
+// rounds. For an odd number, there are N rounds, and one node rests per round. Every two nodes meet
+// exactly once. If there are more than `most_rounds`, rounds are omitted evenly. So each node still
+// meets nodes with near and distant indexes.
 std::vector<Round> tournament(std::size_t nodes, std::size_t most_rounds = every_round);
 
 // All pairs whose nodes share the same number of domains.
 struct Batch {
-  std::size_t shared = 0;  // number of shared domains: the maximum within a leaf, 0 across all
+  std::size_t shared = 0;  // number of shared domains: the maximum within a leaf, 0 between the top
                            // domains
   std::vector<Round> rounds;
 };
 
-// The pairs in the same leaf first, then those in the same pod, and so on outwards. Empty batches
-// are omitted. A round of an outer batch pairs whole domains, node by node, so that domains of the
-// same size load their uplinks equally. Every two nodes meet exactly once, unless a batch has more
-// than `most_rounds`. Domains are identified by all names from the top: rack r1 in pod p1 is not
-// rack r1 in pod p2. A node whose place is shorter than others' is a separate domain below its last
-// one.
+// All pairs in batches: first pairs in the same leaf, then pairs in the same pod, and so on
+// outwards. Empty batches are omitted. A round of an outer batch pairs whole domains, node by node,
+// so domains of the same size load their uplinks equally. Every two nodes meet exactly once, unless
+// a batch has more than `most_rounds` rounds. A domain is identified by its path: rack r1 in pod p1
+// is not rack r1 in pod p2. If a node's path is shorter than others', the node forms a separate
+// domain below its last domain.
 std::vector<Batch> batches(std::span<const DomainPath> places,
                            std::size_t most_rounds = every_round);
 

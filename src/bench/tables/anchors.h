@@ -9,14 +9,14 @@
 
 namespace toprun::bench {
 
-// Published results for an all_reduce between GPUs of one kind. They are for comparison, not
+// Published results for an all_reduce between GPUs of one kind, for comparison. They are not
 // limits.
 struct Anchor {
-  std::string_view gpu;  // a word of the driver's name: "H100" of "NVIDIA H100 80GB HBM3"
+  std::string_view gpu;  // a word of the driver's GPU name: "H100" for "NVIDIA H100 80GB HBM3"
   std::size_t gpus_per_node = 0;
   std::size_t fewest_nodes = 1;
   std::size_t most_nodes = 1;
-  double low = 0;  // busbw of large sizes, GB/s
+  double low = 0;  // busbw range for large sizes, GB/s
   double high = 0;
   std::string_view with;    // the connection between the GPUs
   std::string_view source;  // the project that measured it
@@ -25,8 +25,8 @@ struct Anchor {
 // The smallest size at which a series is compared with an anchor.
 inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
 
-// The anchor of one series of a report; null: none is known for its collective, its GPUs, or as
-// many of them on as many nodes, or not all its GPUs are alike.
+// The anchor for one series of a report. Null: the GPUs are of different kinds, or no result is
+// known for the collective, these GPUs, or their number per node and of nodes.
 const Anchor* anchor_of(const Report& report, const Series& series);
 
 // "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the upper end with NVLS;

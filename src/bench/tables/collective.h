@@ -21,26 +21,26 @@ enum class Collective {
   barrier,
 };
 
-// What nccl-tests defines for each. S: its size column in bytes, n: ranks.
+// The properties that nccl-tests defines for a collective. S: the size column in bytes, n: ranks.
 struct CollectiveFacts {
   Collective collective;
   std::string_view name;
-  bool reduces;        // takes --op
-  bool has_root;       // takes --root
-  bool size_is_total;  // S is that of all ranks together: count · n elements
+  bool reduces;        // accepts --op
+  bool has_root;       // accepts --root
+  bool size_is_total;  // S is the total of all ranks: count · n elements
 };
 std::span<const CollectiveFacts> collectives();
 const CollectiveFacts& facts_of(Collective collective);
 std::optional<Collective> find_collective(std::string_view name);
 
-// busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n for those whose S is that of all ranks together,
-// 1 for the rest; 0 for a barrier, which moves nothing. n = 1: the same formulas, so 1 for
-// broadcast, reduce and sendrecv and 0 otherwise, as nccl-tests prints. n = 0 (not known): 0.
+// The ratio busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n if `size_is_total`, otherwise 1. A
+// barrier has 0, because it moves no data. For n = 1 the formulas are the same, so the result is 1
+// for broadcast, reduce and sendrecv and 0 otherwise, as in nccl-tests. n = 0 (unknown): 0.
 double bus_factor(Collective collective, std::size_t ranks);
 
-// S as nccl-tests prints it for -b/-e's bytes: whole elements of this width; where S is that of all
-// ranks together, rounded down so that each rank's part is the same multiple of 16 bytes. 0: too
-// small for one such part each.
+// The S that nccl-tests prints for a size from -b or -e. S is rounded down to whole elements. If
+// `size_is_total`, S is also rounded down so that every rank's part is the same multiple of 16
+// bytes. 0: the size is too small for one part per rank.
 std::uint64_t rounded_size(Collective collective, std::uint64_t bytes, std::size_t element_bytes,
                            std::size_t ranks);
 

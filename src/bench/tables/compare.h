@@ -17,20 +17,20 @@ enum class Change {
   unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
-// If the spread is unknown, a speed below this share of the other still counts as slower. Between
-// two runs on a healthy network, even small messages seldom differ by more.
+// If the spread is unknown, a speed below this share of the other counts as slower. Two runs on a
+// healthy network seldom differ by more, even for small messages.
 constexpr double share_without_spread = 0.75;
 
-// One size of one series in two reports. The placement is the first of out of place and in place
-// that both reports have. If they share no placement, each report uses its own.
+// One size of one series in two reports. Compares out of place if both reports have it, otherwise
+// in place. If the reports share no placement, each report's own placement is used.
 struct Compared {
   Series series;  // the first report's, without rows
   Row row;        // the first report's, without figures
   Side before, after;
-  // after's speed divided by before's: above 1 is faster. Unset: both reports must have times, or
-  // both busbw.
+  // The speed in `after` divided by the speed in `before`: above 1 is faster. Unset: the reports do
+  // not both have times, and do not both have busbw.
   std::optional<double> ratio;
-  std::optional<Ratio> interval;  // unset: the spread is not known
+  std::optional<Ratio> interval;  // unset: the spread is unknown
   Change change = Change::unknown;
 };
 
@@ -41,19 +41,20 @@ struct Comparison {
   std::vector<std::string> only_before, only_after;
 };
 
-// Series match that agree in collective, backend, ranks, nodes and order, where a value that one
-// report does not know agrees with any; one that also has the same fabric and knows all comes
-// first. Each series is matched once, and so is each row: with one of its size, type, operation and
-// root, of several the next.
+// Two series match if they have the same collective, backend, ranks, nodes, order and source. An
+// unknown value matches any value. A series that is equal in all values, including the fabric, is
+// preferred. Each series is matched at most once. Each row is matched at most once too, with the
+// next unmatched row that has the same size, type, operation and root.
 Comparison compare(const Report& before, const Report& after);
 
 // One line per matched row (busbw in GB/s), then the rows that occur in only one report.
 std::string comparison_text(const Comparison& comparison);
 
-// nullopt if every row's difference could be distinguished from chance; otherwise a remark.
+// A remark on rows whose difference may be chance; nullopt: there are no such rows.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
-// The slowest row by share_without_spread alone, in words; nullopt: no such row.
+// Describes the slowest row that counts as slower only by share_without_spread. nullopt: no such
+// row.
 std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
 
 // The result that a report must reach for a script to continue.
@@ -68,12 +69,13 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Passes if each row has at least this share of its speed before. Also fails if no row has a ratio.
+// Passes if each row in `after` reaches at least this share of the speed in `before`. Fails if no
+// row has a ratio.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Also fails for a report without figures, with errors or with wrong elements, and if no usual
-// range is known for its GPUs. Barriers are skipped, because they have no busbw. The sentence
-// describes the series that is furthest below the expected busbw.
+// Fails if a series is below the expectation. Also fails if the report has no figures, has errors
+// or has wrong elements, or if no usual range is known for its GPUs. Barriers are skipped, because
+// a barrier has no busbw. The sentence describes the series furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
 }  // namespace toprun::bench

@@ -8,9 +8,9 @@
 
 namespace toprun::bench {
 
-// A table of series that were measured in turns, for people: printed size by size, the first series
-// of each size being what the others are held against. "limit" is busbw's share of what the links
-// allow. "ratio" is how many times the first one's time a series takes, with its 95 % interval.
+// A human-readable table of series that were measured in turns. The rows are grouped by size. The
+// first series of each size is the baseline for the others. "limit" is busbw as a share of the
+// links' limit. "ratio" is the series' time divided by the baseline's time, with the 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

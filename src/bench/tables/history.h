@@ -11,8 +11,8 @@
 
 namespace toprun::bench {
 
-// One line for a file to which every measurement adds a line. It contains only the largest size of
-// each series.
+// One line for a history file, to which each measurement appends a line. The line contains only the
+// largest size of each series.
 std::string history_line(const Report& report);
 
 struct History {
@@ -22,23 +22,23 @@ struct History {
 // An unreadable line, for example one cut off by a full disk, does not affect the others.
 History read_history(std::string_view text, const std::string& file);
 
-// One figure of the history, in the order of time.
+// One figure of the history. The figures are in chronological order.
 struct Moment {
   std::string time;                      // RFC 3339
-  double days = 0;                       // since the first of all
+  double days = 0;                       // since the first figure of the whole history
   double busbw = 0;                      // GB/s
   std::optional<double> beside_earlier;  // share of the median of all earlier figures of the same
                                          // kind
 };
-// What was measured again and again: the same collective, ranks, backend, fabric, order and size.
+// Repeated measurements with the same collective, ranks, backend, fabric, order and size.
 struct Kind {
   std::string name;  // "all_reduce nccl rdma, 16 ranks on 2 nodes, 4 GiB, order topology"
   std::vector<Moment> moments;
 };
-// By name; figures without a time or without busbw are left out.
+// The kinds, sorted by name. Figures without a time or without busbw are omitted.
 std::vector<Kind> kinds_of(std::span<const Report> reports);
 
-// One block for each kind, with its last `most` figures.
+// One block for each kind, with the last `most` figures of the kind.
 std::string history_text(std::span<const Kind> kinds, std::size_t most);
 
 }  // namespace toprun::bench

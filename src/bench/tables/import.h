@@ -18,7 +18,7 @@ enum class Format {
   superbench,  // SuperBench results: …/allreduce_8388608_busbw:0 = 89.51, also as JSON lines
 };
 
-// The format of a text, according to the first line that only one format has.
+// The format of a text, recognised by the first line that occurs in only one format.
 std::optional<Format> format_of(std::string_view text);
 
 struct ImportTerms {
@@ -28,10 +28,10 @@ struct ImportTerms {
 
 inline constexpr std::size_t max_import_bytes = std::size_t{64} << 20;
 
-// Errors (exit code 2) name the file and the line: an unknown format, no row at all, a row that
-// does not fit its heading, a table whose collective is neither named nor evident, too large a
-// file. Figures that a file lacks stay 0 or unset; its iterations' spread is mostly unknown
-// (samples 0).
+// Reads a report in any format. Errors (exit code 2) name the file and the line. Errors are: an
+// unknown format, no rows, a row that does not fit its heading, a table whose collective is
+// unknown, and a file that is too large. Figures that the file lacks stay 0 or unset. The spread of
+// the iterations is mostly unknown (samples 0).
 Result<Report> import_report(std::string_view text, const ImportTerms& terms);
 
 }  // namespace toprun::bench

@@ -14,7 +14,7 @@ namespace toprun::bench {
 
 inline constexpr std::string_view decimal_digits = "0123456789";
 
-// One per foreign format; contracts are those of import_report().
+// One function per foreign format. The contracts are the same as for import_report().
 Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms);
 Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms);
 Result<Report> import_all_reduce_bench(std::string_view text, const ImportTerms& terms);
@@ -24,8 +24,8 @@ Result<Report> import_superbench(std::string_view text, const ImportTerms& terms
 std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, std::string why,
                                   std::string fix = {});
 
-// Gives each line as a terminal shows it, and its number from 1 on, to a reader's read(), and
-// returns its take().
+// Passes each line, as a terminal shows it, and its number to reader.read(). Returns reader.take().
+// The first line has number 1.
 template <class Reader>
 Result<Report> read_lines(std::string_view text, Reader reader) {
   std::size_t number = 0;
@@ -36,16 +36,16 @@ Result<Report> read_lines(std::string_view text, Reader reader) {
   return std::move(reader).take();
 }
 
-// The collective whose program, such as build/all_reduce_perf, is one of the line's words.
+// The collective of the nccl-tests program in this line, such as build/all_reduce_perf.
 std::optional<Collective> collective_of_program(std::string_view line);
 
-// "NCCL 2.28.7" of NCCL's number 22807.
+// Converts NCCL's version number: 22807 → "NCCL 2.28.7".
 std::string nccl_name(std::int64_t version);
 
-// How many hosts the devices are on; 0 without devices: not known.
+// The number of hosts of the devices. Without devices: 0, unknown.
 std::size_t nodes_of(const std::vector<Device>& devices);
 
-// A measured figure: 0, or within these, so that what is computed of it is finite.
+// A measured figure is 0 or within these limits, so that all results computed from it are finite.
 inline constexpr double least_figure = 1e-12;
 inline constexpr double most_figure = 1e18;
 std::optional<double> parse_figure(std::string_view text);

@@ -14,16 +14,17 @@ namespace toprun::bench {
 inline constexpr std::size_t max_json_bytes = std::size_t{64} << 20;
 inline constexpr int max_json_depth = 16;
 
-// `file` names the text in errors: not JSON (with line and column), too large, too deep, or not an
-// object.
+// Parses a JSON object. `file` is the name in errors. Errors: the text is not JSON (with line and
+// column), is too large, is nested too deeply, or is not an object.
 Result<nlohmann::json> parse_document(std::string_view text, const std::string& file);
 
-// Reads an object's fields and remembers the first that is not what it must be, so that a reader is
-// a list of fields and looks once, at its end. A value that is wrong or absent reads as 0, empty,
-// an empty object or an empty list.
+// Reads an object's fields and remembers the first invalid field. So the caller reads all fields
+// first and checks for an error once, at the end. An invalid or absent value is read as 0, an empty
+// string, an empty object or an empty list.
 class JsonFields {
  public:
-  // `place` is the object's, such as "results[3]"; `wrong` holds the first fault and may be shared.
+  // `place` is the object's path in the document, such as "results[3]". `wrong` contains the first
+  // error. Several objects may share `wrong`.
   JsonFields(const nlohmann::json& object, std::string place, std::string& wrong);
 
   bool has(const char* key) const;  // present and not null
@@ -31,7 +32,7 @@ class JsonFields {
   std::string text(const char* key);
   double number(const char* key);         // finite, not negative
   std::uint64_t count(const char* key);   // a whole number, not negative
-  std::int64_t integer(const char* key);  // also as text, which is how nccl-tests writes a root
+  std::int64_t integer(const char* key);  // also as a string, as nccl-tests writes a root
   // An integer that fits into the type.
   template <class Whole>
   Whole whole(const char* key) {
@@ -42,7 +43,7 @@ class JsonFields {
   }
   JsonFields object(const char* key);
 
-  // The same where the field may be absent or null.
+  // The same for fields that may be absent or null.
   std::string text_or(const char* key, std::string otherwise = {});
   double number_or(const char* key, double otherwise);
   std::uint64_t count_or(const char* key, std::uint64_t otherwise);
@@ -59,7 +60,7 @@ class JsonFields {
   std::vector<std::string> texts(const char* key);
   std::size_t size_of(const char* key);  // of a list
 
-  // "FIELD is not SOMETHING", unless an earlier fault is known.
+  // Reports "FIELD is not EXPECTED", unless an earlier error was reported.
   void fault(const char* key, std::string_view expected);
 
  private:

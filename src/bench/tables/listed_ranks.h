@@ -15,11 +15,11 @@ struct ListedDevice {
   std::int64_t group = 0;
 };
 
-// size / (count · element) of a collective whose size is that of all ranks together; nullopt: not a
-// whole number above 1, or the type's width is not known.
+// The number of ranks, if the size is the total of all ranks: size / (count · element). nullopt:
+// the result is not a whole number above 1, or the type's width is unknown.
 std::optional<std::size_t> ranks_by_count(const Row& row);
 
-// That number if all rows agree.
+// The result of ranks_by_count(), if it is the same for all rows.
 class RanksByCount {
  public:
   void add(Collective collective, const Row& row);
@@ -30,9 +30,9 @@ class RanksByCount {
   bool is_sure_ = true;
 };
 
-// Sets the series' ranks and nodes. It uses the bandwidths if they allow only one number, otherwise
-// the counts, otherwise a complete and valid list of devices. An incomplete list still gives the
-// highest rank as a minimum.
+// Sets the series' ranks and nodes. Uses the bandwidths if they allow only one number, otherwise
+// the counts, otherwise a complete and valid list of devices. From an incomplete list, only a
+// minimum is known: the highest rank plus 1.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 

@@ -10,7 +10,7 @@ namespace toprun::bench {
 // The optional columns of a table.
 struct TableColumns {
   Kinds kinds;
-  // The wire floor's share of the line rate: for several nodes, if that rate is known.
+  // The wire floor as a share of the line rate. Shown for several nodes if the line rate is known.
   bool wire = false;
   // True: show both placements. False: show only the one that side_of() returns.
   bool in_place = false;
@@ -18,12 +18,13 @@ struct TableColumns {
 // The optional columns for a series whose rows are all known.
 TableColumns columns_of(const Series& series);
 
-// A table for people that is printed while it is measured: the heading once, then one line per row.
-// Bandwidths are in GB/s; "wrong" counts both placements, "-" where nothing was checked.
+// A human-readable table that is printed during the measurement: the heading once, then one line
+// per row. Bandwidths are in GB/s. "wrong" is the sum over both placements, or "-" if the results
+// were not checked.
 std::string live_heading(const Series& series, const TableColumns& columns = {});
 std::string live_row(const Series& series, const Row& row, const TableColumns& columns = {});
 
-// "all_reduce over tcp, 8 ranks on 2 nodes, order topology": the known facts about the series.
+// The known facts about the series: "all_reduce over tcp, 8 ranks on 2 nodes, order topology".
 std::string what_was_run(const Series& series);
 
 // ", 8 ranks on 2 nodes", ", at least 72 ranks"; empty: unknown.
@@ -32,10 +33,10 @@ std::string ranks_text(const Series& series);
 // A time in µs with its unit: "12.50 µs", "3.20 ms".
 std::string time_text(double microseconds);
 
-// GB/s with at least three significant digits: "381.40", "1.23", "0.0451".
+// A rate in GB/s with at least three significant digits: "381.40", "1.23", "0.0451".
 std::string rate_text(double gigabytes_per_second);
 
-// Bytes with a binary unit: "512 B", "1 KiB", "1.5 MiB"; three significant digits.
+// A size with a binary unit and three significant digits: "512 B", "1 KiB", "1.5 MiB".
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace toprun::bench

@@ -13,9 +13,9 @@ std::string_view shown_text(std::string_view line, std::string& buffer);
 // logs, the quotation mark and comma of a list, or the bars of a table.
 std::string_view without_closing(std::string_view line);
 
-// The writer of a line, from the prefix that a launcher printed: "10.3.35.83: " from pdsh,
+// Identifies the writer of a line by the prefix that a launcher printed: "10.3.35.83: " from pdsh,
 // "[1,0]<stdout>:" from mpirun, "[pod/x/y] 2026-05-16T16:39:51.2Z " from kubectl. Times and blanks
-// are omitted, because they differ between lines. Empty: no other text.
+// are omitted, because they differ between lines. Empty: the prefix contains no other text.
 std::string writer_of(std::string_view prefix);
 
 }  // namespace toprun::bench

@@ -9,25 +9,26 @@
 
 namespace toprun::bench {
 
-// The times of one size's iterations, each the slowest rank's, in microseconds.
+// Statistics of the iteration times for one size, in microseconds. An iteration's time is the
+// slowest rank's time.
 struct Times {
   double mean_us = 0;
   double min_us = 0;
   double median_us = 0;
   double p99_us = 0;
   double cv = 0;            // standard deviation / mean
-  std::size_t samples = 0;  // iterations; 0: not known (an imported table)
+  std::size_t samples = 0;  // number of iterations; 0: unknown (an imported table)
 };
 
-// One placement of one row: out of place (another buffer for the result) or in place.
+// One placement of one row: in place, or out of place (with a separate buffer for the result).
 struct Side {
   Times times;
   double algbw = 0;                    // GB/s, GB = 1e9 bytes
   double busbw = 0;                    // GB/s
-  std::optional<std::uint64_t> wrong;  // elements; unset: not checked
+  std::optional<std::uint64_t> wrong;  // number of wrong elements; unset: not checked
 };
 
-// One size. `bytes` and `count` as nccl-tests prints them.
+// The results for one size. `bytes` and `count` have the values that nccl-tests prints.
 struct Row {
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;     // elements
@@ -45,15 +46,15 @@ struct Series {
   std::string order;    // "topology", "hostname", "worst"; empty: not known
   std::string fabric;   // "rdma", "tcp"; empty: not known
   std::size_t ranks = 0;
-  std::size_t nodes = 1;  // of these and ranks 0: not known (an imported table)
-  // Of ranks that are not known: there are at least so many. 0: not even that is known.
+  std::size_t nodes = 1;  // 0 nodes or ranks: unknown (an imported table)
+  // The minimum number of ranks, if `ranks` is unknown. 0: the minimum is unknown too.
   std::size_t least_ranks = 0;
-  // What else tells it from the others of an imported file: a node, the process that wrote it, or
-  // "result 2 of 3". Empty: nothing.
+  // Distinguishes the series from others in an imported file: a node, the process that wrote the
+  // series, or "result 2 of 3". Empty: not needed.
   std::string source;
-  // In one direction of one node's network; unset: unknown.
+  // The line rate of one node's network in one direction. Unset: unknown.
   std::optional<double> line_gbps;
-  // The busbw that the slowest link in this order allows; unset: unknown.
+  // The maximum busbw that the slowest link allows in this order. Unset: unknown.
   std::optional<double> limit_gbps;
   std::vector<Row> rows;
 };
@@ -63,13 +64,13 @@ struct Device {
   std::string host;
   long pid = 0;
   int device = 0;
-  std::string name;         // of the GPU, or "cpu"
-  std::string bus_id = {};  // of the GPU, "0000:1b:00.0"; empty: none
+  std::string name;         // name of the GPU, or "cpu"
+  std::string bus_id = {};  // PCI address of the GPU, "0000:1b:00.0"; empty: no GPU
 };
 
-// All results of one call, or of another program's file.
+// All results of one toprun call, or of a file from another program.
 struct Report {
-  std::string version;     // of the program that measured, "toprun 0.1.0"
+  std::string version;     // the program that measured, "toprun 0.1.0"
   std::string start_time;  // ISO 8601
   std::string end_time;    // empty: interrupted
   std::vector<std::string> args;
@@ -78,7 +79,7 @@ struct Report {
   std::vector<Device> devices;
   std::vector<Series> series;
   std::vector<std::string> errors;
-  // Parts that the reader of a foreign file skipped; whole sentences without a full stop.
+  // Remarks on skipped parts of a foreign file, as whole sentences without a full stop.
   std::vector<std::string> notes;
 };
 

@@ -8,19 +8,20 @@
 
 namespace toprun::bench {
 
-// A figure as printed, and the maximum rounding error.
+// A printed figure and its maximum rounding error.
 struct Printed {
   double value = 0;
   double error = 0;
 };
 
-// The numbers of ranks that are possible with the bandwidths of a table's rows: busbw / algbw is
-// bus_factor(), which for most collectives depends on the number of ranks alone.
+// The numbers of ranks that are possible for the bandwidths in a table. busbw / algbw equals
+// bus_factor(), which for most collectives depends only on the number of ranks.
 class RankBounds {
  public:
   void narrow(Collective collective, Printed algbw, Printed busbw);
 
-  // The only possible number; nullopt: several numbers are possible, or none.
+  // The number of ranks, if only one is possible. nullopt: several numbers are possible, or no
+  // number is.
   std::optional<std::size_t> only() const;
   // Whether the number is possible. Also true if the rows contradict each other.
   bool allow(std::size_t ranks) const;

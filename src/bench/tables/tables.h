@@ -7,16 +7,16 @@
 
 namespace toprun::bench {
 
-// A Markdown table per collective: a row for each number of nodes and ranks and each size, and
-// busbw and algbw in Gbps for each fabric, backend, order, source, type, operation or root in which
-// the series differ. Of several numbers of nodes or ranks, only the largest size is shown. A size
-// that all rows have is in the heading.
-// "-" where a combination was not measured; of two series for one cell the later stands. 0 nodes or
-// ranks: "-" (not known).
+// One Markdown table per collective. There is one row for each number of nodes, number of ranks and
+// size. The columns are busbw and algbw in Gbps for each fabric, backend, order, source, type,
+// operation or root in which the series differ. If the numbers of nodes or ranks differ, only the
+// largest size is shown. If all rows have the same size, the size is in the heading. A combination
+// that was not measured is "-". If two series belong in one cell, the later is shown. 0 nodes or
+// ranks are "-" (unknown).
 std::string markdown(std::span<const Report> reports);
 
-// One line per row and placement under a line of names (RFC 4180, LF). Empty fields: not known. The
-// last column, `source`, is there only if a series has one.
+// A CSV table (RFC 4180, LF): a line of column names, then one line per row and placement. Empty
+// fields are unknown. The last column, `source`, is present only if a series has a source.
 std::string csv(std::span<const Report> reports);
 
 }  // namespace toprun::bench
