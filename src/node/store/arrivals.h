@@ -12,22 +12,23 @@
 
 namespace toprun::store {
 
-// The facts about one rank that the store has.
+// The store's information about one rank.
 struct Arrival {
-  std::string address;    // the address of its host; empty: the store's own host
-  std::uint32_t pid = 0;  // in its own PID namespace; 0: its PyTorch (up to 2.5) does not send it
-  std::optional<int> rank{};        // set if one of its keys names the rank
-  SteadyTime joined{};              // when the rank added itself to the count of workers
+  std::string address;        // the address of the rank's host; empty: the store's own host
+  std::uint32_t pid = 0;      // in the rank's PID namespace; 0: PyTorch up to 2.5 does not send it
+  std::optional<int> rank{};  // set if one of the rank's keys contains it
+  SteadyTime joined{};        // when the rank added itself to the count of workers
   std::optional<SteadyTime> met{};  // when the rank first asked for a key of a process group
 };
 
-// Which ranks of an attempt have connected to the store. The size is limited by the number of
-// ranks. Each process counts once, however many connections it opens.
+// The ranks of an attempt that have connected to the store. The size is limited by the number of
+// ranks. Each process counts once, even if it opens several connections.
 class Arrivals {
  public:
   explicit Arrivals(std::size_t expected = 0) : expected_(expected) {}
 
-  // The index of the new entry; nullopt: the process is known already, or all ranks have joined.
+  // Returns the index of the new entry. nullopt: the process is known already, or all ranks have
+  // joined.
   std::optional<std::size_t> joined(std::string address, std::uint32_t pid, SteadyTime now);
   void met(std::size_t index, std::optional<int> rank, SteadyTime now);
 
@@ -44,10 +45,10 @@ class Arrivals {
   std::unordered_set<std::uint64_t> processes_;
 };
 
-// The key to which every PyTorch client adds 1 when it has connected.
+// The key to which every PyTorch client adds 1 after it has connected.
 inline constexpr std::string_view workers_key = "init/";
-// Whether PyTorch created the key for a process group ("/default_pg/0//cuda//0"). Otherwise it is a
-// key from the script.
+// Whether PyTorch created the key for a process group ("/default_pg/0//cuda//0"). Other keys are
+// from the script.
 bool is_of_a_process_group(std::string_view key);
 // The rank to which this key belongs. Only keys that every rank of the default group sets name a
 // rank (Gloo's "/default_pg/0//cpu//0/3", PyTorch 1.13's

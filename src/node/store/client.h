@@ -28,11 +28,11 @@ class Client {
   Result<void> set(std::string_view key, std::string_view value);
   Result<std::string> compare_set(std::string_view key, std::string_view expected,
                                   std::string_view desired);
-  // Does not wait for the key: for an absent key the result is "".
+  // Does not wait for the key. For an absent key, the result is "".
   Result<std::string> get(std::string_view key);
   Result<std::int64_t> add(std::string_view key, std::int64_t delta);
   Result<bool> check(std::span<const std::string_view> keys);
-  // False if not all keys were set in time; the wait is then cancelled.
+  // False if not all keys were set in time. The wait is then cancelled.
   Result<bool> wait(std::span<const std::string_view> keys, std::chrono::milliseconds timeout);
   Result<std::int64_t> num_keys();
   Result<bool> delete_key(std::string_view key);
@@ -43,13 +43,13 @@ class Client {
   Result<std::optional<std::string>> queue_pop(std::string_view queue);
   Result<std::int64_t> queue_len(std::string_view queue);
   Result<std::vector<std::string>> list_keys();
-  // False as for wait().
+  // Returns false in the same case as wait().
   Result<bool> barrier(std::string_view key, std::int64_t world_size,
                        std::chrono::milliseconds timeout);
   Result<void> ping();
 
-  // For requests without a function here: sends bytes unchanged, and receives exactly this number
-  // of bytes.
+  // For requests that have no function in this class. send() sends the bytes unchanged. receive()
+  // waits for exactly `bytes` bytes.
   Result<void> send(std::string_view bytes);
   Result<std::string> receive(std::size_t bytes);
 

@@ -5,9 +5,8 @@
 
 namespace toprun::store {
 
-// SipHash-2-4 with a key that this process chooses at random. With a hash that is the same
-// everywhere, a client could create keys that all fall into one bucket, which costs the square of
-// their number.
+// SipHash-2-4 with a random key per process. With a predictable hash, a client could create keys
+// that all fall into one bucket. The cost of such keys would be the square of their number.
 struct KeyHash {
   using is_avalanching = void;  // the bits are well mixed already
 

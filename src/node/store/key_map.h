@@ -15,9 +15,9 @@ namespace toprun::store {
 
 // A map from keys to T. The address of a T stays the same while its key is in the map.
 //
-// The map is a flat table of hashes and pointers. Finding that a key is absent costs one cache
-// miss, while a chained table needs two or three. Growing moves neither keys nor values. A request
-// with 100,000 keys is executed in one piece, so this limits how long all other clients wait.
+// The map is a flat table of hashes and pointers. A lookup of an absent key costs one cache miss. A
+// chained table needs two or three. Growing the table moves neither keys nor values. A request with
+// 100,000 keys is executed without interruption, so fast lookups limit how long other clients wait.
 template <class T>
 class KeyMap {
  public:

@@ -48,7 +48,7 @@ class Keyspace {
   explicit Keyspace(Ledger& ledger) : ledger_(ledger) {}
 
   const Value* find(std::string_view key) const;
-  // Whether there is such a key, or a queue of that name that is not empty.
+  // Whether the key exists, or a queue with this name that is not empty.
   bool present(std::string_view key) const;
   std::size_t size() const { return values_.size(); }
   template <class Visit>
@@ -56,26 +56,25 @@ class Keyspace {
     values_.for_each_key(visit);
   }
 
-  // The maximum that set() may add to the ledger.
+  // The maximum number of bytes that set() may add to the ledger.
   static std::size_t cost(std::string_view key, std::string_view value);
   bool fits(std::size_t cost) const { return ledger_.fits(cost); }
-  // Stores the value and wakes waiting clients. The caller has checked that it fits.
+  // Stores the value and wakes waiting clients. The caller must have checked that the value fits.
   void set(std::string_view key, std::string_view bytes);
   bool append(std::string_view key, std::string_view bytes);
-  // Values are decimal text. An absent value counts as 0. The sum wraps around as in two's
-  // complement.
+  // Values are decimal text. An absent value counts as 0. The sum wraps around on overflow.
   Added add(std::string_view key, std::int64_t delta, std::int64_t& sum, bool wake = true);
   bool erase(std::string_view key);
   void wake(std::string_view key);
 
   bool push(std::string_view queue, std::string_view bytes);  // wakes one waiter
-  // Null if the queue is empty; the result is valid until pop().
+  // Null if the queue is empty. The result is valid until pop().
   const Value* front(std::string_view queue) const;
   void pop(std::string_view queue);
   std::size_t queue_size(std::string_view queue) const;
 
-  // Waits until all keys are present, then delivers `stop_waiting`. A connection has at most one
-  // wait: a new wait replaces the last one.
+  // Registers a wait until all keys are present. The connection then receives `stop_waiting`. A
+  // connection has at most one wait. A new wait replaces the last.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 
@@ -85,7 +84,7 @@ class Keyspace {
   // Null if no client watches the key.
   const std::unordered_set<Waiter*>* watchers(std::string_view key) const;
 
-  // Frees at most `budget` of the keys and queued values; true when all are freed. After the first
+  // Frees at most `budget` keys and queued values. Returns true when all are freed. After the first
   // call, no other method may be called, and no client may wait or watch.
   bool dissolve(std::size_t budget);
 

@@ -6,32 +6,32 @@
 
 namespace toprun::store {
 
-// Limits on the data that clients may make the server hold. If a connection exceeds a limit, it is
-// closed, and the server reports which limit it was, once per limit and second.
+// Limits on the data that the server stores for clients. A connection that exceeds a limit is
+// closed. The server reports the exceeded limit at most once per second and limit.
 struct Limits {
   std::size_t key_bytes = 8u << 10;  // same value as in PyTorch's libuv server
-  // Same value as there, for one request. APPEND may grow a value beyond this limit.
+  // Same value as in PyTorch, for one request. APPEND may grow a value beyond this limit.
   std::size_t value_bytes = 8u << 20;
-  std::size_t keys_per_request = 131'072;  // same value as there
-  std::size_t request_bytes = 1u << 30;    // one whole request, which is held until it is complete
+  std::size_t keys_per_request = 131'072;  // same value as in PyTorch's libuv server
+  std::size_t request_bytes = 1u << 30;    // one whole request, buffered until it is complete
   // Keys, values, queues, pending waits, incomplete requests and unread replies together.
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t connections = 200'000;
-  std::size_t backlog_bytes = 64u << 20;  // replies that a connection has not read yet
-  // Connections whose type is not known yet. If there are more, the oldest of them is closed. Such
-  // connections have no time limit, because the client of an old PyTorch sends nothing before its
+  std::size_t backlog_bytes = 64u << 20;  // replies that one client has not read yet
+  // Connections of unknown type. If there are more, the oldest of these connections is closed.
+  // There is no time limit for them, because the client in an old PyTorch sends nothing before its
   // first request.
   std::size_t undecided = 16'384;
 };
 
-// How many connections may be undecided if this number of files may be open. The rest is reserved
-// for other connections.
+// The maximum number of undecided connections if this number of files may be open. The remaining
+// files are reserved for other connections.
 constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
 
-// Whether store clients are served. If not, clients are closed as soon as they are recognised.
-// Visitors are never closed.
+// Whether store clients are served. If not, a client's connection is closed as soon as the client
+// is recognised. Visitors are never closed.
 enum class Clients : std::uint8_t { refused, served };
 
 // Why the server closes a connection.
@@ -50,11 +50,11 @@ enum class Refusal : std::uint8_t {
   stranger,        // the first bytes are not from a PyTorch client
   unknown_opcode,  // or a second handshake
   not_a_number,    // ADD or BARRIER on a key whose value is not a number
-  not_serving,     // a client while clients are refused, or a client of an attempt that has ended
+  not_serving,     // clients are refused, or the client's attempt has ended
 };
 inline constexpr std::size_t refusal_kinds = 13;
 
-// Describes what happened, such as "a key is longer than max-key, 8192 bytes".
+// Describes the refusal, such as "a key is longer than max-key, 8192 bytes".
 std::string refusal_text(Refusal refusal, const Limits& limits);
 
 }  // namespace toprun::store

@@ -20,12 +20,12 @@
 
 namespace toprun::store {
 
-// The server's work, with one epoll set, and one read and one write for each request.
+// The server's event loop. It uses one epoll set, and one read and one write for each request.
 //
-// If a connection's socket accepts no more replies, the rest stays in its `output`. The connection
-// is not read, and its requests are not executed, until the socket has accepted all of the output.
-// A connection is in the queue `due_` in two cases: it has work left over after its share of an
-// iteration, or another connection's request has caused a reply to it.
+// If a connection's socket accepts no more replies, the unsent replies stay in the connection's
+// `output`. Until the socket has accepted all of the output, the loop reads no data and executes no
+// requests from this connection. A connection is in the queue `due_` in two cases: it has work left
+// after its share of an iteration, or another connection's request has caused a reply to it.
 class Server::Loop {
  public:
   static constexpr const char* thread_name = "toprun-store";  // the name that top -H shows
@@ -38,10 +38,10 @@ class Server::Loop {
   void start();
   bool has_thread() const { return thread_.joinable(); }
   int readiness() const { return epoll_.get(); }
-  // Waits for events; without a limit, until one arrives. Once there is a thread, only the thread
-  // may call it.
+  // Runs one iteration: waits for events for at most `limit` (nullopt: no limit) and handles them.
+  // Once the thread has started, only the thread may call this function.
   void turn(std::optional<std::chrono::milliseconds> limit);
-  // The time after which there is work even without an event.
+  // The time after which the loop has work even without an event.
   std::optional<std::chrono::milliseconds> next_turn() const;
   void abandon();
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
@@ -104,7 +104,7 @@ class Server::Loop {
   bool untidy_ = false;
   std::deque<Connection*> due_;
   std::size_t turn_sent_ = 0;  // bytes sent in this iteration
-  // Answers of this batch that are not sent yet; kept to reuse their buffers.
+  // Answers of this batch that are not sent yet. The entries are kept to reuse their buffers.
   std::vector<Answer> answers_;
   std::size_t answered_ = 0;  // how many entries of answers_ are in use
   std::vector<char> buffer_;  // the data of one read

@@ -30,11 +30,12 @@ class Charge {
   ~Charge() { set(0); }
 
   void set(std::size_t bytes) {
-    // When it shrinks, the difference wraps and the sum wraps back.
+    // If `bytes` is smaller than `bytes_`, the unsigned difference wraps around, and the sum wraps
+    // back.
     ledger_->used += bytes - bytes_;
     bytes_ = bytes;
   }
-  // False, without a change, if the ledger has no room for it.
+  // If the ledger has no room, returns false and changes nothing.
   bool try_set(std::size_t bytes) {
     if (bytes > bytes_ && !ledger_->fits(bytes - bytes_)) return false;
     set(bytes);
@@ -81,7 +82,7 @@ class Value {
  private:
   void become_blob(std::string_view first, std::string_view second);
 
-  // For a small value; a blob has its own charge, because it may outlive this object.
+  // The charge for a small value. A blob has its own charge, because it may outlive this object.
   Charge charge_;
   Content content_;
 };

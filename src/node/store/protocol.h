@@ -48,8 +48,8 @@ inline constexpr std::string_view handshake{"\x00\xCE\xF7\x85\x3C", 5};
 inline constexpr std::string_view visitor_opening = "toprun/";
 
 enum class Opening : std::uint8_t { undecided, visitor, bare, validated, stranger };
-// The kind of client, judged by the first bytes of a connection; `undecided` until there are enough
-// of them.
+// Determines the kind of client from the first bytes of a connection. `undecided`: more bytes are
+// needed.
 Opening sniff(std::string_view first_bytes, const Limits& limits);
 
 inline constexpr std::uint8_t ready = 0;      // CHECK: all keys are present
@@ -59,22 +59,21 @@ inline constexpr std::uint8_t wait_canceled = 1;
 
 enum class KeyEvent : std::uint8_t { updated = 0, created = 1, deleted = 2, registered = 3 };
 
-// How much of the request at the start of a byte stream was examined. More bytes never restart the
-// examination, so the cost is linear in the bytes received.
+// The state of an incremental parse of the request at the start of a byte stream. New bytes never
+// restart the parse, so the cost is linear in the number of bytes received.
 struct Scan {
   std::size_t position = 0;  // position of the first incomplete field
-  // Number of bytes of the request below which another examination is useless.
+  // The parse can make no progress before this number of bytes of the request has arrived.
   std::size_t needed = 1;
   std::uint64_t rounds = 0;  // rounds of fields that are still missing, including the current round
-  std::uint8_t field = 0;    // the next field in its round
+  std::uint8_t field = 0;    // the next field in the current round
   bool counted = false;      // the list's count has been read
   Op op = Op::validate;
 };
 
 enum class Progress : std::uint8_t { incomplete, complete, refused };
-// Continues the examination. `bytes` begins with the request and contains all bytes that have
-// arrived. After `complete`, the request is its first `scan.position` bytes. After `refused`, `why`
-// is set.
+// Continues the parse. `bytes` begins with the request and contains all bytes that have arrived.
+// After `complete`, the request is its first `scan.position` bytes. After `refused`, `why` is set.
 Progress advance(Scan& scan, std::string_view bytes, Dialect dialect, const Limits& limits,
                  Refusal& why);
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-// Requests of generations C to F as bytes; the format is in node/store/protocol.h.
+// Encodes requests of generations C to F. The format is described in node/store/protocol.h.
 namespace toprun::store::requests {
 
 using KeyAndValue = std::pair<std::string_view, std::string_view>;
@@ -31,9 +31,9 @@ std::string queue_len(std::string_view queue);
 std::string list_keys();
 std::string barrier(std::string_view key, std::int64_t world_size);
 
-// A u64 length and the bytes.
+// Encodes the bytes after their length as a u64.
 std::string counted(std::string_view bytes);
-// Little-endian, with the size of the type.
+// Encodes the number in little-endian order, with the size of its type.
 template <class Integer>
 std::string integer(Integer number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};

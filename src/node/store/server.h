@@ -17,14 +17,14 @@
 
 namespace toprun::store {
 
-// A TCPStore server that any PyTorch client (generations A and C to F of the protocol) can use. The
-// server works in iterations of an event loop. The server's own thread runs them once it serves
-// clients. Without a thread, its owner runs them.
+// A TCPStore server for any PyTorch client (generations A and C to F of the protocol). The server
+// runs an event loop. Once the server serves clients, its own thread runs the iterations of the
+// loop. Without a thread, the server's owner runs the iterations.
 class Server {
  public:
-  // Receives every connection whose first bytes are "toprun/", with the bytes that were read. The
-  // visitor function is called in an iteration, so it must not block. The descriptor does not block
-  // and is close-on-exec.
+  // Receives every connection whose first bytes are "toprun/", together with the bytes that were
+  // read. The visitor function is called in an iteration, so it must not block. The descriptor is
+  // non-blocking and close-on-exec.
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {
@@ -34,8 +34,8 @@ class Server {
   };
 
   // The ranks of an attempt. The callbacks are called in an iteration, so they must not block.
-  // `arrived` is called when the last rank has joined and when the last rank has met the others.
-  // `alarmed` is called when a rank first reports that it has stopped waiting.
+  // `arrived` is called when the last rank has joined, and again when the last rank has met the
+  // others. `alarmed` is called when a rank first reports that it has stopped waiting.
   struct Expected {
     std::size_t ranks = 0;
     std::function<void()> arrived = {};
@@ -47,15 +47,15 @@ class Server {
     std::size_t met = 0;
   };
 
-  // `listener` listens and does not block. Without a visitor function, "toprun/" connections are
-  // closed.
+  // `listener` must be a non-blocking listening socket. Without a visitor function, "toprun/"
+  // connections are closed.
   static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
                                                Visitor visitor = {});
-  // The same, but clients are refused and there is no thread until next_attempt() starts one. Until
-  // then, the owner calls take_turn() whenever `readiness` is readable, and after the time that the
-  // last call has returned. Most nodes hold no store. While nodes join, all connections are from
-  // visitors, and each would otherwise wake two threads. If there is no descriptor for a visitor,
-  // the visitor receives `busy` before its connection is closed.
+  // Starts a server that refuses clients and has no thread until next_attempt() starts one. Until
+  // then, the owner must call take_turn() whenever readiness() is readable, and after the time that
+  // the last call returned. Most nodes never serve a store. While nodes join, all connections are
+  // from visitors, and with a thread each visitor would wake two threads. If there is no descriptor
+  // for a visitor, the visitor receives `busy` before its connection is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const;
@@ -63,17 +63,16 @@ class Server {
   std::optional<std::chrono::milliseconds> take_turn();
 
   ~Server();  // closes everything and frees all data of clients
-  // For a process that ends now: waits for nothing and frees nothing, because the kernel frees
-  // gigabytes faster than this process frees single keys. The visitor function is not called any
-  // more.
+  // For a process that is about to end. Does not wait and does not free memory, because the kernel
+  // frees gigabytes faster than this process frees single keys. The visitor function is not called
+  // any more.
   static void abandon(std::unique_ptr<Server> server);
 
   // Ends an attempt and begins the next. Closes every client's connection, drops all keys, and
-  // serves or refuses later clients. A connection that was accepted earlier and has not sent
-  // anything yet is closed if it turns out to be a client. Does not wait: `begun` is called in an
-  // iteration.
+  // serves or refuses later clients. Connections that have not sent any bytes yet stay open, but
+  // are closed if they turn out to be clients. Does not wait. `begun` is called in an iteration.
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
-  // All of these functions may be called from any thread, and from the visitor function.
+  // All of these functions may be called from any thread and from the visitor function.
   Activity activity() const;
   ArrivalCounts arrival_counts() const;
   std::vector<Arrival> arrivals() const;  // in the order of joining

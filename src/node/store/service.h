@@ -31,14 +31,16 @@ class Session : public Waiter {
   // Called when PyTorch's client on this connection counts itself as a worker. The argument is its
   // process id; 0: unknown.
   virtual void joined(std::uint32_t /*pid*/) {}
-  // Called when it then asks for a key of a process group, with the rank that its own key names.
+  // Called when a joined client then asks for a key of a process group. The argument is the rank
+  // that the client's own key contains.
   virtual void met(std::optional<int> /*rank*/) {}
   // Called when PyTorch's watchdog reports on this connection that a rank has stopped waiting.
   virtual void alarmed(const hang::Alarm& /*alarm*/) {}
 
  private:
   friend class Service;
-  // Bytes that are not a whole request yet, or are not executed yet; null in idle connections.
+  // Received bytes that are an incomplete request or are not executed yet. Null in idle
+  // connections.
   struct Input {
     Charge charge;
     std::string bytes;
@@ -51,10 +53,10 @@ class Session : public Waiter {
   std::uint32_t pid_ = 0;
   Dialect dialect_ = Dialect::undecided;
   bool has_joined_ = false;
-  bool awaits_group_ = false;  // it has joined, but has not met the others
+  bool awaits_group_ = false;  // the rank has joined, but has not met the others
 };
 
-// The store without its sockets: takes bytes from clients and produces replies. For use on one
+// The store without its sockets: reads bytes from clients and produces replies. For use on one
 // thread.
 class Service {
  public:
@@ -63,7 +65,7 @@ class Service {
     waiting,  // read more bytes
     paused,   // enough replies for now: send them, then call resume()
     visitor,  // not a store client; opening() returns its first bytes
-    refused,  // send the replies, then close it; `why` is the reason
+    refused,  // send the replies, then close the connection; `why` is the reason
   };
 
   explicit Service(Clients clients, const Limits& limits = {})
@@ -82,7 +84,7 @@ class Service {
   // Begins an attempt without keys. Clients that were accepted earlier are refused from now on. The
   // data of the last attempt's clients is freed by tidy(), once their sessions are destroyed.
   void next_attempt(Clients clients);
-  // Frees a part of this data, in about a millisecond; false if all was freed already.
+  // Frees a part of this data, in about a millisecond. False if everything was freed already.
   bool tidy();
   Ledger& ledger() { return ledger_; }
 
@@ -112,9 +114,9 @@ class Service {
   void notify(std::string_view key, const Content* before);
 
   Limits limits_;
-  Ledger ledger_;  // outlives everything that is charged to it
+  Ledger ledger_;  // must outlive all objects that are charged to it
   std::unique_ptr<Keyspace> keyspace_ = std::make_unique<Keyspace>(ledger_);
-  std::deque<std::unique_ptr<Keyspace>> past_;  // of attempts that have ended, not freed yet
+  std::deque<std::unique_ptr<Keyspace>> past_;  // from attempts that have ended; not freed yet
   std::vector<std::string_view> absent_;        // used by wait(); kept to reuse its memory
   std::uint32_t attempt_ = 0;
   Clients clients_;

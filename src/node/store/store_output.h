@@ -26,13 +26,13 @@ class Output {
   void put_integer(Integer number) {
     put({reinterpret_cast<const char*>(&number), sizeof number});
   }
-  // A u64 length and the bytes; keys and values are sent in this form.
+  // Adds a u64 length and the bytes. Keys and values are sent in this form.
   void put_counted(std::string_view bytes) {
     put_integer<std::uint64_t>(bytes.size());
     put(bytes);
   }
   void put_value(const Content& value);
-  // Adds a whole message that many connections receive. Its large values are shared.
+  // Adds a whole message that many connections receive. The message's large values are shared.
   void put(const Output& message);
 
   std::size_t size() const { return size_; }
@@ -52,7 +52,7 @@ class Output {
 
  private:
   struct Shared {
-    std::size_t position;  // in text_; the value goes before this position
+    std::size_t position;  // in text_; the value is sent before this position
     std::shared_ptr<Blob> blob;
   };
 
