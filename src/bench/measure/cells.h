@@ -24,7 +24,7 @@ inline constexpr std::array<std::string_view, 2> fabric_names = {"rdma", "tcp"};
 // The innermost domain that contains the rank's node, such as "/core/r0". Empty: unknown.
 std::string domain_of(const Peer& peer);
 
-// One of the configurations that are measured in turns: a backend and some ranks in one order.
+// A configuration to measure: a backend, a fabric, and some ranks in one order.
 struct Cell {
   std::string backend;
   std::string fabric;  // empty: the backend's own choice

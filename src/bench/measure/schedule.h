@@ -13,7 +13,7 @@ namespace toprun::measure {
 // positions instead of ranks. `root` is a position too.
 struct RingPosition {
   std::size_t position = 0;
-  std::size_t size = 1;  // positions
+  std::size_t size = 1;  // number of positions
   std::size_t root = 0;
 };
 
@@ -22,9 +22,9 @@ struct RingPosition {
 struct Buffers {
   std::byte* send = nullptr;
   std::byte* receive = nullptr;  // may overlap `send` (in place)
-  std::byte* scratch = nullptr;  // scratch_bytes()
+  std::byte* scratch = nullptr;  // Lengths::scratch bytes
   std::size_t part = 0;
-  std::size_t element = 1;  // bytes
+  std::size_t element = 1;  // size of an element in bytes
 };
 
 // The required lengths of the buffers in bytes. In place, send and receive share one buffer of the

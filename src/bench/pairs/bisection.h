@@ -6,7 +6,7 @@
 
 namespace toprun::pairs {
 
-// The result of a collective in a group of nodes. A hang is a time-out set by the caller.
+// The result of a collective in a group of nodes. `hung`: the caller's time-out has expired.
 enum class Outcome { passed, failed, hung };
 
 // Finds the nodes that make a collective fail or hang, by tests of smaller groups. A group is

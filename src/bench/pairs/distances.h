@@ -14,8 +14,8 @@ struct Distance {
   std::string name;                // "inside a rack", "between racks"
   std::size_t pairs = 0;           // pairs with a result
   std::size_t at_once = 0;         // the maximum number of pairs measured at the same time
-  std::vector<std::size_t> parts;  // innermost domains of their nodes, ascending
-  // Over both directions of all pairs, in Gbit/s.
+  std::vector<std::size_t> parts;  // innermost domains of the pairs' nodes, ascending
+  // Statistics over both directions of all pairs, in Gbit/s.
   double least = 0;
   double median = 0;
   double most = 0;

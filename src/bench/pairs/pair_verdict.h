@@ -10,7 +10,7 @@
 
 namespace toprun::pairs {
 
-// When a node, link or uplink counts as slow. Shares and shortfalls: 0 … 1.
+// Limits below which a node, link or uplink counts as slow. Shares and shortfalls are 0 … 1.
 struct Thresholds {
   // A pair is slow if its pace is below the usual pace by the larger of two values: this share, or
   // this number of standard deviations of the healthy pairs' noise.
@@ -44,15 +44,15 @@ enum class Way { both, out, in };
 struct Finding {
   Kind kind = Kind::node;
   Way way = Way::both;
-  std::vector<std::size_t> nodes;   // 0, 1 or 2 nodes
+  std::vector<std::size_t> nodes;   // 0, 1 or 2 nodes, depending on `kind`
   std::vector<DomainPath> domains;  // the full names, outermost first
   std::size_t shared = 0;           // number of domains that the nodes of each pair share
   // `reached` is the median over the slow pairs, `usual` the usual value, in Gbit/s or µs. 0: no
   // slow pair had a result.
   double reached = 0;
   double usual = 0;
-  std::size_t slow = 0;    // pairs, including those without a result
-  std::size_t pairs = 0;   // pairs that could be compared
+  std::size_t slow = 0;    // number of slow pairs, including pairs without a result
+  std::size_t pairs = 0;   // number of pairs that could be compared
   std::size_t hung = 0;    // pairs
   std::size_t failed = 0;  // pairs
 };

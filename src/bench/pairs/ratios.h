@@ -19,7 +19,7 @@ struct Ratio {
 
 struct Ratios {
   std::vector<Ratio> all;           // for measured[i] in direction d: all[i · 2 + d]
-  std::vector<std::size_t> shared;  // number of domains that measured[i]'s nodes share
+  std::vector<std::size_t> shared;  // number of domains that the nodes of measured[i] share
   double noise = 0;                 // upper bound for the standard deviation of healthy pairs'
                                     // ratios
 };

@@ -21,7 +21,7 @@ struct Answer {
   bool known = false;
   bool slow = false;
   Way way = Way::both;
-  double reached = 0;  // paces
+  double reached = 0;  // in units of pace()
   double usual = 0;
   std::size_t slow_pairs = 0;
   std::size_t pairs = 0;
@@ -30,8 +30,8 @@ struct Answer {
 
 // Measures the suspects of a first pass again, next to known-good nodes:
 //
-//   each suspect itself ──▶ the nodes of slow pairs; what is open, beside those that were cleared
-//                                                    └──▶ what is still open, in the same way
+//   each suspect ──▶ nodes of slow pairs; undecided suspects, next to cleared nodes
+//                                         └──▶ suspects still undecided, in the same way
 //
 // The caller measures the rounds from next() and reports the results to tell(), until next() is
 // empty.
@@ -66,7 +66,7 @@ class SecondLook {
   std::vector<Suspect> suspects_;  // the verdict's findings, then the doubted pairs
   std::size_t findings_;
   std::vector<Answers> answers_;  // by suspect
-  std::vector<bool> is_left_;     // by suspect: some of its rounds were not played
+  std::vector<bool> is_left_;  // by suspect: true if some of the suspect's rounds were not played
   std::size_t passes_ = 0;
   SecondPlan plan_;
 };

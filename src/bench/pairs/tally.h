@@ -35,7 +35,7 @@ class Tally {
 
   std::size_t sender(std::size_t figure) const;
   std::size_t receiver(std::size_t figure) const;
-  // Indexes in `measured`.
+  // Indexes of the node's pairs in `measured`.
   const std::vector<std::size_t>& pairs_of(std::size_t node) const { return pairs_of_[node]; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace toprun::pairs {
 
-// Two nodes by their index, a < b.
+// Two nodes, identified by their indexes; a < b.
 struct Pair {
   std::size_t a = 0;
   std::size_t b = 0;

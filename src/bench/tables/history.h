@@ -16,7 +16,7 @@ namespace toprun::bench {
 std::string history_line(const Report& report);
 
 struct History {
-  std::vector<Report> reports;          // in the file's order
+  std::vector<Report> reports;          // in the order of the file
   std::vector<std::string> unreadable;  // "line 3: why"
 };
 // An unreadable line, for example one cut off by a full disk, does not affect the others.

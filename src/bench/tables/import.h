@@ -12,17 +12,17 @@ namespace toprun::bench {
 enum class Format {
   toprun_json,  // report_json()
   nccl_json,    // nccl-tests -J, file version 2
-  nccl_text,    // the output of nccl-tests and rccl-tests, also old versions, also in a log with
+  nccl_text,    // the output of nccl-tests and rccl-tests, including old versions and logs with
                 // prefixes
-  all_reduce_bench,  // all_reduce_bench.py of ml-engineering: its Markdown and its older two lines
-  superbench,  // SuperBench results: …/allreduce_8388608_busbw:0 = 89.51, also as JSON lines
+  all_reduce_bench,  // all_reduce_bench.py from ml-engineering: Markdown, or the older two lines
+  superbench,  // SuperBench results such as …/allreduce_8388608_busbw:0 = 89.51, or JSON lines
 };
 
 // The format of a text, recognised by the first line that occurs in only one format.
 std::optional<Format> format_of(std::string_view text);
 
 struct ImportTerms {
-  std::string file;                      // for errors
+  std::string file;                      // the name in errors
   std::optional<Collective> collective;  // for tables that do not name their collective
 };
 

@@ -20,7 +20,7 @@ Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms)
 Result<Report> import_all_reduce_bench(std::string_view text, const ImportTerms& terms);
 Result<Report> import_superbench(std::string_view text, const ImportTerms& terms);
 
-// The error "FILE:LINE: WHY".
+// Creates the error "FILE:LINE: WHY".
 std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, std::string why,
                                   std::string fix = {});
 
@@ -42,7 +42,7 @@ std::optional<Collective> collective_of_program(std::string_view line);
 // Converts NCCL's version number: 22807 → "NCCL 2.28.7".
 std::string nccl_name(std::int64_t version);
 
-// The number of hosts of the devices. Without devices: 0, unknown.
+// The number of different hosts in the list of devices. 0: unknown, because the list is empty.
 std::size_t nodes_of(const std::vector<Device>& devices);
 
 // A measured figure is 0 or within these limits, so that all results computed from it are finite.

@@ -19,7 +19,7 @@ using Words = std::vector<std::string_view>;
 struct NcclHeading {
   std::size_t at = 0;  // where the heading begins in the line, after a "#"
   std::vector<std::string> columns;
-  double time_unit_us = 1;  // NCCL 1 and the first nccl-tests measured in milliseconds
+  double time_unit_us = 1;  // larger for NCCL 1 and the first nccl-tests, which print milliseconds
 };
 // Finds a heading: "#  size  count  type  redop  time  algbw  busbw …", or "#  bytes  N  type  op
 // time …" from the first versions. The "#" may be missing, because web pages lose it.
@@ -29,10 +29,9 @@ std::optional<NcclHeading> find_heading(std::string_view line);
 // type. words.size(): no such word.
 std::size_t find_row(const Words& words, std::size_t first = 0);
 
-// The columns that match the words of a row. These are the heading's columns, with three possible
-// differences: the operation is missing, because some versions leave it blank; the operation is
-// missing in the heading; or one placement was skipped. If the number of columns differs from the
-// number of words, the row does not fit.
+// The names of the columns in a row. Usually these are the heading's columns. Some versions leave
+// the operation blank, some headings lack the operation, and a row may lack a placement that was
+// skipped. If there are not as many columns as words, the row does not fit.
 std::vector<std::string> columns_of_row(const NcclHeading& heading, const Words& words);
 
 struct NcclRow {

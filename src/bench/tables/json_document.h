@@ -32,8 +32,8 @@ class JsonFields {
   std::string text(const char* key);
   double number(const char* key);         // finite, not negative
   std::uint64_t count(const char* key);   // a whole number, not negative
-  std::int64_t integer(const char* key);  // also as a string, as nccl-tests writes a root
-  // An integer that fits into the type.
+  std::int64_t integer(const char* key);  // may also be a string, as nccl-tests writes a root
+  // Reads an integer that fits into the type.
   template <class Whole>
   Whole whole(const char* key) {
     const std::int64_t value = integer(key);

@@ -8,7 +8,7 @@
 
 namespace toprun::bench {
 
-// The kind of a row, besides collective and size: type, operation and root.
+// The kind of a row is its type, operation and root. Collective and size are not part of the kind.
 
 // The parts of the kind that tables must show, because the part has several values.
 struct Kinds {

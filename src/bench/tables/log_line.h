@@ -5,12 +5,12 @@
 
 namespace toprun::bench {
 
-// A log's line as a terminal shows it, without escape sequences and without text overwritten after
-// a carriage return. `buffer` holds the text if it differs from the line.
+// A log line as a terminal shows it, without escape sequences and without text overwritten after a
+// carriage return. If the result differs from the line, `buffer` contains the result.
 std::string_view shown_text(std::string_view line, std::string& buffer);
 
-// A line without the text that logs and web pages append: the rest of a JSON line, as in Docker's
-// logs, the quotation mark and comma of a list, or the bars of a table.
+// A line without text that logs and web pages append: the rest of a JSON line in Docker's logs, the
+// quotation mark and comma in a list, or the bars in a table.
 std::string_view without_closing(std::string_view line);
 
 // Identifies the writer of a line by the prefix that a launcher printed: "10.3.35.83: " from pdsh,

@@ -39,7 +39,7 @@ struct Row {
   std::optional<Side> in_place;
 };
 
-// The rows of one collective over one set of ranks in one order.
+// The rows for one collective, one set of ranks and one order.
 struct Series {
   Collective collective = Collective::all_reduce;
   std::string backend;  // "tcp", "gloo", "nccl"; empty: not known

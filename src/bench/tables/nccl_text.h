@@ -18,7 +18,7 @@ std::string nccl_header(const Report& report, const Series& series);
 std::string nccl_row(const Row& row);  // one line
 std::string nccl_footer(const Series& series);
 
-// All tables, one after the other.
+// All tables of a report, one after another.
 std::string nccl_text(const Report& report);
 
 // The value that nccl-tests prints as "Avg bus bandwidth": the mean over all sizes and both

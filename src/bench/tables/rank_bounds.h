@@ -20,8 +20,8 @@ class RankBounds {
  public:
   void narrow(Collective collective, Printed algbw, Printed busbw);
 
-  // The number of ranks, if only one is possible. nullopt: several numbers are possible, or no
-  // number is.
+  // The number of ranks, if only one is possible. nullopt: several numbers or no numbers are
+  // possible.
   std::optional<std::size_t> only() const;
   // Whether the number is possible. Also true if the rows contradict each other.
   bool allow(std::size_t ranks) const;

@@ -41,7 +41,7 @@ class Arrivals {
   std::size_t expected_;
   std::size_t met_ = 0;
   std::vector<Arrival> ranks_;
-  // Hashes of address and pid, until all ranks have joined.
+  // Hashes of address and pid. Emptied when all ranks have joined.
   std::unordered_set<std::uint64_t> processes_;
 };
 
@@ -50,9 +50,8 @@ inline constexpr std::string_view workers_key = "init/";
 // Whether PyTorch created the key for a process group ("/default_pg/0//cuda//0"). Other keys are
 // from the script.
 bool is_of_a_process_group(std::string_view key);
-// The rank to which this key belongs. Only keys that every rank of the default group sets name a
-// rank (Gloo's "/default_pg/0//cpu//0/3", PyTorch 1.13's
-// "//worker/attempt_0/default_pg/0/0/rank_3").
+// The rank number in this key. Only keys that every rank of the default group sets contain a rank:
+// Gloo's "/default_pg/0//cpu//0/3" and PyTorch 1.13's "//worker/attempt_0/default_pg/0/0/rank_3".
 std::optional<int> rank_named_by(std::string_view key);
 
 }  // namespace toprun::store

@@ -16,9 +16,9 @@
 namespace toprun::store {
 
 // A blocking client of a TCPStore server, for tests and tools. The client uses generation F of the
-// protocol (PyTorch 2.10 on). Keys are sent unchanged, without the "/" that PyTorch's own client
-// puts before them. After an error other than a time-out of wait() or barrier(), the connection
-// must not be used any more.
+// protocol (PyTorch 2.10 and later). Keys are sent unchanged, without the "/" that PyTorch's own
+// client puts before them. After an error other than a time-out of wait() or barrier(), the
+// connection must not be used any more.
 class Client {
  public:
   // Every later reply must also arrive within `timeout`.

@@ -43,9 +43,10 @@ class KeyMap {
   }
 
   bool erase(std::string_view key) { return table_.erase(Key(key)) > 0; }
-  // Frees at most `budget` entries. `shrink(value, budget)` reduces a value until it can be freed
-  // at once, and subtracts its own work from `budget`; false: it needs another call. Returns true
-  // when all entries are freed. After the first call, the map must not be used for anything else.
+  // Frees at most `budget` entries. `shrink(value, budget)` reduces a value until the value can be
+  // freed at once, and subtracts the work from `budget`. `shrink` returns false if it needs another
+  // call. Returns true when all entries are freed. After the first call, the map must not be used
+  // for anything else.
   template <class Shrink>
   bool dissolve(std::size_t& budget, Shrink shrink) {
     if (!dissolving_) dissolving_ = table_.begin();

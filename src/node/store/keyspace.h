@@ -17,7 +17,8 @@
 
 namespace toprun::store {
 
-// One connection as the keyspace sees it. A Waiter must be destroyed before the keyspace.
+// A connection that can wait for keys in the keyspace. A Waiter must be destroyed before the
+// keyspace.
 class Waiter {
  public:
   // Delivers a reply that another connection's request caused. Must not call the keyspace.
@@ -39,8 +40,8 @@ class Waiter {
 };
 
 // The contents of the store: keys, queues, and the clients that wait for them. Every operation has
-// the same meaning as in PyTorch's libuv server. Operations that need memory return whether there
-// was enough, and change nothing if there was not.
+// the same meaning as in PyTorch's libuv server. Operations that need memory return false, and
+// change nothing, if there is not enough memory.
 class Keyspace {
  public:
   enum class Added : std::uint8_t { done, not_a_number, no_memory };

@@ -37,7 +37,7 @@ enum class Clients : std::uint8_t { refused, served };
 // Why the server closes a connection.
 enum class Refusal : std::uint8_t {
   none,
-  // the limit of the same name was exceeded
+  // The limit of the same name was exceeded.
   key_bytes,
   value_bytes,
   keys_per_request,
@@ -45,10 +45,10 @@ enum class Refusal : std::uint8_t {
   total_bytes,
   connections,
   backlog_bytes,
-  // reasons that are not limits in Limits
+  // Reasons that do not belong to a limit in Limits.
   open_files,      // the process has no file descriptor left
   stranger,        // the first bytes are not from a PyTorch client
-  unknown_opcode,  // or a second handshake
+  unknown_opcode,  // an opcode is unknown, or a second handshake arrived
   not_a_number,    // ADD or BARRIER on a key whose value is not a number
   not_serving,     // clients are refused, or the client's attempt has ended
 };

@@ -97,22 +97,22 @@ class Server::Loop {
 
   std::vector<std::unique_ptr<Connection>> connections_;
   std::list<Connection*> undecided_;  // connections of unknown type; the oldest first
-  // Kept until the iteration ends, because events may refer to them.
+  // Closed connections. They are kept until the iteration ends, because events may refer to them.
   std::vector<std::unique_ptr<Connection>> closed_;
-  // Connections of attempts that have ended: see tidy().
+  // Connections from attempts that have ended. See tidy().
   std::vector<std::unique_ptr<Connection>> past_;
   bool untidy_ = false;
   std::deque<Connection*> due_;
   std::size_t turn_sent_ = 0;  // bytes sent in this iteration
   // Answers of this batch that are not sent yet. The entries are kept to reuse their buffers.
   std::vector<Answer> answers_;
-  std::size_t answered_ = 0;  // how many entries of answers_ are in use
+  std::size_t answered_ = 0;  // number of entries of answers_ in use
   std::vector<char> buffer_;  // the data of one read
   SteadyTime resume_listening_;
   bool listening_ = true;
   std::array<SteadyTime, refusal_kinds> complained_{};
   std::function<void()> arrived_;
-  std::function<void(hang::Alarm)> alarmed_;  // empty: it was called already, or is not wanted
+  std::function<void(hang::Alarm)> alarmed_;  // empty: already called, or not requested
 
   std::mutex owner_mutex_;
   bool abandoned_ = false;    // the owner must not be called any more

@@ -7,7 +7,7 @@
 
 namespace toprun::store {
 
-// Counts the memory that clients make the server use, against Limits::total_bytes.
+// Counts the memory that the server uses for clients. The limit is Limits::total_bytes.
 struct Ledger {
   std::size_t limit = 0;
   std::size_t used = 0;
@@ -15,7 +15,7 @@ struct Ledger {
   bool fits(std::size_t more) const { return used <= limit && more <= limit - used; }
 };
 
-// A part of a Ledger that is returned when this object is destroyed.
+// A number of bytes counted in a Ledger. The destructor subtracts the bytes again.
 class Charge {
  public:
   explicit Charge(Ledger& ledger, std::size_t bytes = 0) : ledger_(&ledger) { set(bytes); }
@@ -49,7 +49,7 @@ class Charge {
   std::size_t bytes_ = 0;
 };
 
-// Bytes of a large value. Replies that wait to be sent share these bytes instead of copying them.
+// The bytes of a large value. Unsent replies share these bytes instead of copying them.
 struct Blob {
   Charge charge;
   std::string bytes;
@@ -57,7 +57,8 @@ struct Blob {
   Blob(Ledger& ledger, std::string_view text) : charge(ledger, text.size()), bytes(text) {}
 };
 
-// Smaller values are copied into replies, because that is cheaper than reference counting.
+// Values smaller than this are copied into replies, because a copy is cheaper than reference
+// counting.
 inline constexpr std::size_t shared_value_bytes = 16u << 10;
 
 // The content of a value at one moment. A copy of this object copies at most shared_value_bytes.

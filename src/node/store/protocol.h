@@ -9,12 +9,12 @@
 
 namespace toprun::store {
 
-// The wire protocol of PyTorch's TCPStore in its releases 1.13 to 2.14. A request is one opcode
-// byte and its fields. Integers are little-endian, a key or value is a u64 length and its bytes,
-// and a list is a u64 count and its items.
+// The wire protocol of TCPStore in PyTorch 1.13 to 2.14. A request is one opcode byte and its
+// fields. Integers are little-endian, a key or value is a u64 length and its bytes, and a list is a
+// u64 count and its items.
 
-// The opcodes of generations C to F (PyTorch 2.2 on). Each generation has all opcodes of the
-// previous one.
+// The opcodes of generations C to F (PyTorch 2.2 and later). Each generation has all opcodes of the
+// previous generation.
 enum class Op : std::uint8_t {
   validate = 0,  // allowed only as the first request
   set = 1,
@@ -40,7 +40,7 @@ enum class Op : std::uint8_t {
 
 enum class Dialect : std::uint8_t {
   undecided,
-  bare,       // generation A (PyTorch up to 2.0): no handshake, opcodes one lower
+  bare,       // generation A (PyTorch up to 2.0): no handshake, and opcodes are lower by 1
   validated,  // generations C to F
 };
 
@@ -65,7 +65,7 @@ struct Scan {
   std::size_t position = 0;  // position of the first incomplete field
   // The parse can make no progress before this number of bytes of the request has arrived.
   std::size_t needed = 1;
-  std::uint64_t rounds = 0;  // rounds of fields that are still missing, including the current round
+  std::uint64_t rounds = 0;  // number of incomplete rounds of fields, including the current round
   std::uint8_t field = 0;    // the next field in the current round
   bool counted = false;      // the list's count has been read
   Op op = Op::validate;

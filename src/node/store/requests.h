@@ -31,7 +31,7 @@ std::string queue_len(std::string_view queue);
 std::string list_keys();
 std::string barrier(std::string_view key, std::int64_t world_size);
 
-// Encodes the bytes after their length as a u64.
+// Encodes the length as a u64, then the bytes.
 std::string counted(std::string_view bytes);
 // Encodes the number in little-endian order, with the size of its type.
 template <class Integer>

@@ -28,7 +28,7 @@ class Server {
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {
-    // When a store client was first recognised in the current attempt.
+    // The time when a store client was first recognised in the current attempt.
     std::optional<SteadyTime> first_connect;
     std::size_t connections = 0;  // store clients connected now
   };

@@ -17,8 +17,8 @@
 
 namespace toprun::store {
 
-// The state of a connection between its reads: undecided -> bare or validated (or a visitor, or
-// refused).
+// The state of a connection between reads. `undecided` becomes `bare` or `validated`, or the
+// connection turns out to be a visitor, or is refused.
 class Session : public Waiter {
  public:
   // A connection belongs to the attempt that is current when it is accepted.
@@ -28,8 +28,8 @@ class Session : public Waiter {
 
  protected:
   ~Session() = default;
-  // Called when PyTorch's client on this connection counts itself as a worker. The argument is its
-  // process id; 0: unknown.
+  // Called when PyTorch's client on this connection adds itself to the count of workers. The
+  // argument is the client's process id; 0: unknown.
   virtual void joined(std::uint32_t /*pid*/) {}
   // Called when a joined client then asks for a key of a process group. The argument is the rank
   // that the client's own key contains.
@@ -71,9 +71,8 @@ class Service {
   explicit Service(Clients clients, const Limits& limits = {})
       : limits_(limits), ledger_{limits.total_bytes}, clients_(clients) {}
 
-  // Executes every whole request in the bytes that arrived. Replies to other connections are
-  // delivered to them during the call. `replies` is empty or contains earlier replies to this
-  // connection.
+  // Executes every complete request in the bytes that arrived. Replies to other connections are
+  // delivered during the call. `replies` is empty or contains earlier replies to this connection.
   Turn take(Session& session, std::string_view bytes, Output& replies, Refusal& why);
   Turn resume(Session& session, Output& replies, Refusal& why) {
     return take(session, {}, replies, why);
@@ -114,7 +113,7 @@ class Service {
   void notify(std::string_view key, const Content* before);
 
   Limits limits_;
-  Ledger ledger_;  // must outlive all objects that are charged to it
+  Ledger ledger_;  // outlives all objects that are charged to it
   std::unique_ptr<Keyspace> keyspace_ = std::make_unique<Keyspace>(ledger_);
   std::deque<std::unique_ptr<Keyspace>> past_;  // from attempts that have ended; not freed yet
   std::vector<std::string_view> absent_;        // used by wait(); kept to reuse its memory

@@ -43,7 +43,7 @@ class Output {
   std::size_t gather(std::span<iovec> pieces, std::size_t limit_bytes) const;
   void consume(std::size_t bytes);
   void clear();
-  // Prepares the output for being kept until the client reads it: frees spare memory and counts the
+  // Prepares the output for a wait until the client reads it. Frees spare memory and counts the
   // rest in the ledger.
   bool shrink();
   // Counts the current content in the ledger, which already contains shared values. False if the

@@ -14,7 +14,7 @@ namespace toprun::simulation {
 class World;
 
 // Simulates one node's agent, its keeper and its ranks in virtual time. `part_` is the real code
-// under test. Everything else simulates the environment of that code.
+// under test. All other members simulate the environment of `part_`.
 class Agent {
  public:
   // `place`: the index that the engine has assigned to the node. An earlier agent on the same node
@@ -80,10 +80,10 @@ class Agent {
   bool container_fails = false;
   // The next search for the store does not end.
   bool finds_no_store = false;
-  int late_stores = 0;  // late search results; another member dies during the first
+  int late_stores = 0;  // number of searches that end late; another member dies in the first
   bool has_no_workplace = false;
   bool starts_no_ranks = false;
-  // Until then the agent's thread pool refuses all work.
+  // The time until which the agent's thread pool refuses all work.
   std::optional<SteadyTime> pool_is_full_until;
   bool has_full_pool() const;
 
@@ -165,13 +165,13 @@ class Agent {
   bool mutes_ = false;
   bool was_disturbed_ = false;
   bool is_dismissed_ = false;
-  // Output not delivered yet, and output delivered but not yet accepted by the root.
+  // Bytes not delivered to the root yet, and bytes delivered but not yet accepted by the root.
   std::size_t printed_bytes_ = 0;
   std::size_t outstanding_bytes_ = 0;
   bool output_is_closed_ = false;
   bool flushing_ = false;  // all ranks have ended, but the root has not accepted all output yet
   std::optional<SteadyTime> signalled_;       // the last signal, without repeated deliveries
-  bool is_impatient_ = false;                 // its user has waited, then sent a second signal
+  bool is_impatient_ = false;                 // the user has waited, then sent a second signal
   bool may_kill_at_once_ = false;             // no process would clean up after the agent
   std::optional<SteadyTime> ordered_to_end_;  // the first order to the current attempt's ranks
 };

@@ -55,7 +55,7 @@ class Link {
  private:
   struct Path {
     End end;
-    int muted = 0;      // number of cuts and repairs; odd: no message passes
+    int muted = 0;      // number of cuts and repairs; odd: no messages are delivered
     bool over = false;  // the receiver accepts no more messages
     SteadyTime last{};
     std::vector<Do> held{};

@@ -11,8 +11,8 @@
 namespace toprun::simulation {
 
 enum class FaultKind {
-  rank_exits,   // with its own exit code
-  rank_killed,  // by a signal that toprun did not send
+  rank_exits,   // a rank raises an exception and exits with its own exit code
+  rank_killed,  // a rank is killed by a signal that toprun did not send
   workers_do_not_start,
   container_fails,
   network_refused,  // the workers do not use the required network
@@ -22,9 +22,9 @@ enum class FaultKind {
   node_dies,        // the node dies without a message
   cut_off,          // one or both directions deliver no messages for a while
   stopped,          // the agent is stopped for a while (SIGSTOP)
-  signal_to_agent,  // SIGTERM, delivered once or, within a second, two or three times
+  signal_to_agent,  // SIGTERM or SIGINT, delivered one to three times within a second
   signal_to_all,
-  signal_again,    // to an agent, and again after a wait
+  signal_again,    // SIGINT to an agent, and SIGTERM after a wait
   ranks_hang,      // one rank makes no progress, and the others wait for it
   malformed,       // the agent sends an invalid message
   echoes,          // from now on, messages from earlier attempts arrive again
@@ -43,7 +43,7 @@ enum class FaultKind {
   rank_alarmed,      // a rank stops waiting for others and reports that through the store
   places_asked,      // a user asks where the ranks are in their code
   terminal_paused,   // the root's terminal accepts no output for a while
-  asked_to_grow,     // SIGURG
+  asked_to_grow,     // SIGURG to an agent: the job may grow
   noticed,           // SIGUSR1 to the ranks on one node or to all ranks
 };
 inline constexpr int fault_kinds = static_cast<int>(FaultKind::noticed) + 1;
@@ -51,12 +51,12 @@ std::string_view name_of(FaultKind kind);
 
 struct Fault {
   FaultKind kind = FaultKind::rank_exits;
-  milliseconds at{0};  // since the start
+  milliseconds at{0};  // time since the start
   int node = 0;        // an index into the agents
-  int rank = 0;        // its index on the node
+  int rank = 0;        // the rank's index on the node
   int code = 1;
   milliseconds lasts{0};  // cut_off, stopped …; rank_exits: from exception to exit
-  bool to_root = true;    // cut_off: the direction
+  bool to_root = true;    // cut_off: whether this direction is cut off
   bool to_node = true;
 };
 
@@ -77,12 +77,12 @@ struct Scenario {
   bool gathers_output = false;  // the root shows what all ranks print
   bool encodes = false;         // messages are encoded and decoded as on the network
   bool long_names = false;      // host names have the maximum length of a message field
-  bool has_indices = false;     // the engine numbers the nodes
+  bool has_indices = false;     // the engine assigns an index to each node
   std::optional<int> unfit;     // the index of a node that cannot take part
   std::vector<Fault> faults;    // in chronological order
 };
 
-// The name of the engine's node with this number.
+// The name of the node with this index.
 std::string name_of_node(int place, bool is_long);
 
 // A scenario with at most `size` nodes.

@@ -77,7 +77,7 @@ class Timeline {
   void in(milliseconds time, What&& what) {
     at(now_ + time, std::forward<What>(what));
   }
-  // Runs the next event; false if there is none before `limit`.
+  // Runs the next event. False: there is no event before `limit`.
   bool step(SteadyTime limit);
   SteadyTime now() const { return now_; }
   run::Moment moment() const { return {now_, WallTime(now_.time_since_epoch())}; }
@@ -99,7 +99,7 @@ class Timeline {
   std::priority_queue<Next, std::vector<Next>, std::greater<>> next_;
   SteadyTime now_ = SteadyTime() + std::chrono::hours(1);
   std::uint64_t steps_ = 0;
-  std::uint64_t steps_before_ = 0;  // at the start of this instant
+  std::uint64_t steps_before_ = 0;  // value of steps_ at the start of this instant
 };
 
 // Random choices from a seed. Every agent and every link has its own generator. So the class uses

@@ -71,13 +71,13 @@ class World {
  private:
   // The ranks assigned in one attempt.
   struct AssignedRanks {
-    std::vector<bool> given;  // by rank
+    std::vector<bool> given;  // whether each rank was assigned
     std::string store;        // the agent on the store's node
     int started = 0;
     bool disturbed = false;
     bool hangs = false;
     SteadyTime went_on{};              // when the last hang ended
-    bool is_late = false;              // only the hang keeps its work from being done
+    bool is_late = false;              // the work would be finished without the hang
     std::optional<hang::Alarm> alarm;  // the first alarm that the root must handle
   };
   // The exit of a rank that failed by itself.
@@ -168,31 +168,31 @@ class World {
   // Faults that take effect later.
   int late_orders_ = 0;
   bool end_is_not_reported_ = false;
-  std::string flapping_;  // a host
+  std::string flapping_;  // the host whose agent dies and restarts repeatedly
   int flaps_ = 0;
   // The root's terminal.
   std::optional<SteadyTime> paused_until_;
-  std::vector<std::pair<std::string, std::size_t>> untaken_;  // agents and numbers of bytes
+  std::vector<std::pair<std::string, std::size_t>> untaken_;  // agents and bytes, not accepted yet
   std::size_t shown_bytes_ = 0;
   std::set<std::string> closing_;  // agents whose links the root is closing
   int questions_ = 0;
   std::map<int, SteadyTime> unanswered_;
-  bool notice_is_due_ = false;      // to every member
-  std::set<std::string> notified_;  // members that got it
+  bool notice_is_due_ = false;      // every member must get a notice
+  std::set<std::string> notified_;  // members that got the notice
   // The root's stage.
   run::Stage stage_ = run::Stage::gathering;
   SteadyTime stage_since_{};
-  int checked_stage_of_ = 0;              // attempt
+  int checked_stage_of_ = 0;              // number of the checked attempt
   std::optional<SteadyTime> stopped_at_;  // in the running stage: the first order to end
   SteadyTime grace_ends_{};               // the end of the grace period of the last order to end
   bool some_rank_has_ended_ = false;
-  bool is_asked_to_grow_ = false;  // by the message being handled
+  bool is_asked_to_grow_ = false;  // the current message asks to grow
   std::optional<SteadyTime> can_grow_since_;
   int short_lives_ = 0;  // consecutive short attempts
   std::set<std::string> lost_in_short_lives_;
   bool ended_by_a_first_loss_ = false;  // the previous attempt ended when a node was first lost
   std::optional<WallTime> last_ended_;
-  std::optional<SteadyTime> wakes_at_;  // time at which the coordinator wants to run
+  std::optional<SteadyTime> wakes_at_;  // time at which the coordinator must run next
   SteadyTime last_fault_{};
   bool over_ = false;
   std::string broken_;
