@@ -9,7 +9,7 @@ namespace toprun::pairs {
 // The result of a collective in a group of nodes. `hung`: the caller's time-out has expired.
 enum class Outcome { passed, failed, hung };
 
-// Finds the nodes that make a collective fail or hang, by tests of smaller groups. A group is
+// Finds the nodes that make a collective fail or hang, by testing smaller groups. A group is
 // assumed to fail if it contains a bad node, or both ends of a bad link.
 //
 // The caller runs the collective in the group from next() and reports the outcome to tell(), until

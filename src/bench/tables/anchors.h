@@ -26,11 +26,11 @@ struct Anchor {
 inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
 
 // The anchor for one series of a report. Null: the GPUs are of different kinds, or no result is
-// known for the collective, these GPUs, or their number per node and of nodes.
+// known for the collective, for these GPUs, or for the numbers of GPUs and nodes.
 const Anchor* anchor_of(const Report& report, const Series& series);
 
-// "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the upper end with NVLS;
-// nccl-tests#212)"
+// Describes an anchor: "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the upper end with
+// NVLS; nccl-tests#212)".
 std::string anchor_sentence(const Anchor& anchor, const Series& series);
 
 }  // namespace toprun::bench

@@ -33,9 +33,10 @@ std::span<const CollectiveFacts> collectives();
 const CollectiveFacts& facts_of(Collective collective);
 std::optional<Collective> find_collective(std::string_view name);
 
-// The ratio busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n if `size_is_total`, otherwise 1. A
-// barrier has 0, because it moves no data. For n = 1 the formulas are the same, so the result is 1
-// for broadcast, reduce and sendrecv and 0 otherwise, as in nccl-tests. n = 0 (unknown): 0.
+// The ratio busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n if `size_is_total`, otherwise 1. The
+// ratio for a barrier is 0, because a barrier moves no data. For n = 1 the formulas are the same,
+// so the result is 1 for broadcast, reduce and sendrecv and 0 otherwise, as in nccl-tests. n = 0
+// (unknown): 0.
 double bus_factor(Collective collective, std::size_t ranks);
 
 // The S that nccl-tests prints for a size from -b or -e. S is rounded down to whole elements. If

@@ -21,11 +21,11 @@ enum class Change {
 // healthy network seldom differ by more, even for small messages.
 constexpr double share_without_spread = 0.75;
 
-// One size of one series in two reports. Compares out of place if both reports have it, otherwise
-// in place. If the reports share no placement, each report's own placement is used.
+// One size of one series in two reports. Compares out of place if both reports have that placement,
+// otherwise in place. If the reports share no placement, each report's own placement is used.
 struct Compared {
-  Series series;  // the first report's, without rows
-  Row row;        // the first report's, without figures
+  Series series;  // the series from the first report, without rows
+  Row row;        // the row from the first report, without figures
   Side before, after;
   // The speed in `after` divided by the speed in `before`: above 1 is faster. Unset: the reports do
   // not both have times, and do not both have busbw.
@@ -36,7 +36,7 @@ struct Compared {
 
 struct Comparison {
   std::vector<Compared> rows;
-  Kinds kinds;  // of the rows of both
+  Kinds kinds;  // the kinds of rows in both reports
   // Series and sizes that one report lacks, in words for users.
   std::vector<std::string> only_before, only_after;
 };
@@ -50,7 +50,7 @@ Comparison compare(const Report& before, const Report& after);
 // One line per matched row (busbw in GB/s), then the rows that occur in only one report.
 std::string comparison_text(const Comparison& comparison);
 
-// A remark on rows whose difference may be chance; nullopt: there are no such rows.
+// A remark on rows that could not be judged because the spread is unknown. nullopt: no such rows.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
 // Describes the slowest row that counts as slower only by share_without_spread. nullopt: no such
@@ -59,8 +59,8 @@ std::optional<std::string> what_counts_without_spread(const Comparison& comparis
 
 // The result that a report must reach for a script to continue.
 struct Expectation {
-  // In GB/s, for each series' largest size; above 0. Unset: use the lower end of the usual range
-  // for its GPUs (anchors.h).
+  // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
+  // end of the usual range for the series' GPUs (anchors.h).
   std::optional<double> busbw;
   double fail_below = 0.9;  // share of the expected busbw
 };

@@ -38,14 +38,14 @@ struct Plateau {
   // Whether the size before the largest is within the plateau. If not, measure larger sizes.
   bool is_level = false;
 };
-std::optional<Plateau> plateau_of(const Series& series);  // unset: no row was measured
+std::optional<Plateau> plateau_of(const Series& series);  // unset: no rows were measured
 
 // Below this busbw between nodes, sharding a model over all nodes costs more than it saves.
 inline constexpr double usual_sharding_limit_gbps = 400;
 // The sharding limit applies only to messages of at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
-// Remarks as whole sentences without a full stop. They explain whether a figure that looks
+// Remarks as whole sentences without a full stop. The remarks explain whether a figure that looks
 // impossible is really impossible, and what to do about a slow network. For a series on one node,
 // `limit_gbps` is the limit of the node's bus.
 std::vector<std::string> remarks(const Series& series,

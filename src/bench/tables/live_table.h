@@ -15,7 +15,7 @@ struct TableColumns {
   // True: show both placements. False: show only the one that side_of() returns.
   bool in_place = false;
 };
-// The optional columns for a series of which all rows are known.
+// The optional columns for a complete series (all rows are known).
 TableColumns columns_of(const Series& series);
 
 // A human-readable table that is printed during the measurement: the heading once, then one line

@@ -65,7 +65,7 @@ struct Device {
   long pid = 0;
   int device = 0;
   std::string name;         // name of the GPU, or "cpu"
-  std::string bus_id = {};  // PCI address of the GPU, "0000:1b:00.0"; empty: no GPU
+  std::string bus_id = {};  // PCI address of the GPU, "0000:1b:00.0"; empty: no address
 };
 
 // All results of one toprun call, or of a file from another program.

@@ -41,9 +41,9 @@ struct Ratio {
 // finite.
 std::optional<Ratio> paired_ratio(std::span<const double> a, std::span<const double> b);
 
-// a.mean_us / b.mean_us for two runs of which only the summaries are known. The interval is Welch's
-// t interval for the logarithm of the ratio. Unset: a run has fewer than two samples (0: unknown)
-// or no time.
+// The ratio a.mean_us / b.mean_us for two runs. Only the runs' summaries are known, so the interval
+// is Welch's t interval for the logarithm of the ratio. Unset: a run has fewer than two samples (0:
+// unknown) or no time.
 std::optional<Ratio> unpaired_ratio(const Times& a, const Times& b);
 
 // If the cv of the iterations is below this limit, their mean can be compared.

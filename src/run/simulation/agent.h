@@ -22,8 +22,8 @@ class Agent {
   Agent(World& world, int index, int place, Dice dice);
 
   model::Join join() const;
-  // Connects the agent to the root, which has admitted it. The agent starts when the admission
-  // arrives.
+  // Connects the agent to the root, which has admitted the agent. The agent starts when the
+  // admission arrives.
   void attach(std::unique_ptr<Link> link) { link_ = std::move(link); }
   void begin();
   void reported(model::ToNode&& message);
