@@ -4,8 +4,8 @@
 
 namespace toprun::libgloo {
 
-// Opens Gloo's collectives between buffers in host memory. all_reduce uses the ring algorithm; all
-// others use Gloo's default. Error (exit_usage): reduce_scatter, which Gloo lacks.
+// Opens Gloo's collectives between buffers in host memory. all_reduce uses the ring algorithm; the
+// others use Gloo's own functions. Error (exit_usage): reduce_scatter, which Gloo lacks.
 Result<measure::Opened> open_gloo(measure::Group& group, const Environment& environment);
 
 }  // namespace toprun::libgloo
