@@ -59,7 +59,7 @@ class KubernetesCase(PodCase):
 
     def words(self, *words):
         operator = [] if "--operator" in words else ["--operator", "pytorchjob"]
-        return ["submit", "--on", "kubernetes", "--container", f"docker://{IMAGE}", *operator, *words]
+        return ["submit", "--on", "kubernetes", "--gpus-per-node", "0", "--container", f"docker://{IMAGE}", *operator, *words]
 
     def call(self, *words, limit=60, env=None):
         return self.toprun(*words, limit=limit, env={**self.env, **(env or {})})

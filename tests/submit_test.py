@@ -265,7 +265,7 @@ class Submit(SubmitCase):
             (["--partition", "mai"], 2,
              r"--partition mai: this cluster has main, urgent; did you mean main\?"),
             (["--nodes", "9"], 2, r"--nodes 9: partition main has 4; .*"),
-            (["--gpus-per-node", "2"], 2, r"2 GPUs on each node: no node of partition main has .*"),
+            (["--gpus-per-node", "2"], 2, r"2 GPUs on each node: no node of this cluster has a GPU .*"),
             (["-N2", "--nproc-per-node", "100"], 2,
              r"--cpus-per-task 100 \(one for each process on a node\): a node of partition main has \d+ CPUs at most; ask for more .*"),
             (["-N2", "--hosts", "n0,n1"], 2, r"--hosts n0,n1: it names hosts for ssh, .*--nodelist .*"),
