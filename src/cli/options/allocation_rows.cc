@@ -36,7 +36,8 @@ constexpr std::array allocation_flags = {
     slurm("--nodelist", 'w', "HOSTS", "", "Nodes that the job must get"),
     slurm("--exclude", 'x', "HOSTS", "", "Nodes that the job must not get"),
     only(nodes, slurm("--switches", 0, "N[@TIME]", "SBATCH_REQ_SWITCH",
-                      "Most leaf switches that the job may span; wait for them no longer than TIME "
+                      "Maximum number of leaf switches that the job may span; wait for them no "
+                      "longer than TIME "
                       "(topology/tree)")),
     only(nodes, slurm("--contiguous", 0, "", "",
                       "Take neighbours in Slurm's list of nodes; has an effect only without a "

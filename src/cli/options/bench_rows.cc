@@ -14,10 +14,12 @@ constexpr Flag own(FlagId id, std::string_view name, char letter, std::string_vi
 // Names, letters and defaults are those of nccl-tests where it has such an option.
 constexpr std::array bench_flags = {
     own(FlagId::min_bytes, "--minbytes", 'b', "SIZE",
-        "Bytes of a message, as in 8, 64K or 1G; with a larger --maxbytes, of the smallest one",
+        "Message size, such as 8, 64K or 1G; if --maxbytes is larger, the size of the smallest "
+        "message",
         "32M"),
     own(FlagId::max_bytes, "--maxbytes", 'e', "SIZE",
-        "Bytes of the largest message; more sizes than one are measured in steps", "as --minbytes"),
+        "Size of the largest message; sizes between --minbytes and this are measured in steps",
+        "same as --minbytes"),
     own(FlagId::step_bytes, "--stepbytes", 'i', "SIZE", "Bytes from one size to the next", "1M"),
     own(FlagId::step_factor, "--stepfactor", 'f', "FACTOR",
         "Factor from one size to the next; overrides --stepbytes"),
@@ -37,7 +39,8 @@ constexpr std::array bench_flags = {
         "are measured in turns",
         "nccl or rccl if each rank has a GPU, else tcp"),
     own(FlagId::fabrics, "--fabrics", 0, "rdma,tcp",
-        "Measure NCCL over each of these, in turns: the network that it chooses, and TCP sockets"),
+        "Measure NCCL over each in turn: rdma is the network that NCCL chooses itself, tcp is TCP "
+        "sockets"),
     own(FlagId::preset, "--preset", 0, "all_reduce_bench",
         "Use the sizes and iterations of this program unless others are given: 4 GB, 2 warm-ups, 5 "
         "iterations"),
@@ -93,7 +96,7 @@ constexpr std::array bench_flags = {
          own(FlagId::iterations, "--iters", 'n', "N", "Transfers in each direction", "5")),
     only(of(Command::bench_pairs),
          own(FlagId::rounds, "--rounds", 0, "N",
-             "Most rounds of pairs within each level of the network", "all pairs")),
+             "Maximum number of rounds of pairs within each level of the network", "all pairs")),
     only(of(Command::bench_pairs),
          own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
              "Call a pair hanging if no byte arrives for this long", "10")),

@@ -276,7 +276,7 @@ const std::vector<CommandLine>& lines_about_networks() {
         {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
          "eight nodes, sizes from 8 B to 1 GiB"},
         {"toprun bench all_reduce --hosts 'n[0-7]' --orders topology,hostname",
-         "two orders of the ranks, in turns"}},
+         "two orders of the ranks, alternating"}},
        {{"COLLECTIVE", Count::one,
          "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|scatter|"
          "barrier",

@@ -86,8 +86,8 @@ constexpr std::array launch_flags = {
         networks_of_a_node,
         ours(FlagId::fabric, "--fabric", 0, "auto|off|NAME", "TOPRUN_FABRIC", Group::placement,
              put<&Options::fabric, parse_fabric>,
-             "Set NCCL's variables for this network (toprun help net env lists the names), for the "
-             "one that is found, or not at all",
+             "Set NCCL's variables for the network that is found (auto), not at all (off), or for a "
+             "named network (toprun help net env lists the names)",
              "auto")),
     ours(FlagId::unasked, "--fabric-proof", 0, "auto|on|off", "TOPRUN_FABRIC_PROOF",
          Group::placement, put<&Options::fabric_proof, parse_fabric_proof>,
@@ -359,7 +359,7 @@ constexpr std::array launch_flags = {
              put<&Options::duplicate_stderr_filters, parse_filters>, "The same for stderr"),
     ours(FlagId::unasked, "--gather-output", 0, "", "TOPRUN_GATHER_OUTPUT", Group::output,
          put<&Options::gather_output, parse_switch>,
-         "Show the output of all nodes on the root's terminal"),
+         "Show the output of all nodes on the terminal of the node with rank 0"),
     ours(FlagId::unasked, "--fold", 0, "", "TOPRUN_FOLD", Group::output,
          put<&Options::fold, parse_switch>,
          "Show a line that many ranks print only once, with their numbers before it"),

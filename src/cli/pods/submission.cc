@@ -52,7 +52,7 @@ Result<std::vector<Operator>> operators_for(const PodOptions& options,
   if (options.which) return std::vector{*options.which};
   if (options.dry_run != DryRun::client) return kubernetes::find_operators(environment, limit);
   constexpr Operator assumed = Operator::pytorchjob;
-  say(fmt::format("no cluster was asked: this is a {}; --operator says otherwise",
+  say(fmt::format("no cluster was contacted, so a {} is assumed; --operator chooses another kind",
                   kubernetes::kind_of(assumed)));
   return std::vector{assumed};
 }
@@ -112,7 +112,7 @@ Result<void> check_size(const nlohmann::ordered_json& object, const kubernetes::
   if (bytes <= most_object_bytes) return {};
   return usage(fmt::format("the job's object, of {} bytes", bytes),
                fmt::format("the cluster keeps {} at most", most_object_bytes),
-               "pass the script's words in a file");
+               "pass the script's arguments in a file");
 }
 
 // The object for this operator. `unknown` is set where the cluster's version lacks one of its

@@ -63,7 +63,8 @@ Result<Client> find_client(const Environment& environment, std::chrono::millisec
     return client;
   }
   if (!reported.empty())
-    return usage("TOPRUN_RUNAI_CLI=" + reported, "no such program", "say v1 or v2");
+    return usage("TOPRUN_RUNAI_CLI=" + reported,
+                 "not a version of runai's command line that toprun knows", "set it to v1 or v2");
   const auto answer = TRY(ask({std::string(program), "version"}, environment, limit));
   if (answer.code != 0) return std::unexpected(refusal("runai version", said(answer), advices));
   client.cli = cli_of(answer.out);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
@@ -103,6 +104,14 @@ std::pair<model::CauseKind, int> end_of(engines::Stop::Reason reason) {
   return {CauseKind::interrupted, exit_failure};
 }
 
+// The file with the output of the node at fault. If no single node is at fault, the folder that
+// contains every node's file.
+std::string node_log_of(const plan::Options& options, const model::Cause& cause) {
+  const auto path = node_log_path(options, cause.node.raw());
+  if (!path || !cause.node.empty()) return path.value_or("");
+  return std::filesystem::path(*path).parent_path().string() + "/ (a file for each node)";
+}
+
 }  // namespace
 
 run::EngineAnswered why_stopped(const Environment& environment) {
@@ -131,7 +140,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
   say_block(report::failure_report(*cause, report::count_others(verdict.exits, exit),
                                    kept_log(job.options, attempt, *cause),
                                    style_of_stderr(job.environment),
-                                   node_log_path(job.options, cause->node.raw()).value_or("")) +
+                                   node_log_of(job.options, *cause)) +
             (follows == Follows::nothing ? row_on_loss(job, *cause) : ""));
 }
 

@@ -120,7 +120,10 @@ void Progress::add_stack(Watched& watched, hang::RankSample& sample) {
     if (auto reader = stacks::Reader::open(watched.rank.pid)) watched.reader = std::move(*reader);
   }
   const auto frames = watched.reader ? watched.reader->main_stack() : std::vector<stacks::Frame>();
-  if (!frames) return;
+  if (!frames) {
+    sample.path = watched.seen.path;  // what could not be read is not another place
+    return;
+  }
   sample.path = path_of(*frames, Lines::ignored);
   sample.communicates = hang::is_communication(*frames);
 }

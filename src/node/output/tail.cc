@@ -86,6 +86,22 @@ std::size_t append_bounded(std::string& text, std::string_view bytes) {
   return dropped;
 }
 
+// The line by which PyTorch names the signal that ended a data loader's worker. The exception that
+// follows from it says only that the worker has gone.
+std::string end_of_data_loader_worker(std::string_view text, std::string_view exception) {
+  constexpr std::string_view killed = " is killed by signal: ";
+  if (!exception.contains("DataLoader worker (pid(s) ") || exception.contains(killed)) return {};
+  const std::size_t at = text.rfind(killed);
+  if (at == std::string_view::npos) return {};
+  const std::size_t start = text.substr(0, at).rfind("DataLoader worker (pid ");
+  if (start == std::string_view::npos) return {};
+  const std::string_view line = text.substr(start, text.find('\n', at) - start);
+  if (line.find('\n') != std::string_view::npos) return {};
+  std::string shown = shown_line(without_line_end(line), longest_exception_line_bytes);
+  while (shown.ends_with(' ')) shown.pop_back();
+  return shown;
+}
+
 }  // namespace
 
 void Tail::add(Source source, std::string_view bytes) {
@@ -153,7 +169,8 @@ std::string last_exception(std::string_view text) {
       if (taken > 0 && !continues_message(line)) break;
       exception += (taken++ > 0 ? "\n" : "") + shown_line(line, longest_exception_line_bytes);
     }
-    return exception;
+    const std::string why = end_of_data_loader_worker(text, exception);
+    return why.empty() ? exception : exception + "\n" + why;
   }
   return {};
 }

@@ -105,6 +105,18 @@ TEST(Tail, FindsTheLastException) {
   for (const auto& [text, exception] : cases) EXPECT_EQ(last_exception(text), exception) << text;
 }
 
+TEST(Tail, AnExceptionOfADataLoaderNamesTheSignalThatEndedItsWorker) {
+  const std::string header = "Traceback (most recent call last):\n  File \"t.py\", line 1, in f\n";
+  const std::string killed = "DataLoader worker (pid 1857) is killed by signal: Killed.";
+  const std::string gone = "RuntimeError: DataLoader worker (pid(s) 1857) exited unexpectedly";
+  const std::string chain =
+      "\nThe above exception was the direct cause of the following exception:\n\n";
+  EXPECT_EQ(
+      last_exception(header + "RuntimeError: " + killed + " \n" + chain + header + gone + "\n"),
+      gone + "\n" + killed);
+  EXPECT_EQ(last_exception(header + gone + "\n"), gone);
+}
+
 TEST(Tail, AnExceptionEndsBeforeWhatOthersPrintBehindIt) {
   const std::string raised = "Traceback (most recent call last):\n  File \"t.py\", line 1\n";
   for (const std::string behind : {

@@ -137,6 +137,23 @@ std::string advice_for_exception(const model::Cause& cause) {
   return {};
 }
 
+// Of a data loader's worker that a signal ended: PyTorch names the signal in the rank's exception.
+std::string advice_for_worker(const model::Cause& cause) {
+  if (message_contains(cause, "is killed by signal: Killed")) {
+    return fmt::format(
+        "a data loader's worker was killed by SIGKILL, which toprun did not send: look for the "
+        "out-of-memory killer (dmesg{}) or the scheduler's memory limit; fewer workers need less "
+        "memory and less of /dev/shm (df /dev/shm)",
+        model::on(cause.node));
+  }
+  if (message_contains(cause, "is killed by signal: Bus error") ||
+      message_contains(cause, "insufficient shared memory (shm)")) {
+    return "often a full /dev/shm, which data loaders fill: see df /dev/shm, use fewer workers, or "
+           "enlarge it (in a container by its --shm-size)";
+  }
+  return {};
+}
+
 std::string advice(const model::Cause& cause, bool has_logs) {
   if (!cause.kernel_evidence.empty()) {
     return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
@@ -169,6 +186,9 @@ std::string advice(const model::Cause& cause, bool has_logs) {
     return fmt::format("{}", cause.program) +
            " has no PyTorch: name a Python that has it by --venv DIR or PYTHON_EXEC=PATH; in a "
            "container by --venv and a --bind of DIR, or take an image that has it";
+  }
+  if (message_contains(cause, "DataLoader worker (pid")) {
+    if (std::string of_worker = advice_for_worker(cause); !of_worker.empty()) return of_worker;
   }
   if (std::string of_exception = advice_for_exception(cause); !of_exception.empty()) {
     return of_exception;
@@ -401,7 +421,8 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
   }
   block.whole_row("kernel", cause.kernel_evidence.shown());
   block.rows("last lines", last_lines(cause.last_output));
-  block.row("others", others_text(others));
+  const bool are_all = cause.kind == model::CauseKind::hang && !cause.rank;
+  block.row(are_all ? "ranks" : "others", others_text(others));
   block.row("error file", cause.error_file.shown());
   if (!logs.empty()) block.row("logs", fmt::format("{}{}", logs, model::on(cause.node)));
   block.whole_row("output", printable(node_log));

@@ -207,7 +207,25 @@ TEST(Report, AHangsReasonWasToldBefore) {
   cause.message = "no rank has made progress for 60 s: rank 3 on n4 sleeps";
   EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {}),
             "toprun: the job hung\n"
-            "  others      8 were stopped\n");
+            "  ranks       8 were stopped\n");
+}
+
+TEST(Report, SaysWhyADataLoadersWorkerDied) {
+  model::WorkerExit exit = failed_exit();
+  const std::string worker = "RuntimeError: DataLoader worker (pid 1857) is killed by signal: ";
+  exit.exception = "RuntimeError: DataLoader worker (pid(s) 1857) exited unexpectedly\n" + worker;
+  const auto report_of = [&](std::string_view signal) {
+    model::WorkerExit one = exit;
+    one.exception += signal;
+    return failure_report(model::cause_of(one), {}, "/logs", {});
+  };
+  const std::string killed = report_of("Killed.");
+  EXPECT_TRUE(killed.contains("is killed by signal: Killed.")) << killed;
+  EXPECT_TRUE(killed.contains("out-of-memory killer")) << killed;
+  const std::string bus = report_of("Bus error.");
+  EXPECT_TRUE(bus.contains("df /dev/shm")) << bus;
+  const std::string other = report_of("Segmentation fault.");
+  EXPECT_FALSE(other.contains("/dev/shm")) << other;
 }
 
 TEST(Report, StaysShortAndNarrow) {

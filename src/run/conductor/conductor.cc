@@ -79,7 +79,7 @@ void Conductor::exited(std::size_t node, model::WorkerExit ended, SteadyTime now
   ended.host = hosts_[node];
   const bool is_finding = model::is_finding(ended) && !ended.ours;
   if (is_finding) {
-    has_found_ = true;
+    found_ = ended.exit_code;
     ended.exit_code = 0;
   }
   const model::WorkerExit& exit = exits_.emplace_back(std::move(ended));
@@ -87,7 +87,8 @@ void Conductor::exited(std::size_t node, model::WorkerExit ended, SteadyTime now
   if (exit.ours || trigger_ != Trigger::none || (!exit.failed() && !is_finding)) return;
   // What was found may be that a rank hangs, which does not end by itself.
   const bool others_may_end = is_finding || model::tells_only_of_a_lost_peer(exit);
-  const bool others_fail_alike = !others_may_end && model::fails_in_every_rank(exit);
+  const bool others_fail_alike =
+      !others_may_end && (model::fails_in_every_rank(exit) || model::is_of_an_import(exit));
   if (!others_may_end && !others_fail_alike) {
     stop(Trigger::exit, now);
   } else if (!suspicion_ends_) {
@@ -312,7 +313,7 @@ Verdict Conductor::verdict_without_exits() const {
       for (const model::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
     }
   }
-  if (!verdict.kind && has_found_) verdict.exit_code = model::exit_found;
+  if (!verdict.kind && found_) verdict.exit_code = *found_;
   verdict.ordered_to_end = signal_ != 0 || root_is_lost_ || hang_is_the_end_;
   return verdict;
 }

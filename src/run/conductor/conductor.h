@@ -123,7 +123,7 @@ class Conductor {
   std::vector<char> gone_;
   std::size_t gone_count_ = 0;
   std::vector<model::WorkerExit> exits_;
-  bool has_found_ = false;  // one of toprun's own ranks: model::is_finding()
+  std::optional<int> found_;  // the exit code of one of toprun's own ranks: model::is_finding()
   std::optional<SteadyTime> suspicion_ends_;
   Grow grow_;
   int newcomers_ = 0;

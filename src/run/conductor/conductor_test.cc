@@ -122,7 +122,9 @@ TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
 
 TEST(Conductor, RanksThatReadTheSameTextMayFailInTheSameWay) {
   for (const char* text :
-       {"SyntaxError: invalid syntax", "/env/bin/python3: No module named trainer"}) {
+       {"SyntaxError: invalid syntax", "/env/bin/python3: No module named trainer",
+        "ModuleNotFoundError: No module named 'trainer'",
+        "ImportError: cannot import name 'fit' from 'trainer'"}) {
     Conductor conductor = conductor_of_two();
     const auto fails = [text](int rank) {
       WorkerExit exit = exited(rank, 1);

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/text/error.h"
 #include "run/model/exit.h"
 
 namespace toprun::model {
@@ -12,10 +13,12 @@ inline constexpr std::string_view own_program = "/proc/self/exe";
 // The exit code of a toprun rank that did its work and found something, such as a slow node.
 inline constexpr int exit_found = 3;
 
-// Whether the exit reports a finding instead of a failure. In a user's program the same code has
-// the meaning that the program defines.
+// Whether the exit is such a result, or the refusal of an impossible request, and not a failure.
+// The rank has said what it found. The same exit code of a user's program means what that program
+// says.
 inline bool is_finding(const WorkerExit& exit) {
-  return exit.program == own_program && exit.signal == 0 && exit.exit_code == exit_found;
+  return exit.program == own_program && exit.signal == 0 &&
+         (exit.exit_code == exit_found || exit.exit_code == exit_usage);
 }
 
 }  // namespace toprun::model

@@ -106,7 +106,8 @@ Result<int> print_recent(const Call& call) {
 Result<int> run_jobs(const options::Call& call) {
   if (!call.has(FlagId::recent)) return print_jobs(call);
   if (!call.has(FlagId::all)) return print_recent(call);
-  return usage("--recent with --all", "other users' output is private", "give one of them");
+  return usage("--recent with --all", "--recent shows output, and that of other users is private",
+               "give one of them");
 }
 
 }  // namespace toprun::cli
