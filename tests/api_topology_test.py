@@ -201,7 +201,7 @@ class Strangers(PodCase):
 
     def test_behind_a_certificate(self):
         head = b"HTTP/1.1 200 OK\r\nContent-Length: "
-        for answer, said in [(b"hello\r\n\r\n", "what answers there speaks no HTTP"),
+        for answer, said in [(b"hello\r\n\r\n", "the server there does not use HTTP"),
                              (head + b"99\r\n\r\n{}", "the connection was closed without an answer"),
                              (head + b"99999999999\r\n\r\n{}", "the answer is longer than 16 MiB"),
                              (b"HTTP/1.1 302 Found\r\nLocation: https://example.org/\r\nContent-Length: 0\r\n\r\n",

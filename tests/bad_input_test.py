@@ -69,8 +69,8 @@ class CommandLine(support.TestCase):
          r"--hosts: host list 'n\[3-1\]', column 3: the range 3-1 descends; .*"),
         (["topo", "order", "--hosts", "n[0-999999999]", "--topology", "good"], 2,
          "--hosts: .* has more than 262144 hosts; .*"),
-        (["topo", "order", "--topology", "unfinished"], 2, "unfinished:2:1: host b without its place;.*"),
-        (["topo", "order", "--topology", "twice"], 2, "twice:3:1: host a .* second time, first at twice:1;.*"),
+        (["topo", "order", "--topology", "unfinished"], 2, "unfinished:2:1: the path of host b is missing;.*"),
+        (["topo", "order", "--topology", "twice"], 2, "twice:3:1: host a appears twice, first at twice:1;.*"),
         (["topo", "order", "--topology", "bad.toml"], 2, r"bad.toml:1:3: .*"),
         (["topo", "order", "--topology", "cycle.conf"], 2, "cycle.conf:.*s[12].*"),
         (["store", "--port", "x"], 2, ".*x.*"),
@@ -102,7 +102,7 @@ class CommandLine(support.TestCase):
         file.write_text("a /c/r/a\n")
         finished = self.toprun("--topology", file, *NOTHING)
         self.assert_ok(finished)
-        self.assertIn(f"{file} does not say where {os.uname().nodename} is", finished.err)
+        self.assertIn(f"{file} does not know where {os.uname().nodename} is", finished.err)
         finished = self.toprun("--topology", file, "--topology-required", *NOTHING)
         self.assertEqual(finished.code, 1)
         self.assertRegex(finished.err, rf"--topology-required: .* {os.uname().nodename}; add them to")
@@ -112,7 +112,7 @@ class CommandLine(support.TestCase):
         file.write_text("a /c/r/a\nb\n")
         finished = self.toprun("--topology", file, *SH, "echo ran")
         self.assertEqual((finished.code, finished.out), (2, ""))
-        self.assertIn(f"{file}:2:1: host b without its place", finished.err)
+        self.assertIn(f"{file}:2:1: the path of host b is missing", finished.err)
 
     def test_a_line_of_a_topology_file_that_means_too_many_hosts(self):
         file = self.folder() / "places"

@@ -144,7 +144,7 @@ class Dumps(Topo):
     def test_of_ports_alone_nobody_knows_the_hosts(self):
         finished = self.topo("show", "SwitchName=s1 Switches=s2\nSwitchName=s2 Nodes=0x155dfffd341acb\n")
         self.assertEqual(finished.code, 2, finished)
-        self.assertIn("InfiniBand ports where others name hosts", finished.err)
+        self.assertIn("InfiniBand ports instead of hosts", finished.err)
 
     def test_a_dragonfly_s_groups(self):
         found = self.domains(dump(dragonfly(3, 4)))

@@ -188,10 +188,10 @@ class Google(Cloud):
         self.serve("n2", google(self.PLACES[2]))
         server = "metadata server 169.254.169.254: GET .*/physical_host: "
         for answer, expected in [
-            (404, "the metadata server knows no physical_host there"),
+            (404, "the metadata server does not have physical_host there"),
             (500, server + "it answered 500 Internal Server Error"),
             (["huge"], server + "the answer is longer than 64 KiB"),
-            (["garbage"], server + "what answers there speaks no HTTP"),
+            (["garbage"], server + "the server there does not use HTTP"),
             (["silent"], server + "no answer within 1"),
             (["trickling"], server + "(no answer within 1|the answer is longer)"),
             ("nonsense", "physical_host of n1 is malformed and ignored: '/nonsense' names no domain"),

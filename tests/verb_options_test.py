@@ -10,7 +10,7 @@ import support
 
 HOSTS = "a[1-6]"  # two racks of three, in turn
 PARALLEL = ["--parallel", "tp=2,pp=3"]
-ASSUMED = "the traffic of a model of 70B parameters is assumed"
+ASSUMED = "assumed the traffic of a model with 70B parameters"
 
 
 class Topology(support.TestCase):

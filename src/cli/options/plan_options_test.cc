@@ -27,7 +27,7 @@ TEST(PlanOptions, Refuse) {
   const std::string form =
       "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M";
   for (const auto& [options, message] : std::vector<Case>{
-           {{"", {}, {}, {}}, "--parallel : it gives no size; write KIND=SIZE, as in tp=8,pp=4"},
+           {{"", {}, {}, {}}, "--parallel : its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
            {{{}, "7B", {}, {}},
             "--model: it tells what --parallel is to keep near, which is not given; add --parallel "
             "tp=8,pp=4 or leave it out"},
@@ -38,7 +38,7 @@ TEST(PlanOptions, Refuse) {
             "--link rack: it names no level; write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in "
             "rack=400 or rack=400:2"},
            {{"tp=8", "7", {}, {}},
-            "--model 7: it is not a number of parameters; write it with M, B or T, as in 70B"},
+            "--model 7: not a valid number of parameters; write it with M, B or T, as in 70B"},
            {{"tp=8", {}, "dp", {}},
             "--traffic dp: it names no kind of parallelism and its bytes; " + form},
            {{"tp=8", {}, "xp=1G", {}},

@@ -121,7 +121,7 @@ Result<void> set_plan(Options& options, const PlanOptions& argument) {
                  "leave one of them out, or say --order topology");
   }
   if (*plan && options.segment > 1) {
-    return usage("--segment and --parallel", "both decide which nodes stand together",
+    return usage("--segment and --parallel", "both decide which nodes are neighbours",
                  "leave one of them out");
   }
   options.plan = *std::move(plan);

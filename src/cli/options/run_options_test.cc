@@ -163,7 +163,7 @@ TEST(RunOptions, WhatTheOrderIsToServe) {
             "--order and --parallel: both decide where the nodes stand; leave one of them out, "
             "or say --order topology");
   EXPECT_EQ(error_of("toprun --parallel tp=2 --segment 2 s"),
-            "--segment and --parallel: both decide which nodes stand together; leave one of "
+            "--segment and --parallel: both decide which nodes are neighbours; leave one of "
             "them out");
 }
 

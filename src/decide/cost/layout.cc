@@ -34,7 +34,7 @@ Result<std::vector<Kind>> parse_rank_order(std::string_view part, std::string_vi
                     "write it as in order=tp-cp-ep-dp-pp");
     }
     if (std::ranges::count(order, *kind) > 0) {
-      return refuse(part, fmt::format("{} stands there twice", name_of(*kind)), "name it once");
+      return refuse(part, fmt::format("{} appears twice", name_of(*kind)), "name it once");
     }
     order.push_back(*kind);
   }
@@ -44,7 +44,7 @@ Result<std::vector<Kind>> parse_rank_order(std::string_view part, std::string_vi
 Result<void> parse_part(std::string_view part, Parallel& parallel) {
   const std::size_t equals = part.find('=');
   if (equals == std::string_view::npos) {
-    return refuse(part, "it gives no size", "write KIND=SIZE, as in tp=8,pp=4");
+    return refuse(part, "its size is missing", "write KIND=SIZE, as in tp=8,pp=4");
   }
   const std::string name = lower(trim(part.substr(0, equals)));
   const std::string_view value = trim(part.substr(equals + 1));
@@ -56,7 +56,7 @@ Result<void> parse_part(std::string_view part, Parallel& parallel) {
   }
   const auto kind = find_kind(name);
   if (!kind || *kind == Kind::edp) {
-    return refuse(part, "there is no such kind of parallelism",
+    return refuse(part, "unknown kind of parallelism",
                   meant_or_all(name, {"tp", "cp", "ep", "etp", "dp", "pp", "order"}));
   }
   const auto size = parse_int(value);
@@ -96,7 +96,8 @@ Result<void> set_data_size(Layout& layout, const Parallel& parallel) {
   const auto given = parallel.sizes.find(Kind::dp);
   if (given == parallel.sizes.end() && layout.world % model != 0) {
     return refuse(factors(layout, {Kind::tp, Kind::cp, Kind::pp}),
-                  fmt::format("its {} ranks do not divide the job's {}", model, layout.world),
+                  fmt::format("its product, {}, does not divide the job's number of ranks, {}",
+                              model, layout.world),
                   "change a size, --nproc-per-node or the number of nodes");
   }
   if (given == parallel.sizes.end()) {
@@ -118,7 +119,8 @@ Result<void> set_expert_size(Layout& layout) {
   const std::int64_t experts = product(layout, kinds);
   if (layout.world % experts != 0) {
     return refuse(factors(layout, kinds),
-                  fmt::format("its {} ranks do not divide the job's {}", experts, layout.world),
+                  fmt::format("its product, {}, does not divide the job's number of ranks, {}",
+                              experts, layout.world),
                   "change ep or etp");
   }
   size_of(layout, Kind::edp) = static_cast<int>(layout.world / experts);
@@ -174,8 +176,9 @@ Result<void> set_order(Layout& layout, const Parallel& parallel) {
       const auto missing = in_grid(kind, experts);
       if (!missing || layout.size(*missing) == 1) continue;
       return refuse("order",
-                    fmt::format("it lacks {}, which is {}", name_of(kind), layout.size(*missing)),
-                    "name all kinds whose size is not 1");
+                    fmt::format("{} is missing, although its size is {}", name_of(kind),
+                                layout.size(*missing)),
+                    "list every kind with a size above 1");
     }
     layout.order.push_back(kind);
   }
@@ -185,8 +188,8 @@ Result<void> set_order(Layout& layout, const Parallel& parallel) {
       stride_of_stages(layout, false) == stride_of_stages(layout, true)) {
     return {};
   }
-  return refuse("order", "the pipeline of the experts' layers would not be that of the others",
-                "let the order end in pp");
+  return refuse("order", "the experts' layers would get a different pipeline from the other layers",
+                "put pp last");
 }
 
 // The numbers of a grid's cells in ascending order, the first dimension fastest.

@@ -79,12 +79,12 @@ TEST(Layout, Refuses) {
     std::string message;
   };
   for (const auto& [parallel, message] : std::vector<Case>{
-           {"", "--parallel : it gives no size; write KIND=SIZE, as in tp=8,pp=4"},
-           {"tp8", "--parallel tp8: it gives no size; write KIND=SIZE, as in tp=8,pp=4"},
-           {"tp=8,", "--parallel : it gives no size; write KIND=SIZE, as in tp=8,pp=4"},
-           {"tpp=8", "--parallel tpp=8: there is no such kind of parallelism; did you mean tp?"},
+           {"", "--parallel : its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
+           {"tp8", "--parallel tp8: its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
+           {"tp=8,", "--parallel : its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
+           {"tpp=8", "--parallel tpp=8: unknown kind of parallelism; did you mean tp?"},
            {"fsdp2=8",
-            "--parallel fsdp2=8: there is no such kind of parallelism; choose one of: tp, cp, ep, "
+            "--parallel fsdp2=8: unknown kind of parallelism; choose one of: tp, cp, ep, "
             "etp, "
             "dp, pp, order"},
            {"tp=0", "--parallel tp=0: a size is a whole number from 1 to 2147483647"},
@@ -94,7 +94,7 @@ TEST(Layout, Refuses) {
             "--parallel tp=2147483648: a size is a whole number from 1 to 2147483647"},
            {"tp=2,tp=2", "--parallel tp=2: tp is given twice; give it once"},
            {"order=tp,order=tp", "--parallel order=tp: order is given twice; give it once"},
-           {"order=tp-tp", "--parallel order=tp-tp: tp stands there twice; name it once"},
+           {"order=tp-tp", "--parallel order=tp-tp: tp appears twice; name it once"},
            {"order=",
             "--parallel order=: \"\" is not a part of an order; write it as in "
             "order=tp-cp-ep-dp-pp"},
@@ -103,25 +103,28 @@ TEST(Layout, Refuses) {
             "in order=tp-cp-ep-dp-pp"},
            {std::string(257, 't'), "--parallel tttttttttttttttt: 257 bytes, at most 256 are read"},
            {"tp=8,pp=3",
-            "--parallel tp=8,cp=1,pp=3: its 24 ranks do not divide the job's 64; "
+            "--parallel tp=8,cp=1,pp=3: its product, 24, does not divide the job's number of "
+            "ranks, 64; "
             "change a size, --nproc-per-node or the number of nodes"},
            {"tp=8,pp=2,dp=3",
             "--parallel tp=8,cp=1,dp=3,pp=2: that makes 48 ranks, the job has 64; dp=4 fits"},
            {"tp=2000000000,cp=2000000000,pp=2000000000",
-            "--parallel tp=2000000000,cp=2000000000,pp=2000000000: its 4000000000000000000 ranks "
-            "do not divide the job's 64; change a size, --nproc-per-node or the number of nodes"},
+            "--parallel tp=2000000000,cp=2000000000,pp=2000000000: its product, "
+            "4000000000000000000, does not divide the job's number of ranks, 64; change a size, "
+            "--nproc-per-node or the number of nodes"},
            {"tp=8,ep=3",
-            "--parallel etp=8,ep=3,pp=1: its 24 ranks do not divide the job's 64; "
+            "--parallel etp=8,ep=3,pp=1: its product, 24, does not divide the job's number of "
+            "ranks, 64; "
             "change ep or etp"},
            {"tp=8,order=tp-pp",
-            "--parallel order: it lacks dp, which is 8; name all kinds whose "
-            "size is not 1"},
+            "--parallel order: dp is missing, although its size is 8; list every kind with a size "
+            "above 1"},
            {"tp=8,ep=2,order=tp-dp-pp",
-            "--parallel order: it lacks ep, which is 2; name all "
-            "kinds whose size is not 1"},
+            "--parallel order: ep is missing, although its size is 2; list every kind with a size "
+            "above 1"},
            {"tp=2,cp=2,pp=2,order=tp-cp-ep-pp-dp",
-            "--parallel order: the pipeline of the experts' layers would not be that of the "
-            "others; let the order end in pp"},
+            "--parallel order: the experts' layers would get a different pipeline from the other "
+            "layers; put pp last"},
        }) {
     const auto made = layout(parallel, 64);
     ASSERT_FALSE(made) << parallel;

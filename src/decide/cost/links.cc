@@ -48,7 +48,7 @@ Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links,
     if (level == topology::host_level || std::ranges::count(map.levels, level) > 0) continue;
     std::vector<std::string> names = map.levels;
     names.emplace_back(topology::host_level);
-    return usage(fmt::format("--link {}", level), "the network has no such level",
+    return usage(fmt::format("--link {}", level), "the network does not have this level",
                  fmt::format("choose one of: {}", join(names, ", ")));
   }
   Links links;

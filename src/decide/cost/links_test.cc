@@ -24,7 +24,8 @@ TEST(Links, TheUserGoesBeforeTheSourceAndThatBeforeWhatIsAssumed) {
   EXPECT_EQ(text_of(links_of(map, {{"leaf", {800.0, 2.5}}}, 4)),
             "spine 0:1? leaf 800:2.5 nvlink 28800:2? host 1600:4");
   EXPECT_EQ(text_of(links_of(map, {{"rack", {800.0, {}}}}, 4)),
-            "--link rack: the network has no such level; choose one of: spine, leaf, nvlink, host");
+            "--link rack: the network does not have this level; choose one of: spine, leaf, "
+            "nvlink, host");
 }
 
 TEST(Links, DomainsHaveTheirOwnRatesUnlessTheUserNamesOneForAll) {

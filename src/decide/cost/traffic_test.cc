@@ -32,7 +32,7 @@ TEST(ParseModel, Table) {
       EXPECT_DOUBLE_EQ(*parsed, parameters) << text;
     } else {
       EXPECT_EQ(parsed.error().line(), "--model " + text +
-                                           ": it is not a number of parameters; "
+                                           ": not a valid number of parameters; "
                                            "write it with M, B or T, as in 70B");
     }
   }

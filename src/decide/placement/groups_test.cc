@@ -76,14 +76,14 @@ TEST(Groups, SaysWhatIsAssumedAndWhatCannotBe) {
   Job job("ab");
   const Plan assumed{*cost::parse_parallel("tp=8"), {}, {}, {}};
   EXPECT_EQ(place(job.hosts, job.map, {.plan = assumed})->warnings.front(),
-            "--parallel: the traffic of a model of 70B parameters is assumed; --model or --traffic "
-            "tells it");
+            "--parallel: assumed the traffic of a model with 70B parameters; set it with --model "
+            "or --traffic");
   job.hosts[1].nproc = 16;
   EXPECT_EQ(warnings_of(job, "tp=8").front(),
-            "the nodes run different numbers of processes: only those that run equally many can "
-            "change places");
+            "the nodes run different numbers of processes: only nodes with equal numbers can swap "
+            "positions");
   EXPECT_EQ(place(job.hosts, job.map, {.segment = 2, .plan = assumed}).error().line(),
-            "--segment and --parallel: both decide which nodes stand together; leave one of "
+            "--segment and --parallel: both decide which nodes are neighbours; leave one of "
             "them out");
   job.hosts = {{"n0", 0}};
   EXPECT_EQ(warnings_of(job, "tp=1").front(),
@@ -93,8 +93,7 @@ TEST(Groups, SaysWhatIsAssumedAndWhatCannotBe) {
 TEST(Groups, TooManyPairsLeaveTheOrder) {
   const Job job(std::string(3000, 'a'));
   EXPECT_EQ(warnings_of(job, "ep=24000").front(),
-            "more than 4000000 pairs of nodes send to each other: --parallel does not change the "
-            "order");
+            "more than 4000000 pairs of nodes exchange data: --parallel does not change the order");
 }
 
 TEST(Groups, TableAndJson) {

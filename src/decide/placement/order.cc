@@ -193,7 +193,7 @@ Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, top
 void warn_of_unplaced(Placement& placement) {
   if (placement.unplaced.empty() || placement.source.empty()) return;
   placement.warnings.push_back(fmt::format(
-      "{} does not say where {} {}: placed last, each as if alone", placement.source,
+      "{} does not know where {} {}: placed last, each in a domain of its own", placement.source,
       hosts::compress_hostlist(placement.unplaced), placement.unplaced.size() == 1 ? "is" : "are"));
 }
 
@@ -288,10 +288,10 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
       const std::string where = topology::at_line(file, line_number);
       const auto [earlier, is_new] = first.emplace(host, listed.names.size());
       if (!is_new) {
-        return usage(where,
-                     fmt::format("host {} stands here for the second time, first at {}", host,
-                                 listed.where[earlier->second]),
-                     "remove one of the two");
+        return usage(
+            where,
+            fmt::format("host {} appears twice, first at {}", host, listed.where[earlier->second]),
+            "remove one of the two");
       }
       listed.names.push_back(host);
       listed.where.push_back(where);
@@ -326,22 +326,21 @@ std::vector<int> processes_of(const std::vector<Host>& hosts) {
 
 void warn_of_groups(Placement& placement, const Prepared& prepared, const Plan& plan) {
   if (!placement.mapping) {
-    placement.warnings.push_back(
-        fmt::format("more than {} pairs of nodes send to each other: --parallel does not change "
-                    "the order",
-                    cost::max_pairs));
+    placement.warnings.push_back(fmt::format(
+        "more than {} pairs of nodes exchange data: --parallel does not change the order",
+        cost::max_pairs));
     return;
   }
   const auto differs = [&](const Node& node) { return node.nproc != placement.nodes[0].nproc; };
   if (std::ranges::any_of(placement.nodes, differs)) {
     placement.warnings.emplace_back(
-        "the nodes run different numbers of processes: only those that run equally many can "
-        "change places");
+        "the nodes run different numbers of processes: only nodes with equal numbers can swap "
+        "positions");
   }
   if (!plan.parameters && plan.traffic.empty()) {
     placement.warnings.push_back(
-        fmt::format("--parallel: the traffic of a model of {:g}B parameters is assumed; --model or "
-                    "--traffic tells it",
+        fmt::format("--parallel: assumed the traffic of a model with {:g}B parameters; set it with "
+                    "--model or --traffic",
                     cost::default_parameters / 1e9));
   }
   auto lines = explain_groups(placement, score_groups(placement, prepared));
@@ -370,9 +369,9 @@ Result<Placement> place_for(const Plan& plan, Indexes sorted, const std::vector<
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Constraints& constraints) {
   if (constraints.nodes > hosts.size()) {
-    return usage(fmt::format("{} nodes are asked for", constraints.nodes),
+    return usage(fmt::format("{} nodes are requested", constraints.nodes),
                  fmt::format("only {} are available", hosts.size()),
-                 "ask for fewer, or name more hosts");
+                 "request fewer, or list more hosts");
   }
   if (constraints.order == Order::topology && constraints.nodes > 0 &&
       constraints.nodes < hosts.size()) {
@@ -384,7 +383,7 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
   switch (constraints.order) {
     case Order::topology:
       if (constraints.plan && constraints.segment > 1) {
-        return usage("--segment and --parallel", "both decide which nodes stand together",
+        return usage("--segment and --parallel", "both decide which nodes are neighbours",
                      "leave one of them out");
       }
       if (constraints.plan && constraints.before.empty()) {

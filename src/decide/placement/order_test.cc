@@ -93,7 +93,7 @@ TEST(Order, NodesWithoutEvidenceComeLastAsGiven) {
   EXPECT_EQ(names_in_order(*placement), (Names{"a", "b", "z", "y"}));
   EXPECT_EQ(placement->unplaced, (Names{"z", "y"}));
   EXPECT_EQ(placement->warnings,
-            Names{"test does not say where z,y are: placed last, each as if alone"});
+            Names{"test does not know where z,y are: placed last, each in a domain of its own"});
   EXPECT_EQ(ring_of(*placement), "rack 4 3 3;");
   EXPECT_EQ(placement->nodes[2].first_rank, 7);
   EXPECT_EQ(placement->nodes[2].location.path, Path{std::nullopt});
@@ -205,7 +205,7 @@ TEST(Order, AsListedInAFile) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"n0\nn1\n", "o.txt lacks 1 of the job's hosts: n2.c; add them to the order"},
       {"n[0-2]\nn7\n", "o.txt:2: host n7 is not in the job; remove it"},
-      {"n0\nn[0-2]\n", "o.txt:2: host n0 stands here for the second time, first at o.txt:1"},
+      {"n0\nn[0-2]\n", "o.txt:2: host n0 appears twice, first at o.txt:1"},
       {"n0\nn[1-\n", "o.txt:2:2: '[' is never closed"},
   };
   for (const auto& [text, expected] : rows) {

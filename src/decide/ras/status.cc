@@ -179,7 +179,7 @@ Result<Status> parse_answer(std::string_view answer) {
     }
     return status;
   } catch (const Malformed&) {
-    return fail(what, "its JSON has another shape");
+    return fail(what, "its JSON does not have the expected structure");
   }
 }
 

@@ -294,7 +294,7 @@ Result<Dump> parse_dump(std::string_view bytes) {
   Json json;
   if (bytes.starts_with('{')) {
     json = json_in(bytes);
-    if (json.is_discarded()) return fail(what, "it is cut off, or no JSON");
+    if (json.is_discarded()) return fail(what, "it is truncated, or not JSON");
   } else {
     auto parsed = TRY(parse_pickle(bytes));
     json = std::move(parsed);
@@ -303,7 +303,7 @@ Result<Dump> parse_dump(std::string_view bytes) {
   out.version = text_of(member(json, "version"));
   if (!out.version.starts_with("2.")) {
     return fail(what, out.version.empty()
-                          ? "it names no version"
+                          ? "its version is missing"
                           : "its version is \"" + printable(out.version) + "\", not 2.x");
   }
   read_entries(json, out);

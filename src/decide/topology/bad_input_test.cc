@@ -93,8 +93,8 @@ TEST(BadInput, ANodeUnderTwoSwitches) {
       // A fat tree that is listed switch by switch: the two switches make one leaf.
       {"t.conf", "SwitchName=a Nodes=n[0-1]\nSwitchName=b Nodes=n[0-1]\n", "leaf\nn0 "},
       {"t.conf", "BlockName=a Nodes=n[0-1]\nBlockName=b Nodes=n1\n",
-       "t.conf:2:1: host n1 stands here for the second time, first at t.conf:1"},
-      {"t.toml", "[domains]\na = \"n0\"\nb = \"n0\"\n", "t.toml:3:1: host n0 stands here for the"},
+       "t.conf:2:1: host n1 appears twice, first at t.conf:1"},
+      {"t.toml", "[domains]\na = \"n0\"\nb = \"n0\"\n", "t.toml:3:1: host n0 appears twice"},
   });
 }
 

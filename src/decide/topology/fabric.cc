@@ -516,9 +516,9 @@ Result<Fabric> map_of_fabric(const std::string& source, const std::vector<Fabric
   MapBuilder builder(source);
   if (hosts.shared_names().count > 0) builder.warn(hosts.shared_names().text("names"));
   if (hosts.all().empty()) {
-    return usage(
-        source, "no host is cabled to a switch",
-        hosts.shared_names().count > 0 ? hosts.shared_names().text("names") : "is the dump whole?");
+    return usage(source, "no host is connected to a switch",
+                 hosts.shared_names().count > 0 ? hosts.shared_names().text("names")
+                                                : "is the dump complete?");
   }
   LeafGroups groups(hosts.all(), switches.size());
   Levels levels(switches, groups);

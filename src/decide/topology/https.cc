@@ -278,7 +278,7 @@ std::expected<HttpsAnswer, std::string> HttpsConnection::get(
         return std::unexpected(
             fmt::format("the answer is longer than {} MiB", max_https_body_bytes >> 20));
       }
-      if (error) return std::unexpected("what answers there speaks no HTTP");
+      if (error) return std::unexpected("the server there does not use HTTP");
     }
   }
   const bool is_last = !answer.keep_alive();

@@ -71,19 +71,19 @@ class HyperNodeReader {
                         value_at(&object, {"spec", "members"}),
                         object.where,
                         {}};
-    if (hypernode.name.empty()) return refuse(object.where, "a HyperNode without a name");
+    if (hypernode.name.empty()) return refuse(object.where, "the name of a HyperNode is missing");
     const auto tier = parse_int(text_or_empty(value_at(&object, {"spec", "tier"})));
     if (!tier || *tier < 0 || *tier > 1'000'000) {
-      return refuse(object.where, fmt::format("HyperNode {} without a tier", hypernode.name),
-                    "spec.tier is a number, 1 for the nearest");
+      return refuse(object.where,
+                    fmt::format("the tier of HyperNode {} is missing", hypernode.name),
+                    "set spec.tier to a number: 1 is the nearest tier");
     }
     hypernode.tier = static_cast<int>(*tier);
     if (hypernodes_.size() == max_hypernodes) {
       return refuse(object.where, fmt::format("more than {} HyperNodes", max_hypernodes));
     }
     if (!by_name_.emplace(hypernode.name, hypernodes_.size()).second) {
-      return refuse(object.where,
-                    fmt::format("HyperNode {} stands here for the second time", hypernode.name),
+      return refuse(object.where, fmt::format("HyperNode {} appears twice", hypernode.name),
                     "remove one of the two");
     }
     hypernodes_.push_back(std::move(hypernode));
@@ -110,8 +110,8 @@ class HyperNodeReader {
     const DataNode* labels = value_at(&member, {"selector", "labelMatch", "matchLabels"});
     if (of_nodes && labels && !nodes_.empty()) return add_labelled(i, *labels);
     unmatched_.push_back(
-        fmt::format("{}: which nodes HyperNode {} has by labels is not known: add the nodes to the "
-                    "file: `kubectl "
+        fmt::format("{}: HyperNode {} selects nodes by label, and the file does not contain the "
+                    "nodes: add them with `kubectl "
                     "get nodes,hypernodes -o json`",
                     at_line(file_, member.where.line), hypernodes_[i].name));
     return {};
@@ -137,7 +137,8 @@ class HyperNodeReader {
 
   Result<void> count_comparisons(std::size_t comparisons, Position where) {
     if (comparisons > comparisons_left_) {
-      return refuse(where, "too many selectors for so many nodes", "name members by exactMatch");
+      return refuse(where, "too many selectors for this number of nodes",
+                    "name members by exactMatch");
     }
     comparisons_left_ -= comparisons;
     return {};
@@ -159,7 +160,7 @@ class HyperNodeReader {
 
   Result<void> add_node(Index i, const std::string& name) {
     if (name.empty() || name.size() > hosts::max_name_bytes) {
-      return refuse(hypernodes_[i].where, "a member has a name that a node cannot have");
+      return refuse(hypernodes_[i].where, "the name of a member is not a valid node name");
     }
     parents_of_[name].insert(i);
     return {};
@@ -174,7 +175,7 @@ class HyperNodeReader {
       return refuse(where,
                     fmt::format("HyperNode {} of tier {} is inside {} of tier {}", name, child.tier,
                                 hypernodes_[i].name, hypernodes_[i].tier),
-                    "what is inside has the lower tier");
+                    "the inner HyperNode must have the lower tier");
     }
     child.parents.insert(i);
     return {};
@@ -188,7 +189,7 @@ class HyperNodeReader {
           hypernodes_[i].where,
           fmt::format("node {} is inside the HyperNodes {} and {} of tier {}", node,
                       hypernodes_[known->second].name, hypernodes_[i].name, hypernodes_[i].tier),
-          "a node is in one of each tier");
+          "put each node into only one HyperNode per tier");
     }
     if (!is_new) return {};
     for (const Index parent : hypernodes_[i].parents) {

@@ -202,10 +202,10 @@ Result<void> refuse_duplicates(const std::vector<LabelledNode>& nodes) {
   for (const LabelledNode& node : nodes) {
     const auto [first, is_new] = seen.emplace(node.name, &node);
     if (is_new) continue;
-    return usage(node.evidence,
-                 fmt::format("node {} stands here for the second time, first at {}", node.name,
-                             first->second->evidence),
-                 "remove one of the two");
+    return usage(
+        node.evidence,
+        fmt::format("node {} appears twice, first at {}", node.name, first->second->evidence),
+        "remove one of the two");
   }
   return {};
 }

@@ -119,7 +119,7 @@ TEST(K8sLabels, OnesThatTellNothing) {
   EXPECT_EQ(text_of(map_of({"a fabric.topograph.run/tier-16=l fabric.topograph.run/tier-x=y"})),
             "\n");
   EXPECT_EQ(text_of(map_of({"a x=y", "a x=y"})),
-            "error: labels: node a stands here for the second time, first at labels; remove one of "
+            "error: labels: node a appears twice, first at labels; remove one of "
             "the two");
 }
 

@@ -40,7 +40,7 @@ class Rule {
     rule.read_groups();
     if (rule.levels_.empty() || rule.levels_.size() > max_levels) {
       return usage(fmt::format("--topology name:{}", text),
-                   fmt::format("it has {} named groups for levels, 1 to {} are needed",
+                   fmt::format("it has {} named groups for levels; use 1 to {}",
                                rule.levels_.size(), max_levels),
                    std::string(example));
     }
@@ -129,7 +129,7 @@ Result<Map> map_of_names(std::string_view rule, const std::vector<Member>& membe
   }
   if (builder.size() == 0) {
     return usage(what,
-                 members.empty() ? "there are no names to match"
+                 members.empty() ? "no host names to match"
                                  : fmt::format("no name matches, not even {}", members[0].name),
                  members.empty() ? "give --hosts LIST" : std::string(example));
   }

@@ -37,7 +37,7 @@ TEST(NameRule, RefusesWithTheReason) {
       {"(?<rack>x)",
        {"n1", "n2"},
        "error: --topology name:(?<rack>x): no name matches, not even n1"},
-      {"(?<rack>x)", {}, "there are no names to match; give --hosts LIST"},
+      {"(?<rack>x)", {}, "no host names to match; give --hosts LIST"},
       {"(?<rack>(a+)+)$", {std::string(40, 'a') + "b"}, "simplify the expression"},
       {std::string(2000, 'x'), {"n1"}, "more than 1024 bytes"},
       {"(?<a>x)(?<a>y)", {"xy"}, "two named subpatterns have the same name"},

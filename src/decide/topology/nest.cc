@@ -199,7 +199,7 @@ class Nesting {
     return fail(fmt::format("{} and {} contradict each other", sides_[0].source, sides_[1].source),
                 fmt::format("{}, and {}", spread(0, i, 1, k, first_inside),
                             spread(1, k, 0, i, second_inside)),
-                "name the right one with --topology");
+                "choose one with --topology");
   }
 
   // "n0 and n1 share leaf L0 (slurm) but not rack (gcp: r0 and r1)"

@@ -97,11 +97,10 @@ TEST(Nest, UnknownIsNoDomain) {
 }
 
 TEST(Nest, TwoOfWhichNeitherLiesInsideAreAnError) {
-  EXPECT_EQ(
-      nested("leaf | a L | b L | c M", "rack | a r | b q | c q"),
-      "error: slurm and gcp contradict each other: a and b share leaf L (slurm) but not rack "
-      "(gcp: r and q), and b and c share rack q (gcp) but not leaf (slurm: L and M); name the "
-      "right one with --topology");
+  EXPECT_EQ(nested("leaf | a L | b L | c M", "rack | a r | b q | c q"),
+            "error: slurm and gcp contradict each other: a and b share leaf L (slurm) but not rack "
+            "(gcp: r and q), and b and c share rack q (gcp) but not leaf (slurm: L and M); choose "
+            "one with --topology");
 }
 
 TEST(Nest, RacksOfOneNameInTwoRoomsAreTwo) {

@@ -61,7 +61,8 @@ Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text) {
     if (*read != domain) {
       return fail(fmt::format("GPU 0 is in the NVLink domain {}, GPU {} in {}", text_of(domain),
                               gpu, text_of(*read)),
-                  "a node's GPUs are in one", "see `nvidia-smi -q` for the fabric's state");
+                  "all GPUs of a node belong to one domain",
+                  "see `nvidia-smi -q` for the fabric's state");
     }
     ++gpu;
   }

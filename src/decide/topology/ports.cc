@@ -75,12 +75,12 @@ class PortTopologyReader {
 
   Result<void> take_name(const SlurmLine& line) {
     const Pair* name = line.find("switchname");
-    if (!name || name->value.empty()) return refuse(line, 0, "the line names no switch");
+    if (!name || name->value.empty()) return refuse(line, 0, "the line does not name a switch");
     const auto [known, is_new] = by_name_.emplace(name->value, switches_.size());
     if (!is_new) {
       return refuse(line, name->value_offset,
-                    fmt::format("switch {} stands here for the second time, first at {}",
-                                name->value, at(file_, named_[known->second]->where(0))));
+                    fmt::format("switch {} appears twice, first at {}", name->value,
+                                at(file_, named_[known->second]->where(0))));
     }
     switches_.push_back({name->value, {}});
     named_.push_back(&line);
@@ -102,7 +102,7 @@ class PortTopologyReader {
       const auto [first, is_new] = seen_.emplace(*guid, leaf);
       if (!is_new) {
         return refuse(line, offset,
-                      fmt::format("port {} stands here for the second time, first below {}", text,
+                      fmt::format("port {} appears twice, first below {}", text,
                                   switches_[first->second].name));
       }
       add_port(*guid, leaf);
@@ -166,7 +166,7 @@ void warn_of_missing_ports(Map& map, std::span<const HostPorts> hosts, const std
   }
   if (strangers.empty()) return;
   std::ranges::sort(strangers, natural_less);
-  map.warnings.push_back(fmt::format("{}: none of their InfiniBand ports stands in {}",
+  map.warnings.push_back(fmt::format("{}: none of their InfiniBand ports is listed in {}",
                                      hosts::compress_hostlist(strangers), file));
 }
 

@@ -82,9 +82,9 @@ TEST(PortTopology, ReadsEveryShape) {
       {"SwitchName=c Switches=a Nodes=0x40\nSwitchName=a Nodes=0x10,0x20,0x30\n",
        "spine leaf\nn3 a,c/c t:1\nn0 a,c/a t:2\nn1 a,c/a t:2\nn2 a,c/a t:2\n"},
       {"SwitchName=a Nodes=0x10,0x20,0x30\n",
-       "leaf\nn0 a t:1\nn1 a t:1\nn2 a t:1\nn3: none of their InfiniBand ports stands in t\n"},
-      {"SwitchName=a Nodes=0x99\n", "\nn[0-3]: none of their InfiniBand ports stands in t\n"},
-      {"", "\nn[0-3]: none of their InfiniBand ports stands in t\n"},
+       "leaf\nn0 a t:1\nn1 a t:1\nn2 a t:1\nn3: none of their InfiniBand ports is listed in t\n"},
+      {"SwitchName=a Nodes=0x99\n", "\nn[0-3]: none of their InfiniBand ports is listed in t\n"},
+      {"", "\nn[0-3]: none of their InfiniBand ports is listed in t\n"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(parsed_ports(text), expected) << text;
 }
@@ -95,13 +95,13 @@ TEST(PortTopology, RefusesWithThePlace) {
       {"SwitchName=a Nodes=0x10,\n", "t:1:25: '' is not a port's GUID"},
       {"SwitchName=a Nodes=0x10,0x1g\n", "t:1:25: '0x1g' is not a port's GUID"},
       {"SwitchName=a Nodes=0x10\nSwitchName=b Nodes=0x20,0x010\n",
-       "t:2:25: port 0x010 stands here for the second time, first below a"},
+       "t:2:25: port 0x010 appears twice, first below a"},
       {"SwitchName=a Nodes=0x10\nSwitchName=a Nodes=0x20\n",
-       "t:2:12: switch a stands here for the second time, first at t:1:1"},
+       "t:2:12: switch a appears twice, first at t:1:1"},
       {"SwitchName=a Switches=b,c\nSwitchName=b Nodes=0x10\n",
        "t:1:25: switch a is above c, which no line defines"},
-      {"Nodes=0x10\n", "t:1:1: the line names no switch"},
-      {"SwitchName=a Nodes\n", "t:1:19: Key=value is expected here"},
+      {"Nodes=0x10\n", "t:1:1: the line does not name a switch"},
+      {"SwitchName=a Nodes\n", "t:1:19: expected Key=value"},
   };
   for (const auto& [text, expected] : rows) {
     EXPECT_TRUE(parsed_ports(text).starts_with("error: " + expected)) << text << "\n"

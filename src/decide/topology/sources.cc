@@ -238,7 +238,7 @@ void join_maps(Map& known_so_far, Map found, std::size_t members) {
     return;
   }
   const Error& error = nested.error();
-  known_so_far.warnings.push_back(fmt::format("{}: {}; {} goes first and is taken", error.what,
+  known_so_far.warnings.push_back(fmt::format("{}: {}; used {}, which has precedence", error.what,
                                               error.why, known_so_far.source));
   std::ranges::move(warnings, std::back_inserter(known_so_far.warnings));
 }
@@ -287,7 +287,7 @@ Result<Map> locate(Request request) {
   for (const Source& source : table) {
     if (requested(source, request)) asked.push_back(source.needs);
   }
-  return fail(nothing, fmt::format("asked in vain: {}", fmt::join(asked, ", ")), std::string(fix));
+  return fail(nothing, fmt::format("no answer from {}", fmt::join(asked, ", ")), std::string(fix));
 }
 
 }  // namespace toprun::topology

@@ -97,7 +97,7 @@ TEST_F(Locate, ContradictionsAreErrorsOfAutoToo) {
   write("topology.conf", "SwitchName=other Nodes=n[0-2]\n");
   const auto map = locate_members({addressed[0], {"n2", "", ""}});
   ASSERT_FALSE(map);
-  EXPECT_EQ(map.error().what, "host n0 is in two places");
+  EXPECT_EQ(map.error().what, "host n0 has two positions");
   EXPECT_FALSE(locate_members({addressed[0], {"n1", "b0.n1", "block.node"}}));
 }
 
@@ -168,7 +168,7 @@ TEST_F(Locate, OfTwoThatContradictEachOtherTheFirstIsTaken) {
       std::vector<std::string>{
           "slurm and gcp contradict each other: n0 and n1 share leaf s0 (slurm) but not "
           "cluster (gcp: c and d), and n1 and n2 share cluster d (gcp) but not leaf (slurm: s0 "
-          "and s1); slurm goes first and is taken"});
+          "and s1); used slurm, which has precedence"});
 }
 
 constexpr std::string_view gpu = "8b7b1c2d-0000-4a5b-9c8d-1234567890ab, ";
@@ -274,11 +274,10 @@ TEST_F(Locate, AFileOfPortsIsMatchedByWhatTheNodesTold) {
   second.ports = std::string("mlx5_ib0/1 0x1\n");
   EXPECT_EQ(text_of(locate_members({first, second}, file)),
             "leaf\nn0 b " + file + ":2\nn1 a " + file + ":1\n");
-  EXPECT_EQ(
-      locate_members({}, file).error().line(),
-      file +
-          " names InfiniBand ports where others name hosts: only the agents of a job know "
-          "whose they are; name it in a launch: toprun --topology FILE, and -v shows the order");
+  EXPECT_EQ(locate_members({}, file).error().line(),
+            file +
+                " lists InfiniBand ports instead of hosts: only a job's agents know which host has "
+                "which port; name it in a launch: toprun --topology FILE, and -v shows the order");
   const auto untold = locate_members({{"n0", "", ""}}, file);
   ASSERT_TRUE(untold);
   EXPECT_EQ(text_of(*untold), "\nn0  " + file + "\n");
@@ -290,7 +289,7 @@ TEST_F(Locate, AzureByNameSaysWhatWasLookedFor) {
   const auto map = locate_members({{"n0", "", ""}}, "azure");
   ASSERT_FALSE(map);
   EXPECT_TRUE(
-      map.error().line().starts_with("--topology azure: no node told of an InfiniBand port"))
+      map.error().line().starts_with("--topology azure: no node reported an InfiniBand port"))
       << map.error().line();
   EXPECT_EQ(locate_members({{"n0", "", ""}})->source, "") << "auto does without";
 }

@@ -36,15 +36,15 @@ Result<void> check(const Torus& torus, const TorusRegion& region) {
     if (region.anchor[axis] + region.dims[axis] <= torus.dims[axis]) continue;
     return usage(
         region.where,
-        fmt::format("a region of {} at {} is not inside torus {} of {}", size_text(region.dims),
+        fmt::format("a region of {} at {} does not fit into torus {} of {}", size_text(region.dims),
                     size_text(region.anchor), torus.name, size_text(torus.dims)),
         "see man topology.yaml");
   }
   if (region.nodes.size() == places_in(region.dims)) return {};
   return usage(region.where,
-               fmt::format("{} nodes for the {} places of {}", region.nodes.size(),
+               fmt::format("{} nodes for the {} positions of {}", region.nodes.size(),
                            places_in(region.dims), size_text(region.dims)),
-               "name one node for each place");
+               "list one node for each position");
 }
 
 }  // namespace

@@ -120,8 +120,8 @@ std::optional<std::size_t> MapBuilder::take(std::string& host, Location& locatio
 
 std::unexpected<Error> MapBuilder::twice(std::size_t first, const std::string& where) const {
   return usage(where,
-               fmt::format("host {} stands here for the second time, first at {}",
-                           map_.hosts[first].host, map_.hosts[first].location.evidence.text()),
+               fmt::format("host {} appears twice, first at {}", map_.hosts[first].host,
+                           map_.hosts[first].location.evidence.text()),
                "remove one of the two");
 }
 
@@ -204,7 +204,7 @@ Result<Map> merge(Map first, Map second) {
                     second.hosts.front().location.evidence.text()),
         fmt::format("one has the levels {}, the other {}", fmt::join(first.levels, "/"),
                     fmt::join(second.levels, "/")),
-        "name the right one with --topology");
+        "choose one with --topology");
   }
   const std::size_t depth = std::max(first.levels.size(), second.levels.size());
   std::unordered_map<std::string, std::size_t> index;
@@ -225,11 +225,11 @@ Result<Map> merge(Map first, Map second) {
       if (!before.path.known()) mine.evidence = entry.location.evidence;
       continue;
     }
-    return fail(fmt::format("host {} is in two places", entry.host),
+    return fail(fmt::format("host {} has two positions", entry.host),
                 fmt::format("{} says {}, {} says {}", before.evidence.text(),
                             location_text(before, entry.host), entry.location.evidence.text(),
                             location_text(entry.location, entry.host)),
-                "name the right source with --topology");
+                "choose one source with --topology");
   }
   if (second.levels.size() == depth) first.levels = std::move(second.levels);
   first.links.merge(std::move(second.links));

@@ -59,7 +59,7 @@ TEST(Tree, MergeRefusesContradictionsAndNamesBoth) {
       merge(map({"leaf"}, {{"n0", {"s0"}}}, "a"), map({"leaf"}, {{"n0", {"s1"}}}, "b"));
   ASSERT_FALSE(place);
   EXPECT_EQ(place.error().line(),
-            "host n0 is in two places: a of n0 says /s0/n0, b of n0 says /s1/n0; name the right "
+            "host n0 has two positions: a of n0 says /s0/n0, b of n0 says /s1/n0; choose one "
             "source with --topology");
   const auto kind =
       merge(map({"leaf"}, {{"n0", {"s0"}}}, "a"), map({"block"}, {{"n1", {"b"}}}, "b"));

@@ -58,9 +58,8 @@ TEST(Arrange, ParallelSizesHaveToFitOneNodeToo) {
   for (const auto& members : {std::vector{agent("n0")}, {agent("n0"), agent("n1")}}) {
     const auto refused = arrange(members, options, {});
     ASSERT_FALSE(refused.has_value());
-    EXPECT_TRUE(
-        refused.error().line().starts_with("--parallel tp=3,cp=1,pp=1: its 3 ranks do not "
-                                           "divide the job's "))
+    EXPECT_TRUE(refused.error().line().starts_with(
+        "--parallel tp=3,cp=1,pp=1: its product, 3, does not divide "))
         << refused.error().line();
   }
   EXPECT_TRUE(arrange({agent("n0", 3)}, options, {}).has_value());

@@ -18,7 +18,8 @@ TEST_F(Topo, DrawsTheRing) {
   EXPECT_TRUE(partly.out.starts_with("digraph ring {\n  label=\"2 nodes in the order given"))
       << partly.out;
   EXPECT_EQ(partly.err,
-            "toprun: file " + path + " does not say where x is: placed last, each as if alone\n");
+            "toprun: file " + path +
+                " does not know where x is: placed last, each in a domain of its own\n");
 }
 
 TEST_F(Topo, DrawRefusesWhatItCannotDraw) {

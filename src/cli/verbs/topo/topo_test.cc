@@ -109,12 +109,12 @@ TEST_F(Topo, UsesTopologyConfOfSlurm) {
 }
 
 TEST_F(Topo, NamesTheNodesThatNothingIsKnownOf) {
-  const std::string tail = ": placed last, each as if alone\n";
+  const std::string tail = ": placed last, each in a domain of its own\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"n[0-7]", ""},
-      {"n[0-6],x", " does not say where x is" + tail},
-      {"n0,x[1-7]", " does not say where x[1-7] are" + tail},
-      {"x[0-7]", " does not say where x[0-7] are" + tail},
+      {"n[0-6],x", " does not know where x is" + tail},
+      {"n0,x[1-7]", " does not know where x[1-7] are" + tail},
+      {"x[0-7]", " does not know where x[0-7] are" + tail},
   };
   for (const auto& [hosts, expected] : rows) {
     const std::string path = file("racks.txt", seed_lines());
@@ -142,7 +142,7 @@ TEST_F(Topo, NamesAHostWithoutAnyRail) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["unplaced"], nlohmann::json({"n2"}));
-  EXPECT_NE(json["warnings"].dump().find("does not say where n2 is: placed last"),
+  EXPECT_NE(json["warnings"].dump().find("does not know where n2 is: placed last"),
             std::string::npos)
       << json["warnings"];
 }
@@ -177,7 +177,7 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"show"}, "no hosts are known"},
       {{"score", "--nproc-per-node", "0"}, "--nproc-per-node"},
       {{"score", "--topology", good, "--link", "leaf=4"},
-       "--link leaf: the network has no such level; choose one of: cluster, rack, host"},
+       "--link leaf: the network does not have this level; choose one of: cluster, rack, host"},
       {{"score", "--topology", good, "--link", "rack"}, "--link rack: it names no level"},
       {{"score", "--topology", good, "--link", "rack=fast"}, "a number above 0"},
       {{"score", "--topology", good, "--link", "rack=4:x"}, "a number of microseconds"},
@@ -192,16 +192,16 @@ TEST_F(Topo, RefusesInOneLine) {
        "order:2: host n9 is not in the job"},
       {{"order", "--topology", good, "--link", "rack=4"}, "--link: it tells what carries"},
       {{"order", "--topology", good, "--parallel", "tp=2"},
-       "--parallel tp=2,cp=1,pp=1: its 2 ranks do not divide the job's 1"},
+       "--parallel tp=2,cp=1,pp=1: its product, 2, does not divide the job's number of ranks, 1"},
       {{"order", "--topology", good, "--parallel", "tp=1", "--segment", "2"},
        "--segment and --parallel: both decide"},
-      {{"score", "--topology", good, "--parallel", "xx=1"}, "no such kind of parallelism"},
+      {{"score", "--topology", good, "--parallel", "xx=1"}, "unknown kind of parallelism"},
       {{"score", "--topology", good, "--parallel", "tp=1", "--link", "leaf=1"},
-       "--link leaf: the network has no such level; choose one of: cluster, rack, host"},
+       "--link leaf: the network does not have this level; choose one of: cluster, rack, host"},
       {{"order", "--hosts", "n[1-"}, "--hosts: host list 'n[1-', column 2"},
       {{"order", "--hosts", "n[3-1]"}, "column 3: the range 3-1 descends"},
       {{"order", "--hosts", "n[0-999999999]"}, "more than 262144 hosts"},
-      {{"order", "--hosts", "n0,n1,n0"}, "host n0 stands twice"},
+      {{"order", "--hosts", "n0,n1,n0"}, "host n0 appears twice"},
       {{"order", "--hosts", ","}, "names no host"},
       {{"order", "--hosts", ""}, "names no host"},
       {{"order", "--topology", (folder_ / "none").string()}, "No such file"},
@@ -209,14 +209,14 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"order", "--topology", file("a.toml", "levels = [\"x\"\n[hosts]\n")}, "a.toml:2:"},
       {{"order", "--topology", file("a.txt", "n0 /c/a/0\nn1 c/a\n")}, "a.txt:2:4: 'c/a'"},
       {{"order", "--topology", file("b.txt", "n0 /c/a/0\nn0 /c/b/0\n")},
-       "b.txt:2:1: host n0 stands here for the second time, first at"},
+       "b.txt:2:1: host n0 appears twice, first at"},
       {{"order", "--topology",
         file("c.conf", "SwitchName=a Switches=b\nSwitchName=b Switches=a\n")},
        "c.conf:1:1: the switches form a cycle: a > b"},
       {{"order", "--topology", file("d.conf", "SwitchName=a Nodes=n[1-\n")}, "d.conf:1:21: "},
       {{"order", "--topology", file("topology.yaml", "- topology: x\n")},
        "topology.yaml:1:3: topology x has neither tree, block, ring, torus3d nor flat"},
-      {{"order", "--topology", file("empty", "# nothing\n")}, "no host stands in it"},
+      {{"order", "--topology", file("empty", "# nothing\n")}, "it does not list any hosts"},
   };
   for (const auto& [arguments, text] : rows) {
     const auto outcome = run(arguments);
@@ -231,8 +231,9 @@ TEST_F(Topo, NamesHostsThatTheFileLacks) {
   const std::string path = file("racks.txt", "n1 /c/a/1\nn2 /c/a/2\n");
   const auto outcome = run({"order", "--topology", path, "--hosts", "n[0-3]"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.err.find("toprun: file " + path +
-                             " does not say where n[0,3] are: placed last, each as if alone\n"),
+  EXPECT_NE(outcome.err.find(
+                "toprun: file " + path +
+                " does not know where n[0,3] are: placed last, each in a domain of its own\n"),
             std::string::npos)
       << outcome.err;
 }
@@ -306,8 +307,8 @@ TEST_F(Topo, PrintsTheFormsOfOtherPrograms) {
   const auto slurm = order("slurm");
   EXPECT_EQ(slurm.code, 0);
   EXPECT_EQ(slurm.out, "n2\nn2\nn0\nn0\nn1\nn1\nx\nx\n");
-  EXPECT_EQ(slurm.err,
-            "toprun: file " + path + " does not say where x is: placed last, each as if alone\n");
+  EXPECT_EQ(slurm.err, "toprun: file " + path +
+                           " does not know where x is: placed last, each in a domain of its own\n");
   EXPECT_EQ(order("hostfile").out, "n2 slots=2\nn0 slots=2\nn1 slots=2\nx slots=2\n");
   EXPECT_EQ(order("json").err, "");
   EXPECT_EQ(order("json").out, run({"order", "--topology", path, "--hosts", "n[0-2],x",
@@ -334,7 +335,7 @@ TEST_F(Topo, ShowsTheTree) {
             "  rack aaaa    1 node   n2\n"
             "  rack bbbb    2 nodes  n[0,6]\n"
             "place unknown  1 node   x\n");
-  EXPECT_NE(outcome.err.find("does not say where x is"), std::string::npos);
+  EXPECT_NE(outcome.err.find("does not know where x is"), std::string::npos);
 
   const auto json = nlohmann::json::parse(run({"show", "--topology", path, "--json"}).out);
   EXPECT_EQ(json["schema"], "toprun.topo_show/1");
@@ -484,7 +485,8 @@ TEST_F(Topo, ReadsWhatItPrints) {
   // In DLRover's words a level that is not there is none that is known.
   EXPECT_EQ(run({"order", "--topology", printed({"order", "--format", "dlrover"})}).code, 0);
   const auto score = run({"show", "--topology", printed({"score", "--json"})});
-  EXPECT_TRUE(score.err.contains("an object of toprun.topo_score/1 has no places")) << score.err;
+  EXPECT_TRUE(score.err.contains("an object of toprun.topo_score/1 does not say where hosts are"))
+      << score.err;
 }
 
 TEST_F(Topo, Converts) {

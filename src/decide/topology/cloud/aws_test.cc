@@ -103,7 +103,7 @@ TEST(AwsTopology, RefusesWithThePlace) {
                                "15"]})"),
        "t: Instances[0].NetworkNodes: more than 14 entries"},
       {of(R"({i0},{i0})"),
-       "t: Instances[1]: host i-0 stands here for the second time, first at t: "
+       "t: Instances[1]: host i-0 appears twice, first at t: "
        "Instances[0]"},
   };
   for (const auto& [text, expected] : rows) {

@@ -70,9 +70,9 @@ std::string first_device(std::span<const HostPorts> hosts) {
 std::unexpected<Error> no_ports_error(const Request& request) {
   const bool asked = std::ranges::any_of(
       request.members, [](const Member& member) { return member.ports.has_value(); });
-  return fail("--topology azure: no node told of an InfiniBand port",
+  return fail("--topology azure: no node reported an InfiniBand port",
               asked ? "none in /sys/class/infiniband has the link layer InfiniBand"
-                    : "only the agents of a job look for theirs",
+                    : "only a job's agents search for their ports",
               asked ? "use machines with InfiniBand, or describe the network in a file: --topology "
                       "FILE"
                     : "start a job, with -v to see the order, or describe the network in a file: "
@@ -144,8 +144,8 @@ Result<std::optional<Map>> read_azure(const Request& request) {
     return fail("--topology azure: sharp_cmd is not on this node",
                 "it is not in PATH, $HPCX_SHARP_DIR/bin, /opt/mellanox/sharp/bin or "
                 "/opt/hpcx*/sharp/bin",
-                "load HPC-X, or run `sharp_cmd topology` where it is and name its file with "
-                "--topology");
+                "load HPC-X, or run `sharp_cmd topology` on a machine that has it and pass its "
+                "output file with --topology");
   }
   auto map = TRY(ask_sharp(*program, hosts, request));
   if (!map.hosts.empty()) map.source = "azure";

@@ -118,13 +118,14 @@ TEST_F(ReadAzure, NodesWithoutPortsAreNamed) {
   request_.members[1].ports = std::string();
   const auto map = read_azure(request_);
   ASSERT_TRUE(map && *map);
-  EXPECT_EQ((*map)->warnings, (std::vector<std::string>{
-                                  "n2: none of their InfiniBand ports stands in sharp_cmd topology",
-                                  "n1: no InfiniBand port was found there"}));
+  EXPECT_EQ((*map)->warnings,
+            (std::vector<std::string>{
+                "n2: none of their InfiniBand ports is listed in sharp_cmd topology",
+                "n1: no InfiniBand port was found there"}));
   for (Member& member : request_.members) member.ports = std::string();
   EXPECT_TRUE(error().contains("has the link layer InfiniBand")) << error();
   for (Member& member : request_.members) member.ports = {};
-  EXPECT_TRUE(error().contains("only the agents of a job look for theirs")) << error();
+  EXPECT_TRUE(error().contains("only a job's agents search for their ports")) << error();
 }
 
 }  // namespace

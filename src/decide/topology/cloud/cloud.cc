@@ -156,7 +156,7 @@ CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_vi
                                            hosts::compress_hostlist(names), attribute, trouble));
   }
   if (!without.empty() && (request.topology != "auto" || !hearing.answered.empty())) {
-    hearing.failures.push_back(fmt::format("{}: the metadata server knows no {} there",
+    hearing.failures.push_back(fmt::format("{}: the metadata server does not have {} there",
                                            hosts::compress_hostlist(without), attribute));
   }
   return hearing;

@@ -62,7 +62,7 @@ std::expected<Path, std::string> parse_gcp_physical_host(std::string_view text) 
   }
   if (text.ends_with('/')) return std::unexpected(std::string("the host's own id is missing"));
   auto path = parse_physical_host(fmt::format("/{}", text));
-  if (path && !path->known()) return std::unexpected(std::string("no domain is named"));
+  if (path && !path->known()) return std::unexpected(std::string("it does not name a domain"));
   return path;
 }
 
@@ -105,9 +105,9 @@ Result<std::optional<Map>> read_gcp(const Request& request) {
     TRY(builder.add(place.member->name, std::move(location), place.member->name));
   }
   if (!shorter.empty()) {
-    hearing.failures.push_back(
-        fmt::format("{} of {} has fewer levels than the others' and cannot be held against them",
-                    gcp_attribute, hosts::compress_hostlist(shorter)));
+    hearing.failures.push_back(fmt::format(
+        "{} of {} has fewer levels than on other hosts and cannot be compared with theirs",
+        gcp_attribute, hosts::compress_hostlist(shorter)));
   }
   for (std::string& complaint : hearing.failures) builder.warn(std::move(complaint));
   return builder.finish(level_names(depth));

@@ -50,7 +50,7 @@ std::string text_of_error(const beast::error_code& error) {
   if (error == http::error::partial_message) return "the answer breaks off";
   const bool of_http =
       error.category() == http::make_error_code(http::error::end_of_stream).category();
-  return of_http ? "what answers there speaks no HTTP" : lower(error.message());
+  return of_http ? "the server there does not use HTTP" : lower(error.message());
 }
 
 // One request to one server, with descriptions of its failures.

@@ -114,9 +114,10 @@ TEST(Metadata, AnswersAndTheirDefects) {
       {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", "error: the answer breaks off"},
       {"HTTP/1.1 200", "error: the answer breaks off"},
       {"", "error: the connection was closed without an answer"},
-      {"SSH-2.0-OpenSSH_9.2p1\r\n", "error: what answers there speaks no HTTP"},
-      {std::string(5000, '\0'), "error: what answers there speaks no HTTP"},
-      {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "error: what answers there speaks no HTTP"},
+      {"SSH-2.0-OpenSSH_9.2p1\r\n", "error: the server there does not use HTTP"},
+      {std::string(5000, '\0'), "error: the server there does not use HTTP"},
+      {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+       "error: the server there does not use HTTP"},
   };
   for (const auto& [bytes, expected] : rows) {
     Server server(bytes);

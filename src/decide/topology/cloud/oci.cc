@@ -34,7 +34,7 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
     place[static_cast<std::size_t>(found - oci_keys.begin())] = name;
   }
   if (!Path(place.begin(), place.end()).known()) {
-    return std::unexpected(std::string("no domain is named"));
+    return std::unexpected(std::string("it does not name a domain"));
   }
   return place;
 }

@@ -78,7 +78,8 @@ class AzslurmReader {
     const auto id = number_of_switch(drawn.name);
     above_.resize(std::min(above_.size(), drawn.depth));
     if (above_.size() != drawn.depth || (id.empty() && above_.empty())) {
-      return usage(where, "this is not a line of azslurm's drawing of switches", "give all of it");
+      return usage(where, "this is not a line of azslurm's drawing of switches",
+                   "give the complete output");
     }
     if (id.empty()) {
       switches_[above_.back()].nodes.emplace_back(drawn.name);
@@ -94,7 +95,8 @@ class AzslurmReader {
   Result<void> take_row(std::string_view line, const std::string& where) {
     if (line.starts_with("|-") || line.starts_with("ClusterUUID")) return {};
     if (!line.starts_with('|')) {
-      return usage(where, "this is not a row of azslurm's table of a block", "give all of it");
+      return usage(where, "this is not a row of azslurm's table of a block",
+                   "give the complete output");
     }
     for (const std::string_view cell : split(line, '|')) {
       const std::string_view host = trim(cell);

@@ -28,9 +28,10 @@ TEST(AzslurmFile, RefusesWithThePlace) {
   for (const auto& [text, expected] : {
            std::pair{"Switch 5 (root)\n        ├── n1\n", "t:2:1: this is not a line of azslurm's"},
            {"Switch 5 (root)\n├── Switch 5 (1 nodes)\n", "t:2:1: switch switch5 stands here"},
-           {"n1\n", "t:1:1: this is not a line of azslurm's drawing of switches; give all of it"},
+           {"n1\n",
+            "t:1:1: this is not a line of azslurm's drawing of switches; give the complete output"},
            {"block 1 : # of Nodes = 1\nn1\n", "t:2:1: this is not a row of azslurm's table"},
-           {"block 1 : # of Nodes = 1\n| n1 | n1 |\n", "host n1 stands here for the second time"},
+           {"block 1 : # of Nodes = 1\n| n1 | n1 |\n", "host n1 appears twice"},
        }) {
     EXPECT_TRUE(drawn(text).contains(expected)) << text << drawn(text);
   }

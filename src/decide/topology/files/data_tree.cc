@@ -53,7 +53,7 @@ class Builder {
   DataNode* put(DataNode node) {
     if (++nodes_ > max_data_nodes) {
       throw Refusal(node.where, fmt::format("more than {} values and keys", max_data_nodes),
-                    "write hosts as lists: n[0-99]");
+                    "shorten host names to lists such as n[0-99]");
     }
     if (open_.empty()) {
       root_ = std::move(node);
@@ -77,11 +77,10 @@ class Builder {
     std::ranges::stable_sort(keys, {}, [](const auto* key) { return std::string_view(key->name); });
     const auto repeated = std::ranges::adjacent_find(keys, {}, &DataNode::Key::name);
     if (repeated == keys.end()) return;
-    throw Refusal(
-        repeated[1]->where,
-        fmt::format("{} stands here for the second time, first at {}:{}", repeated[0]->name,
-                    repeated[0]->where.line, repeated[0]->where.column),
-        "remove one of the two");
+    throw Refusal(repeated[1]->where,
+                  fmt::format("{} appears twice, first at {}:{}", repeated[0]->name,
+                              repeated[0]->where.line, repeated[0]->where.column),
+                  "remove one of the two");
   }
 
   DataNode root_;
@@ -278,7 +277,7 @@ const DataNode* value_at(const DataNode* node, std::initializer_list<std::string
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file) {
   if (text.size() > max_yaml_bytes) {
     return usage(file, fmt::format("more than {} bytes of YAML", max_yaml_bytes),
-                 "write hosts as lists: n[0-99]");
+                 "shorten host names to lists such as n[0-99]");
   }
   if (nests_brackets_deeply(text)) {
     return usage(file, fmt::format("brackets nested more than {} deep", max_data_depth), {});
@@ -302,13 +301,13 @@ Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
   if (documents.empty()) return DataNode{};
   if (documents.size() == 1) return std::move(documents.front());
   return usage(at(file, documents[1].where), "a second document in one file",
-               "give each its own file");
+               "write each into a file of its own");
 }
 
 Result<DataNode> parse_json(std::string_view text, const std::string& file) {
   if (text.size() > max_json_bytes) {
     return usage(file, fmt::format("more than {} bytes of JSON", max_json_bytes),
-                 "write hosts as lists: n[0-99]");
+                 "shorten host names to lists such as n[0-99]");
   }
   Builder builder;
   Reading reading;

@@ -96,11 +96,11 @@ Result<Content> read_content(const TopologyFile& file) {
       content.format != FileFormat::ibnetdiscover) {
     return usage("cannot read " + content.name,
                  fmt::format("larger than {} bytes", default_file_limit_bytes),
-                 "write hosts as lists: n[0-99]");
+                 "shorten host names to lists such as n[0-99]");
   }
   if (file.name && content.format != FileFormat::yaml) {
     return usage(fmt::format("{}:{}", content.name, *file.name),
-                 "only Slurm's topology.yaml has topologies with names", "leave out the name");
+                 "only Slurm's topology.yaml has named topologies", "leave out the name");
   }
   skip_preamble(content, found.start);
   return content;
@@ -122,8 +122,8 @@ Result<Map> parse_port_switches(const Content& content, const Request& request) 
   const std::vector<HostPorts> hosts = ports_of(request.members);
   if (!hosts.empty()) return parse_port_topology(content.text, content.name, hosts);
   if (request.members.empty()) {
-    return usage(content.name + " names InfiniBand ports where others name hosts",
-                 "only the agents of a job know whose they are",
+    return usage(content.name + " lists InfiniBand ports instead of hosts",
+                 "only a job's agents know which host has which port",
                  "name it in a launch: toprun --topology FILE, and -v shows the order");
   }
   return unknown_places(request.members, content.name,
@@ -203,7 +203,7 @@ Result<std::optional<Map>> read_file_source(const Request& request) {
   auto content = TRY(read_content(topology_file(request.topology)));
   auto map = TRY(parse(content, request));
   if (map.hosts.empty()) {
-    return usage(content.name + ": no host stands in it",
+    return usage(content.name + ": it does not list any hosts",
                  map.warnings.empty() ? std::string() : map.warnings.front(),
                  std::string(advice_for(content.format)));
   }

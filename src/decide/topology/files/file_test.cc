@@ -123,17 +123,17 @@ TEST(LinesFile, ReadsHostsAndTables) {
 
 TEST(LinesFile, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"n0\n", "t:1:1: host n0 without its place"},
+      {"n0\n", "t:1:1: the path of host n0 is missing"},
       {"n0 c/b/0\n", "t:1:4: 'c/b/0' does not begin with '/'"},
       {"n0 /0\n", "t:1:4: '/0' names no domain"},
-      {"  n0 /c/b/0 more\n", "t:1:13: 'more' is one word too many"},
+      {"  n0 /c/b/0 more\n", "t:1:13: 'more' is unexpected: the line has too many words"},
       {"n0 /c/b/0\nn1 /c/1\n", "t:2:4: the path has 1 levels above the host, line 1 has 2"},
-      {"n0 /c/b/0\n\nn0 /c/b/0\n", "t:3:1: host n0 stands here for the second time, first at t:1"},
-      {"n[0-1] /c/b/0\n n1 /c/b/0\n", "t:2:2: host n1 stands here for the second time"},
+      {"n0 /c/b/0\n\nn0 /c/b/0\n", "t:3:1: host n0 appears twice, first at t:1"},
+      {"n[0-1] /c/b/0\n n1 /c/b/0\n", "t:2:2: host n1 appears twice"},
       {"n[1- /c/b/0\n", "t:1:2: '[' is never closed"},
       {"rank hostname physical_host\n0 n0 /c/b/0\n1 n0 /c/b/0\n", "t:3:3: host n0 stands here"},
       {"rank hostname physical_host\n0 n0 /c/b/0\nrank hostname physical_host\n0 n0 /c/a/0\n",
-       "t:4:3: host n0 stands here for the second time, first at t:2"},
+       "t:4:3: host n0 appears twice, first at t:2"},
       {"rank hostname physical_host\n 8\n", "t:2:2: a rank without a host"},
       {"n0 /1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18\n", "t:1:4: a path of more than 16"},
   };
@@ -177,14 +177,13 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t", "one\ntwo\n{\"hosts\": {\"n0\": \"/r\"}}",
        "rack\nn0 r t:3\nt:1: 'one' is skipped: it is not a line of the file's form (2 such lines)"},
       {"t", "hosts: {}\n",
-       "error: t: no host stands in it; write hosts: {HOST: /cluster/rack}, or what man "
+       "error: t: it does not list any hosts; write hosts: {HOST: /cluster/rack}, or what man "
        "topology.yaml says"},
       {"t", "Ca\t : 0x00 ports 1 devid 0x1 vendid 0x2 \"n0\"\n",
        "error: t is a list of a fabric's nodes, without the cables"},
       {"t", "SwitchName=s1 Switches=s2\nSwitchName=s2 Nodes=0x155dfffd341acb\n",
-       "error: t names InfiniBand ports where others name hosts: only the agents of a job know "
-       "whose "
-       "they are; name it in a launch"},
+       "error: t lists InfiniBand ports instead of hosts: only a job's agents know which host has "
+       "which port; name it in a launch"},
       {"t", "\xef\xbb\xbfn0 /r/0\n", "rack\nn0 r t:1\n"},
       {"t", "n0 /r/0\r\nn1 /r/1\nn2 /r/2\r\n\r\n", "rack\nn0 r t:1\nn1 r t:2\nn2 r t:3\n"},
       {"t", "n0 /r/0\nN0.c /r/1\n",
@@ -196,7 +195,8 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t.yaml", ", x", "error: t.yaml:1:1: what stands here begins no value"},
       {"t.yaml", "a: b\n---\n, x", "error: t.yaml:3:1: what stands here begins no value"},
       {"t.yaml", "- topology: x\n  flat: true\n",
-       "error: t.yaml: no host stands in it: t.yaml:2: topology x is flat, it places no host"},
+       "error: t.yaml: it does not list any hosts: t.yaml:2: topology x is flat: it does not say "
+       "where any host is"},
       {"t.yaml", "hosts:\n  n0: /c/a\n  \"n[1-2]\": [c, b]\n",
        "cluster rack\nn0 c/a t.yaml:2\nn1 c/b t.yaml:3\nn2 c/b t.yaml:3\n"},
       {"t", "vendid=0x2c9\nCa\t1 \"H-0b\"\t\t# \"n0 HCA-1\"\n", "error: t:2:1: no switch: H-0b"},
@@ -247,13 +247,13 @@ TEST(PlainFile, RefusesLinksThatAreNone) {
   const std::string head = "hosts = {n0 = \"/c/r\"}\n[links]\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"leaf = 4", "t:3:1: there is no level leaf; choose one of: cluster, rack, host"},
-      {"rack = 0", "t:3:8: a figure above 0 is expected here"},
-      {"rack = -4", "t:3:8: a figure above 0"},
-      {"rack = \"x\"", "t:3:8: a figure above 0"},
-      {"rack = inf", "t:3:8: a figure above 0"},
-      {"rack = [4]", "t:3:8: a figure above 0"},
-      {"rack = {gbps = 4, latency = 5}", "t:3:19: 'latency' is nothing that a link has; write "},
-      {"rack = {latency_us = -1}", "t:3:22: a figure above 0"},
+      {"rack = 0", "t:3:8: expected a number above 0"},
+      {"rack = -4", "t:3:8: expected a number above 0"},
+      {"rack = \"x\"", "t:3:8: expected a number above 0"},
+      {"rack = inf", "t:3:8: expected a number above 0"},
+      {"rack = [4]", "t:3:8: expected a number above 0"},
+      {"rack = {gbps = 4, latency = 5}", "t:3:19: 'latency' is not a property of a link; write "},
+      {"rack = {latency_us = -1}", "t:3:22: expected a number above 0"},
   };
   for (const auto& [line, expected] : rows) {
     const auto map = parse_toml_file(head + line + "\n", "t");
@@ -287,13 +287,13 @@ TEST(TomlFile, RefusesWithThePlace) {
       {"levels = [1]\n", "t.toml:1:10: levels is a list"},
       {"levels = []\n", "t.toml:1:10: levels is a list"},
       {"levels = [\"a\", \"a\"]\n", "t.toml:1:10: levels is a list"},
-      {"[hosts]\nn0 = 7\n", "t.toml:2:6: a host's place is"},
-      {"[hosts]\nn0 = []\n", "t.toml:2:6: a host's place is"},
+      {"[hosts]\nn0 = 7\n", "t.toml:2:6: a host's path must"},
+      {"[hosts]\nn0 = []\n", "t.toml:2:6: a host's path must"},
       {"[hosts]\nn0 = \"c/b\"\n", "t.toml:2:6: 'c/b' does not begin with '/'"},
       {"[hosts]\nn0 = \"/a\"\nn1 = \"/a/b\"\n",
        "t.toml:3:1: the path has 2 levels, that of line 2 has 1"},
       {"[hosts]\nn0 = \"/a\"\n\"n[0-1]\" = \"/b\"\n",
-       "t.toml:3:1: host n0 stands here for the second time, first at t.toml:2"},
+       "t.toml:3:1: host n0 appears twice, first at t.toml:2"},
       {"[hosts]\nn0 = \"/a\"\nn0 = \"/b\"\n", "t.toml:3:"},
       {"[hosts]\n\"n[1-\" = \"/a\"\n", "t.toml:2:1: host list 'n[1-', column 2"},
       {"[domains]\na = 3\n", "t.toml:2:5: 'a' is neither hosts nor domains"},

@@ -128,7 +128,7 @@ class InstanceListReader {
 
   std::unexpected<Error> refuse(Position where, std::string why) const {
     return usage(at(file_, where), std::move(why),
-                 fmt::format("the first instance is of {} form", form_.name));
+                 fmt::format("the first instance has {} form", form_.name));
   }
 
   Result<void> take(const DataNode& instance) {
@@ -223,7 +223,8 @@ Result<Map> parse_json_file(std::string_view text, const std::string& file,
                                              root.find("nextPageToken")}))
                          .empty();
   if (map && more) {
-    map->warnings.push_back(fmt::format("{}: the answer has more pages than this one", file));
+    map->warnings.push_back(
+        fmt::format("{}: the answer has more pages, and this is only one", file));
   }
   return map;
 }

@@ -56,7 +56,7 @@ TEST(JsonFile, WarnsAndGoesOn) {
       {"{\"colour\": 1,\n \"hosts\": {\"n0\": \"/r\"}}",
        "t:1:2: unknown key 'colour' is ignored; known are levels, hosts, domains and links"},
       {R"({"data":[{"id":"n0","networkPath":["l0"]}],"page_token":"abc"})",
-       "t: the answer has more pages than this one"},
+       "t: the answer has more pages, and this is only one"},
       {R"([{"instance_id":"n0","network_node_path":["l0"],"block_id":"b"},
  {"instance_id":"n1","network_node_path":["l1"],"block_id":"b"}])",
        "t:2: n0 and n1 are in the NVLink domain b but on different switches, so they count as "
@@ -72,11 +72,11 @@ TEST(JsonFile, WarnsAndGoesOn) {
 TEST(JsonFile, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"{\"hosts\": {\"n0\": \"/c/b\",\n  \"n0\": \"/c/a\"}}",
-       "t:2:3: n0 stands here for the second time, first at 1:12"},
+       "t:2:3: n0 appears twice, first at 1:12"},
       {"{\"hosts\": {\"n0\": \"/c/b\",\n  \"n[0-1]\": \"/c/a\"}}",
-       "t:2:3: host n0 stands here for the second time, first at t:1"},
-      {"{\"hosts\": {\"n0\": 7}}", "t:1:18: a host's place is a text"},
-      {"{\"hosts\": {\"n0\": 17\n}}", "t:1:18: a host's place is a text"},
+       "t:2:3: host n0 appears twice, first at t:1"},
+      {"{\"hosts\": {\"n0\": 7}}", "t:1:18: a host's path must be a text"},
+      {"{\"hosts\": {\"n0\": 17\n}}", "t:1:18: a host's path must be a text"},
       {"{\"hosts\": []}", "t:1:11: hosts is a table"},
       {"{\"hosts\": {\"n[0-999999999]\": \"/r\"}}", "column 3: the range 0-999999999"},
       {"{\"hosts\": {\"n0\": \"/r\"}",
@@ -88,9 +88,9 @@ TEST(JsonFile, RefusesWithThePlace) {
       {"[]", "t:1:1: JSON of an unknown form"},
       {"{\"instances\":[{\"name\":\"n0\"}]}", "t:1:1: JSON of an unknown form"},
       {R"({"instances":[{"id":"n0","network_layers":["a"]},{"id":"n0","network_layers":["b"]}]})",
-       "t:1:56: host n0 stands here for the second time, first at t:1"},
+       "t:1:56: host n0 appears twice, first at t:1"},
       {R"({"instances":[{"id":"n0","network_layers":"a"}]})",
-       "t:1:43: a path is a list of up to 16 switches; the first instance is of topograph's graph"},
+       "t:1:43: a path is a list of up to 16 switches; the first instance has topograph's graph"},
       {R"({"instances":[{"network_layers":["a"]}]})", "t:1:15: an instance without a name"},
       {R"({"instances":[{"id":"n0","network_layers":["a"]}, 4]})", "this is not an instance"},
       {R"({"data":[{"id":"n0","networkPath":[["a"]]}]})", "t:1:36: a switch is a name"},
@@ -107,8 +107,9 @@ TEST(JsonFile, RefusesWithThePlace) {
 
 TEST(JsonFile, BoundsDepthAndSize) {
   EXPECT_EQ(parsed_json(std::string(1'000'000, '[')), "error: t:1:33: nested more than 32 deep");
-  EXPECT_EQ(parsed_json(std::string(max_json_bytes + 1, ' ')),
-            "error: t: more than 67108864 bytes of JSON; write hosts as lists: n[0-99]");
+  EXPECT_EQ(
+      parsed_json(std::string(max_json_bytes + 1, ' ')),
+      "error: t: more than 67108864 bytes of JSON; shorten host names to lists such as n[0-99]");
 }
 
 TEST(JsonFile, ReadsWhatToprunPrints) {
@@ -127,7 +128,8 @@ TEST(JsonFile, ReadsWhatToprunPrints) {
       "core spine leaf\nn0 c/-/s0 t:3\nn1 c/?/s1 t:5\nn2 c/p/? t:6\nx ?/?/? t:6\n");
   EXPECT_EQ(read(R"({"n0": "c/a", "n1": "c/b"})"), "cluster rack\nn0 c/a t:1\nn1 c/b t:1\n");
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {R"({"schema": "toprun.bench/1"})", "t:1:1: an object of toprun.bench/1 has no places"},
+      {R"({"schema": "toprun.bench/1"})",
+       "t:1:1: an object of toprun.bench/1 does not say where hosts are"},
       {R"({"schema": "toprun.topo_order/1", "levels": ["a"], "nodes": [{"name": "n", "path": []}]})",
        "a node has a name, and a path as long as levels"},
       {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [{"level": "b"}]})",
@@ -136,7 +138,7 @@ TEST(JsonFile, ReadsWhatToprunPrints) {
 "domains": [{"level": "a", "name": "y", "hosts": ["n"]}]}]})",
        "a level inside of itself"},
       {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [], "unplaced": [[]]})",
-       "the name of a host is expected here"},
+       "expected the name of a host"},
   };
   for (const auto& [text, expected] : rows) {
     const std::string outcome = read(text);

@@ -92,7 +92,7 @@ Result<Contents> read_contents(std::span<const DataNode> documents, const std::s
     TRY(add_contents(root, file, contents));
   }
   if (!contents.nodes.empty() || !contents.hypernodes.empty()) return contents;
-  return usage(at(file, documents.front().where), "neither a Node nor a HyperNode is in it",
+  return usage(at(file, documents.front().where), "it contains neither a Node nor a HyperNode",
                "write what `kubectl get nodes -o json` prints");
 }
 

@@ -65,11 +65,11 @@ TEST(K8sFile, ATopologyNamesTheLevels) {
 TEST(K8sFile, RefusesWhatItCannotPlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {list(R"({"kind": "Pod", "metadata": {"name": "p"}})"),
-       "error: f.json:1:1: neither a Node nor a HyperNode is in it"},
+       "error: f.json:1:1: it contains neither a Node nor a HyperNode"},
       {list(R"({"kind": "Node", "metadata": {}})"), "error: f.json:1:48: a node has no name"},
       {list(R"({"kind": "Node", "metadata": {"name": ["n0"]}})"), "error: f.json:1:48: a node ha"},
       {list(node("n0", "") + "," + node("n0", "")),
-       "error: f.json:2: node n0 stands here for the second time, first at f.json:1"},
+       "error: f.json:2: node n0 appears twice, first at f.json:1"},
   };
   for (const auto& [text, expected] : rows) {
     const std::string got = text_of(map_of(text));
@@ -117,7 +117,7 @@ TEST(HyperNodes, ChooseByExpressionsAndLabels) {
   ASSERT_TRUE(alone);
   ASSERT_EQ(alone->warnings.size(), 1u);
   EXPECT_TRUE(
-      alone->warnings[0].starts_with("f.json:1: which nodes HyperNode s1 has by labels is not "))
+      alone->warnings[0].starts_with("f.json:1: HyperNode s1 selects nodes by label, and the "))
       << alone->warnings[0];
 }
 
@@ -138,9 +138,9 @@ TEST(HyperNodes, RefuseWhatIsNoTree) {
        "error: f.json:1:187: HyperNode b of tier 3 is inside a of tier 2"},
       {hypernode("a", "1", exact("Node", "n")) + "," + hypernode("b", "1", exact("Node", "n")),
        "error: f.json:2:2: node n is inside the HyperNodes a and b of tier 1"},
-      {hypernode("a", "\"x\"", ""), "error: f.json:1:48: HyperNode a without a tier"},
+      {hypernode("a", "\"x\"", ""), "error: f.json:1:48: the tier of HyperNode a is missing"},
       {hypernode("a", "1", "") + "," + hypernode("a", "1", ""),
-       "error: f.json:2:2: HyperNode a stands here for the second time"},
+       "error: f.json:2:2: HyperNode a appears twice"},
       {hypernode("a", "1", matching("Node", "(")), "error: f.json:1:185: no regular expression: "},
   };
   for (const auto& [items, expected] : rows) {
@@ -157,7 +157,7 @@ TEST(HyperNodes, LookAtABoundedNumberOfNames) {
   std::string items = node("first", "");
   for (int i = 0; i < 1'000; ++i) items += "," + node(fmt::format("n{}", i), "");
   for (int i = 0; i < 100; ++i) items += "," + hypernode(fmt::format("h{}", i), "1", by_labels);
-  EXPECT_TRUE(text_of(map_of(list(items))).contains("too many selectors for so many nodes"));
+  EXPECT_TRUE(text_of(map_of(list(items))).contains("too many selectors for this number of nodes"));
 }
 
 // A file with several objects, as users write it for `kubectl apply`.

@@ -59,10 +59,11 @@ class LinesReader {
     if (ranked) columns.erase(columns.begin());
     if (columns.empty()) return refuse(line, trim(line), "a rank without a host");
     if (columns.size() > 2) {
-      return refuse(line, columns[2], fmt::format("'{}' is one word too many", columns[2]));
+      return refuse(line, columns[2],
+                    fmt::format("'{}' is unexpected: the line has too many words", columns[2]));
     }
     if (columns.size() == 1 && !ranked) {
-      return refuse(line, columns[0], fmt::format("host {} without its place", columns[0]));
+      return refuse(line, columns[0], fmt::format("the path of host {} is missing", columns[0]));
     }
     return take_host(line, columns);
   }

@@ -22,7 +22,7 @@ class OwnJsonReader {
   Result<Map> run(const DataNode& root) {
     const std::string schema = text_or_empty(root.find("schema"));
     if (schema != order_schema && schema != show_schema) {
-      return refuse(root.where, fmt::format("an object of {} has no places", schema),
+      return refuse(root.where, fmt::format("an object of {} does not say where hosts are", schema),
                     "give what `toprun topo show --json` prints");
     }
     TRY(take_levels(root.find("levels")));
@@ -57,7 +57,7 @@ class OwnJsonReader {
 
   Result<void> add(const DataNode& name, Path path) {
     if (name.kind != Kind::text || name.text.empty() || name.text.size() > hosts::max_name_bytes) {
-      return refuse(name.where, "the name of a host is expected here");
+      return refuse(name.where, "expected the name of a host");
     }
     return builder_.add(name.text, {std::move(path), at_line(file_, name.where.line), {}}, file_,
                         name.where);

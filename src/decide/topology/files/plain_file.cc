@@ -32,7 +32,7 @@ class PlainReader {
 
   Result<Map> run(const DataNode& root) {
     if (root.kind != Kind::table && root.kind != Kind::empty) {
-      return refuse(root.where, "a table with levels, hosts or domains is expected");
+      return refuse(root.where, "expected a table with levels, hosts or domains");
     }
     for (std::size_t i = 0; i < root.keys.size(); ++i) {
       TRY(take_root(root.keys[i], root.items[i]));
@@ -70,9 +70,9 @@ class PlainReader {
     }
     if (key.name == "levels") return take_levels(value);
     if (value.kind != Kind::table) {
-      return refuse(value.where, fmt::format("{} is a table", key.name),
-                    "of hosts and their places, of domains and their hosts, or of levels and "
-                    "their links");
+      return refuse(
+          value.where, fmt::format("{} is a table", key.name),
+          "expected hosts and their paths, domains and their hosts, or levels and their links");
     }
     if (key.name == "hosts") return take_hosts(value);
     if (key.name == "links") return take_links(value);
@@ -104,7 +104,7 @@ class PlainReader {
       for (std::size_t k = 0; k < value.keys.size(); ++k) {
         const std::string& what = value.keys[k].name;
         if (what != "gbps" && what != "latency_us") {
-          return refuse(value.keys[k].where, fmt::format("'{}' is nothing that a link has", what),
+          return refuse(value.keys[k].where, fmt::format("'{}' is not a property of a link", what),
                         std::string(link_form));
         }
         const bool is_latency = what == "latency_us";
@@ -123,8 +123,7 @@ class PlainReader {
     const auto [stopped, error] = std::from_chars(value.text.data(), end, number);
     const bool good = value.kind == Kind::text && error == std::errc{} && stopped == end &&
                       std::isfinite(number) && (number > 0 || (may_be_zero && number == 0));
-    if (!good)
-      return refuse(value.where, "a figure above 0 is expected here", std::string(link_form));
+    if (!good) return refuse(value.where, "expected a number above 0", std::string(link_form));
     figure = number;
     return {};
   }
@@ -177,9 +176,10 @@ class PlainReader {
     }
     const auto names = strings(value);
     if (!names || names->empty() || names->size() > max_levels) {
-      return refuse(value.where,
-                    fmt::format("a host's place is a text or a list of 1 to {} names", max_levels),
-                    "write \"/cluster/rack\" or [\"cluster\", \"rack\"]");
+      return refuse(
+          value.where,
+          fmt::format("a host's path must be a text or a list of 1 to {} names", max_levels),
+          "write \"/cluster/rack\" or [\"cluster\", \"rack\"]");
     }
     for (const std::string& name : *names) {
       mention.path.push_back(name.empty()           ? Domain()

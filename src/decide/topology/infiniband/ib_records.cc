@@ -64,10 +64,10 @@ class Dump {
     for (const Cable& cable : cables_) add(cable);
     if (ports_.empty() && !members_.empty()) return unknown_members();
     if (ports_.empty()) {
-      return usage(file_, "no adapter on any switch names its host",
+      return usage(file_, "the adapters do not name their hosts",
                    unnamed_ == 0 ? "are the hosts' ports up?"
-                                 : "give the hosts' adapters node descriptions, as rdma-ndd does; "
-                                   "a job's agents know their ports' GUIDs too");
+                                 : "set the adapters' node descriptions (rdma-ndd does it), or use "
+                                   "a job: its agents know the GUIDs of their ports");
     }
     auto fabric = map_of_fabric(file_, switches_, ports_);
     if (!fabric) return fabric;
@@ -84,7 +84,8 @@ class Dump {
 
   Result<void> check_switches() const {
     if (std::ranges::any_of(nodes_, &Node::is_switch)) return {};
-    if (nodes_.empty()) return usage(file_, "no Switch and no Ca stands in it", std::string(whole));
+    if (nodes_.empty())
+      return usage(file_, "it contains neither a Switch nor a Ca", std::string(whole));
     const Node& node = nodes_.front();
     return usage(at(file_, {node.mention_line, 1}),
                  fmt::format("no switch: {} \"{}\" is linked to {}", node.id, node.description,
@@ -156,8 +157,8 @@ class Dump {
     const bool device = names.size() == 2 && names[1].back() >= '0' && names[1].back() <= '9';
     if (names.size() != 1 && !device) {
       if (unnamed_++ == 0) {
-        first_unnamed_ = fmt::format("{}: adapter {} says \"{}\", which names no host", evidence,
-                                     adapter.id, adapter.description);
+        first_unnamed_ = fmt::format("{}: adapter {} says \"{}\", which does not name a host",
+                                     evidence, adapter.id, adapter.description);
       }
       return;
     }
@@ -169,7 +170,7 @@ class Dump {
   Fabric unknown_members() const {
     Map map = unknown_places(
         members_, file_,
-        fmt::format("{}: no adapter on any switch names its host, and {}", file_,
+        fmt::format("{}: the adapters do not name their hosts, and {}", file_,
                     hosts_.empty() ? "no node told of ports of its own"
                                    : "none of the ports that the nodes told of stands there"));
     std::vector<std::vector<Rail>> rails(map.hosts.size());
@@ -199,7 +200,7 @@ class Dump {
     if (missing == 0) return;
     const Node& first = *std::ranges::find_if(nodes_, open);
     map.warnings.push_back(
-        fmt::format("{}: {} has no record of its own, {} in all: is the dump whole?",
+        fmt::format("{}: {} has no record of its own, {} in all: is the dump complete?",
                     at_line(file_, first.mention_line), first.id, missing));
   }
 

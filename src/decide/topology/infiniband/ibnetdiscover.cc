@@ -199,12 +199,11 @@ class DumpReader {
     const std::string_view description = parse_comment(cursor.rest()).description;
     // -g prints the switches of a chassis twice.
     if (node.line > 0 && node.description != description) {
-      return refuse(column,
-                    fmt::format("{} stands here for the second time, first at {}", node.id,
-                                at_line(file_, node.line)),
-                    "remove one of the two");
+      return refuse(
+          column, fmt::format("{} appears twice, first at {}", node.id, at_line(file_, node.line)),
+          "remove one of the two");
     }
-    if (!cursor.at_end()) return refuse(cursor.column(), "'#' and a description are expected here");
+    if (!cursor.at_end()) return refuse(cursor.column(), "expected '#' and a description");
     if (node.line == 0) node.line = line_;
     node.description = description;
     current_ = index;
@@ -223,7 +222,7 @@ class DumpReader {
       const auto [end, error] = std::from_chars(id->begin() + 2, id->end(), guid, 16);
       if (error == std::errc{} && end == id->end()) return index_of(*id, guid);
     }
-    return refuse(column, "the name of a node is expected here, as in \"S-2c5eab0300b87b40\"");
+    return refuse(column, "expected the name of a node, as in \"S-2c5eab0300b87b40\"");
   }
 
   Index index_of(std::string_view id, std::uint64_t guid) {
@@ -245,7 +244,7 @@ class DumpReader {
         if (cursor.number(10) && cursor.take("]")) return static_cast<int>(*number);
       }
     }
-    return refuse(column, fmt::format("a port is expected here, as in [1], up to {}", max_ib_port));
+    return refuse(column, fmt::format("expected a port, as in [1], up to {}", max_ib_port));
   }
 
   // Reads "(e09d7303007a4bd8)", which adapters' ports have; 0: there is none.
@@ -254,15 +253,15 @@ class DumpReader {
     if (!cursor.take("(")) return 0;
     const auto guid = cursor.number(16);
     if (guid && cursor.take(")")) return *guid;
-    return refuse(column, "a GUID is expected here, as in (e09d7303007a4bd8)");
+    return refuse(column, "expected a GUID, as in (e09d7303007a4bd8)");
   }
 
   Result<void> take_port(Cursor cursor) {
-    if (!current_) return refuse(1, "a port, but no Switch, Ca or Rt line before it");
+    if (!current_) return refuse(1, "no Switch, Ca or Rt line before this port");
     const auto from = TRY(take_end(cursor, *current_));
     const auto peer = TRY(take_node(cursor));
     const auto to = TRY(take_end(cursor, peer));
-    if (!cursor.at_end()) return refuse(cursor.column(), "'#' and a description are expected here");
+    if (!cursor.at_end()) return refuse(cursor.column(), "expected '#' and a description");
     const Comment comment = parse_comment(cursor.rest());
     Node& node = records_.nodes[peer];
     if (node.line == 0 && node.description.empty()) node.description = comment.description;

@@ -91,7 +91,7 @@ TEST(Ibnetdiscover, ReadsBothEndsOfACable) {
   EXPECT_EQ(fabric->rails[1].at(0).port, 2);
   EXPECT_EQ(fabric->map.warnings,
             std::vector<std::string>{"t:11: H-000000000000e09e has no record of its own, 1 in all: "
-                                     "is the dump whole?"});
+                                     "is the dump complete?"});
 }
 
 TEST(Ibnetdiscover, FindsLevelsByDistanceToHosts) {
@@ -170,7 +170,7 @@ TEST(Ibnetdiscover, SaysWhatItLeavesOut) {
   const std::vector<std::pair<Switches, std::string>> rows = {
       {{{"l0", "n0 mlx5_0, MT4129 ConnectX7   Mellanox Technologies"}},
        "t:4: adapter H-0000000000001002 says \"MT4129 ConnectX7   Mellanox Technologies\", which "
-       "names no host"},
+       "does not name a host"},
       {{{"l0", "n0 mlx5_0"}, {"l1", "n1 mlx5_0"}},
        "t: 2 parts of the fabric are joined by no cable: l0, l1"},
       // The same host and adapter twice, under two GUIDs and on two leaves of one rail.
@@ -287,14 +287,14 @@ TEST(Ibnetdiscover, KnowsThePortsThatTheMembersTold) {
   ASSERT_TRUE(unknown) << unknown.error().line();
   EXPECT_EQ(text_of(unknown->map), "\nn7  t\n");
   EXPECT_EQ(unknown->map.warnings.back(),
-            "t: no adapter on any switch names its host, and no node told of ports of its own");
+            "t: the adapters do not name their hosts, and no node told of ports of its own");
 }
 
 TEST(Ibnetdiscover, RefusesWithThePlace) {
   const std::string head = "Switch\t4 \"S-0a\"\t\t# \"l0\"\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"", "t: no Switch and no Ca stands in it"},
-      {"# only comments\n", "t: no Switch and no Ca stands in it"},
+      {"", "t: it contains neither a Switch nor a Ca"},
+      {"# only comments\n", "t: it contains neither a Switch nor a Ca"},
       {"vendid=0x2c9\nCa\t1 \"H-0b\"\t\t# \"n0 HCA-1\"\n",
        "t:2:1: no switch: H-0b \"n0 HCA-1\" is linked to nothing; run ibnetdiscover on a node "
        "whose "
@@ -302,24 +302,24 @@ TEST(Ibnetdiscover, RefusesWithThePlace) {
       {"Ca\t1 \"H-0b\"\t\t# \"n0 d0\"\n[1](b) \"H-0c\"[1] (c)  # lid 1 lmc 0 \"n1 d0\" lid 2 "
        "4xNDR\n",
        "t:1:1: no switch: H-0b \"n0 d0\" is linked to no switch"},
-      {head, "t: no adapter on any switch names its host; are the hosts' ports up?"},
+      {head, "t: the adapters do not name their hosts; are the hosts' ports up?"},
       {head + "[1] \"H-0b\"[1](b) # \"MT4129 ConnectX7 Mellanox Technologies\" lid 1 4xNDR\n",
-       "t: no adapter on any switch names its host; give the hosts'"},
-      {"[1] \"S-0a\"[1] # \"l0\"\n", "t:1:1: a port, but no Switch, Ca or Rt line before it"},
-      {head + "vendid=0x1\n[1] \"S-0a\"[1] # \"l0\"\n", "t:3:1: a port, but no Switch"},
-      {head + "  [x] \"S-0a\"[1]\n", "t:2:3: a port is expected here, as in [1]"},
-      {head + "[256] \"H-0b\"[1]\n", "t:2:1: a port is expected here, as in [1], up to 255"},
-      {head + "[1][ext x] \"H-0b\"[1]\n", "t:2:1: a port is expected here"},
-      {head + "[1] H-0b[1]\n", "t:2:5: the name of a node is expected here"},
-      {head + "[1] \"H-0b\n", "t:2:5: the name of a node is expected here"},
-      {head + "[1] \"H-xyz\"[1]\n", "t:2:5: the name of a node is expected here"},
-      {head + "[1] \"H-00000000000000001\"[1](g)\n", "t:2:29: a GUID is expected here"},
-      {head + "[1] \"H-0b\"[1](b) lid 3\n", "t:2:18: '#' and a description are expected here"},
-      {head + "[1] \"H-0b\"\n", "t:2:11: a port is expected here"},
+       "t: the adapters do not name their hosts; set the adapters'"},
+      {"[1] \"S-0a\"[1] # \"l0\"\n", "t:1:1: no Switch, Ca or Rt line before this port"},
+      {head + "vendid=0x1\n[1] \"S-0a\"[1] # \"l0\"\n", "t:3:1: no Switch"},
+      {head + "  [x] \"S-0a\"[1]\n", "t:2:3: expected a port, as in [1]"},
+      {head + "[256] \"H-0b\"[1]\n", "t:2:1: expected a port, as in [1], up to 255"},
+      {head + "[1][ext x] \"H-0b\"[1]\n", "t:2:1: expected a port"},
+      {head + "[1] H-0b[1]\n", "t:2:5: expected the name of a node"},
+      {head + "[1] \"H-0b\n", "t:2:5: expected the name of a node"},
+      {head + "[1] \"H-xyz\"[1]\n", "t:2:5: expected the name of a node"},
+      {head + "[1] \"H-00000000000000001\"[1](g)\n", "t:2:29: expected a GUID"},
+      {head + "[1] \"H-0b\"[1](b) lid 3\n", "t:2:18: expected '#' and a description"},
+      {head + "[1] \"H-0b\"\n", "t:2:11: expected a port"},
       {"Switch 400 \"S-0a\"\n", "t:1:12: the number of ports is missing, or above 255"},
       {"Switch 4 \"H-0a\" # \"l0\"\n", "t:1:10: H-0a is not a name of a Switch"},
       {head + "Switch\t4 \"S-0a\"\t\t# \"l1\"\n",
-       "t:2:10: S-0a stands here for the second time, first at t:1; remove one"},
+       "t:2:10: S-0a appears twice, first at t:1; remove one"},
       {head + "[1] \"H-0b\"[1] # \"n0 d0\"\n[1] \"H-0c\"[1] # \"n1 d0\"\n",
        "t:3:1: a cable from S-0a[1] to H-0c[1], but t:2 has H-0b[1] at the other end of S-0a[1]; "
        "run "

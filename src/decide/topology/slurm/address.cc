@@ -11,7 +11,7 @@ namespace toprun::topology {
 namespace {
 
 constexpr std::string_view variable = "SLURM_TOPOLOGY_ADDR";
-constexpr std::string_view advice = "name the right source with --topology";
+constexpr std::string_view advice = "choose one source with --topology";
 
 constexpr std::string_view torus_kind = "torus:x:y:z";
 

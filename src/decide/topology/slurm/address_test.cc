@@ -65,8 +65,8 @@ TEST(SlurmAddress, RefusesContradictionsAndNamesBoth) {
   EXPECT_EQ(
       located({{"n0", "p0.s0.n0", two}, {"n1", "p1.s0.n1", two}}),
       "error: SLURM_TOPOLOGY_ADDR of n0 and n1 contradict each other: s0 is below p0 and below "
-      "p1: n0 says p0.s0.n0 (switch.switch.node), n1 says p1.s0.n1 (switch.switch.node); name "
-      "the right source with --topology");
+      "p1: n0 says p0.s0.n0 (switch.switch.node), n1 says p1.s0.n1 (switch.switch.node); choose "
+      "one source with --topology");
   EXPECT_EQ(located({{"n0", "s0.n0", "switch.node"}, {"n1", "b0.n1", "block.node"}})
                 .find("error: SLURM_TOPOLOGY_ADDR of n0 and n1 contradict each other: the kinds"),
             0u);

@@ -137,7 +137,7 @@ class ConfReader {
     // only in 23.11: sizes relative to a size that Slurm does not print
     if (line.find("blocklevels")) return {};
     return refuse(file, line, line.pairs().front().key_offset,
-                  "the line names no switch and no block", "see man topology.conf");
+                  "the line does not name a switch or a block", "see man topology.conf");
   }
 
   static bool is_all(const Pair* list) { return list && lower(list->value) == "all"; }
@@ -224,9 +224,10 @@ class ConfReader {
 
   // scontrol lists the nodes of a torus without their coordinates.
   Result<void> take_torus(const SlurmLine& line, const std::string& file, const Pair& name) {
-    return refuse(file, line, name.key_offset,
-                  fmt::format("this does not say where in torus {} a node is", name.value),
-                  "give topology.yaml, or what `scontrol show topoconf` prints");
+    return refuse(
+        file, line, name.key_offset,
+        fmt::format("this line does not give the nodes' positions in torus {}", name.value),
+        "give topology.yaml, or what `scontrol show topoconf` prints");
   }
 
   Result<void> take_group(const SlurmLine& line, const std::string& file, const Pair& list) {
@@ -235,7 +236,7 @@ class ConfReader {
     const auto nodes = size ? parse_int(size->value) : std::nullopt;
     if (!nodes || *nodes < 1) {
       return refuse(file, line, size ? size->value_offset : list.key_offset,
-                    "AggregatedBlock needs BlockSize=, a number of at least 1");
+                    "AggregatedBlock needs BlockSize=N, with N of at least 1");
     }
     groups_.push_back({static_cast<std::size_t>(*nodes), std::move(blocks),
                        at(file, line.where(list.key_offset))});

@@ -119,7 +119,7 @@ class SlurmLineReader {
         lower(text.substr(i, include_word.size())) == include_word &&
         !trim(text.substr(word_end)).starts_with('=')) {
       line.include_ = trim(text.substr(word_end));
-      if (line.include_.empty()) return refuse(line, i, "Include names no file", "name one");
+      if (line.include_.empty()) return refuse(line, i, "Include does not name a file", "name one");
       return {};
     }
     for (; i < text.size(); skip_blanks()) {
@@ -128,7 +128,7 @@ class SlurmLineReader {
       const std::string key = lower(text.substr(key_start, i - key_start));
       skip_blanks();
       if (key.empty() || i == text.size() || text[i] != '=') {
-        return refuse(line, key.empty() ? key_start : i, "Key=value is expected here",
+        return refuse(line, key.empty() ? key_start : i, "expected Key=value",
                       "see man topology.conf");
       }
       const std::size_t behind = ++i;
@@ -152,7 +152,7 @@ class SlurmLineReader {
       return refuse(line, start - 1, "the quotation mark is never closed", "close it");
     }
     if (line.find(key)) {
-      return refuse(line, key_start, fmt::format("{} stands twice in this line", key),
+      return refuse(line, key_start, fmt::format("{} appears twice in this line", key),
                     "remove one of the two");
     }
     if (line.pairs_.size() == max_pairs_per_line) {

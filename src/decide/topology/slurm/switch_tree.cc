@@ -34,8 +34,8 @@ class SwitchTree {
       const auto [found, is_new] = by_name.emplace(switches_[i].name, i);
       if (is_new) continue;
       return usage(switches_[i].where,
-                   fmt::format("switch {} stands here for the second time, first at {}",
-                               switches_[i].name, switches_[found->second].evidence),
+                   fmt::format("switch {} appears twice, first at {}", switches_[i].name,
+                               switches_[found->second].evidence),
                    "remove one of the two");
     }
     children_.resize(switches_.size());
@@ -84,7 +84,7 @@ class SwitchTree {
       return usage(switches_[top].where,
                    fmt::format("switch {} has more than {} levels below it", switches_[top].name,
                                max_levels - 1),
-                   "is the tree meant to be so deep?");
+                   "check the tree: toprun does not read deeper ones");
     }
     return {};
   }
@@ -192,7 +192,7 @@ class SwitchTree {
         if (leaves.empty()) leaves.push_back(nodes_[node].leaf);
         if (leaves.back() == leaf) {
           return usage(switches_[leaf].where,
-                       fmt::format("host {} stands twice in this line", name), "remove one");
+                       fmt::format("host {} appears twice in this line", name), "remove one");
         }
         leaves.push_back(leaf);
       }
@@ -257,10 +257,10 @@ Result<GroupLevels> group_levels(const std::vector<Block>& blocks,
   for (const Block& block : blocks) {
     const auto [found, is_new] = by_name.emplace(block.name, &block);
     if (is_new) continue;
-    return usage(block.where,
-                 fmt::format("block {} stands here for the second time, first at {}", block.name,
-                             found->second->evidence),
-                 "remove one of the two");
+    return usage(
+        block.where,
+        fmt::format("block {} appears twice, first at {}", block.name, found->second->evidence),
+        "remove one of the two");
   }
   GroupLevels levels;
   for (const BlockGroup& group : groups) {

@@ -45,7 +45,7 @@ class TopologyYamlReader {
   Result<Map> run(const DataNode& root, const TopologyChoice& choice) {
     if (root.kind == Kind::empty) return Map{};
     if (root.kind != Kind::list) {
-      return refuse(root.where, "a list of topologies is expected: - topology: NAME",
+      return refuse(root.where, "expected a list of topologies: - topology: NAME",
                     std::string(see));
     }
     const auto topologies = TRY(choose(root, choice));
@@ -119,7 +119,7 @@ class TopologyYamlReader {
       return;
     }
     std::ranges::move(warnings, std::back_inserter(warnings_));
-    warnings_.push_back(fmt::format("{}: {}: {}; {} goes first and is taken", file_,
+    warnings_.push_back(fmt::format("{}: {}: {}; used {}, which has precedence", file_,
                                     nested.error().what, nested.error().why, all.source));
   }
 
@@ -131,7 +131,7 @@ class TopologyYamlReader {
     for (const DataNode& entry : root.items) {
       const DataNode* name = entry.kind == Kind::table ? entry.find("topology") : nullptr;
       if (!name || name->kind != Kind::text) {
-        return refuse(entry.where, "an entry that names no topology",
+        return refuse(entry.where, "this entry does not name a topology",
                       "write - topology: NAME, and its tree, block, ring, torus3d or flat below");
       }
       const DataNode* mark = find_either(entry, "cluster_default", "clusterDefault");
@@ -195,7 +195,7 @@ class TopologyYamlReader {
   }
 
   Map map_without_hosts(Position where, const std::string& name, std::string_view how) {
-    without_hosts_.push_back(fmt::format("{}: topology {} is {}, it places no host",
+    without_hosts_.push_back(fmt::format("{}: topology {} is {}: it does not say where any host is",
                                          at_line(file_, where.line), name, how));
     return {};
   }
@@ -205,7 +205,7 @@ class TopologyYamlReader {
                                   std::string_view name) {
     const DataNode* list = table.kind == Kind::table ? table.find(key) : nullptr;
     if (!list || list->kind != Kind::list) {
-      return refuse(list ? list->where : table.where, fmt::format("a list of {} is expected", key),
+      return refuse(list ? list->where : table.where, fmt::format("expected a list of {}", key),
                     std::string(see));
     }
     for (const DataNode& item : list->items) {
@@ -410,7 +410,7 @@ Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
   if (is_kubernetes(documents.front())) return map_of_kubernetes(documents, file, members);
   if (documents.size() > 1) {
     return usage(at(file, documents[1].where), "a second document in one file",
-                 "give each its own file");
+                 "write each into a file of its own");
   }
   const DataNode& root = documents.front();
   if (root.kind == Kind::table) return map_of_plain(root, file);

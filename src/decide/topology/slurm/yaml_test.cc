@@ -61,7 +61,8 @@ TEST(SlurmYaml, KindsThatAreEmptyAreNone) {
       "t.yaml");
   ASSERT_TRUE(none) << none.error().line();
   EXPECT_EQ(none->warnings,
-            std::vector<std::string>{"t.yaml:2: topology default is empty, it places no host"});
+            std::vector<std::string>{
+                "t.yaml:2: topology default is empty: it does not say where any host is"});
 }
 
 TEST(SlurmYaml, SeveralTopologiesMakeOneTree) {
@@ -103,11 +104,11 @@ TEST(SlurmYaml, SeveralTopologiesMakeOneTree) {
        "t.yaml: x and a contradict each other: n3 and n4 share block x0 (x) but not leaf (a: s0 "
        "and "
        "s1), and n3 and n0 share"},
-      {flat, {}, "\n", "t.yaml:1: topology f is flat, it places no host"},
+      {flat, {}, "\n", "t.yaml:1: topology f is flat: it does not say where any host is"},
       {"- topology: t\n  tree: ~\n  block: null\n  flat:\n    alpha_step_rank: true\n",
        {},
        "\n",
-       "t.yaml:4: topology t is flat, it places no host"},
+       "t.yaml:4: topology t is flat: it does not say where any host is"},
   };
   for (const auto& [text, choice, expected, warning] : rows) {
     const auto map = parse_slurm_yaml(text, "t.yaml", choice);
@@ -184,8 +185,8 @@ TEST(SlurmYaml, RefusesWithThePlace) {
     return "- topology: a\n  tree:\n    switches:\n" + switches;
   };
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"topology: a\n", "t.yaml:1:1: a list of topologies is expected"},
-      {"- tree: {}\n", "t.yaml:1:3: an entry that names no topology"},
+      {"topology: a\n", "t.yaml:1:1: expected a list of topologies"},
+      {"- tree: {}\n", "t.yaml:1:3: this entry does not name a topology"},
       {"- topology: a\n", "t.yaml:1:3: topology a has neither tree, block, ring, torus3d nor flat"},
       {"- topology: a\n  flat: true\n  tree: {switches: []}\n",
        "t.yaml:3:3: topology a is both flat and tree"},
@@ -195,8 +196,8 @@ TEST(SlurmYaml, RefusesWithThePlace) {
       {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 0, z: 1}, nodes: n0}]}\n",
        "dims has to be a table of x, y and z; as in dims: {x: 4, y: 4, z: 8}"},
       {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 1, z: 1}, nodes: n0}]}\n",
-       "1 nodes for the 2 places of 2x1x1"},
-      {"- topology: a\n  tree: yes\n", "t.yaml:2:9: a list of switches is expected"},
+       "1 nodes for the 2 positions of 2x1x1"},
+      {"- topology: a\n  tree: yes\n", "t.yaml:2:9: expected a list of switches"},
       {tree("    - nodes: n0\n"), "t.yaml:4:7: one of switches without the name of one switch"},
       {tree("    - switch: s[0-1]\n"), "t.yaml:4:15: one of switches without the name"},
       {tree("    - switch: s0\n      nodes: n[1-\n"),
@@ -204,15 +205,15 @@ TEST(SlurmYaml, RefusesWithThePlace) {
       {tree("    - switch: s0\n      nodes: n[0-999999999]\n"), "column 3: the range 0-999999999"},
       {tree("    - switch: s0\n      nodes: {n0: 1}\n"), "t.yaml:5:14: nodes is a host list"},
       {tree("    - switch: s0\n      switch: s1\n"),
-       "t.yaml:5:7: switch stands here for the second time, first at 4:7"},
+       "t.yaml:5:7: switch appears twice, first at 4:7"},
       {tree("    - {switch: a, nodes: n0}\n    - {switch: a, nodes: n1}\n"),
-       "t.yaml:5:7: switch a stands here for the second time, first at t.yaml:4"},
+       "t.yaml:5:7: switch a appears twice, first at t.yaml:4"},
       {tree("    - {switch: a, children: b}\n    - {switch: b, children: a}\n"),
        "the switches form a cycle: a > b (t.yaml:5) > a (t.yaml:4)"},
       {tree("    - {switch: a, children: a}\n"), "the switches form a cycle: a > a (t.yaml:4)"},
       {tree("    - {switch: a, children: b}\n"), "switch a is above b, which no line defines"},
       {"- topology: a\n  block: {blocks: [{block: b, nodes: n0}, {block: c, nodes: n0}]}\n",
-       "t.yaml:2:43: host n0 stands here for the second time, first at t.yaml:2"},
+       "t.yaml:2:43: host n0 appears twice, first at t.yaml:2"},
       {"- topology: a\n  block: {block_sizes: [x], blocks: [{block: b}]}\n",
        "t.yaml:2:24: block_sizes is a list"},
       {"- topology: a\n  block: {block_sizes: 4, blocks: [{block: b}]}\n", "block_sizes is a list"},
@@ -241,7 +242,8 @@ TEST(SlurmYaml, BoundsDepthAliasesAndSize) {
   EXPECT_EQ(parsed_yaml(std::string(100'000, '[')),
             "error: t.yaml: brackets nested more than 32 deep");
   EXPECT_EQ(parsed_yaml(std::string(max_yaml_bytes + 1, '#')),
-            "error: t.yaml: more than 4194304 bytes of YAML; write hosts as lists: n[0-99]");
+            "error: t.yaml: more than 4194304 bytes of YAML; shorten host names to lists such as "
+            "n[0-99]");
   std::string deep = "- topology: a\n  tree:\n    switches:\n    - {switch: s0, nodes: n0}\n";
   for (int i = 1; i < 64; ++i)
     deep += fmt::format("    - {{switch: s{}, children: s{}}}\n", i, i - 1);
