@@ -151,7 +151,7 @@ class WhatGoesWrong(Accelerate):
 
     def test_no_such_file(self):
         self.refused(r"--accelerate-config nowhere.yaml on host \S+: there is no such file; "
-                     "`accelerate config --config_file FILE` makes one",
+                     "create it with `accelerate config --config_file FILE`",
                      "--accelerate-config", "nowhere.yaml")
 
     def test_a_file_that_accelerate_does_not_take(self):
@@ -173,7 +173,7 @@ class WhatGoesWrong(Accelerate):
                      env={"PYTHON_EXEC": str(folder / "bin/python")})
 
     def test_in_a_container(self):
-        self.refused("--accelerate-config: the accelerate in a container cannot be asked; give the settings "
+        self.refused("--accelerate-config: toprun cannot run accelerate inside the container; give the settings "
                      "by -e instead, .*", "--accelerate-config", "x.yaml", "--container", "image.tar")
 
 

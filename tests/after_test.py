@@ -47,8 +47,7 @@ class After(SubmitCase):
     def test_a_job_that_nobody_knows_is_refused(self):
         folder = self.folder()
         finished = self.submit("--follow", "--after", "99999", "--no-python", "touch", "begun", cwd=folder)
-        self.assert_not_begun(finished, r"--after 99999: job 99999 is unknown: .*; toprun jobs lists "
-                              r"yours; --dependency afterok:99999 leaves it to Slurm", folder)
+        self.assert_not_begun(finished, r"--after 99999: job 99999 is unknown: .*; list yours with toprun jobs, or use --dependency afterok:99999 to leave the check to Slurm", folder)
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
     def test_a_job_that_slurm_has_forgotten_is_judged_by_its_own_record(self):

@@ -61,7 +61,7 @@ class CommandLine(support.TestCase):
          '--rdzv-endpoint localhost:99999: the port "99999" is not a number .*'),
         (["--master-port", "65536", *NOTHING], 2, ".*65536.*"),
         (["--tee", "9", *NOTHING], 2, "--tee 9: .*"),
-        (["--topology", "no-file", *NOTHING], 2, "--topology no-file: it is not a file, and .*"),
+        (["--topology", "no-file", *NOTHING], 2, "--topology no-file: it is neither a file nor .*"),
         (["topo", "ordr"], 2, r".*did you mean order\?"),
         (["topo", "order", "--hosts", "n[1-", "--topology", "good"], 2,
          r"--hosts: host list 'n\[1-', column 2: '\[' is never closed; .*"),
@@ -140,9 +140,9 @@ class NotPythons(support.TestCase):
         for words, said in [
                 (["run.sh"], f"script run.sh: is a script for bash, {as_it_is} ./run.sh"),
                 (["--nproc-per-node", "2", "./run.sh"], f"script ./run.sh: is a script for bash, {as_it_is} ./run.sh"),
-                (["/bin/sh", "run.sh"], "script /bin/sh: is a program, and Python is to run a script; write --no-python "
+                (["/bin/sh", "run.sh"], "script /bin/sh: is a program, and Python can run only a script; write --no-python "
                                         "/bin/sh"),
-                ([sys.executable, "x.py"], f"script {sys.executable}: is a program, and Python is to run a script; "
+                ([sys.executable, "x.py"], f"script {sys.executable}: is a program, and Python can run only a script; "
                                            f"leave {sys.executable} out: toprun starts Python for each rank"),
                 (["submit", "job.sbatch"], f"script job.sbatch: is a script for bash, {as_it_is} ./job.sbatch; as a job "
                                            "of its own: sbatch job.sbatch; for a Python script with its options: "

@@ -67,7 +67,7 @@ class Nccl(support.TestCase):
             with self.subTest(name):
                 self.assert_ok(self.bench(name, "-b", "64K", "-n", "3", "-m", "4", "-a", "1"))
         done = self.toprun("bench", "all_reduce", "-m", "4")
-        self.assert_failed(done, r"--agg-iters: only NCCL and RCCL take several operations", code=2)
+        self.assert_failed(done, r"--agg-iters: only NCCL and RCCL can run several operations", code=2)
 
     def test_which_ranks_time_it_is(self):
         """One iteration, in which rank 1 takes 400 ms longer than rank 0."""
@@ -109,7 +109,7 @@ class Nccl(support.TestCase):
 
     def test_fabrics_are_of_nccl(self):
         done = self.toprun("bench", "all_reduce", "--fabrics", "rdma,tcp")
-        self.assert_failed(done, r"--fabrics: only NCCL and RCCL have a choice", code=2)
+        self.assert_failed(done, r"--fabrics: only NCCL and RCCL can choose the network", code=2)
 
     def all_reduces(self, *words):
         """How many NCCL is given by rank 0."""
@@ -170,7 +170,7 @@ class Nccl(support.TestCase):
     def test_it_does_not_start(self):
         done = self.bench("all_reduce", FAKE_NCCL_INIT_ERROR=3)
         self.assert_failed(done, r"starting NCCL: internal error \(3\): the fake was told to fail; "
-                                 r"NCCL_DEBUG=INFO makes NCCL tell more")
+                                 r"set NCCL_DEBUG=INFO for more details from NCCL")
 
     def test_a_link_breaks(self):
         done = self.bench("all_reduce", FAKE_CUDA_HANGS=1, FAKE_NCCL_ASYNC_ERROR=6)

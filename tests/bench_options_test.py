@@ -61,7 +61,7 @@ class Here(support.TestCase):
             with self.subTest(words):
                 done = self.toprun("bench", *words, "--nproc-per-node", 2, *SMALL, "--logs-specs", "x")
                 self.assertEqual(done.code, 2)
-                self.assertIn("--logs-specs x: names Python code", done.err)
+                self.assertIn("--logs-specs x: toprun does not load Python code", done.err)
 
     def test_last(self):
         state = {"XDG_STATE_HOME": str(self.folder())}

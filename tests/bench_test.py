@@ -64,7 +64,7 @@ class Here(support.TestCase):
                                   "--backend", "tcp,gloo", "--format", "csv")
                 if name == "reduce_scatter":
                     self.assertEqual(done.code, 2)
-                    self.assertIn("Gloo has no reduce_scatter; --backend tcp has one", done.err)
+                    self.assertIn("Gloo does not support reduce_scatter; use --backend tcp", done.err)
                     continue
                 self.assert_ok(done)
                 head, *rows = [line.split(",") for line in done.out.splitlines()]
@@ -89,7 +89,7 @@ class Here(support.TestCase):
     def test_no_history_yet(self):
         done = self.bench("history", env={"XDG_STATE_HOME": str(self.folder())})
         self.assertEqual(done.code, 2)
-        self.assertIn("toprun bench COLLECTIVE --history writes it", done.err)
+        self.assertIn("create it with toprun bench COLLECTIVE --history", done.err)
 
     def test_backends_of_different_programs(self):
         done = self.bench("all_reduce", "--backend", "gloo,nccl")
@@ -157,7 +157,7 @@ class Here(support.TestCase):
         done = run.wait(60)
         self.assertEqual(done.code, 1, done)
         self.assertRegex(done.err, r"(waiting for bytes from|takes no more bytes).*"
-                                   r"nothing moved for 2 s")
+                                   r"no data was transferred for 2 s")
         self.assert_nothing_left(run)
 
     def test_bad_input_is_told_before_anything_starts(self):
@@ -223,8 +223,8 @@ class Here(support.TestCase):
 
     def test_a_picture_that_would_have_no_figure(self):
         picture = self.folder() / "one.svg"
-        for words, said in ((["all_reduce"], r"one rank alone has no busbw to draw; start more, as with --nproc-per-node 2"),
-                            (["barrier", "--nproc-per-node", "2"], r"a barrier moves no bytes, so it has no busbw to draw")):
+        for words, said in ((["all_reduce"], r"a single rank does not have a busbw; start more ranks, as with --nproc-per-node 2"),
+                            (["barrier", "--nproc-per-node", "2"], r"a barrier does not transfer data, so it does not have a busbw")):
             with self.subTest(words):
                 done = self.bench(*words, "-b", "1M", "-n", "2", "--plot", picture)
                 self.assertEqual(done.code, 2, done)

@@ -249,8 +249,7 @@ class Local(support.TestCase):
         self.assertEqual(self.options("submit", "--profile", "debug")["nodes"][0], ["1"])
         again = self.call("config", "init", cwd=self.project, env=env)
         self.assertEqual(again.code, 2)
-        self.assert_one_line(again, "toprun.toml: it already exists; --force replaces it, "
-                                    "-o - only prints")
+        self.assert_one_line(again, "toprun.toml: it already exists; replace it with --force, or print it with -o -")
         printed = self.call("config", "init", "--output", "-", cwd=self.project, env=env)
         self.assertEqual(printed.out, text)
         (self.project / "toprun.toml").write_text("")

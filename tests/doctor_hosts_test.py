@@ -62,8 +62,8 @@ class Hosts(cluster.TestCase):
             self.assertRegex(line, r"\A\w+ +[\w-]+ +n\d: ")
         self.assertNotIn("without srun", finished.err)
         unaware = self.on("ctl", "srun", "-N4", support.binary(), "doctor")
-        self.assertEqual(unaware.err.count("each of the 4 hosts speaks for itself"), 1, unaware)
-        self.assertIn("salloc -N 4 toprun doctor,", unaware.err)
+        self.assertEqual(unaware.err.count("each of the 4 hosts prints its own report"), 1, unaware)
+        self.assertIn("salloc -N 4 toprun doctor", unaware.err)
 
     def test_healthy_hosts_by_slurm(self):
         for _ in range(HEALTHY_RUNS):
@@ -153,7 +153,7 @@ class Hosts(cluster.TestCase):
         for hosts, said in (("n97", "0 of 1 host answered"), ("n9[7-8]", "0 of 2 hosts answered")):
             finished = self.by_ssh(hosts)
             self.assertEqual(finished.code, 4)
-            self.assertIn(f"toprun: {said}: the lines above say why\n", finished.err)
+            self.assertIn(f"toprun: {said}: see the messages above\n", finished.err)
             self.assertNotIn("job", finished.err)
 
     def test_a_host_that_hangs(self):

@@ -385,13 +385,13 @@ class Growing(Elastic):
         first.signal(signal.SIGURG)
         self.told("asked to take in more nodes: that takes --grow on-signal")
         report = self.root / "report.json"
-        self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: it takes in nodes at its next "
+        self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: it adds nodes at its next "
                                                           r"restart \(--grow at-restart\); start it with --grow on-signal to decide yourself")
         self.end(first)
 
     def test_who_cannot_be_asked_to_grow_says_so(self):
-        for nnodes, options, why in (("1", [], "its number of nodes is fixed; start it with --nnodes MIN:MAX --grow on-signal to allow this"),
-                                     ("1:2", ["--grow", "now"], r"it takes in nodes by itself .* \(--grow now\)")):
+        for nnodes, options, why in (("1", [], "its number of nodes cannot change; start it with --nnodes MIN:MAX --grow on-signal to allow this"),
+                                     ("1:2", ["--grow", "now"], r"it adds nodes by itself .* \(--grow now\)")):
             with self.subTest(why):
                 self.setUp()
                 first = self.root_agent(nnodes, *options)

@@ -197,12 +197,12 @@ HANDED = {("shell", "--chdir"): "--chdir=below", "--slurm-arg": "--nice=7", "--l
           ("setup", "--venv"): "--venv=new"}
 # Told instead of done, in words that name it.
 REFUSED = {
-    "submit": {"--hosts": "it names hosts for ssh", "--hostfile": "it names hosts for ssh",
-               "--node-rank": "the same line runs on every node", "--interactive": "a job of Slurm's is a shell's",
-               "--logs-specs": "names Python code"}}
+    "submit": {"--hosts": "it lists hosts for ssh", "--hostfile": "it lists hosts for ssh",
+               "--node-rank": "the same command runs on every node", "--interactive": "a job of Slurm's is a shell's",
+               "--logs-specs": "toprun does not load Python code"}}
 ESSENTIAL = ("--from",)  # what they go along with is no call without them
 # Not handed on, and told.
-LEFT_OUT = {("shell", "--segment"): "Slurm knows it with topology/block only"}
+LEFT_OUT = {("shell", "--segment"): "Slurm supports it only with topology/block"}
 # Which other file tries them: they do something else than to hand on a word.
 ELSEWHERE = {"--after": "after", "--attach": "shell", "--wait": "submit", "--follow": "submit", "--on": "submit",
              "--secret-env": "secrets", "--profile": "config", "--config-file": "config", "--no-config": "config", "--verbose": "shell"}
@@ -312,7 +312,7 @@ class HandedOn(EveryOption):
 
     def check(self, verb, row):
         words = beside(verb, row)
-        if why := "is for pods alone" if row.name in OF_PODS else REFUSED.get(verb, {}).get(row.name):
+        if why := "works only for pods" if row.name in OF_PODS else REFUSED.get(verb, {}).get(row.name):
             done = self.handed(verb, [*words, row.word], code=2)
             self.assertRegex(done.err, f"{row.name}.* {why}")
         elif why := LEFT_OUT.get((verb, row.name)):

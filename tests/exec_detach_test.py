@@ -163,7 +163,7 @@ class Shell(SleepingJob):
                 self.assertIn(f"a shell in pod {pod}: what runs in it ends with this connection", finished.err)
         finished = self.launch("shell", "--attach", f"{JOB}/2")
         self.assertEqual(finished.code, 2)
-        self.assert_one_line(finished, "--attach job/2: the job has 2 pods and none such; .*")
+        self.assert_one_line(finished, "--attach job/2: the job has 2 pods, and this is not one of them; .*")
 
     def test_the_dry_run(self):
         self.sleeping(1)

@@ -205,8 +205,8 @@ class Pipes(support.TestCase):
         self.assertEqual(finished.code, 1, finished)
         self.assertEqual(finished.err.splitlines()[:-1], [  # before the run's last line
             f"toprun: waits for the topology file {path}, for 10.0 s at most",
-            f"toprun: the ranks' order could not be computed: the topology file {path} did not answer within 10.0 s; "
-            "see which command or file system hangs, or start without it (--order)"])
+            f"toprun: cannot compute the ranks' order: the topology file {path} did not answer within 10.0 s; "
+            "find the command or file system that hangs, or start without this order (--order)"])
 
     def test_a_signal_meanwhile(self):
         run = self.begin(support.binary(), "--topology", self.pipe(), "--rdzv-conf", BEATS, *SH, "true")

@@ -83,9 +83,9 @@ class Help(support.TestCase):
         self.assertIn("did you mean submit?", refused.err)
 
     def test_help_takes_no_more_words_than_a_verbs_name(self):
-        for words, extra, fix in (("submit nosuch", "nosuch", "toprun help submit tells of submit"),
-                                  ("run train.py", "train.py", "toprun help run tells of run"),
-                                  ("topo order nosuch", "nosuch", "toprun help topo order tells of topo order"),
+        for words, extra, fix in (("submit nosuch", "nosuch", "see toprun help submit"),
+                                  ("run train.py", "train.py", "see toprun help run"),
+                                  ("topo order nosuch", "nosuch", "see toprun help topo order"),
                                   ("bench nosuch", "nosuch", "choose one of: pairs, compare, import, history"),
                                   ("bench pair", "pair", "did you mean pairs\\?")):
             with self.subTest(words):

@@ -418,11 +418,10 @@ class BadInput(KubernetesCase):
 
     def test_what_kubectl_prints_is_no_json(self):
         done = self.call("status", "train", env=self.fake_kubectl("[ $1 = get ] && echo '<html>'"))
-        self.assert_one_line(done, "cannot tell whether there is a job train: cannot ask Kubernetes: kubectl printed no JSON: "
-                                   "<html>; .*")
+        self.assert_one_line(done, "cannot find out whether job train exists: cannot ask Kubernetes: kubectl did not print JSON: <html>; .*")
         done = self.call("status", "train", env=self.fake_kubectl("echo '<html>'"))
-        self.assert_one_line(done, "cannot tell whether there is a job train: namespace <html>: "
-                                   "Kubernetes has none of such a name; .*")
+        self.assert_one_line(done, "cannot find out whether job train exists: namespace <html>: "
+                                   "it does not exist; .*")
 
     def test_refusals_in_the_clusters_words(self):
         def answer(verb, refusal):
@@ -453,7 +452,7 @@ class BadInput(KubernetesCase):
                 self.assert_ok(done)
                 self.assertIn(f"kind: {kind}\n", done.out)
         self.plane.api.absent = {"pytorchjobs", "trainjobs", "jobsets"}
-        self.refused(("--operator", "auto"), "--operator auto: the cluster has none of .*; have the training operator, .*")
+        self.refused(("--operator", "auto"), "--operator auto: the cluster has none of .*; ask for the training operator, .*")
 
     def test_names(self):
         self.refused(("--namespace", "nowhere"), r'.*namespaces "nowhere" not found.*kubectl get namespaces.*')

@@ -100,10 +100,10 @@ class RightsOfOneKind(ServerCase):
         done = self.table()
         self.assertRegex(done.out, r"(?m)^ *kj +kj +ada +Running +\S+ +2 +gpu-\[0-1\]$")
         self.assertNotIn("other", done.out)
-        self.assert_one_line(done, "PyTorchJobs and JobSets are left out: the cluster does not let you list them; .*")
+        self.assert_one_line(done, "PyTorchJobs and JobSets are missing here: the cluster does not let you list them; .*")
         everybodys = self.call("jobs", "--all")
         self.assert_ok(everybodys)
-        self.assert_one_line(everybodys, "PyTorchJobs and JobSets are left out: .*")
+        self.assert_one_line(everybodys, "PyTorchJobs and JobSets are missing here: .*")
         for words in (["eta"], ["status", "kj"], ["eta", "kj"], ["jobs", "--json"]):
             with self.subTest(words):
                 self.assert_ok(self.call(*words))
@@ -116,8 +116,7 @@ class RightsOfOneKind(ServerCase):
     def test_what_is_not_found_may_be_of_a_kind_that_is_refused(self):
         done = self.call("status", "other")
         self.assertEqual(done.code, 1)
-        self.assert_one_line(done, "cannot tell whether there is a job other: the cluster has no TrainJob of this name, and "
-                                   "does not let you look for PyTorchJobs and JobSets; .*")
+        self.assert_one_line(done, "cannot find out whether job other exists: the cluster has no TrainJob of this name, and does not let you list PyTorchJobs and JobSets; .*")
 
     def test_all_kinds_are_refused(self):
         self.api.rights = Rights("ku", {"pods": READ})

@@ -239,7 +239,7 @@ class Sizes(ReleasesCase):
         words.write_text(f"before = '{'x' * 140_000}'\n")
         finished = self.submit("--operator", "jobset", "--config-file", words)
         self.assertEqual(finished.code, 2, finished)
-        self.assert_one_line(finished, r"a word of \d+ bytes: Linux starts no program with one of more than 131071; .*")
+        self.assert_one_line(finished, r"an argument of \d+ bytes: Linux limits an argument to 131071 bytes; .*")
 
     def test_a_patch(self):
         patch = self.folder() / "patch.yaml"

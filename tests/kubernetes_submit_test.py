@@ -280,9 +280,9 @@ class Operators(support.TestCase):
     def test_one_line_where_there_is_none(self):
         for answer, said in [
                 ("echo pods", "--operator auto: the cluster has none of pytorchjobs.kubeflow.org, "
-                              "trainjobs.trainer.kubeflow.org, jobsets.jobset.x-k8s.io; have .*"),
+                              "trainjobs.trainer.kubeflow.org, jobsets.jobset.x-k8s.io; ask for .*"),
                 ("echo 'error: You must be logged in to the server' >&2; exit 1", "kubectl api-resources: .*"),
-                ("sleep 20", "cannot ask Kubernetes which operators it has: .*")]:
+                ("sleep 20", "cannot list the operators in the cluster: .*")]:
             with self.subTest(answer):
                 finished, _ = self.submitted(answer)
                 self.assertEqual(finished.code, 1, finished)
@@ -302,11 +302,11 @@ class Words(SubmitCase):
 class Refusals(support.TestCase):
     def test_one_line_each(self):
         for words, said in [
-                ((), "--on kubernetes: a pod needs an image; say --container IMAGE"),
-                ((*IMAGE, "--job-name", "my_App"), "--job-name my_App: .*; say --job-name my-app"),
-                ((*IMAGE, "--partition", "gpu"), "--partition gpu: is for Slurm alone; leave it out"),
+                ((), "--on kubernetes: a pod needs an image; use --container IMAGE"),
+                ((*IMAGE, "--job-name", "my_App"), "--job-name my_App: .*; use --job-name my-app"),
+                ((*IMAGE, "--partition", "gpu"), "--partition gpu: works only with Slurm; leave it out"),
                 ((*IMAGE, "-e", "HF_TOKEN=x"), "-e HF_TOKEN: everyone .*"),
-                ((*IMAGE, "--operator", "trainjob", "-e", "PET_NNODES=2"), "-e PET_NNODES: the trainer sets it .*"),
+                ((*IMAGE, "--operator", "trainjob", "-e", "PET_NNODES=2"), "-e PET_NNODES: the Kubeflow trainer sets this variable .*"),
                 ((*IMAGE, "--operator", "trainjob", "--scheduler", "kai"), "--scheduler: a TrainJob cannot .*"),
                 ((*IMAGE, "--operator", "jobset", "--nodes", "2-4"), "2 to 4 nodes: only PyTorchJobs are elastic; .*"),
                 ((*IMAGE, "--nodes", "0"), "--nodes 0: .*")]:
@@ -320,7 +320,7 @@ class Refusals(support.TestCase):
         self.assertEqual(finished.code, 1, finished)
         self.assert_one_line(finished, "--on kubernetes: there is no kubectl in PATH; .*")
         finished = self.toprun("status", "train-x7k2p", env={"PATH": "/nowhere"})
-        self.assert_one_line(finished, "job train-x7k2p is unknown: only Run:AI's and Kubernetes' jobs have names, and there is no runai .*")
+        self.assert_one_line(finished, "job train-x7k2p is unknown: only jobs in Run:AI and Kubernetes have names, and neither runai .*")
 
 
 if __name__ == "__main__":

@@ -345,7 +345,7 @@ class ViaMpirun(MpiCase):
                 (["--hosts", "n0,nowhere"], None, "a host's name is unknown: it said \"ssh: Could not resolve hostname nowhere"),
                 (["--hosts", "nokey"], None, "ssh would have asked for a password"),
                 (["--hosts", "unknown"], None, "ssh does not know the key of a host"),
-                (["--hosts", "root@n0"], 2, "mpirun takes the user from ssh's configuration"),
+                (["--hosts", "root@n0"], 2, "mpirun takes the user name only from ssh's configuration"),
                 (["--hosts", "n0", "--rdzv-endpoint", "n0"], 2, "the agents find each other")]:
             with self.subTest(words):
                 finished = self.launch("--via", "mpirun", *words, "--no-python", "true")

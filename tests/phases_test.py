@@ -102,7 +102,7 @@ class OnTwoHosts(Phases, cluster.TestCase):
         finished = [run.wait(120) for run in runs]
         for one in finished:
             self.assert_ok(one)
-        self.assertIn("3 of 4 ranks have come to the store, not rank 2 on n1\n", finished[0].err)
+        self.assertIn("3 of 4 ranks have reached the store, not rank 2 on n1\n", finished[0].err)
         self.assertIsNone(self.attempt_in(report)["awaited"])
 
 

@@ -78,7 +78,7 @@ class Worlds(PodCase):
         run = self.start_pod(pytorchjob_1_7(2, 1), 1, "--nnodes", "4", "--rdzv-conf", "join_timeout=1", *shows("RANK"))
         finished = run.wait(SOON_S)
         self.assertEqual(finished.code, 1, finished)
-        self.assertIn("toprun: --nnodes 4 goes before the pod's PET_NNODES=2\n", finished.err)
+        self.assertIn("toprun: --nnodes 4 overrides the pod's PET_NNODES=2\n", finished.err)
 
 
 class Alone(PodCase):

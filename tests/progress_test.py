@@ -76,7 +76,7 @@ class Progress(support.TestCase):
 
     def test_a_rank_that_others_wait_for(self):
         terminal = self.start("--nproc-per-node", 2, script=LATE, env={"PYTHON_EXEC": support.python()})
-        terminal.expect(rb"toprun: \d+ s, 1 of 2 ranks have come to the store")
+        terminal.expect(rb"toprun: \d+ s, 1 of 2 ranks have reached the store")
         self.assertEqual(terminal.code(), 0)
         self.assertEqual(left_on(terminal), "met")
         self.assertNotRegex(terminal.seen[terminal.seen.index(b"met"):], LINE)

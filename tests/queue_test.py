@@ -128,8 +128,7 @@ class Waiting(Queue):
     def test_another_users_jobs(self):
         finished = self.login("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
                               TOPRUN, "cancel", self.running)
-        self.assert_refused(finished, 1, f"toprun: job {self.running} is root's: .*denied.*; only its "
-                                         "owner and Slurm's operators may do that")
+        self.assert_refused(finished, 1, f"toprun: job {self.running} is root's: .*denied.*; only the job's owner and Slurm's operators may do this")
         nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", TOPRUN)
         self.assertNotIn(self.running, self.login(*nobody, "jobs").out)
         self.assertIn(self.running, self.login(*nobody, "jobs", "--all").out)
@@ -170,7 +169,7 @@ class Waiting(Queue):
                 with self.subTest(words):
                     finished = self.toprun(*words, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
                     self.assert_refused(finished, 1, "toprun: cannot ask Slurm: s[a-z]+ failed: no "
-                                                     "answer within 1.0 s; `scontrol ping` tells")
+                                                     "answer within 1.0 s; check with `scontrol ping`")
             finished = self.toprun("cluster", env={"TOPRUN_ENGINE_TIMEOUT": "1"})
             self.assertEqual(finished.code, 1)
             self.assertIn("$HOME", finished.out)
@@ -240,7 +239,7 @@ class Logs(Queue):
         self.in_state(job, "RUNNING")
         os.kill(self.following(run), signal.SIGINT)
         finished = run.wait(20)
-        self.assertIn(f"job {job} goes on: toprun logs -f {job} shows it again", finished.err)
+        self.assertIn(f"job {job} is still running: toprun logs -f {job} follows it again", finished.err)
         self.assertIn("RUNNING", self.login("squeue", "-h", "-o", "%T", "-j", job).out)
 
     def test_any_name_that_sbatch_gives_a_file(self):
@@ -266,7 +265,7 @@ class Logs(Queue):
         self.assert_ok(finished)
         self.assertEqual(finished.out, "late\n")
         self.assertRegex(finished.err, "(?m)^toprun: cannot ask Slurm: scontrol failed: no answer "
-                                       "within 3.0 s; .*; still following, and asking again$")
+                                       "within 3.0 s; .*; still following the job and trying again$")
         self.assertIn("toprun: the engine answers again\n", finished.err)
 
     def test_an_array(self):
@@ -353,7 +352,7 @@ class Logs(Queue):
         self.assertRegex(of_node, "(?m)^.*2 begins$")
         self.assertNotIn("0 begins", of_node)
         self.assert_refused(self.toprun("logs", job, "--node", "n7"), 2,
-                            "--node n7: the job has no output of such a node; did you mean n0")
+                            "--node n7: the job has no output from this node; did you mean n0")
         self.assert_refused(self.toprun("logs", job, "--rank", "4"), 2,
                             "--rank 4: the job has ranks 0 to 3")
         self.forgotten(folder, job)
@@ -590,8 +589,7 @@ class WithoutAnEngine(support.TestCase):
             with self.subTest(words):
                 finished = self.run_without(*words)
                 self.assertEqual(finished.code, 1, finished)
-                self.assert_one_line(finished, "no engine with a queue was found: neither Slurm's squeue and "
-                                               "scontrol nor runai nor kubectl are in PATH; .*")
+                self.assert_one_line(finished, "found neither Slurm nor Run:AI nor Kubernetes: squeue, scontrol, runai and kubectl are not in PATH; .*")
 
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()
@@ -614,10 +612,10 @@ class WithoutAnEngine(support.TestCase):
         kubectl = folder / "kubectl"
         for said, line in {
                 "The connection to the server localhost:8080 was refused - did you specify the right host or port?":
-                    r"cannot tell whether there is a job abc: names are looked up in Kubernetes, and kubectl knows no cluster here "
+                    r"cannot find out whether job abc exists: names are looked up in Kubernetes, and kubectl knows no cluster here "
                     r"\(The .*\); log in to the cluster or set KUBECONFIG; Slurm's jobs are named by their numbers",
                 "Unable to connect to the server: no route to host":
-                    r"cannot tell whether there is a job abc: kubectl get .*: Unable to connect .*"}.items():
+                    r"cannot find out whether job abc exists: kubectl get .*: Unable to connect .*"}.items():
             kubectl.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
             kubectl.chmod(0o755)
             for verb in ("status", "logs", "cancel", "report"):

@@ -145,7 +145,7 @@ class Cluster(RunaiCase):
                 for pool in pools:
                     self.assertRegex(finished.out, rf"(?m)^{pool}")
                 self.assertRegex(finished.out, r"(?m)^PROJECT +OF +GPU QUOTA\nmlo +(ic|-) +12\nvision +- +\?$")
-                said = "" if version == "v1" else "toprun: runai node list: it does not say which GPUs are in use\n"
+                said = "" if version == "v1" else "toprun: runai node list: it does not list the GPUs in use\n"
                 self.assertEqual(finished.err, said)
                 told = json.loads(self.runai("cluster", "--json").out)
                 self.assertEqual(told["engine"], "runai")
@@ -219,9 +219,9 @@ class Commands(RunaiCase):
         shown = self.runai("submit", "--dry-run", "--container", "docker://registry/absent:1", *words, "train.py").out
         self.assertIn(" --env-secret HF_TOKEN=tokens,key=hf ", shown)
         for version, more, said in [
-                ("v1", words, "--secret-env HF_TOKEN: this runai has no flag for a Secret's key .*"),
-                ("v2", words, "--secret-env HF_TOKEN: this runai has no flag for a Secret's key .*"),
-                ("v3", ("--secret-env", "HF_TOKEN"), "--secret-env HF_TOKEN: Run:AI has no command that makes a Secret .*"),
+                ("v1", words, "--secret-env HF_TOKEN: this version of runai does not have the flag --env-secret.*"),
+                ("v2", words, "--secret-env HF_TOKEN: this version of runai does not have the flag --env-secret.*"),
+                ("v3", ("--secret-env", "HF_TOKEN"), "--secret-env HF_TOKEN: Run:AI cannot create a Secret .*"),
                 ("v3", ("-e", "HF_TOKEN"), "-e HF_TOKEN: everyone .*--secret-env HF_TOKEN=SECRET:KEY")]:
             with self.subTest(version, more=more):
                 self.use(version)
@@ -293,8 +293,8 @@ class Refusals(RunaiCase):
                      r"runai submit: job twice-v. already exists, .*; choose another --job-name.*"),
                     (("submit", *WITHOUT_GPUS, "--container", "docker://registry/image:1", "--project", "forbidden", "a.py"),
                      "runai submit: project forbidden does not exist, .*; runai list projects tells yours.*"),
-                    (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI has no limit .*"),
-                    (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--queue", "q", "a.py"), "--queue: runai has no option .*"),
+                    (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI cannot limit .*"),
+                    (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--queue", "q", "a.py"), "--queue: runai does not have an option .*"),
                     (("logs", "nobody"), "job nobody is unknown: Run:AI has no PyTorch job nobody .*")]:
                 with self.subTest(version, words=words):
                     finished = self.runai(*words)
@@ -307,7 +307,7 @@ class Refusals(RunaiCase):
             for trouble, limit_s, said in [
                     ("hangs", 1, "(job a is unknown: )?cannot ask Run:AI: no answer within .*; TOPRUN_ENGINE_TIMEOUT.*"),
                     ("logged out", 30, "runai (list|describe): your session has expired, .*; log in: runai login"),
-                    ("nonsense", 30, "cannot ask Run:AI: runai printed no (JSON|table): <html>502.*")]:
+                    ("nonsense", 30, "cannot ask Run:AI: runai did not print (JSON|table): <html>502.*")]:
                 for words in (["jobs"], ["status", "a"]):
                     with self.subTest(version, trouble=trouble, words=words):
                         finished = self.runai(*words, RUNAI_TROUBLE=trouble, TOPRUN_ENGINE_TIMEOUT=str(limit_s))

@@ -235,7 +235,7 @@ class Local(support.TestCase):
     def test_usage(self):
         for words, pattern in [
             ([], "nothing to build: no --venv is given; .*"),
-            (["--venv", "env", "demo", "--force"], "--force: stands behind the packages; .*"),
+            (["--venv", "env", "demo", "--force"], "--force: comes after the packages; .*"),
             (["--venv", "env", "-r", "none.txt"], "--requirement none.txt: there is no such file; .*"),
             (["--venv", "env", "--import", "a,,b"], "--import a,,b: must be modules with commas .*"),
             (["--venv", "env", "--import", "a b"], "--import a b: must be modules with commas .*"),
@@ -258,7 +258,7 @@ class Local(support.TestCase):
             (["--from", "none.tar", "--container", "t.sif"], 2,
              rf"--from {self.work}/none.tar: there is no such file; check the path"),
             (["--from", "docker://demo", "--container", "t.sif", "demo"], 2,
-             "--from docker://demo: packages go into a virtual environment, not into an image; .*"),
+             "--from docker://demo: packages can be added only to a virtual environment, not to an image; .*"),
             (["--from", "docker://demo", "--container", "there.sif"], 2,
              rf"--container {self.work}/there.sif: it already exists, and toprun setup has not .*"),
             (["--from", "docker://demo", "--container", "t.sif"], 1,
@@ -280,7 +280,7 @@ class Local(support.TestCase):
         self.assert_fails(self.setup("--venv", "env", "--horovod=tcp"), "--horovod=tcp: must be nccl, gloo "
                           "or mpi", code=2)
         self.assert_fails(self.setup("--venv", "env", "--nccl-home", "/opt"), "--nccl-home /opt: is for "
-                          "Horovod; say --horovod too", code=2)
+                          "Horovod; use --horovod too", code=2)
 
     def test_dry_run_prints_what_would_be_run(self):
         finished = self.setup("--dry-run", "--python", "python3", "--venv", "env", "demo")
@@ -384,7 +384,7 @@ class AsJob(SubmitCase):
         self.assert_ok(self.use("--wait"))
 
     def test_after_none(self):
-        for words, pattern in [(["--venv", "env"], "--after setup: no toprun setup was there for .*"),
+        for words, pattern in [(["--venv", "env"], "--after setup: toprun setup was never started for .*"),
                                ([], "--after setup: no --venv or --container says which; .*")]:
             finished = self.submit("--after", "setup", *words, "--no-python", "true", cwd=self.work)
             self.assertEqual(finished.code, 2, finished)

@@ -378,7 +378,7 @@ class Slurm(cluster.SlurmCase):
                      "  0      n0    /core/r0/n0", "  1      n2    /core/r0/n2",
                      "  2      n1    /core/r1/n1", "  3      n3    /core/r1/n3",
                      "leaf: 4 of 4 neighbours in another leaf as given, 2 as ordered (minimum 2)",
-                     "all 4 nodes' ranks are where the order puts them"):
+                     "the ranks of all 4 nodes are placed according to the order"):
             self.assertEqual(finished.err.count(f"toprun: {line}\n"), 1, (line, finished.err))
 
     def test_one_node_by_wish_starts_no_step(self):

@@ -181,7 +181,7 @@ class Ssh(SshCase):
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n1", "n0", "n2"])
         self.assertEqual(column(rows, "ON_HOST"), ["n1", "unset", "n2"])
         self.assertEqual(finished.out.count("connected"), 3)
-        self.assertIn("n0 is this host: its agent needs no ssh", finished.err)
+        self.assertIn("n0 is this host: its agent starts without ssh", finished.err)
 
     def logging_ssh(self):
         """An ssh that writes its words to a file, one JSON list a line, and to another each what

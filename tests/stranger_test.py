@@ -158,8 +158,8 @@ class Bounded(Case):
             other.close()
         most = 1 + (time.monotonic() - began) // 10
         end = self.ends(root)
-        said = re.findall(r"turned an agent at 127\.0\.0\.1 away: its first message has 70017 bytes, at most 65536 are "
-                          "taken", end.err)
+        said = re.findall(r"rejected the agent at 127\.0\.0\.1: its first message has 70017 bytes, and the maximum is "
+                          "65536", end.err)
         self.assertTrue(1 <= len(said) <= most, end.err)
 
     def test_whatever_it_says_the_root_goes_on(self):

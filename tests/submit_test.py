@@ -267,9 +267,9 @@ class Submit(SubmitCase):
             (["--nodes", "9"], 2, r"--nodes 9: partition main has 4; .*"),
             (["--gpus-per-node", "2"], 2, r"2 GPUs on each node: no node of this cluster has a GPU .*"),
             (["-N2", "--nproc-per-node", "100"], 2,
-             r"--cpus-per-task 100 \(one for each process on a node\): a node of partition main has \d+ CPUs at most; ask for more .*"),
-            (["-N2", "--hosts", "n0,n1"], 2, r"--hosts n0,n1: it names hosts for ssh, .*--nodelist .*"),
-            (["--contiguous"], 2, r"--contiguous: does nothing here: topology/tree .*"),
+             r"--cpus-per-task 100 \(one for each process on a node\): a node of partition main has at most \d+ CPUs; request more .*"),
+            (["-N2", "--hosts", "n0,n1"], 2, r"--hosts n0,n1: it lists hosts for ssh, .*--nodelist .*"),
+            (["--contiguous"], 2, r"--contiguous: has no effect here: topology/tree .*"),
             (["--constraint", "h100"], 1, r"Slurm refuses the job: Invalid feature specification.*"),
             (["--time", "soon"], 2, r"--time soon: must be a time, as 90 \(minutes\), 1:30:00 or 2-12:00:00"),
             (["--time", "1:2:3:4"], 1, r"Slurm refuses the job: Invalid --time specification; .*main up "
@@ -286,7 +286,7 @@ class Submit(SubmitCase):
         finished = self.run_to_end(support.binary(), "submit", "--no-python", "/bin/true",
                                    env={"PATH": "/nowhere"})
         self.assertEqual(finished.code, 1)
-        self.assert_one_line(finished, "no engine to submit to: no sbatch in PATH; .*")
+        self.assert_one_line(finished, "cannot submit: no sbatch in PATH; .*")
 
     def test_an_engine_that_babbles(self):
         programs = self.folder()

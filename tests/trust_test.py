@@ -249,8 +249,8 @@ class Socket(support.TestCase):
     def test_somebody_else_has_its_folder(self):
         support.needs_root()
         support.needs_program("setpriv")
-        why = (f"no folder for the sockets by which jobs can be asked: /tmp/toprun-{ADA}: it belongs to user {MALLORY}, "
-               "not to you; have it removed, or set XDG_RUNTIME_DIR to a folder of yours")
+        why = (f"cannot make a folder for the jobs' sockets: /tmp/toprun-{ADA}: it belongs to user {MALLORY}, "
+               "not to you; have it removed, or set XDG_RUNTIME_DIR to a folder that you own")
         finished = self.in_a_tmp_of_its_own("--standalone", *QUIET, "echo rank")
         self.assert_ok(finished)
         self.assertEqual((finished.out, finished.err.count(why)), ("rank\n", 1), finished.err)

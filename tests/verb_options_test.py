@@ -75,8 +75,8 @@ class Topology(support.TestCase):
         self.assertNotRegex(self.score().out, r"(?m)^file ")
         self.assertRegex(self.score("--order", "all").out, r"(?m)^file +0 +4$")
         self.assertTrue(self.score("--json").out.startswith('{"schema": "toprun.topo_score/1",'))
-        self.assertIn("--link LEVEL=GBPS tells otherwise", self.score(*PARALLEL).err)
-        self.assertNotIn("--link LEVEL=GBPS tells otherwise", self.score(*PARALLEL, "--link", "rack=100").err)
+        self.assertIn("set speeds with --link LEVEL=GBPS", self.score(*PARALLEL).err)
+        self.assertNotIn("set speeds with --link LEVEL=GBPS", self.score(*PARALLEL, "--link", "rack=100").err)
 
     def test_show_s_all(self):
         self.assertIn("rack r[0-19]  60 nodes  20 × 3\n", self.topo("show", "--topology", "big").out)

@@ -185,7 +185,7 @@ class Chromium(web_cases.Windows):
         picture.job["hang"].update(after_ms=None, alarm={"key": "exception_dump", "rank": 3})
         player.show(job=picture.job)
         page.until("document.getElementById('hang-what').textContent.includes('Rank 3 wrote exception_dump')")
-        self.assertEqual(page.text("awaited"), "62 of 64 ranks have come to the store, not rank 17 on node00002 and "
+        self.assertEqual(page.text("awaited"), "62 of 64 ranks have reached the store, not rank 17 on node00002 and "
                                                "1 other.")
         self.assertEqual(page.run("document.querySelector('[aria-current=step]').textContent"),
                          "all at the store" + "awaited")

@@ -30,7 +30,7 @@ Result<void> check_foreign_worlds(const Environment& environment) {
   const auto size = environment.non_empty(foreign_world);
   if (!size || *size == "1") return {};
   return fail(fmt::format("a launcher started {} processes ({})", *size, foreign_world),
-              "each of them would be a world of its own",
+              "each process would be a separate job with one node",
               "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint");
 }
 

@@ -142,12 +142,13 @@ TEST(Detect, ByHandInsideSlurm) {
            {"the batch script itself", batch_script, ranked(by_hand(4, "--master-addr"), 0),
             "manual agent 4 0"},
            {"fewer nodes than tasks", one_each, by_hand(2, "--rdzv-endpoint"),
-            "--nnodes 2: this Slurm step has 4 tasks on 4 nodes, each a toprun of its own; start "
+            "--nnodes 2: this Slurm step has 4 tasks on 4 nodes, and each task is a separate "
+            "toprun; start "
             "one "
             "task per node: srun -N 2 --ntasks-per-node=1 toprun …"},
            {"srun --pty bash", terminal, in_terminal,
             "this is one of 4 tasks of an interactive step (srun --pty): only this task has the "
-            "terminal, the others cannot join; leave this shell and type: srun -N 4 "
+            "terminal, so the other tasks cannot join; leave this shell and type: srun -N 4 "
             "--ntasks-per-node=1 toprun …"},
        }) {
     EXPECT_EQ(detected(environment, hints), expected) << what;

@@ -200,7 +200,7 @@ Result<std::vector<Device>> chosen(std::vector<Device> devices, const Environmen
         devices, [&](const Device& device) { return device.uuid.starts_with(entry); });
     if (found == devices.end()) {
       return fail(fmt::format("{}={}", variable, *list),
-                  fmt::format("the driver does not tell which GPU {} is", entry),
+                  fmt::format("the driver does not report which GPU {} is", entry),
                   "name GPUs by index");
     }
     out.push_back(*found);
@@ -261,7 +261,7 @@ Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
   }
   if (!devices) return std::unexpected(devices.error());
   if (devices->empty() && visible.count > 0) {
-    return fail(fmt::format("cannot tell where the {} GPUs sit", visible.count),
+    return fail(fmt::format("cannot find the PCI positions of the {} GPUs", visible.count),
                 "their driver does not list PCI addresses");
   }
   std::vector<std::string> addresses;

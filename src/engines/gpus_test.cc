@@ -192,7 +192,7 @@ TEST(GpuAddresses, InCudasOrder) {
            {"", ""},
            {"GPU-18e3f7f5c,GPU-0", "0000:19:00.0 0000:4e:00.0"},
            {"GPU-x",
-            "CUDA_VISIBLE_DEVICES=GPU-x: the driver does not tell which GPU GPU-x is; name GPUs "
+            "CUDA_VISIBLE_DEVICES=GPU-x: the driver does not report which GPU GPU-x is; name GPUs "
             "by index"},
        }) {
     EXPECT_EQ(addresses(root, {{"CUDA_VISIBLE_DEVICES", list}}), expected) << list;
@@ -204,8 +204,9 @@ TEST(GpuAddresses, InCudasOrder) {
 
 TEST(GpuAddresses, OfOthers) {
   EXPECT_EQ(addresses(Root()), "");
-  EXPECT_EQ(addresses(Root().nvidia(0, 2)),
-            "cannot tell where the 2 GPUs sit: their driver does not list PCI addresses");
+  EXPECT_EQ(
+      addresses(Root().nvidia(0, 2)),
+      "cannot find the PCI positions of the 2 GPUs: their driver does not list PCI addresses");
   Root amd;
   amd.file("dev/kfd");
   for (const int node : {10, 2, 3}) {

@@ -22,7 +22,7 @@ Result<std::optional<Allocation>> LocalEngine::detect(const Environment& environ
   if (auto others = other_nodes_of_a_foreign_job(environment, hints)) {
     allocation.notes.push_back(*std::move(others));
   }
-  allocation.reasons.push_back("one node, this one: no engine's variables are set");
+  allocation.reasons.push_back("one node: this host, because no engine's variables are set");
   return allocation;
 }
 

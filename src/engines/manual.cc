@@ -81,8 +81,9 @@ Result<std::optional<Allocation>> detect_in_slurm(const Environment& environment
       if (std::ssize(ours.nodes) == nnodes) return std::nullopt;
       return usage(
           fmt::format("{} {}", hints.nnodes_source, nnodes),
-          fmt::format("this Slurm step has {} tasks on {} nodes, each a toprun of its own",
-                      ours.tasks, ours.nodes.size()),
+          fmt::format(
+              "this Slurm step has {} tasks on {} nodes, and each task is a separate toprun",
+              ours.tasks, ours.nodes.size()),
           fmt::format("start one task per node: srun -N {} --ntasks-per-node=1 toprun …", nnodes));
     }
     indexed = take_index_of_task(environment, ours, allocation);

@@ -33,7 +33,7 @@ bool is_task(std::string_view text) {
 using FindQueue = Result<std::unique_ptr<Queue>> (*)(const Environment&);
 struct EngineQueue {
   std::string_view name;  // as TOPRUN_ON has it
-  FindQueue find;         // nullptr in it: its programs are not in PATH
+  FindQueue find;         // nullptr in it: the engine's programs are not in PATH
 };
 // The engines that are looked for by their programs, in this order. Slurm's jobs alone have
 // numbers.
@@ -51,7 +51,8 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
   if (named != among.end()) {
     auto queue = named->find(environment);
     if (!queue || *queue) return queue;
-    return fail("TOPRUN_ON=" + on, "its programs are not in PATH", "install them, or unset it");
+    return fail("TOPRUN_ON=" + on, "the engine's programs are not in PATH",
+                "install them, or unset it");
   }
   for (const EngineQueue& engine : among) {
     auto queue = engine.find(environment);
@@ -76,7 +77,7 @@ Result<std::chrono::milliseconds> engine_timeout_of(const Environment& environme
 
 Result<std::vector<JobPod>> Queue::pods(const Job& job) const {
   return usage("job " + job.id, fmt::format("{} has no pods", engine_in_words()),
-               fmt::format("toprun shell --attach {} opens a shell in the job", job.id));
+               fmt::format("open a shell in the job with toprun shell --attach {}", job.id));
 }
 
 std::vector<std::string> Queue::exec_command(const Job&, const JobPod&, Terminal) const {
@@ -117,9 +118,9 @@ std::optional<int> exit_code_of(const Job& job) {
 
 Result<JobId> parse_job_id(std::string_view text) {
   const auto wrong = [&](std::string why) {
-    return usage(fmt::format("job id {}", text.empty() ? "''" : text.substr(0, 80)), std::move(why),
-                 "give an id as squeue shows it: 17, or 12_3 for a task of an array; or a name of "
-                 "Kubernetes'");
+    return usage(
+        fmt::format("job id {}", text.empty() ? "''" : text.substr(0, 80)), std::move(why),
+        "give an id from squeue (17, or 12_3 for a task of an array), or a name from Kubernetes");
   };
   if (text.empty()) return wrong("it is empty");
   if (text.size() > longest_id) return wrong("it is too long");
@@ -143,9 +144,10 @@ Result<JobId> parse_job_id(std::string_view text) {
 
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
   if (auto queue = first_queue(environment, engine_queues); !queue || *queue) return queue;
-  return fail("no engine with a queue was found",
-              "neither Slurm's squeue and scontrol nor runai nor kubectl are in PATH",
-              "log in where jobs are submitted, or load the site's module (often `module load "
+  return fail("found neither Slurm nor Run:AI nor Kubernetes",
+              "squeue, scontrol, runai and kubectl are not in PATH",
+              "log in to a node from which jobs are submitted, or load the site's module (often "
+              "`module load "
               "slurm`)");
 }
 
@@ -154,8 +156,8 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
   const std::span of_names = std::span(engine_queues).subspan(1);
   if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
   return fail(
-      "only Run:AI's and Kubernetes' jobs have names, and there is no runai or kubectl in PATH", {},
-      "install it, or give a number as squeue shows it");
+      "only jobs in Run:AI and Kubernetes have names, and neither runai nor kubectl is in PATH", {},
+      "install one of them, or give a number from squeue");
 }
 
 }  // namespace toprun::engines

@@ -15,8 +15,8 @@ TEST(Queue, ReadsJobIds) {
            {"12_[4-9,11%2]", "12 [4-9,11%2]"},
            {"17+1", "17 "},
            {"",
-            "job id '': it is empty; give an id as squeue shows it: 17, or 12_3 for "
-            "a task of an array"},
+            "job id '': it is empty; give an id from squeue (17, or 12_3 for "
+            "a task of an array), "},
            {"train-x7", " "},
            {"Train", "not a job's number"},
            {"17.0", "that names a step"},
@@ -75,20 +75,20 @@ TEST(Queue, TheTimeOutCanBeChanged) {
 TEST(Queue, SaysWhatWasLookedFor) {
   const auto queue = find_queue({{"PATH", "/nowhere"}});
   ASSERT_FALSE(queue);
-  EXPECT_EQ(
-      queue.error().line(),
-      "no engine with a queue was found: neither Slurm's squeue and scontrol nor runai nor kubectl "
-      "are in PATH; log in "
-      "where jobs are submitted, or load the site's module (often `module load slurm`)");
+  EXPECT_EQ(queue.error().line(),
+            "found neither Slurm nor Run:AI nor Kubernetes: squeue, scontrol, runai and kubectl "
+            "are not in PATH; log in to a node from which jobs are submitted, or load the site's "
+            "module (often `module load slurm`)");
 }
 
 TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {
   for (const char* on : {"runai", "kubernetes", "slurm"}) {
     const auto queue = find_queue({{"PATH", "/nowhere"}, {"TOPRUN_ON", on}});
     ASSERT_FALSE(queue);
-    EXPECT_EQ(queue.error().line(), fmt::format("TOPRUN_ON={}: its programs are not in PATH; "
-                                                "install them, or unset it",
-                                                on));
+    EXPECT_EQ(queue.error().line(),
+              fmt::format("TOPRUN_ON={}: the engine's programs are not in PATH; "
+                          "install them, or unset it",
+                          on));
   }
 }
 

@@ -167,7 +167,7 @@ class GlooBackend final : public measure::Backend {
 
   Result<void> connect() override {
     if (request_.collective == Collective::reduce_scatter) {
-      return usage("--backend gloo", "Gloo has no reduce_scatter", "--backend tcp has one");
+      return usage("--backend gloo", "Gloo does not support reduce_scatter", "use --backend tcp");
     }
     return called(request_, [&] {
       gloo::transport::tcp::attr where;

@@ -60,7 +60,7 @@ Result<void> Nccl::check(int code, std::string_view what, Comm comm) const {
   const char* const last = last_error_ == nullptr ? nullptr : last_error_(comm);
   std::string why = fmt::format("{} ({})", text == nullptr ? "unknown error" : text, code);
   if (last != nullptr && *last != 0) why += fmt::format(": {}", last);
-  return fail(std::string(what), why, "NCCL_DEBUG=INFO makes NCCL tell more");
+  return fail(std::string(what), why, "set NCCL_DEBUG=INFO for more details from NCCL");
 }
 
 int nccl_number(measure::Type type) {

@@ -207,7 +207,7 @@ class NcclWork final : public measure::Work {
         return fail(
             fmt::format("{} hangs", bench::facts_of(request_.collective).name),
             fmt::format("the GPU did not finish it within {} s", request_.stall_limit.count()),
-            "a rank is stopped or a link is down; toprun bench pairs finds a link");
+            "a rank is stopped or a link is down; find a broken link with toprun bench pairs");
       }
       std::this_thread::sleep_for(poll_interval);
     }
@@ -281,7 +281,7 @@ class NcclBackend final : public measure::Backend {
     const auto arrived = TRY(group_.store.wait(keys, init_limit));
     if (!arrived) return fail("NCCL's id", "the first rank did not make it");
     const auto reported = TRY(group_.store.get(key));
-    if (reported.size() != id.bytes.size()) return fail("NCCL's id", "it is of another length");
+    if (reported.size() != id.bytes.size()) return fail("NCCL's id", "its length is wrong");
     std::ranges::copy(reported, id.bytes.begin());
     return id;
   }
@@ -310,7 +310,7 @@ class NcclBackend final : public measure::Backend {
       return fail("starting NCCL",
                   fmt::format("it did not connect {} within {} s", counted(ring.size, "rank"),
                               init_limit.count()),
-                  "NCCL_DEBUG=INFO tells how far it came");
+                  "set NCCL_DEBUG=INFO to see how far it got");
     }
     comm_ = shared->comm;
     return platform_->nccl.check(code.get(), "starting NCCL");
@@ -350,7 +350,8 @@ Result<std::vector<RankInfo>> info_of_all(Group& group, const Platform& platform
   for (const std::string& value : values) {
     const auto lines = split(value, '\n');
     RankInfo& reported = all.emplace_back();
-    if (lines.size() != 4) return fail("a rank's GPU", "it is of another toprun");
+    if (lines.size() != 4)
+      return fail("a rank's GPU", "it was started by a different toprun build");
     reported.version = lines[0];
     reported.device = {std::string(lines[1]), std::string(lines[2]),
                        static_cast<int>(parse_int(lines[3]).value_or(0))};
@@ -364,7 +365,7 @@ Result<void> check_versions(const Group& group, const std::vector<RankInfo>& all
     return fail(fmt::format("{} has NCCL {}, {} has {}", group.peers[rank].text(),
                             all[rank].version, group.peers.front().text(), all.front().version),
                 "ranks of different versions do not connect",
-                "let all nodes find the same one, for example by LD_LIBRARY_PATH");
+                "make all nodes load the same one, for example with LD_LIBRARY_PATH");
   }
   return {};
 }

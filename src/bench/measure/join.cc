@@ -24,7 +24,7 @@ Result<std::size_t> number(const Environment& environment, const std::string& na
   if (value && *value >= 0) return static_cast<std::size_t>(*value);
   return usage("toprun bench's worker",
                fmt::format("{} is {}", name, text ? "no number" : "not set"),
-               "it is started by toprun bench, not by hand");
+               "do not start it by hand: toprun bench starts it");
 }
 
 // Where others reach this process: at the chosen interface, else where the route to the store goes
@@ -64,7 +64,8 @@ Result<Peer> peer_from(std::size_t rank, std::string_view reported) {
   const auto lines = split(reported, '\n');
   const auto number = [&](std::size_t line) { return parse_int(lines[line]).value_or(0); };
   if (lines.size() != 6) {
-    return fail(fmt::format("rank {} of the measurement", rank), "it is of another toprun");
+    return fail(fmt::format("rank {} of the measurement", rank),
+                "it was started by a different toprun build");
   }
   return Peer{rank,
               static_cast<std::size_t>(number(0)),
@@ -113,7 +114,7 @@ Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseco
   if (!arrived) {
     const auto absent = TRY(absent_of(store, names));
     return fail(absent, fmt::format("not ready to measure after {} s", limit.count() / 1000),
-                "see whether its process is stopped or waits for a file system");
+                "check whether its process is stopped or waits for a file system");
   }
   const auto values = TRY(store.multi_get(keys));
   std::vector<Peer> peers;

@@ -143,7 +143,7 @@ std::unexpected<Error> stalled(std::span<const Course> courses, std::chrono::mil
                                         : course.lane().to + " takes no more bytes";
     break;
   }
-  return fail(waiting, fmt::format("nothing moved for {}", text_of(limit)));
+  return fail(waiting, fmt::format("no data was transferred for {}", text_of(limit)));
 }
 
 // Waits until one of the sockets is ready; false: none was within the limit.

@@ -104,7 +104,7 @@ Result<void> Mesh::connect(std::span<const std::size_t> ranks, std::size_t strip
           return fail(fmt::format("{} does not connect to {}", peers_.at(rank).text(),
                                   peers_.at(rank_).text()),
                       fmt::format("nothing came within {} s", limit.count() / 1000),
-                      fmt::format("see that {} can reach {} and no firewall stands between",
+                      fmt::format("check that {} can reach {} and that no firewall is between them",
                                   peers_.at(rank).host, peers_.at(rank_).address));
         }
         if (auto admitted = admit(greeting_limit); !admitted) return admitted;

@@ -228,7 +228,8 @@ TEST(Lane, SaysWhoIsWaitedForWhenNothingMoves) {
   lane.in = {{target.data(), nullptr, target.size()}};
   const auto stalled = transfer(std::span(&lane, 1), nullptr, 1, milliseconds(10));
   ASSERT_FALSE(stalled);
-  EXPECT_EQ(stalled.error().line(), "waiting for bytes from rank 1 on n1: nothing moved for 10 ms");
+  EXPECT_EQ(stalled.error().line(),
+            "waiting for bytes from rank 1 on n1: no data was transferred for 10 ms");
   far.reset();
   const auto closed = transfer(std::span(&lane, 1), nullptr, 1, milliseconds(10));
   ASSERT_FALSE(closed);

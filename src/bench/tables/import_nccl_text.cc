@@ -290,7 +290,7 @@ class NcclTextReader {
     Series& series = series_of(table);
     // A first row that was cut off behind one placement looks like one of that placement alone.
     if (series.rows.size() == 1 && parts.size() > table.row_words) {
-      torn_.push_back({table.line, "its first row is not whole"});
+      torn_.push_back({table.line, "its first row is incomplete"});
       series.rows.clear();
       table.bounds = {};
       table.by_count = {};

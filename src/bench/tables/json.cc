@@ -246,7 +246,7 @@ Result<Report> parse_report(std::string_view text, const std::string& file) {
   fields.each("results", [&](JsonFields& result) { read_result(result, report); });
   report.errors = fields.texts("errors");
   if (!report.start_time.empty() && report.end_time.empty()) {
-    report.notes.push_back(file + ": the measurement did not come to its end");
+    report.notes.push_back(file + ": the measurement was not completed");
   }
   if (!wrong.empty()) return usage("cannot read " + printable(file), printable(wrong));
   return report;

@@ -100,10 +100,10 @@ Result<void> check_bisect(const options::Call& call, const BenchRequest& request
   for (const FlagId id : excluded) {
     const auto argument = call.argument(id);
     if (argument)
-      return usage(argument->label(), "--bisect tries the collective, it compares nothing");
+      return usage(argument->label(), "--bisect runs one collective and does not compare");
   }
   if (request.measured.backends.size() > 1) {
-    return usage("--backend", "--bisect tries one of them");
+    return usage("--backend", "--bisect works with one of them");
   }
   return {};
 }

@@ -45,7 +45,8 @@ Result<std::string> add_to_history(const bench::Report& report, const Environmen
   const ssize_t written = ::write(out.get(), line.data(), line.size());
   if (written < 0) return fail_errno("cannot write " + file.string());
   if (static_cast<std::size_t>(written) < line.size()) {
-    return fail("cannot write " + file.string(), "only a part of the line fits", "make room there");
+    return fail("cannot write " + file.string(), "the file system is full",
+                "free some space there");
   }
   return file.string();
 }
@@ -61,7 +62,7 @@ Result<int> run_bench_history(const Call& call) {
   const auto text = read_file(file, most_bytes);
   if (!text) {
     return usage(text.error().what, text.error().why,
-                 "toprun bench COLLECTIVE --history writes it");
+                 "create it with toprun bench COLLECTIVE --history");
   }
   const bench::History history = bench::read_history(*text, file);
   for (const std::string& line : history.unreadable) say(file + ", " + line);

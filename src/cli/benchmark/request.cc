@@ -76,10 +76,10 @@ Result<void> check(const Request& request) {
   const bool is_on_gpus =
       !request.backends.empty() && std::ranges::all_of(request.backends, is_gpus);
   if (!request.fabrics.empty() && !is_on_gpus) {
-    return usage("--fabrics", "only NCCL and RCCL have a choice", "add --backend nccl");
+    return usage("--fabrics", "only NCCL and RCCL can choose the network", "add --backend nccl");
   }
   if (request.aggregated > 1 && !is_on_gpus) {
-    return usage("--agg-iters", "only NCCL and RCCL take several operations at once",
+    return usage("--agg-iters", "only NCCL and RCCL can run several operations at once",
                  "add --backend nccl");
   }
   if (request.stable_cv &&
@@ -168,7 +168,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   if (measured.stable_cv) *measured.stable_cv /= 100;
   TRY(check(measured));
   if (call.has(FlagId::fail_below) && !call.has(FlagId::expect_busbw)) {
-    return usage("--fail-below", "it is a share of --expect-busbw, which is not given");
+    return usage("--fail-below", "it is a fraction of --expect-busbw, which is missing");
   }
   if (call.has(FlagId::expect_busbw)) {
     bench::Expectation& expected = request.expected.emplace();

@@ -44,12 +44,13 @@ Result<options::Call> call_of(const std::vector<std::string>& argv,
 Result<void> check_plot(const BenchRequest& request, std::span<const Cell> cells) {
   const std::string what = "--plot " + *request.plot;
   if (request.measured.collective == bench::Collective::barrier) {
-    return usage(what, "a barrier moves no bytes, so it has no busbw to draw", "leave it out");
+    return usage(what, "a barrier does not transfer data, so it does not have a busbw",
+                 "leave it out");
   }
   const auto is_alone = [](const Cell& cell) { return cell.ranks.size() < 2; };
   if (!std::ranges::all_of(cells, is_alone)) return {};
-  return usage(what, "one rank alone has no busbw to draw",
-               "start more, as with --nproc-per-node 2, or leave it out");
+  return usage(what, "a single rank does not have a busbw",
+               "start more ranks, as with --nproc-per-node 2, or leave it out");
 }
 
 // Before anything is measured: what only the started job tells.

@@ -95,16 +95,16 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
     for (const auto& [profile, table] : file.profiles) known.push_back(profile);
   }
   if (labels.empty()) {
-    return usage(label, "no configuration file was read", "toprun config show says where it looks");
+    return usage(label, "no configuration file was read",
+                 "toprun config show lists the places that were searched");
   }
-  return usage(label,
-               fmt::format("{} {} no profile {}", join(labels, " and "),
-                           labels.size() == 1 ? "has" : "have", name),
-               known.empty()
-                   ? fmt::format("write one there: a line [profile.{}], and below it what it "
-                                 "sets",
-                                 name)
-                   : nearest_or_all(name, known));
+  return usage(
+      label,
+      fmt::format("{} {} no profile {}", join(labels, " and "), labels.size() == 1 ? "has" : "have",
+                  name),
+      known.empty()
+          ? fmt::format("add one there: a line [profile.{}], followed by its options", name)
+          : nearest_or_all(name, known));
 }
 
 // A job runs on the nodes from its engine, so it ignores the project's hosts, which are for
@@ -214,7 +214,7 @@ Result<bool> reads_config(const options::Split& split, const Environment& enviro
     const auto argument = options::argument_of(options::flag_of(id), split, environment);
     if (!argument || argument->from_variable) continue;
     return usage(fmt::format("{} and {}", none->source, argument->source),
-                 "the one reads no file, the other is about files", "leave one of them out");
+                 "the first reads no file, and the second needs files", "leave one of them out");
   }
   return false;
 }

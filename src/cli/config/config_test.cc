@@ -102,11 +102,11 @@ TEST(Config, AProfileThatNoFileHas) {
   EXPECT_EQ(added(files, "s", {{"TOPRUN_PROFILE", "x"}}),
             "TOPRUN_PROFILE=x: p and u have no profile x; choose one of: big, debug");
   EXPECT_EQ(added({{"p", "tee = 1\ndefault-profile = 'x'"}}, "s"),
-            "p:2: default-profile = x: p has no profile x; write one there: a line [profile.x], "
-            "and below it "
-            "what it sets");
+            "p:2: default-profile = x: p has no profile x; add one there: a line [profile.x], "
+            "followed by its options");
   EXPECT_EQ(added({}, "--profile x s"),
-            "--profile x: no configuration file was read; toprun config show says where it looks");
+            "--profile x: no configuration file was read; toprun config show lists the places that "
+            "were searched");
 }
 
 TEST(Config, WhoSaysOneThingHasSpokenAboutItsRivals) {
@@ -200,7 +200,8 @@ TEST(Config, WhoReadsNone) {
       {"--no-config s", {{"TOPRUN_PROFILE", "p"}}, "no"},
       {"--no-config --profile p s",
        {},
-       "--no-config and --profile: the one reads no file, the other is about files; leave one of "
+       "--no-config and --profile: the first reads no file, and the second needs files; leave one "
+       "of "
        "them out"},
   };
   for (const Row& row : rows) {

@@ -39,7 +39,7 @@ Result<std::vector<Build>> builds_for(const options::Split& split, const Environ
     return usage("--after setup", "no --venv or --container says which",
                  "give the one that toprun setup builds");
   }
-  return usage("--after setup", "no toprun setup was there for " + join(labels, " or "),
+  return usage("--after setup", "toprun setup was never started for " + join(labels, " or "),
                "start it first");
 }
 

@@ -81,7 +81,7 @@ class Announcer {
     if (watch.trouble() == trouble_) return;
     trouble_ = watch.trouble();
     say(trouble_.empty() ? "the engine answers again"
-                         : trouble_ + "; still following, and asking again");
+                         : trouble_ + "; still following the job and trying again");
   }
 
  private:
@@ -188,9 +188,10 @@ int Follower::run() {
     look_at_reports(steady_clock::now());
     wait(*news);
     if (const auto signal = interrupts_.taken()) {
-      say(fmt::format(
-          "job {0} goes on: toprun logs -f {0} shows it again, toprun cancel {0} ends it",
-          id_word(id_.text)));
+      say(
+          fmt::format("job {0} is still running: toprun logs -f {0} follows it again, toprun "
+                      "cancel {0} ends it",
+                      id_word(id_.text)));
       return 128 + *signal;
     }
     jobs_.pass(steady_clock::now());

@@ -38,7 +38,7 @@ std::string words_of_unstarted(const Queue& queue, const Job& job, const Setups&
   for (const std::string& id : failed_dependencies(job.dependency)) {
     whys.push_back(words_of_predecessor(queue, id, setups));
   }
-  if (whys.empty()) whys.emplace_back("a job that it was to begin after did not end as asked");
+  if (whys.empty()) whys.emplace_back("a job on which it depends did not end as required");
   return "not started: " + join(whys, "; ");
 }
 

@@ -149,12 +149,12 @@ Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& n
   if (!found.empty()) return found;
   if (hosts.empty()) {
     return fail("no output of node " + node, "there is no HOST.out in " + files.folder,
-                "jobs of toprun submit keep one per host; without --node you see what the engine "
-                "kept");
+                "jobs of toprun submit keep one per host; leave out --node to see the output that "
+                "the engine kept");
   }
   const auto meant = did_you_mean(node, hosts);
   return usage(
-      "--node " + node, "the job has no output of such a node",
+      "--node " + node, "the job has no output from this node",
       meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(hosts, ", "));
 }
 
@@ -212,7 +212,7 @@ Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
   }
   return fail(fmt::format("no output of rank {} alone", rank),
               "the job keeps no file per rank in " + files.folder,
-              "submit it with --redirects 3 or --tee 3; without --rank you see all output");
+              "submit it with --redirects 3 or --tee 3; leave out --rank to see all output");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(JobFiles, HostsInNaturalOrderThenTheEngines) {
   EXPECT_EQ(text_of(log_files(files, {}), top), "n2=17/n2.out n10=17/n10.out =train.17.out ");
   EXPECT_EQ(text_of(log_files(files, {{}, "n10"}), top), "n10=17/n10.out ");
   EXPECT_EQ(text_of(log_files(files, {{}, "n11"}), top),
-            "error: --node n11: the job has no output of such a node; did you mean n10?");
+            "error: --node n11: the job has no output from this node; did you mean n10?");
 }
 
 TEST(JobFiles, TheTasksOfAnArrayThatRanElsewhereAreLeftOut) {
@@ -133,7 +133,7 @@ TEST(JobReport, TellsWhatARunIsAt) {
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
                {"phases_ms":{"spawn":3},
                 "awaited":{"phase":"import","came":63,"of":64,"rank":17,"node":"n5"}}]})",
-            "- its ranks run; spawn 3 ms; 63 of 64 ranks have come to the store, not rank 17 on "
+            "- its ranks run; spawn 3 ms; 63 of 64 ranks have reached the store, not rank 17 on "
             "n5"},
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
                {"phases_ms":{"join":1,"order":2,"spawn":3,"first_connect":3000,"import":43000,

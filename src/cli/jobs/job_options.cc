@@ -106,13 +106,13 @@ Result<void> check_raw(const std::string& word, const std::string& label,
   }
   const std::string_view name = std::string_view(word).substr(0, word.find('='));
   if (std::ranges::find(not_for_scripts, name) != not_for_scripts.end()) {
-    return usage(label, "toprun writes the script and reads what sbatch answers", "leave it out");
+    return usage(label, "toprun writes the script and reads sbatch's answer", "leave it out");
   }
   std::string_view known;
   if (const options::Flag* flag = options::find_flag(name, command)) known = flag->name;
   if (word[1] != '-') known = name_of_letter(word[1]);
   if (known.empty()) return {};
-  return usage(label, "toprun knows this one itself", fmt::format("say {}", known));
+  return usage(label, "toprun has an option for this", fmt::format("use {}", known));
 }
 
 Result<void> add_raw_options(JobRequest& request, const options::Split& split,
@@ -149,8 +149,9 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
   if (argument == request.options.end()) {
     request.options.push_back({"--dependency", join(all, ","), "--after"});
   } else if (argument->value->find('?') != std::string::npos) {
-    return usage("--after and --dependency", "one asks for all of its jobs, the other for any (?)",
-                 "write all of it into --dependency");
+    return usage("--after and --dependency",
+                 "one requires all of its jobs, the other only one of them (?)",
+                 "put everything into --dependency");
   } else {
     *argument->value += "," + join(all, ",");
   }
@@ -170,9 +171,10 @@ Result<DryRun> dry_run_of(const options::Split& split, options::Command command)
   if (command == options::Command::submit) {
     return usage("--dry-run=" + argument->value, "must be client or server");
   }
-  return usage("--dry-run=" + argument->value, command == options::Command::shell
-                                                   ? "salloc has no test: only client is possible"
-                                                   : "must be client");
+  return usage("--dry-run=" + argument->value,
+               command == options::Command::shell
+                   ? "salloc cannot check a job, so only client is possible"
+                   : "must be client");
 }
 
 // A folder for files becomes the job's own.
@@ -190,14 +192,14 @@ std::optional<std::int64_t> most_nodes(const JobRequest& request) {
 // One script runs on every node of the job: what tells one node from another has no place in it.
 Result<void> check_run(const plan::Options& run, const JobRequest& request) {
   if (run.node_rank.is_set()) {
-    return usage("--node-rank", "the same line runs on every node of the job",
-                 "leave it out: Slurm says which node is which");
+    return usage("--node-rank", "the same command runs on every node of the job",
+                 "leave it out: Slurm sets the node ranks");
   }
   for (const plan::Setting<std::string>* hosts : {&run.hosts, &run.host_file}) {
     if (!hosts->is_set()) continue;
     return usage(fmt::format("{} {}", hosts->source, hosts->value),
-                 "it names hosts for ssh, and the job gets its nodes from Slurm",
-                 "leave it out; --nodelist names the job's nodes");
+                 "it lists hosts for ssh, but Slurm chooses the nodes of this job",
+                 "leave it out, or choose nodes with --nodelist");
   }
   if (run.script == "-") {
     return usage("script -", "a batch job has no standard input", "name the script's file");
@@ -209,7 +211,7 @@ Result<void> check_run(const plan::Options& run, const JobRequest& request) {
   const std::string number =
       run.min_nodes ? fmt::format("{}:{}", least, *run.nnodes.value) : fmt::format("{}", least);
   return usage(fmt::format("{} {}", run.nnodes.source, number),
-               fmt::format("the job has {} nodes by --nodes", *most), "say --nodes alone");
+               fmt::format("the job has {} nodes by --nodes", *most), "use only --nodes");
 }
 
 bool has_idle_nodes(const JobRequest& request, const plan::Options& run) {
@@ -264,10 +266,10 @@ Result<void> check_pod_options(const options::Split& split, std::vector<std::str
     if (option.flag->id != options::FlagId::pod_option) continue;
     const std::string label = options::as_argument(option).label();
     if (option.origin.empty()) {
-      return usage(label, "is for pods alone",
-                   "leave it out, or say --on kubernetes or --on runai");
+      return usage(label, "works only for pods",
+                   "leave it out, or use --on kubernetes or --on runai");
     }
-    notes.push_back(label + " has no effect: it is for pods alone");
+    notes.push_back(label + " has no effect: it works only for pods");
   }
   return {};
 }
@@ -348,7 +350,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   const options::ParsedOption* on = last_of(split, options::flag_of(options::FlagId::on));
   if (on != nullptr && on->value != "slurm") {
     return usage(options::as_argument(*on).label(), "toprun submits to slurm, kubernetes and runai",
-                 "say one of them");
+                 "choose one of them");
   }
   auto out = common_options(split, options::Command::submit, environment);
   if (!out) return out;
@@ -402,14 +404,15 @@ Result<SubmitOptions> setup_job_options(const options::Split& split,
 Result<SubmitOptions> shell_options(const options::Split& split, const Environment& environment) {
   if (split.script) {
     return usage("toprun shell " + *split.script, "a shell takes no script",
-                 "run it in the shell, or say toprun submit");
+                 "run it in the shell, or use toprun submit");
   }
   auto out = common_options(split, options::Command::shell, environment);
   if (!out) return out;
   if (const options::ParsedOption* attach =
           last_of(split, options::flag_of(options::FlagId::attach))) {
     if (!is_job_id(attach->value)) {
-      return usage("--attach " + attach->value, "is not a job's number", "squeue --me lists yours");
+      return usage("--attach " + attach->value, "is not a job's number",
+                   "list yours with squeue --me");
     }
     out->attach = attach->value;
   }

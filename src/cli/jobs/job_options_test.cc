@@ -53,7 +53,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--partition"}, "--partition needs a value; --partition PARTITION,..."},
       {{"--contiguous=yes", "a.py"}, "--contiguous takes no value; write --contiguous alone"},
       {{"--on", "lsf", "a.py"},
-       "--on lsf: toprun submits to slurm, kubernetes and runai; say one of them"},
+       "--on lsf: toprun submits to slurm, kubernetes and runai; choose one of them"},
       {{"--tee", "9", "a.py"}, "--tee 9: must be"},
       {{"--after", "x", "a.py"}, "--after x: must be a job's number"},
       {{"--after", "12:maybe", "a.py"}, "--after 12:maybe: must be a job's number"},
@@ -61,14 +61,14 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
        "--after and --dependency: "},
       {{"--slurm-arg", "nice", "a.py"}, "--slurm-arg=nice: is not an option of sbatch"},
       {{"--slurm-arg=--nodes=2", "a.py"},
-       "--slurm-arg=--nodes=2: toprun knows this one itself; say --nodes"},
-      {{"--slurm-arg=-N2", "a.py"}, "--slurm-arg=-N2: toprun knows this one itself; say --nodes"},
+       "--slurm-arg=--nodes=2: toprun has an option for this; use --nodes"},
+      {{"--slurm-arg=-N2", "a.py"}, "--slurm-arg=-N2: toprun has an option for this; use --nodes"},
       {{"--slurm-arg=--wrap=id", "a.py"}, "--slurm-arg=--wrap=id: toprun writes the script"},
-      {{"--node-rank", "0", "a.py"}, "--node-rank: the same line runs on every node"},
+      {{"--node-rank", "0", "a.py"}, "--node-rank: the same command runs on every node"},
       {{"--nodes", "2", "--hosts", "n0,n1", "a.py"},
-       "--hosts n0,n1: it names hosts for ssh, and the job gets its nodes from Slurm; leave "
-       "it out; --nodelist names the job's nodes"},
-      {{"--hostfile", "f", "a.py"}, "--hostfile f: it names hosts for ssh"},
+       "--hosts n0,n1: it lists hosts for ssh, but Slurm chooses the nodes of this job; leave it "
+       "out, or choose nodes with --nodelist"},
+      {{"--hostfile", "f", "a.py"}, "--hostfile f: it lists hosts for ssh"},
       {{"--nodes", "2", "--nnodes", "4", "a.py"}, "--nnodes 4: the job has 2 nodes by --nodes"},
       {{"--nodes", "4", "--nnodes", "5:8", "a.py"}, "--nnodes 5:8: the job has 4 nodes by --nodes"},
       {{"--job-name", "a/b", "a.py"}, "--job-name a/b: it is part of the names"},
@@ -157,7 +157,7 @@ TEST(JobOptions, AShellHasAllocationsOnly) {
   EXPECT_EQ(shell({"--attach", "12_3"})->attach, "12_3");
   EXPECT_EQ(shell({"--attach", "12+1"})->attach, "12+1");
   EXPECT_EQ(shell({"--attach", "x"}).error().line(),
-            "--attach x: is not a job's number; squeue --me lists yours");
+            "--attach x: is not a job's number; list yours with squeue --me");
   EXPECT_EQ(shell({"--tee", "3"}).error().what, "unknown option --tee");
   EXPECT_EQ(shell({"train.py"}).error().what, "toprun shell train.py");
   EXPECT_FALSE(shell({"--dry-run=server"}));
@@ -181,13 +181,13 @@ TEST(JobOptions, WhatIsForPodsIsNoOptionOfSlurmsJob) {
   for (const std::string_view word : {"--pvc=a:/b", "--namespace=ml", "--host-network"}) {
     const auto options = submit({std::string(word), "s.py"});
     ASSERT_FALSE(options) << word;
-    EXPECT_TRUE(options.error().line().contains("is for pods alone; leave it out")) << word;
+    EXPECT_TRUE(options.error().line().contains("works only for pods; leave it out")) << word;
   }
   const auto options = submit_options(with_file("namespace = 'ml'", "s.py"), {"s.py"}, {},
                                       [](const std::string&) { return true; });
   ASSERT_TRUE(options) << options.error().line();
   EXPECT_EQ(options->notes,
-            std::vector<std::string>{"f:1: namespace = ml has no effect: it is for pods alone"});
+            std::vector<std::string>{"f:1: namespace = ml has no effect: it works only for pods"});
 }
 
 TEST(JobOptions, ErrorsOfAJobNameTheFilesLine) {

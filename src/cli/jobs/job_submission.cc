@@ -59,7 +59,7 @@ Result<void> check_secrets(const JobRequest& request) {
   for (const auto& words : {engines::option_words(request), request.run_options, request.program}) {
     if (const auto word = word_with_secret(words)) {
       return usage(
-          *word, "others may read the job's script, and would read a secret in it",
+          *word, "other users may be able to read the job's script, and with it a secret",
           "give it by a variable: -e NAME hands it on unseen (TOPRUN_NOTIFY for --notify)");
     }
   }

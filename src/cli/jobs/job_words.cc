@@ -183,7 +183,7 @@ Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
   auto jobs = queue.find(id);
   if (!jobs || !jobs->empty()) return jobs;
   return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id),
-              "toprun jobs lists yours");
+              "list yours with toprun jobs");
 }
 
 std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,

@@ -78,7 +78,8 @@ Result<std::string> latest_job_here(const Environment& environment) {
   const std::string id = latest_of({submitted.begin(), submitted.end()});
   if (id.empty()) {
     return fail("no job of yours was submitted from this folder, as far as its files tell",
-                queue ? "" : queue.error().line(), "give the job's id; toprun jobs lists yours");
+                queue ? "" : queue.error().line(),
+                "give the job's id; list yours with toprun jobs");
   }
   say(fmt::format("job {}, your latest in this folder", id));
   return id;

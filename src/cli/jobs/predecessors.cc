@@ -47,9 +47,10 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
   const std::string& id = after.job.text;
   const Fate fate = fate_of(known);
   if (fate == Fate::unknown) {
-    return fail(label, fmt::format("job {} is unknown: {}", id, (*queue)->forgets(after.job)),
-                fmt::format("toprun jobs lists yours; --dependency {} leaves it to {}",
-                            dependency_text(after), (*queue)->engine_in_words()));
+    return fail(
+        label, fmt::format("job {} is unknown: {}", id, (*queue)->forgets(after.job)),
+        fmt::format("list yours with toprun jobs, or use --dependency {} to leave the check to {}",
+                    dependency_text(after), (*queue)->engine_in_words()));
   }
   if (fate == Fate::ended) {
     return fail(
@@ -61,7 +62,7 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
   }
   return fail(label, fmt::format("job {} {}", id, words_of(known)),
               after.demand == Demand::ok
-                  ? fmt::format("start it again, or begin in any case with --after {}:any", id)
+                  ? fmt::format("start it again, or start regardless with --after {}:any", id)
                   : "leave --after out");
 }
 

@@ -62,7 +62,7 @@ Result<void> add_container_variables(RunDraft& draft, const Flag&, const Argumen
     if (!good) {
       return usage(argument.label(),
                    fmt::format("'{}' is not the name of a variable", printable(name)),
-                   name.contains('=') ? "to set one say -e" : "");
+                   name.contains('=') ? "to set one use -e" : "");
     }
     draft.container.host_wins.emplace_back(name);
   }

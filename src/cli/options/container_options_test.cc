@@ -107,7 +107,7 @@ TEST(ContainerOptions, Errors) {
       {"--container a --container-workdir w",
        "--container-workdir w: must be an absolute path, of a folder inside"},
       {"--container a --container-env A=1",
-       "--container-env A=1: 'A=1' is not the name of a variable; to set one say -e"},
+       "--container-env A=1: 'A=1' is not the name of a variable; to set one use -e"},
       {"--container a --container-env *", "--container-env *: '*' is not the name of a variable"},
       {"--container a --container-name ../x", "--container-name ../x: must be letters, digits"},
       {"--container a --environment=", "--environment '': must not be empty"},

@@ -28,8 +28,7 @@ Result<std::map<cost::Kind, double>> parse_traffic(const std::string& text) {
 
 Result<void> check_alone(const PlanOptions& options) {
   if (!options.model && !options.traffic) return {};
-  return usage(options.model ? "--model" : "--traffic",
-               "it tells what --parallel is to keep near, which is not given",
+  return usage(options.model ? "--model" : "--traffic", "it needs --parallel",
                "add --parallel tp=8,pp=4 or leave it out");
 }
 
@@ -49,8 +48,8 @@ Result<cost::LinksByLevel> parse_links(const PlanOptions& options) {
       auto link = TRY(cost::parse_link(trim(text)));
       const std::string level = link.first;
       if (!links.insert(std::move(link)).second) {
-        return usage(fmt::format("--link {}", text),
-                     fmt::format("level {} has a figure already", level), "give each level once");
+        return usage(fmt::format("--link {}", text), fmt::format("level {} is given twice", level),
+                     "give each level once");
       }
     }
   }
@@ -81,8 +80,7 @@ Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options) {
 Result<std::optional<placement::Plan>> parse_order_plan(const PlanOptions& options) {
   auto plan = parse_plan(options);
   if (!plan || *plan || options.links.empty()) return plan;
-  return usage("--link", "it tells what carries the traffic of --parallel, which is not given",
-               "add --parallel tp=8,pp=4 or leave it out");
+  return usage("--link", "it needs --parallel", "add --parallel tp=8,pp=4 or leave it out");
 }
 
 }  // namespace toprun::options

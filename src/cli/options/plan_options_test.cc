@@ -29,10 +29,10 @@ TEST(PlanOptions, Refuse) {
   for (const auto& [options, message] : std::vector<Case>{
            {{"", {}, {}, {}}, "--parallel : its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
            {{{}, "7B", {}, {}},
-            "--model: it tells what --parallel is to keep near, which is not given; add --parallel "
+            "--model: it needs --parallel; add --parallel "
             "tp=8,pp=4 or leave it out"},
            {{{}, {}, "dp=1G", {}},
-            "--traffic: it tells what --parallel is to keep near, which is not given; add "
+            "--traffic: it needs --parallel; add "
             "--parallel tp=8,pp=4 or leave it out"},
            {{{}, {}, {}, {"rack"}},
             "--link rack: it names no level; write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in "

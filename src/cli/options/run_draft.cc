@@ -87,11 +87,11 @@ Result<void> set_topology(RunDraft& draft, const Flag&, const Argument& argument
   const bool is_pipe = path == "-" || path.starts_with("/dev/");
   if (!topology::names_source(argument.value) && is_pipe) {
     return usage(argument.label(),
-                 "a launch reads it on the node that orders the others, not only once",
+                 "a launch reads it several times, and this can be read only once",
                  "save it in a file");
   }
   if (!topology::names_source(argument.value) && !draft.is_file(path)) {
-    return usage(argument.label(), "it is not a file, and not a source of topology",
+    return usage(argument.label(), "it is neither a file nor a source of topology",
                  fmt::format("the sources are {}", fmt::join(topology::source_names(), ", ")));
   }
   draft.options.topology = argument.value;
@@ -179,7 +179,7 @@ Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Ar
 }
 
 Result<void> refuse_plugin(RunDraft&, const Flag& flag, const Argument& argument) {
-  return usage(argument.label(), "names Python code for torchrun to load, which toprun does not do",
+  return usage(argument.label(), "toprun does not load Python code as torchrun does",
                fmt::format("leave it out: {}", flag.help));
 }
 

@@ -117,8 +117,8 @@ Result<void> set_plan(Options& options, const PlanOptions& argument) {
   const bool by_topology =
       options.order == plan::Order::automatic || options.order == plan::Order::topology;
   if (*plan && !by_topology) {
-    return usage("--order and --parallel", "both decide where the nodes stand",
-                 "leave one of them out, or say --order topology");
+    return usage("--order and --parallel", "both decide the order of the nodes",
+                 "leave one of them out, or use --order topology");
   }
   if (*plan && options.segment > 1) {
     return usage("--segment and --parallel", "both decide which nodes are neighbours",
@@ -134,7 +134,7 @@ Result<void> check_accelerate(const Options& options) {
   if (options.accelerate_config.empty()) return {};
   const std::string hint = "give the settings by -e instead, as -e ACCELERATE_MIXED_PRECISION=bf16";
   if (!options.container.empty()) {
-    return usage("--accelerate-config", "the accelerate in a container cannot be asked", hint);
+    return usage("--accelerate-config", "toprun cannot run accelerate inside the container", hint);
   }
   if (options.launcher.is_set()) {
     return usage("--accelerate-config", "with --launcher, mpirun starts the ranks", hint);
@@ -155,7 +155,7 @@ Result<void> check_pods(const Options& options) {
                                        {"--launcher", !options.launcher.value.empty()},
                                        {"--container", !options.container.empty()}}) {
     if (!is_given) continue;
-    return usage(fmt::format("--in with {}", name), "the job's pods are what the script runs in",
+    return usage(fmt::format("--in with {}", name), "the script runs in the pods of that job",
                  "leave one of them out");
   }
   return {};
@@ -182,11 +182,11 @@ Result<void> check_launcher(Options& options) {
   }
   if (options.max_restarts > 0) {
     return usage("--max-restarts with --launcher mpirun",
-                 "mpirun starts the ranks, and starts none again",
+                 "mpirun starts the ranks and cannot restart them",
                  "let the engine requeue the job, or drop --launcher");
   }
   if (options.via.value.empty()) return {};
-  return usage("--via and --launcher", "both start what runs on the nodes",
+  return usage("--via and --launcher", "both start the programs on the nodes",
                "give only one of them");
 }
 

@@ -153,15 +153,15 @@ TEST(RunOptions, WhatTheOrderIsToServe) {
   EXPECT_EQ(options.plan->links.at("host").latency_us, 2.0);
   EXPECT_EQ(good_options("toprun s", {{"TOPRUN_PARALLEL", "tp=2"}}).plan->links.size(), 0u);
   EXPECT_EQ(error_of("toprun --link rack=4 s"),
-            "--link: it tells what carries the traffic of --parallel, which is not given; add "
+            "--link: it needs --parallel; add "
             "--parallel tp=8,pp=4 or leave it out");
   EXPECT_EQ(error_of("toprun --model 7B s"),
-            "--model: it tells what --parallel is to keep near, which is not given; add --parallel "
+            "--model: it needs --parallel; add --parallel "
             "tp=8,pp=4 or leave it out");
   EXPECT_TRUE(good_options("toprun --order topology --parallel tp=2 s").plan.has_value());
   EXPECT_EQ(error_of("toprun --order name --parallel tp=2 s"),
-            "--order and --parallel: both decide where the nodes stand; leave one of them out, "
-            "or say --order topology");
+            "--order and --parallel: both decide the order of the nodes; leave one of them out, "
+            "or use --order topology");
   EXPECT_EQ(error_of("toprun --parallel tp=2 --segment 2 s"),
             "--segment and --parallel: both decide which nodes are neighbours; leave one of "
             "them out");
@@ -226,12 +226,11 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(good_options("toprun --topology gcp s").topology, "gcp");
   EXPECT_EQ(good_options("toprun --topology azure s").topology, "azure");
   EXPECT_EQ(error_of("toprun --topology ibm s"),
-            "--topology ibm: it is not a file, and not a source of topology; the sources are auto, "
+            "--topology ibm: it is neither a file nor a source of topology; the sources are auto, "
             "slurm, k8s, gcp, oci, aws, azure, name:REGEX, nvlink");
-  EXPECT_EQ(
-      error_of("toprun --topology - s"),
-      "--topology -: a launch reads it on the node that orders the others, not only once; save "
-      "it in a file");
+  EXPECT_EQ(error_of("toprun --topology - s"),
+            "--topology -: a launch reads it several times, and this can be read only once; save "
+            "it in a file");
   EXPECT_EQ(good_options("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 
@@ -461,14 +460,14 @@ TEST(RunOptions, LogsThatNobodyWants) {
 
 TEST(RunOptions, PluginsAreRefusedByName) {
   EXPECT_EQ(error_of("torchrun --event-log-handler mine s"),
-            "--event-log-handler mine: names Python code for torchrun to load, which toprun does "
-            "not do; leave it out: toprun's --report FILE tells what happened");
+            "--event-log-handler mine: toprun does not load Python code as torchrun does; leave it "
+            "out: toprun's --report FILE tells what happened");
   EXPECT_EQ(error_of("toprun --logs_specs mine s"),
-            "--logs-specs mine: names Python code for torchrun to load, which toprun does not do; "
+            "--logs-specs mine: toprun does not load Python code as torchrun does; "
             "leave it out: --log-dir, --tee and --redirects say what goes where");
   EXPECT_EQ(error_of("toprun --rdzv-backend zeus s"),
-            "--rdzv-backend zeus: toprun has static and c10d, and loads no rendezvous written in "
-            "Python; use one of the two");
+            "--rdzv-backend zeus: toprun supports static and c10d, and not a rendezvous in Python; "
+            "use one of the two");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ std::string_view instead_of_launchs(std::string_view name, Command command) {
 std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
   std::string what = fmt::format("unknown option {}", name);
   if (flag != nullptr && command == Command::torchrun) {
-    return usage(std::move(what), "called torchrun, only torchrun's options are known",
+    return usage(std::move(what), "under the name torchrun, toprun accepts only torchrun's options",
                  "call it toprun");
   }
   if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
@@ -175,7 +175,7 @@ class Splitter {
     std::vector<std::string> names;
     for (const Flag* flag : candidates) names.emplace_back(flag->name);
     return usage(fmt::format("ambiguous option {}", name), "it could be " + join(names, ", "),
-                 "spell it out");
+                 "write it in full");
   }
 
   Result<void> take_long(std::string_view word) {

@@ -96,13 +96,13 @@ TEST(Split, AbbreviationsAmongTorchrunsOptionsOnly) {
       {"toprun --he s", "run --help | (none) |"},
       {"toprun --no s",
        "error: ambiguous option --no: it could be --node-rank, --no-python; "
-       "spell it out"},
+       "write it in full"},
       {"toprun --rdzv x s",
        "error: ambiguous option --rdzv: it could be --rdzv-endpoint, "
-       "--rdzv-backend, --rdzv-id, --rdzv-conf; spell it out"},
+       "--rdzv-backend, --rdzv-id, --rdzv-conf; write it in full"},
       {"toprun --log x s",
        "error: ambiguous option --log: it could be --log-dir, --log-line-prefix-template, "
-       "--logs-specs; spell it out"},
+       "--logs-specs; write it in full"},
       {"toprun --np 2 s", "run --nproc-per-node=2 | s |"},
       {"toprun --no-p s", "run --no-python | s |"},  // our --no-preflight does not count
       {"toprun --virtual s", "run --virtual-local-rank | s |"},
@@ -171,13 +171,14 @@ TEST(Split, CalledTorchrunThereIsOnlyTorchrun) {
       {"torchrun run s", "run | run | s"},
       {"my-torchrun version", "run | version |"},
       {"torchrun --order name s",
-       "error: unknown option --order: called torchrun, only torchrun's "
-       "options are known; call it toprun"},
+       "error: unknown option --order: under the name torchrun, toprun accepts only torchrun's "
+       "options; call it toprun"},
       {"torchrun -v s",
-       "error: unknown option -v: called torchrun, only torchrun's options are "
-       "known; call it toprun"},
+       "error: unknown option -v: under the name torchrun, toprun accepts only torchrun's options; "
+       "call it toprun"},
       {"torchrun --version s",
-       "error: unknown option --version: called torchrun, only torchrun's options are known; call "
+       "error: unknown option --version: under the name torchrun, toprun accepts only torchrun's "
+       "options; call "
        "it "
        "toprun"},
       {"torchrun --zebra s", "error: unknown option --zebra; torchrun --help lists the options"},
@@ -294,7 +295,7 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        "unknown option --ntasks; toprun starts the ranks: give --nodes and --nproc-per-node"},
       {Command::submit,
        {"--node", "2", "a.py"},
-       "ambiguous option --node: it could be --node-rank, --nodes, --nodelist; spell it out"},
+       "ambiguous option --node: it could be --node-rank, --nodes, --nodelist; write it in full"},
       {Command::topo_order,
        {"--order", "name"},
        "unknown option --order; it shows the order by topology; toprun --dry-run --order ORDER "

@@ -152,7 +152,7 @@ Result<std::string> parse_processes_per_node(const Argument& argument) {
     return std::to_string(*number);
   }
   if (argument.value == "xpu")
-    return refuse(argument, "toprun cannot count XPUs", "give their number");
+    return refuse(argument, "toprun cannot detect the number of XPUs", "give the number");
   return refuse(argument, fmt::format("must be a number from 1 to {}, cpu, gpu or auto",
                                       max_processes_per_node));
 }
@@ -163,7 +163,7 @@ Result<std::string> parse_backend(const Argument& argument) {
     return refuse(argument, "toprun needs no etcd",
                   "use c10d, with --rdzv-endpoint naming one of the nodes");
   }
-  return refuse(argument, "toprun has static and c10d, and loads no rendezvous written in Python",
+  return refuse(argument, "toprun supports static and c10d, and not a rendezvous in Python",
                 "use one of the two");
 }
 
@@ -177,7 +177,7 @@ Result<plan::Endpoint> parse_endpoint(const Argument& argument) {
   if (bracket == std::string_view::npos) return refuse(argument, "a ] is missing after the [");
   const std::size_t colon = host.find(':', bracket);
   if (bracket == 0 && std::ranges::count(host, ':') > 1) {
-    return refuse(argument, "an IPv6 address stands in brackets", "write [ADDRESS]:PORT");
+    return refuse(argument, "an IPv6 address needs brackets", "write [ADDRESS]:PORT");
   }
   if (colon != std::string_view::npos) {
     port = host.substr(colon + 1);
@@ -223,7 +223,7 @@ Result<std::string> parse_host(const Argument& argument) {
   }
   if (!is_host(host)) return refuse(argument, "must be a host name or an address");
   if (std::ranges::count(host, ':') == 1) {
-    return refuse(argument, "must be a host without a port", "the port goes to --master-port");
+    return refuse(argument, "must be a host without a port", "give the port with --master-port");
   }
   return std::string(host);
 }
@@ -284,7 +284,7 @@ Result<std::vector<std::string>> parse_filters(const Argument& argument) {
     }
   }
   if (std::ranges::find(filters, "") != filters.end()) {
-    return refuse(argument, "one of the texts is empty, which every line would hold",
+    return refuse(argument, "one of the texts is empty, and would match every line",
                   "double a comma that is part of a text");
   }
   return filters;

@@ -32,7 +32,7 @@ TEST(Values, ProcessesPerNode) {
     EXPECT_EQ(result.error().why, "must be a number from 1 to 100000, cpu, gpu or auto");
   }
   EXPECT_EQ(parse_processes_per_node(argument("xpu")).error().line(),
-            "--flag xpu: toprun cannot count XPUs; give their number");
+            "--flag xpu: toprun cannot detect the number of XPUs; give the number");
 }
 
 TEST(Values, NodeCount) {
@@ -79,7 +79,7 @@ TEST(Values, Backend) {
   }
   for (const char* plugin : {"", "zeus", "C10D"}) {
     EXPECT_EQ(parse_backend(argument(plugin)).error().why,
-              "toprun has static and c10d, and loads no rendezvous written in Python");
+              "toprun supports static and c10d, and not a rendezvous in Python");
   }
 }
 
@@ -107,9 +107,9 @@ TEST(Values, Endpoint) {
       {"host:65536", "the port \"65536\" is not a number from 0 to 65535"},
       {"host:-1", "the port \"-1\" is not a number from 0 to 65535"},
       {"[::1]:99999", "the port \"99999\" is not a number from 0 to 65535"},
-      {"::1", "an IPv6 address stands in brackets"},
+      {"::1", "an IPv6 address needs brackets"},
       {"10.1.1.1 fd00::5:29500", "there is a blank in it, so these are 2 hosts"},
-      {"fe80::1:29500", "an IPv6 address stands in brackets"},
+      {"fe80::1:29500", "an IPv6 address needs brackets"},
       {"[::1", "a ] is missing after the ["},
       {"[::1]29500", "must be [ADDRESS]:PORT"},
       {"[]:1", "must be HOST:PORT, with a host name or an address"},
@@ -182,7 +182,7 @@ TEST(Values, Filters) {
   for (const char* bad : {",", "a,", ",a", ",,,"}) {
     ASSERT_FALSE(parse_filters(argument(bad))) << bad;
     EXPECT_EQ(parse_filters(argument(bad)).error().why,
-              "one of the texts is empty, which every line would hold");
+              "one of the texts is empty, and would match every line");
   }
 }
 

@@ -146,12 +146,12 @@ Result<int> show_run(const RunId& id, bool follow, const Environment& environmen
   if (said.code == no_such_run) return std::unexpected(no_run(id, target));
   if (said.code == 0 && !follow) return 0;
   if (said.code == 0) {
-    return fail(text_of(id), "its agent was killed and could not say how it ended",
+    return fail(text_of(id), "its agent was killed and could not report how the run ended",
                 "toprun status " + id.job);
   }
   const engines::LoginTrouble trouble = engines::exec_trouble(said.lines);
   return fail(text_of(id), trouble.why,
-              "the run goes on as long as its pods do: say the same again to see more");
+              "the run continues while its pods run: repeat the command to see more");
 }
 
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment) {
@@ -170,8 +170,8 @@ Result<int> signal_run(const RunId& id, const std::string& signal, const Environ
 Result<std::string> report_of_run(const RunId& id, const Environment& environment) {
   auto text = answer(id, "[ ! -e \"$f/report.json\" ] || cat \"$f/report.json\"\n", environment);
   if (!text || !text->empty()) return text;
-  return fail(text_of(id), "its agents have not met yet, so it has no report",
-              fmt::format("toprun logs {} shows what they say", id.job));
+  return fail(text_of(id), "its agents have not connected yet, so there is no report",
+              fmt::format("see their messages with toprun logs {}", id.job));
 }
 
 }  // namespace toprun::pods

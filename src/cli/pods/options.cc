@@ -57,8 +57,8 @@ Result<void> check_others(const options::Split& split, std::vector<std::string>&
          std::ranges::find(shared_options, option.flag->name) == shared_options.end());
     if (!is_slurms) continue;
     const std::string label = options::as_argument(option).label();
-    if (option.origin.empty()) return usage(label, "is for Slurm alone", "leave it out");
-    notes.push_back(label + " has no effect: it is for Slurm alone");
+    if (option.origin.empty()) return usage(label, "works only with Slurm", "leave it out");
+    notes.push_back(label + " has no effect: it works only with Slurm");
   }
   return {};
 }
@@ -66,11 +66,11 @@ Result<void> check_others(const options::Split& split, std::vector<std::string>&
 Result<std::string> image_of(const plan::Options& run) {
   const auto image = container::parse_image(run.container.image);
   if (run.container.empty()) {
-    return usage("--on kubernetes", "a pod needs an image", "say --container IMAGE");
+    return usage("--on kubernetes", "a pod needs an image", "use --container IMAGE");
   }
   if (!image) return std::unexpected(image.error());
   if (!image->is_path()) return container::registry_reference(*image);
-  return usage("--container " + run.container.image, "pods take their image from a registry",
+  return usage("--container " + run.container.image, "pods need an image from a registry",
                "name one there, as docker://nvcr.io/nvidia/pytorch:25.03-py3");
 }
 
@@ -203,7 +203,7 @@ Result<void> set_resources(Workload& job, const OptionReader& reader) {
                    "write it as kubectl describe node prints it: rdma/hca=1");
     }
     if (job.gpus > 0 && name == job.gpu_resource) {
-      return usage(label + " and --gpus-per-node", "they count the same resource",
+      return usage(label + " and --gpus-per-node", "both request the same resource",
                    "give one of them");
     }
     job.resources.emplace_back(name, static_cast<int>(*count));
@@ -256,8 +256,8 @@ Result<void> set_runtime(Workload& job, const OptionReader& reader) {
   const bool is_kind = kind.empty() || is_of_space || kind == "clustertrainingruntime";
   if (!is_kind || !engines::kubernetes::is_label(job.runtime)) {
     return usage(argument->label(), "is not the name of a training runtime",
-                 "kubectl get clustertrainingruntimes,trainingruntimes tells which there are; one "
-                 "of the namespace is trainingruntime/NAME");
+                 "list them with kubectl get clustertrainingruntimes,trainingruntimes; write a "
+                 "namespaced one as trainingruntime/NAME");
   }
   if (is_of_space) job.runtime_kind = "TrainingRuntime";
   return {};
@@ -275,7 +275,7 @@ Result<void> set_names(Workload& job, const plan::Options& run, const OptionRead
     if (!engines::kubernetes::is_label(argument->value)) {
       return usage(
           argument->label(), "is not the name of a namespace",
-          fmt::format("say --namespace {}", engines::kubernetes::nearest_label(argument->value)));
+          fmt::format("use --namespace {}", engines::kubernetes::nearest_label(argument->value)));
     }
     job.space = argument->value;
   }
@@ -462,7 +462,7 @@ Result<void> set_toprun(Workload& job, const OptionReader& reader) {
   if (!argument) return {};
   const auto image = TRY(container::parse_image(argument->value));
   if (image.is_path()) {
-    return usage(argument->label(), "pods take their images from a registry", "name one there");
+    return usage(argument->label(), "pods need images from a registry", "name one there");
   }
   job.toprun_image = container::registry_reference(image);
   return {};
@@ -553,7 +553,7 @@ Result<void> check_names(const Workload& job) {
         std::ranges::find(job.secret_variables, name, &engines::kubernetes::SecretVariable::name);
     const bool is_both = same != job.secret_variables.end();
     if (is_both) {
-      return usage(fmt::format("-e {0} and --secret-env {0}", name), "they say the same variable",
+      return usage(fmt::format("-e {0} and --secret-env {0}", name), "both set the same variable",
                    "give one of them");
     }
   }
@@ -587,7 +587,7 @@ Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
 // A job whose pods sleep has no script, but a name.
 Result<options::Split> without_script(options::Split split) {
   if (split.script) {
-    return usage("--interactive with " + *split.script, "its pods sleep, and run no script",
+    return usage("--interactive with " + *split.script, "its pods wait and do not run a script",
                  "leave it out: toprun run --in JOB SCRIPT runs it in them");
   }
   split.script = interactive_name;

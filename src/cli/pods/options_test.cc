@@ -288,7 +288,7 @@ TEST(PodOptions, AChosenNameIsTaken) {
   ASSERT_TRUE(options);
   EXPECT_EQ(options->job.name, "train");
   EXPECT_FALSE(options->job.name_is_beginning);
-  EXPECT_EQ(refused("--job-name my_App x.py").fix, "say --job-name my-app");
+  EXPECT_EQ(refused("--job-name my_App x.py").fix, "use --job-name my-app");
 }
 
 TEST(PodOptions, BytesThatAreNoTextTravelPacked) {
@@ -302,7 +302,7 @@ TEST(PodOptions, BytesThatAreNoTextTravelPacked) {
 TEST(PodOptions, WhatCannotBeIsRefused) {
   EXPECT_EQ(pods({"x.py"}).error().why, "a pod needs an image");
   EXPECT_EQ(pods({"--container=./a.sif", "x.py"}).error().why,
-            "pods take their image from a registry");
+            "pods need an image from a registry");
   EXPECT_TRUE(pods({"--container=a", "x.py", std::string(plan::max_packed_bytes, '\xff')})
                   .error()
                   .what.starts_with("a command line of "));
@@ -436,8 +436,8 @@ TEST(PodOptions, AFilesWordsForSlurmAreNoted) {
       {options::find_flag("--partition", options::Command::submit), "gpu", "toprun.toml:3"});
   const auto options = pod_options(split, {}, {});
   ASSERT_TRUE(options) << options.error().line();
-  EXPECT_EQ(options->notes, Strings{"toprun.toml:3: partition = gpu has no effect: it is for Slurm "
-                                    "alone"});
+  EXPECT_EQ(options->notes,
+            Strings{"toprun.toml:3: partition = gpu has no effect: it works only with Slurm"});
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader
   const auto preferred = reader.one("--preferred-topology-key");
   if (required && preferred) {
     return usage(required->label() + " and " + preferred->label(),
-                 "one demands what the other only prefers", "give one of them");
+                 "one requires what the other only prefers", "give one of them");
   }
   const auto& argument = required ? required : preferred;
   if (!argument) return {};

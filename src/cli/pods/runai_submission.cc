@@ -89,8 +89,8 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
   if (options.dry_run == DryRun::server) {
-    return give_up(
-        {"--dry-run=server", "Run:AI does not try a job out", "say --dry-run", exit_usage});
+    return give_up({"--dry-run=server", "Run:AI cannot check a job without starting it",
+                    "use --dry-run", exit_usage});
   }
   const Environment there = surroundings(split, environment);
   const auto limit = engines::engine_timeout_of(there);
@@ -104,7 +104,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   }
   if (const auto word = word_with_secret(job.command)) {
     return give_up({*word, "everyone on this host and in the project would see the secret",
-                    "say --secret-env NAME=SECRET:KEY and have the program read that variable",
+                    "use --secret-env NAME=SECRET:KEY and have the program read that variable",
                     exit_usage});
   }
   if (job.name_is_beginning) job.name = unique_name(job.name);

@@ -44,8 +44,8 @@ Result<SecretVariable> parse_secret(const Argument& argument) {
 }
 
 std::unexpected<Error> refuse(std::string what) {
-  return usage(std::move(what), "everyone who may read the job's object would read a secret in it",
-               "say --secret-env NAME and have the program read that variable");
+  return usage(std::move(what), "users who can read the job's object could read a secret in it",
+               "use --secret-env NAME and have the program read that variable");
 }
 
 Result<void> check_value(const ordered_json& value, const std::string& path);

@@ -26,10 +26,10 @@ Result<engines::JobPod> chosen(const plan::JobOfPods& found, const std::string& 
   }
   const std::string option = "--attach " + found.job.id;
   if (pod == found.pods.end()) {
-    return usage(
-        which.empty() ? option : fmt::format("{}/{}", option, which),
-        fmt::format("the job has {} and none such", counted(std::ssize(found.pods), "pod")),
-        "pods are numbered from 0");
+    return usage(which.empty() ? option : fmt::format("{}/{}", option, which),
+                 fmt::format("the job has {}, and this is not one of them",
+                             counted(std::ssize(found.pods), "pod")),
+                 "pods are numbered from 0");
   }
   if (pod->trouble.empty()) return *pod;
   return fail(option, fmt::format("pod {} does not run: {}", pod->name, pod->trouble),

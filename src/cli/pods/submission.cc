@@ -104,8 +104,8 @@ kubernetes::PodChanges changes_for(const kubernetes::Schema& schema) {
 Result<void> check_size(const nlohmann::ordered_json& object, const kubernetes::Workload& job) {
   for (const std::string& word : job.command) {
     if (word.size() <= longest_word) continue;
-    return usage(fmt::format("a word of {} bytes", word.size()),
-                 fmt::format("Linux starts no program with one of more than {}", longest_word),
+    return usage(fmt::format("an argument of {} bytes", word.size()),
+                 fmt::format("Linux limits an argument to {} bytes", longest_word),
                  "pass it in a file");
   }
   const std::size_t bytes = json_text(object).size();
@@ -238,7 +238,7 @@ Result<void> create_secret(const PodOptions& options, const kubernetes::Workload
         taken ? "; the job is taken back" : "; the job waits for it: toprun cancel " + owner->name;
   }
   return fail("--secret-env", made.error().why + after,
-              "have one made, and say --secret-env NAME=SECRET:KEY");
+              "have one created, and use --secret-env NAME=SECRET:KEY");
 }
 
 int after_creation(const PodOptions& options, Operator which, const std::string& id,
@@ -299,7 +299,7 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
   kubernetes::Workload job = options.job;
   if (const auto word = word_with_secret(job.command)) {
     return give_up({*word, "everyone who may read the job's object would read the secret",
-                    "say --secret-env NAME and have the program read that variable", exit_usage});
+                    "use --secret-env NAME and have the program read that variable", exit_usage});
   }
   if (kubernetes::needs_mark(job.placement) && job.name_is_beginning) {
     job.mark = fresh_mark(job.name);

@@ -94,8 +94,8 @@ int print_fixes(const std::string& commands, bool is_empty) {
 void tell_of_the_comparison(const OwnPlace& own) {
   if (own.host != own.all.front()) return;
   say(
-      fmt::format("each of the {} hosts speaks for itself here; without srun, as in salloc -N {} "
-                  "toprun doctor, they are compared, and what several have is said once",
+      fmt::format("each of the {} hosts prints its own report here; to compare them in one report, "
+                  "start toprun doctor without srun, as in salloc -N {} toprun doctor",
                   own.all.size(), own.all.size()));
 }
 
@@ -207,8 +207,7 @@ Result<void> check_hosts(const options::Call& call) {
     for (const FlagId here : one_machine) {
       if (const auto rival = call.argument(here)) {
         return usage(argument->source + " and " + rival->source,
-                     "one names hosts, the other means "
-                     "one machine",
+                     "the first names hosts, the second is for one machine",
                      "give only one of them");
       }
     }

@@ -47,7 +47,7 @@ Result<void> take_way(fabric::NodeFabric& node, const Call& call) {
   if (!other) return {};
   if (call.has(FlagId::root)) {
     return usage(other->source + " and --root contradict each other",
-                 "a way is asked of this machine's kernel", "give only one of them");
+                 "a route can be read only from this machine's kernel", "give only one of them");
   }
   auto way = TRY(way_to(other->value, other->source));
   if (way.interface == "lo") {

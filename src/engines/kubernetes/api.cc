@@ -80,9 +80,9 @@ Api::Api(const Environment& environment, std::chrono::milliseconds limit)
 Result<Api::Raw> Api::raw(const std::string& path, const Resource& resource) const {
   const auto done = process::run({"kubectl", "get", "--raw", path}, environment_, limit_);
   if (!done) {
-    return fail(
-        "cannot ask Kubernetes", done.error().why,
-        "kubectl get pods tells whether it answers; TOPRUN_ENGINE_TIMEOUT=SECONDS waits longer");
+    return fail("cannot ask Kubernetes", done.error().why,
+                "check with kubectl get pods that it answers; set TOPRUN_ENGINE_TIMEOUT=SECONDS to "
+                "wait longer");
   }
   Raw raw;
   if (done->code == 0) {
@@ -148,7 +148,7 @@ Result<Api::Raw> Api::pages(const std::string& path, const Resource& resource,
     if (!goes_on || token.empty()) return reported;
   }
   return fail(fmt::format("kubectl get {}", resource.name), "the list is longer than can be read",
-              "ask in a smaller namespace, see --namespace");
+              "choose a smaller namespace with --namespace");
 }
 
 Result<Answer> Api::list(const Resource& resource, Scope scope, std::string_view query,
@@ -182,8 +182,8 @@ Result<std::string> Api::space() const {
     if (space_.empty()) space_ = context_namespace();
   });
   if (is_label(space_)) return space_;
-  return usage("namespace " + space_, "Kubernetes has none of such a name",
-               "see TOPRUN_NAMESPACE and kubectl config view --minify");
+  return usage("namespace " + space_, "it does not exist",
+               "check TOPRUN_NAMESPACE and kubectl config view --minify");
 }
 
 // Where kubectl has no configuration it asks as the pod that it is in.

@@ -18,13 +18,13 @@ Result<void> check_sizes(const Workload& job) {
   const std::size_t variables = job.variables.size() + job.secret_variables.size();
   if (variables + own_variables > most_variables) {
     return usage(fmt::format("{} variables", variables),
-                 fmt::format("a TrainJob holds {}", most_variables - own_variables),
-                 "set some in the image, or say --operator jobset");
+                 fmt::format("a TrainJob can have at most {}", most_variables - own_variables),
+                 "set some in the image, or use --operator jobset");
   }
   if (job.image.size() > longest_image) {
     return usage("--container " + job.image,
                  fmt::format("a TrainJob's image has {} bytes at most", longest_image),
-                 "give it a shorter tag, or say --operator jobset");
+                 "give it a shorter tag, or use --operator jobset");
   }
   return {};
 }
@@ -32,8 +32,10 @@ Result<void> check_sizes(const Workload& job) {
 Result<void> check_variables(const Workload& job) {
   for (const auto& [name, value] : job.variables) {
     if (std::ranges::find(reserved_variables, name) == reserved_variables.end()) continue;
-    return usage("-e " + name, "the trainer sets it and refuses a TrainJob that does",
-                 "leave it out: --nodes and --nproc-per-node say it");
+    return usage(
+        "-e " + name,
+        "the Kubeflow trainer sets this variable itself and refuses a TrainJob that sets it",
+        "leave it out: --nodes and --nproc-per-node determine it");
   }
   return {};
 }
@@ -41,28 +43,28 @@ Result<void> check_variables(const Workload& job) {
 Result<void> check_runtime(const Workload& job) {
   const Placement& placement = job.placement;
   if (!job.folder.empty()) {
-    return usage("--chdir " + job.folder, "a TrainJob cannot say where its pods begin",
+    return usage("--chdir " + job.folder, "a TrainJob cannot set the working directory of its pods",
                  "name the script by its whole path");
   }
   if (!job.env_from.empty()) {
     return usage("--env-from " + job.env_from.front(),
-                 "a TrainJob takes variables from a Secret one by one",
-                 "say --secret-env NAME=SECRET:KEY for each, or --operator jobset");
+                 "a TrainJob can take only single variables from a Secret",
+                 "use --secret-env NAME=SECRET:KEY for each, or --operator jobset");
   }
   if (job.host_network) {
     return usage(
         "--host-network", "a TrainJob cannot change the network of its runtime's pods",
-        "say --operator jobset, or leave it out and name a runtime that has it by --runtime");
+        "use --operator jobset, or leave it out and choose with --runtime a runtime that has it");
   }
   if (!placement.priority_class.empty() && placement.placer != Placer::kueue) {
     return usage("--priority-class " + placement.priority_class,
                  "a TrainJob cannot change the priority of its runtime's pods",
-                 "say --operator jobset, or --queue for Kueue's priorities");
+                 "use --operator jobset, or --queue for Kueue's priorities");
   }
   const std::string_view scheduler = scheduler_name(placement.placer);
   if (!scheduler.empty() && job.runtime.empty()) {
     return usage("--scheduler", "a TrainJob cannot change the scheduler of its runtime's pods",
-                 fmt::format("name a runtime with schedulerName {} by --runtime, or say "
+                 fmt::format("name a runtime with schedulerName {} by --runtime, or use "
                              "--operator jobset",
                              scheduler));
   }
@@ -72,7 +74,7 @@ Result<void> check_runtime(const Workload& job) {
 Result<void> check_pools(const Placement& placement) {
   const bool has_label = placement.placer == Placer::kai || placement.placer == Placer::runai;
   if (!has_label || placement.pools.size() < 2) return {};
-  return usage("--node-pool " + placement.pools[1], "this scheduler takes one pool of nodes",
+  return usage("--node-pool " + placement.pools[1], "this scheduler accepts only one node pool",
                "name one, or leave it out");
 }
 
@@ -84,7 +86,7 @@ Result<void> check_restricted(const Workload& job) {
   }
   if (job.host_network || job.locks_memory) {
     return usage(job.host_network ? "--host-network" : "--ipc-lock",
-                 "restricted pods may not have it", "leave it out, or use another namespace");
+                 "restricted pods may not use it", "leave it out, or use another namespace");
   }
   return {};
 }
@@ -103,12 +105,12 @@ Result<void> check(Operator which, const Workload& job) {
   if (done && which == Operator::trainjob) done = check_trainjob(job);
   if (!done) return done;
   if (which != Operator::trainjob && !job.runtime.empty()) {
-    return usage("--runtime " + job.runtime, "only a TrainJob has a runtime",
-                 "say --operator trainjob, or leave it out");
+    return usage("--runtime " + job.runtime, "only a TrainJob uses a runtime",
+                 "use --operator trainjob, or leave it out");
   }
   if (!job.least_nodes || which == Operator::pytorchjob) return {};
   return usage(fmt::format("{} to {} nodes", *job.least_nodes, job.nodes),
-               "only PyTorchJobs are elastic", "say --operator pytorchjob, or one number");
+               "only PyTorchJobs are elastic", "use --operator pytorchjob, or one number");
 }
 
 }  // namespace toprun::engines::kubernetes

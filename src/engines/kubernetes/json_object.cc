@@ -18,9 +18,9 @@ Result<json> parse_object(std::string_view text) {
   json value = json_in(text);
   if (value.is_object()) return value;
   return fail("cannot ask Kubernetes",
-              fmt::format("kubectl printed no JSON: {}",
+              fmt::format("kubectl did not print JSON: {}",
                           printable(trim(text.substr(0, shown_of_nonsense)))),
-              "kubectl get pods tells whether it works");
+              "check with kubectl get pods that it works");
 }
 
 std::vector<const json*> items_of(const json& value) {

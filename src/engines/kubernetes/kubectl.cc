@@ -80,8 +80,9 @@ Result<std::string> create(std::string_view manifest, bool trial, const Environm
   const auto out = TRY(run_create(std::move(words), manifest, environment, limit));
   const std::string_view object = trim(out);
   if (object.contains('/') && is_label(name_in(object))) return std::string(object);
-  return fail("kubectl create", "it printed no name: " + printable(object.substr(0, most_shown)),
-              "kubectl get pods tells whether it works");
+  return fail("kubectl create",
+              "it did not print a name: " + printable(object.substr(0, most_shown)),
+              "check with kubectl get pods that it works");
 }
 
 Result<Owner> create_owner(std::string_view manifest, const Environment& environment,

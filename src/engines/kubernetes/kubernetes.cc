@@ -58,8 +58,8 @@ Error unknown_count(const Environment& environment, const Hints& hints, const Po
 void say_difference(const Sourced<int>& said, const std::optional<Sourced<int>>& reported,
                     Allocation& allocation) {
   if (!reported || reported->value == said.value) return;
-  allocation.notes.push_back(fmt::format("{} {} goes before the pod's {}={}", said.source,
-                                         said.value, reported->source, reported->value));
+  allocation.notes.push_back(fmt::format("{} {} overrides the pod's {}={}", said.source, said.value,
+                                         reported->source, reported->value));
 }
 
 std::optional<Sourced<int>> count_of(const Hints& hints, const Pod& pod, Allocation& allocation) {
@@ -90,7 +90,7 @@ void check_endpoint(const Hints& hints, const Pod& pod, Allocation& allocation) 
   if (names_each_pod(hints, pod)) return;
   if (hosts::same_host(said, pod.root->value)) return;
   if (!on_command_line(hints.endpoint_source)) return;  // PET_ of an operator has its own host
-  allocation.notes.push_back(fmt::format("{} {} goes before the pod's {}={}", hints.endpoint_source,
+  allocation.notes.push_back(fmt::format("{} {} overrides the pod's {}={}", hints.endpoint_source,
                                          said, pod.root->source, pod.root->value));
 }
 
@@ -107,21 +107,20 @@ Result<void> take_root(const Hints& hints, const Pod& pod, Allocation& allocatio
   if (names_each_pod(hints, pod)) {
     if (allocation.my_node == 0) {
       allocation.notes.push_back(fmt::format(
-          "{} {} is an address of each pod's own, at which no other finds pod 0: it is "
-          "at {} by {} instead",
+          "{} {} is different in each pod, so other pods cannot find pod 0 there: used {} from {} "
+          "instead",
           hints.endpoint_source, hints.endpoint_host, pod.root->value, pod.root->source));
     }
   } else if (!hints.endpoint_source.empty()) {
     return {};
   }
   if (!pod.root && pod.kind == PodKind::jobset && !allocation.my_node) {
-    return usage(
-        this_pod(pod), "the pods of each of a JobSet's Jobs are numbered from 0",
-        "give --node-rank INDEX, counted over all of them, and --master-addr HOST of pod 0; or "
-        "let one Job have all pods: replicas 1, completions N");
+    return usage(this_pod(pod), "in a JobSet the pods of each Job are numbered from 0",
+                 "give --node-rank INDEX, counted over all of them, and --master-addr HOST of pod "
+                 "0; or put all pods into one Job: replicas 1, completions N");
   }
   if (!pod.root) {
-    return usage(this_pod(pod), "its variables do not tell where the pods meet",
+    return usage(this_pod(pod), "its variables do not name the address where the pods meet",
                  how_to_meet(pod.kind));
   }
   allocation.root_node = 0;

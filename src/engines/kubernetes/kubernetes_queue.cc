@@ -139,8 +139,9 @@ Result<JobList> KubernetesQueue::all(std::optional<std::uint32_t> uid) const {
   }
   if (refused.size() == kubernetes::kinds.size()) return std::unexpected(std::move(refusal));
   if (!refused.empty()) {
-    list.untold.push_back(fmt::format("{} are left out: the cluster does not let you list them; {}",
-                                      in_words(refused), rights));
+    list.untold.push_back(
+        fmt::format("{} are missing here: the cluster does not let you list them; {}",
+                    in_words(refused), rights));
   }
   return list;
 }
@@ -180,7 +181,7 @@ Result<Answer> KubernetesQueue::one(const Kind& kind, const std::string& name,
 
 // The name comes first: the user may have meant a job of Slurm's.
 Error not_found(const JobId& id, const Error& refusal) {
-  const std::string what = fmt::format("cannot tell whether there is a job {}", id.text);
+  const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
   return {what,
           fmt::format("names are looked up in Kubernetes, and kubectl knows no cluster here ({})",
@@ -210,8 +211,8 @@ Result<std::vector<Job>> KubernetesQueue::find(const JobId& id) const {
   }
   if (refused.empty()) return std::vector<Job>();
   if (looked.empty()) return std::unexpected(std::move(refusal));
-  return fail(fmt::format("cannot tell whether there is a job {}", id.text),
-              fmt::format("the cluster has no {}{} of this name, and does not let you look for {}",
+  return fail(fmt::format("cannot find out whether job {} exists", id.text),
+              fmt::format("the cluster has no {}{} of this name, and does not let you list {}",
                           looked.front()->word,
                           looked.size() > 1 ? fmt::format(" or {}", looked.back()->word) : "",
                           in_words(refused)),
@@ -354,7 +355,8 @@ void KubernetesQueue::add_place(Job& job, const kubernetes::Admission& admission
 Result<std::vector<std::string>> KubernetesQueue::cancel_command(
     const std::vector<std::string>& ids, const std::string& signal, Addressee) const {
   if (!signal.empty()) {
-    return fail("--signal " + signal, "Kubernetes sends a job no signal but its end",
+    return fail("--signal " + signal,
+                "Kubernetes cannot send a signal to a job; it can only end the job",
                 "leave it out, or use kubectl exec");
   }
   std::vector<std::string> words{"delete", "--wait=false"};

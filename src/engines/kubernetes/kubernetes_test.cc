@@ -70,8 +70,9 @@ TEST(Kubernetes, WhatIsRefused) {
        "how many pods there are, and each would train on its own; give --nnodes PODS (PODS is 4 if "
        "WORLD_SIZE counts pods); if it is to be on its own: --standalone"},
       {"… with --nnodes and no service", indexed_pod, nnodes(2),
-       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
-       "where the pods meet; name a headless service in spec.template.spec.subdomain, or give "
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not name the "
+       "address where the pods meet; name a headless service in spec.template.spec.subdomain, or "
+       "give "
        "--master-addr HOST of pod 0"},
       {"the second Job of a JobSet",
        {"set-w-1-0", {{"JOB_COMPLETION_INDEX", "0"}}, "set.default.svc.cluster.local"},
@@ -85,9 +86,9 @@ TEST(Kubernetes, WhatIsRefused) {
         {{"JOB_COMPLETION_INDEX", "0"}, {"PET_NNODES", "4"}},
         "set.default.svc.cluster.local"},
        {},
-       "this is a pod of a JobSet (host set-w-1-0): the pods of each of a JobSet's Jobs are "
-       "numbered from 0; give --node-rank INDEX, counted over all of them, and --master-addr HOST "
-       "of pod 0; or let one Job have all pods: replicas 1, completions N"},
+       "this is a pod of a JobSet (host set-w-1-0): in a JobSet the pods of each Job are numbered "
+       "from 0; give --node-rank INDEX, counted over all of them, and --master-addr HOST "
+       "of pod 0; or put all pods into one Job: replicas 1, completions N"},
       {"a StatefulSet, pod 0 too",
        stateful,
        {},
@@ -110,8 +111,8 @@ TEST(Kubernetes, WhatIsRefused) {
       {"MASTER_ADDR was taken away",
        with(worker_pod, "MASTER_ADDR", ""),
        {},
-       "this is a pod of a PyTorchJob (RANK and WORLD_SIZE): its variables do not tell where the "
-       "pods meet; give --master-addr HOST of pod 0"},
+       "this is a pod of a PyTorchJob (RANK and WORLD_SIZE): its variables do not name the address "
+       "where the pods meet; give --master-addr HOST of pod 0"},
       {"Volcano's list is empty",
        {"job-train-0", {{"VC_TASK_INDEX", "0"}, {"VC_TRAIN_HOSTS", " ,"}}},
        {},
@@ -126,7 +127,7 @@ TEST(Kubernetes, WhatIsRefused) {
       {"RANK beyond WORLD_SIZE",
        with(worker_pod, "RANK", "4"),
        {},
-       "RANK 4 and WORLD_SIZE 4: these cannot be a pod's number and how many pods there are; give "
+       "RANK 4 and WORLD_SIZE 4: the pod's number must be smaller than the number of pods; give "
        "--nnodes and --node-rank"},
       {"fewer nodes than pods", with(worker_pod, "RANK", "3"), nnodes(2),
        "pod 3 (RANK): the job has 2 pods (--nnodes); pods are numbered from 0; correct --nnodes or "
@@ -159,21 +160,20 @@ TEST(Kubernetes, TheUserGoesBeforeThePodAndIsTold) {
        ""},
       {"… on pod 0", with(worker_pod, "RANK", "0"), at(nnodes(4), "localhost"), 4, 0,
        "job-master-0",
-       "--master-addr localhost is an address of each pod's own, at which no other finds pod 0: it "
-       "is at "
-       "job-master-0 by MASTER_ADDR instead"},
+       "--master-addr localhost is different in each pod, so other pods cannot find pod 0 there: "
+       "used job-master-0 from MASTER_ADDR instead"},
       {"… from an operator", worker_pod, at(nnodes(4), "localhost", "PET_MASTER_ADDR"), 4, 1, "",
        ""},
       {"the recipe for 1.6 under 1.7: WORLD_SIZE is not pods", with(worker_pod, "PET_NNODES", "2"),
-       nnodes(16), 16, 1, "job-master-0", "--nnodes 16 goes before the pod's PET_NNODES=2"},
+       nnodes(16), 16, 1, "job-master-0", "--nnodes 16 overrides the pod's PET_NNODES=2"},
       {"from toprun.toml", worker_pod, nnodes(2, "toprun.toml:3"), 2, 1, "job-master-0",
-       "toprun.toml:3 2 goes before the pod's WORLD_SIZE=4"},
+       "toprun.toml:3 2 overrides the pod's WORLD_SIZE=4"},
       {"another rank", worker_pod, ranked({}, 2), 4, 2, "job-master-0",
-       "--node-rank 2 goes before the pod's RANK=1"},
+       "--node-rank 2 overrides the pod's RANK=1"},
       {"another host", worker_pod, at({}, "elsewhere"), 4, 1, "",
-       "--master-addr elsewhere goes before the pod's MASTER_ADDR=job-master-0"},
+       "--master-addr elsewhere overrides the pod's MASTER_ADDR=job-master-0"},
       {"PET_ against RANK", with(worker_pod, "PET_NODE_RANK", "3"), nnodes(4, "PET_NNODES"), 4, 3,
-       "job-master-0", "PET_NODE_RANK=3 goes before RANK=1"},
+       "job-master-0", "PET_NODE_RANK=3 overrides RANK=1"},
       {"all of it said", indexed_pod, at(nnodes(2), "other"), 2, 1, "", ""},
       {"a count and a service", indexed_with_service, nnodes(2), 2, 1, "train-0.peers", ""},
   };

@@ -82,7 +82,7 @@ Result<std::string> job_name(std::string_view name, std::string_view source) {
   return usage(fmt::format("{} {}", source, printable(name)),
                fmt::format("Kubernetes takes a-z, 0-9 and -, a letter first, {} at most here",
                            longest_job_name),
-               fmt::format("say --job-name {}", nearest_label(name)));
+               fmt::format("use --job-name {}", nearest_label(name)));
 }
 
 }  // namespace toprun::engines::kubernetes

@@ -31,7 +31,7 @@ TEST(ObjectName, ARefusedNameIsAnsweredWithTheNearest) {
   const auto refused = job_name("my_App", "--job-name");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().exit_code, exit_usage);
-  EXPECT_EQ(refused.error().fix, "say --job-name my-app");
+  EXPECT_EQ(refused.error().fix, "use --job-name my-app");
 }
 
 TEST(ObjectName, KeysAndValuesOfLabels) {

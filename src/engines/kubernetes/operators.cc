@@ -46,8 +46,8 @@ Result<std::vector<Operator>> find_operators(const Environment& environment,
   TRY(find_kubectl(environment));
   const auto answer = process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit);
   if (!answer) {
-    return fail("cannot ask Kubernetes which operators it has", answer.error().why,
-                "name one with --operator; TOPRUN_ENGINE_TIMEOUT=SECONDS waits longer");
+    return fail("cannot list the operators in the cluster", answer.error().why,
+                "choose one with --operator, or set TOPRUN_ENGINE_TIMEOUT=SECONDS to wait longer");
   }
   // It ends with 1 and prints the others where a single one of the cluster's API services is down.
   if (auto found = installed(answer->out); !found.empty()) return found;
@@ -55,7 +55,7 @@ Result<std::vector<Operator>> find_operators(const Environment& environment,
   std::vector<std::string> names;
   for (const Kind& kind : kinds) names.emplace_back(kind.resource);
   return fail("--operator auto", "the cluster has none of " + join(names, ", "),
-              "have the training operator, the trainer or JobSet installed");
+              "ask for the training operator, the trainer or JobSet to be installed");
 }
 
 }  // namespace toprun::engines::kubernetes

@@ -57,7 +57,7 @@ class Patcher {
   Result<std::string> order_in(const Json& patch, const std::string& path) {
     for (const auto& [key, value] : patch.items()) {
       if (key.starts_with('$') && key != directive) {
-        return refuse(path, fmt::format("{} is not known here", key),
+        return refuse(path, fmt::format("unknown: {}", key),
                       "write the whole list with $patch: replace");
       }
     }
@@ -65,7 +65,7 @@ class Patcher {
     if (found == patch.end()) return std::string();
     const std::string word = found->is_string() ? found->get<std::string>() : "";
     if (word == "replace" || word == "delete" || word == "merge") return word;
-    return refuse(path, "$patch is neither replace, delete nor merge");
+    return refuse(path, "$patch must be replace, delete or merge");
   }
 
   Result<void> merge_map(Json& value, const Json& patch, const std::string& path) {
@@ -103,7 +103,7 @@ class Patcher {
         continue;
       }
       if (!element.contains(key)) {
-        return refuse(place, fmt::format("it has no {}, by which it is found", key));
+        return refuse(place, fmt::format("{} is missing, and it identifies the element", key));
       }
       if (const auto done = merge_element(list, key, element, order, place); !done) return done;
     }
@@ -198,8 +198,10 @@ void add_doubts(const Json& value, const Json& patch, const std::string& path,
     const auto meant = did_you_mean(key, names);
     const bool is_unknown = path.empty() && !has_field(top_fields, key);
     if (!meant && !is_unknown) continue;
-    doubts.push_back(place + (is_unknown ? ": no object has such a field" : ": it is new here") +
-                     (meant ? "; did you mean " + *meant + "?" : ""));
+    doubts.push_back(
+        place +
+        (is_unknown ? ": no object has such a field" : ": the job's object does not have it yet") +
+        (meant ? "; did you mean " + *meant + "?" : ""));
   }
 }
 
@@ -220,14 +222,14 @@ Result<void> apply_patch(Json& object, const Json& patch, const std::string& fil
   for (const char* key : {"apiVersion", "kind"}) {
     if (part_of(object, key) == part_of(before, key)) continue;
     return usage(fmt::format("{}: {}", file, key),
-                 "it is not that of this job's object, " + before.at(key).get<std::string>(),
+                 "it differs from that of this job's object, " + before.at(key).get<std::string>(),
                  "leave it out, or choose another --operator");
   }
   for (const char* key : {"name", "generateName", "namespace"}) {
     const Json is = part_of(part_of(object, "metadata"), key);
     if (is == part_of(part_of(before, "metadata"), key)) continue;
-    return usage(fmt::format("{}: metadata.{}", file, key), "a patch cannot change it",
-                 "say --job-name or --namespace");
+    return usage(fmt::format("{}: metadata.{}", file, key), "a patch may not change this field",
+                 "use --job-name or --namespace");
   }
   return {};
 }

@@ -33,12 +33,14 @@ TEST(Patch, WhatIsLikelyMisspelt) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(doubts("spce: {}"), Lines{"spce: no object has such a field; did you mean spec?"});
   EXPECT_EQ(doubts("replicas: 3"), Lines{"replicas: no object has such a field"});
-  EXPECT_EQ(doubts("spec: {tolerations: [], toleration: []}"),
-            Lines{"spec.toleration: it is new here; did you mean tolerations?"});
+  EXPECT_EQ(
+      doubts("spec: {tolerations: [], toleration: []}"),
+      Lines{"spec.toleration: the job's object does not have it yet; did you mean tolerations?"});
   EXPECT_EQ(doubts("spec: {containers: [{name: node, volumeMount: []}]}"),
-            Lines{"spec.containers[0].volumeMount: it is new here; did you mean volumeMounts?"});
+            Lines{"spec.containers[0].volumeMount: the job's object does not have it yet; did you "
+                  "mean volumeMounts?"});
   EXPECT_EQ(doubts("metadata: {label: {x: a}}"),
-            Lines{"metadata.label: it is new here; did you mean labels?"});
+            Lines{"metadata.label: the job's object does not have it yet; did you mean labels?"});
   EXPECT_EQ(
       doubts("{metadata: {labels: {xx: a}}, spec: {hostPID: true, hostIPC: true, suspend: "
              "true, containers: [{name: b, imag: c}], volumes: [{name: m, $patch: delete}]}}"),
@@ -91,21 +93,21 @@ TEST(Patch, WhatIsTakenAwayAndReplaced) {
 TEST(Patch, RefusesWhatItCannotDo) {
   for (const auto& [yaml, said] : std::vector<std::pair<const char*, const char*>>{
            {"[a]", "p.yaml: it is not a map"},
-           {"kind: Pod", "p.yaml: kind: it is not that of this job's object, Job"},
-           {"kind: null", "p.yaml: kind: it is not that"},
-           {"$patch: replace", "p.yaml: apiVersion: it is not that"},
-           {"$patch: delete", "p.yaml: apiVersion: it is not that"},
-           {"metadata: null", "p.yaml: metadata.name: a patch cannot change it"},
-           {"metadata: 5", "p.yaml: metadata.name: a patch cannot change it"},
-           {"metadata: {name: 5}", "p.yaml: metadata.name: a patch cannot change it"},
-           {"metadata: {name: b}", "p.yaml: metadata.name: a patch cannot change it"},
-           {"metadata: {namespace: b}", "p.yaml: metadata.namespace: a patch cannot"},
-           {"spec: {containers: [{image: b}]}", "p.yaml: spec.containers[0]: it has no name"},
+           {"kind: Pod", "p.yaml: kind: it differs from that of this job's object, Job"},
+           {"kind: null", "p.yaml: kind: it differs"},
+           {"$patch: replace", "p.yaml: apiVersion: it differs"},
+           {"$patch: delete", "p.yaml: apiVersion: it differs"},
+           {"metadata: null", "p.yaml: metadata.name: a patch may not change this field"},
+           {"metadata: 5", "p.yaml: metadata.name: a patch may not change this field"},
+           {"metadata: {name: 5}", "p.yaml: metadata.name: a patch may not change this field"},
+           {"metadata: {name: b}", "p.yaml: metadata.name: a patch may not change this field"},
+           {"metadata: {namespace: b}", "p.yaml: metadata.namespace: a patch may not"},
+           {"spec: {containers: [{image: b}]}", "p.yaml: spec.containers[0]: name is missing"},
            {"spec: {containers: [b]}", "p.yaml: spec.containers[0]: it is not a map"},
-           {"spec: {$retainKeys: [a]}", "p.yaml: spec: $retainKeys is not known here"},
-           {"spec: {$patch: add}", "p.yaml: spec: $patch is neither"},
+           {"spec: {$retainKeys: [a]}", "p.yaml: spec: unknown: $retainKeys"},
+           {"spec: {$patch: add}", "p.yaml: spec: $patch must be"},
            {"a: [", "p.yaml:"},
-           {"a: 1\na: 2", "p.yaml:2:1: the key a a second time"},
+           {"a: 1\na: 2", "p.yaml:2:1: the key a appears twice"},
            {"a: 1\n---\nb: 1", "p.yaml: it holds several documents"},
            {",\n2", "p.yaml"}}) {
     const Json result = patched(yaml);

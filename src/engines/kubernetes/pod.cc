@@ -308,7 +308,7 @@ void prefer(std::optional<Sourced<int>>& fact, const std::optional<Sourced<int>>
             Pod& pod) {
   if (!stronger) return;
   if (fact && fact->value != stronger->value) {
-    pod.notes.push_back(fmt::format("{}={} goes before {}={}", stronger->source, stronger->value,
+    pod.notes.push_back(fmt::format("{}={} overrides {}={}", stronger->source, stronger->value,
                                     fact->source, fact->value));
   }
   fact = stronger;
@@ -337,7 +337,7 @@ Result<void> check(const Pod& pod) {
   if (!pod.count || !pod.index || pod.index->value < pod.count->value) return {};
   return usage(fmt::format("{} {} and {} {}", pod.index->source, pod.index->value,
                            pod.count->source, pod.count->value),
-               "these cannot be a pod's number and how many pods there are",
+               "the pod's number must be smaller than the number of pods",
                "give --nnodes and --node-rank");
 }
 

@@ -111,10 +111,10 @@ class Reader {
   Result<Json> table(const YAML::Node& node, int depth) {
     Json out = Json::object();
     for (const auto& entry : node) {
-      if (!entry.first.IsScalar()) return refuse(entry.first, "a key that is not a text");
+      if (!entry.first.IsScalar()) return refuse(entry.first, "a key is not a text");
       const std::string& key = entry.first.Scalar();
       if (out.contains(key))
-        return refuse(entry.first, fmt::format("the key {} a second time", key));
+        return refuse(entry.first, fmt::format("the key {} appears twice", key));
       auto value = read(entry.second, depth + 1);
       if (!value) return value;
       out[key] = *std::move(value);

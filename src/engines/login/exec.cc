@@ -55,7 +55,7 @@ std::string without_exec_end(std::string_view said) {
 }
 
 LoginTrouble exec_trouble(std::string_view said) {
-  constexpr std::string_view advice = "toprun --dry-run prints the command: try it by hand";
+  constexpr std::string_view advice = "print the command with toprun --dry-run and try it by hand";
   const auto lines = complaint(without_exec_end(said), most_login_lines);
   for (const KnownTrouble& known : exec_troubles) {
     const auto line = std::ranges::find_if(

@@ -82,9 +82,9 @@ Result<void> check_options_beside_hosts(const Hints& hints) {
     return usage(fmt::format("{} with {}", option, hints.hosts_source), std::string(why),
                  "drop one of them");
   };
-  if (hints.standalone) return refuse("--standalone", "it is for this host only");
-  if (hints.ranks_in_place) return refuse("--ranks-in-place", "a login starts one agent");
-  if (hints.node_rank) return refuse("--node-rank", "the list says which node is which");
+  if (hints.standalone) return refuse("--standalone", "it works on this host only");
+  if (hints.ranks_in_place) return refuse("--ranks-in-place", "each login starts one agent");
+  if (hints.node_rank) return refuse("--node-rank", "the list of hosts determines the node ranks");
   if (on_command_line(hints.endpoint_source)) {
     return refuse(hints.endpoint_source, "the agents find each other");
   }

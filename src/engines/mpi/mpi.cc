@@ -108,9 +108,10 @@ Result<Allocation> own_agent(const Environment& environment, const MpiWorld& wor
   auto nodes =
       TRY(parse_node_list(mpi_nodes_variable, environment.get(mpi_nodes_variable).value_or("")));
   if (std::ssize(nodes) != world.size || world.local_size != 1) {
-    return fail(fmt::format("toprun's own mpirun has {} for {}", counted(world.size, "process"),
-                            counted(static_cast<int>(nodes.size()), "node")),
-                "it needs one on each", "unset TOPRUN_STEP if you started mpirun yourself");
+    return fail(
+        fmt::format("the mpirun that toprun started has {} for {}", counted(world.size, "process"),
+                    counted(static_cast<int>(nodes.size()), "node")),
+        "it needs one process on each", "unset TOPRUN_STEP if you started mpirun yourself");
   }
   allocation.stance = Stance::agent;
   allocation.node_count = world.size;
@@ -137,7 +138,7 @@ Result<void> check_start(const Environment& environment, const Hints& hints) {
     return usage(fmt::format("{} with {} mpirun", option, hints.via), std::string(why),
                  "drop one of them");
   };
-  if (hints.standalone) return refuse("--standalone", "it is for this host only");
+  if (hints.standalone) return refuse("--standalone", "it works on this host only");
   if (hints.ranks_in_place) return refuse("--ranks-in-place", "mpirun is not running yet");
   if (hints.node_rank) return refuse("--node-rank", "mpirun starts all nodes");
   if (on_command_line(hints.endpoint_source)) {
@@ -161,7 +162,8 @@ Result<Allocation> named_hosts(const Hints& hints) {
   for (const Node& node : hints.hosts) {
     if (node.login.empty() || node.login == node.name) continue;
     return usage(fmt::format("{} in {}", node.login, hints.hosts_source),
-                 "mpirun takes the user from ssh's configuration", "give the host's name alone");
+                 "mpirun takes the user name only from ssh's configuration",
+                 "give only the host's name");
   }
   allocation.nodes = hints.hosts;
   allocation.node_count = *count;
@@ -181,7 +183,7 @@ Result<Allocation> unnamed_hosts(const Environment& environment, const Hints& hi
                  fmt::format("drop {}", hints.via));
   }
   if (hints.use_of((*found)->node_count)) return *std::move(*found);
-  return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes), "nothing names the hosts",
+  return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes), "the hosts are not known",
                "give --hosts or --hostfile, or start it in a Slurm allocation");
 }
 

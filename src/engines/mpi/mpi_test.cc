@@ -150,23 +150,25 @@ TEST(Mpi, Detects) {
                 with_variable(hydra_world("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
                 "OMPI_COMM_WORLD_RANK", "0"),
             {},
-            "OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: Open MPI's mpirun and MPICH's mpiexec both say "
-            "that they started this process; start toprun by one of them, without the variables of "
-            "the other (env -u)"},
+            "the variables of OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: Open MPI's mpirun and MPICH's "
+            "mpiexec both claim to have started this process; start toprun with one of them, and "
+            "remove the variables of the other (env -u)"},
            {"a rank beyond the size",
             open_mpi_world("4", "4", "0", "1", "4"),
             {},
-            "OMPI_COMM_WORLD_RANK=\"4\": Open MPI's mpirun says 0 to 3 with the other variables; "
-            "hand all of its variables on, or none"},
+            "OMPI_COMM_WORLD_RANK=\"4\": Open MPI's mpirun sets it to 0 to 3 together with its "
+            "other variables; "
+            "pass on all of its variables or none"},
            {"no local rank",
             with_variable(prrte("1", "2", "0", "1"), "OMPI_COMM_WORLD_LOCAL_RANK", ""),
             {},
-            "OMPI_COMM_WORLD_LOCAL_RANK is not set: Open MPI's mpirun says 0 to 0 with the other "
-            "variables; hand all of its variables on, or none"},
+            "OMPI_COMM_WORLD_LOCAL_RANK is not set: Open MPI's mpirun sets it to 0 to 0 together "
+            "with its other variables; pass on all of its variables or none"},
            {"PMI of a launcher that we do not know",
             {{"PMI_SIZE", "4"}, {"PMI_RANK", "0"}},
             {},
-            "a launcher started 4 processes (PMI_SIZE): each of them would be a world of its own; "
+            "a launcher started 4 processes (PMI_SIZE): each process would be a separate job with "
+            "one node; "
             "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint"},
        }) {
     EXPECT_EQ(detected_mpi(environment, hints), expected) << what;
@@ -228,7 +230,7 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
            {"hosts that nobody names",
             {},
             unnamed,
-            "--nnodes 2: nothing names the hosts; give --hosts or --hostfile, or start it in a "
+            "--nnodes 2: the hosts are not known; give --hosts or --hostfile, or start it in a "
             "Slurm allocation"},
            {"more than are named", {}, three, "--nnodes 3: --hosts names 2 hosts"},
            {"an endpoint",
@@ -246,12 +248,12 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
            {"another user",
             {},
             on_hosts({{"a", 1, "me@a"}}),
-            "me@a in --hosts: mpirun takes the user from ssh's configuration; give the host's name "
-            "alone"},
+            "me@a in --hosts: mpirun takes the user name only from ssh's configuration; give only "
+            "the host's name"},
            {"alone",
             {},
             alone,
-            "--standalone with --via mpirun: it is for this host only; drop one of them"},
+            "--standalone with --via mpirun: it works on this host only; drop one of them"},
            {"alone, whatever a file says",
             {},
             alone_after_all,
@@ -284,7 +286,8 @@ TEST(Mpi, KnowsItsOwnAgents) {
   const auto other = detect(environment, hints);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().line(),
-            "toprun's own mpirun has 2 processes for 1 node: it needs one on each; unset "
+            "the mpirun that toprun started has 2 processes for 1 node: it needs one process on "
+            "each; unset "
             "TOPRUN_STEP if you started mpirun yourself");
 }
 

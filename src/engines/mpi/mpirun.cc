@@ -88,7 +88,8 @@ Result<Mpirun> mpirun_in(std::string_view printed) {
   }
   return fail("mpirun --version",
               fmt::format("it says \"{}\"", printable(printed.substr(0, printed.find('\n')))),
-              fmt::format("name Open MPI's, MPICH's or Intel MPI's mpirun in {}", mpirun_variable));
+              fmt::format("give the path of the mpirun of Open MPI, MPICH or Intel MPI in {}",
+                          mpirun_variable));
 }
 
 std::vector<std::string> mpirun_agents(const MpirunCommand& command,
@@ -217,7 +218,7 @@ Result<MpirunCommand> find_mpirun(const Environment& environment) {
   const std::string& program = command.program.front();
   if (!process::find_program(program, environment)) {
     return usage(fmt::format("no {} in PATH", program), "",
-                 fmt::format("load the module that has it, or name it in {}", mpirun_variable));
+                 fmt::format("load its module, or give its path in {}", mpirun_variable));
   }
   const auto printed = TRY(process::output_of({program, "--version"}, environment, version_limit));
   const auto kind = TRY(mpirun_in(printed));

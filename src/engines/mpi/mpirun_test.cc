@@ -26,11 +26,11 @@ TEST(Mpirun, IsKnownByItsVersion) {
         {"mpirun (Open MPI) 2.1.1\n",
          "mpirun is Open MPI 2: it is too old; use Open MPI 3 or newer, MPICH or Intel MPI"},
         {"",
-         "mpirun --version: it says \"\"; name Open MPI's, MPICH's or Intel MPI's mpirun in "
-         "TOPRUN_MPIRUN"},
+         "mpirun --version: it says \"\"; give the path of the mpirun of Open MPI, MPICH or Intel "
+         "MPI in TOPRUN_MPIRUN"},
         {"IBM Spectrum\nx",
-         "mpirun --version: it says \"IBM Spectrum\"; name Open MPI's, MPICH's "
-         "or Intel MPI's mpirun in TOPRUN_MPIRUN"}}) {
+         "mpirun --version: it says \"IBM Spectrum\"; give the path of the mpirun of Open MPI, "
+         "MPICH or Intel MPI in TOPRUN_MPIRUN"}}) {
     const auto kind = mpirun_in(printed);
     EXPECT_EQ(kind ? kinds[static_cast<int>(*kind)] : kind.error().line(), expected) << printed;
   }

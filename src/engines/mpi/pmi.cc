@@ -37,7 +37,7 @@ class Proxy {
   Result<std::string> ask(const std::string& question, std::string_view answer) {
     const std::string line = "cmd=" + question + "\n";
     if (::write(fd_, line.data(), line.size()) != std::ssize(line)) {
-      return fail_errno(fmt::format("PMI: cannot say {}", question));
+      return fail_errno(fmt::format("PMI: cannot send {}", question));
     }
     auto reply = read_line();
     if (!reply) return reply;
@@ -58,18 +58,18 @@ class Proxy {
       const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<long>(0, left.count())));
       if (ready < 0 && errno == EINTR) continue;
       if (ready == 0) {
-        return fail("PMI: not all ranks came to the meeting in time",
+        return fail("PMI: not all ranks reached the barrier in time",
                     "some of them did not start, or do not run toprun",
-                    "look at the hosts of those that say nothing");
+                    "check the hosts from which there is no message");
       }
       char byte = 0;
       const ssize_t n = ready < 0 ? -1 : ::read(fd_, &byte, 1);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return fail("PMI: mpiexec's proxy has closed the connection");
+      if (n <= 0) return fail("PMI: mpiexec's proxy closed the connection");
       if (byte == '\n') return line;
       line += byte;
     }
-    return fail("PMI: what mpiexec's proxy says is not a line");
+    return fail("PMI: the answer of mpiexec's proxy is not a line");
   }
 
   const int fd_;

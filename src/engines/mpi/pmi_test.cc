@@ -100,11 +100,11 @@ TEST(Pmi, WhatGoesWrongIsSaid) {
     const char* expected;
   };
   for (auto& [what, answers, expected] : std::vector<Case>{
-           {"it never answers", {}, "PMI: not all ranks came to the meeting in time"},
+           {"it never answers", {}, "PMI: not all ranks reached the barrier in time"},
            {"a rank is missing",
             {begins[0], begins[1]},
-            "PMI: not all ranks came to the meeting in"},
-           {"it ends", {begins[0], "close"}, "PMI: mpiexec's proxy has closed the connection"},
+            "PMI: not all ranks reached the barrier in"},
+           {"it ends", {begins[0], "close"}, "PMI: mpiexec's proxy closed the connection"},
            {"it refuses",
             {"cmd=response_to_init rc=-1\n"},
             "mpiexec answers \"cmd=response_to_init"},

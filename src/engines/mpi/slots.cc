@@ -37,7 +37,7 @@ Result<Slots> asked_for(const Environment& environment, const SlotsRequest& requ
     if (gpus.count > 0) return Slots{gpus.count, fmt::format("{}, {}", what, gpus.source)};
     if (wish == "auto") return Slots{request.cpus, what + ", no GPU: CPUs this process may use"};
     return usage(what, fmt::format("no GPU is visible on this host ({})", gpus.source),
-                 "give a number, or auto");
+                 "give a number or auto");
   }
   const auto count = parse_int(wish);
   if (count && *count >= 1 && *count <= max_slots) {

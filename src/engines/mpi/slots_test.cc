@@ -132,14 +132,13 @@ TEST(Slots, RefusesWithWhatToDo) {
             {},
             {},
             asked("gpu"),
-            "--nproc-per-node gpu: no GPU is visible on this host (no GPU driver); give a number, "
-            "or "
-            "auto"},
+            "--nproc-per-node gpu: no GPU is visible on this host (no GPU driver); give a number "
+            "or auto"},
            {"gpu with all GPUs hidden",
             slurm({{"SLURM_GPUS_ON_NODE", "8"}, {"CUDA_VISIBLE_DEVICES", "-1"}}), agent(),
             asked("gpu"),
             "--nproc-per-node gpu: no GPU is visible on this host (CUDA_VISIBLE_DEVICES); give a "
-            "number, or auto"},
+            "number or auto"},
            {"ranks in place",
             {},
             in_place(8),
@@ -148,12 +147,11 @@ TEST(Slots, RefusesWithWhatToDo) {
             "drop "
             "the option, or start one task per node (srun --ntasks-per-node=1)"},
            {"malformed", slurm({{"SLURM_GPUS_ON_NODE", "h100:x"}}), agent(), no_request(),
-            "SLURM_GPUS_ON_NODE=\"h100:x\": not a count of GPUs such as 8 or h100:8; Slurm sets "
-            "this "
-            "variable: nothing else should"},
+            "SLURM_GPUS_ON_NODE=\"h100:x\": not a count of GPUs such as 8 or h100:8; only Slurm "
+            "may set this variable"},
            {"malformed", slurm({{"SLURM_GPUS_PER_NODE", "8,"}}), agent(), no_request(),
-            "SLURM_GPUS_PER_NODE=\"8,\": not a count of GPUs such as 8 or h100:8; Slurm sets this "
-            "variable: nothing else should"},
+            "SLURM_GPUS_PER_NODE=\"8,\": not a count of GPUs such as 8 or h100:8; only Slurm may "
+            "set this variable"},
        }) {
     const auto slots = slots_here(environment, allocation, request);
     ASSERT_FALSE(slots) << what;

@@ -30,8 +30,9 @@ Result<int> number(const Environment& environment, const Names& names, const cha
   const auto value = text ? parse_int(*text) : std::nullopt;
   if (value && *value >= least && *value <= most) return static_cast<int>(*value);
   return fail(text ? fmt::format("{}=\"{}\"", name, *text) : fmt::format("{} is not set", name),
-              fmt::format("{} says {} to {} with the other variables", names.launcher, least, most),
-              "hand all of its variables on, or none");
+              fmt::format("{} sets it to {} to {} together with its other variables",
+                          names.launcher, least, most),
+              "pass on all of its variables or none");
 }
 
 Result<MpiWorld> read(const Environment& environment, const Names& names) {
@@ -157,9 +158,9 @@ Result<void> check_one_launcher(const Environment& environment) {
     const auto other = environment.non_empty(theirs);
     if (!one || !other || *one == *other) continue;
     return fail(fmt::format("{}={} but {}={}", ours, *one, theirs, *other),
-                fmt::format("{} and {} both say that they started this process", open_mpi.launcher,
-                            hydra.launcher),
-                "start toprun by one of them, without the variables of the other (env -u)");
+                fmt::format("the variables of {} and {} both claim to have started this process",
+                            open_mpi.launcher, hydra.launcher),
+                "start toprun with one of them, and remove the variables of the other (env -u)");
   }
   return {};
 }

@@ -161,14 +161,15 @@ Result<void> check_secrets(const Client& client, const Workload& job) {
   if (job.secret_variables.empty()) return {};
   const std::string& name = job.secret_variables.front().name;
   if (client.cli == Cli::v1 || !client.has("--env-secret")) {
-    return usage("--secret-env " + name, "this runai has no flag for a Secret's key (--env-secret)",
-                 "have a newer runai, or the program read a file of a claim");
+    return usage(
+        "--secret-env " + name, "this version of runai does not have the flag --env-secret",
+        "install a newer runai, or have the program read the secret from a file on a claim");
   }
   for (const kubernetes::SecretVariable& one : job.secret_variables) {
     if (!one.secret.empty()) continue;
     return usage("--secret-env " + one.name,
-                 "Run:AI has no command that makes a Secret out of sight of others",
-                 fmt::format("make one there, and say --secret-env {}=SECRET:KEY", one.name));
+                 "Run:AI cannot create a Secret without showing its value to other users",
+                 fmt::format("create one there, and use --secret-env {}=SECRET:KEY", one.name));
   }
   return {};
 }
@@ -176,10 +177,11 @@ Result<void> check_secrets(const Client& client, const Workload& job) {
 Result<void> check_user(const Client& client, const Workload& job) {
   const bool is_v1 = client.cli == Cli::v1;
   if (job.run_as && (is_v1 || !client.has("--run-as-uid"))) {
-    return usage("--run-as", "this runai has no flag for it", "leave it out");
+    return usage("--run-as", "this version of runai does not have a flag for it", "leave it out");
   }
   if (job.restricted && (is_v1 || !client.has("--run-as-non-root"))) {
-    return usage("--restricted", "this runai has no flag for it (--run-as-non-root)",
+    return usage("--restricted",
+                 "this version of runai does not have a flag for it (--run-as-non-root)",
                  "leave it out");
   }
   return {};
@@ -190,24 +192,23 @@ Result<void> check(const Client& client, const Workload& job) {
   if (const auto fine = check_secrets(client, job); !fine) return fine;
   if (const auto fine = check_user(client, job); !fine) return fine;
   if (const auto option = first_foreign_option(job)) {
-    return usage(std::string(*option), "runai has no option for it", "leave it out");
+    return usage(std::string(*option), "runai does not have an option for it", "leave it out");
   }
   if (job.limit) {
-    return usage("--time", "Run:AI has no limit for one job", "leave it out");
+    return usage("--time", "Run:AI cannot limit the time of a single job", "leave it out");
   }
   if (cli == Cli::v1 && job.placement.pools.size() > 1) {
-    return usage("--node-pool", "this runai (v1) takes one pool", "name one");
+    return usage("--node-pool", "runai v1 accepts only one pool", "name one");
   }
   for (const auto& [key, value] : job.placement.selector) {
     if (key == node_type_label) continue;
     return usage(fmt::format("--node-selector {}={}", key, value),
-                 fmt::format("Run:AI chooses nodes by {} alone", node_type_label),
-                 "use that label or --node-pool");
+                 fmt::format("Run:AI can select nodes only by {}", node_type_label),
+                 "use this label or --node-pool");
   }
   const bool any_read_only = std::ranges::any_of(job.claims, &Claim::read_only);
   if (cli == Cli::v2 && any_read_only) {
-    return usage("--pvc NAME:PATH:ro", "this runai (v2) mounts claims for writing only",
-                 "leave :ro out");
+    return usage("--pvc NAME:PATH:ro", "runai v2 cannot mount a claim read-only", "leave :ro out");
   }
   return {};
 }

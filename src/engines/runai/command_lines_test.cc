@@ -123,27 +123,27 @@ TEST(RunaiCommandLines, OfJobsThatChooseTheirNodes) {
       line(submit_command({Cli::v2, ""}, job)).contains("--node-pools h100 --node-pools a100 "));
   EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job)).contains("--preferred-pod-topology-key "));
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
-            "--node-pool: this runai (v1) takes one pool; name one");
+            "--node-pool: runai v1 accepts only one pool; name one");
   job.placement.pools.clear();
   job.placement.selector = {{"disk", "ssd"}};
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
-            "--node-selector disk=ssd: Run:AI chooses nodes by run.ai/type alone; "
-            "use that label or --node-pool");
+            "--node-selector disk=ssd: Run:AI can select nodes only by run.ai/type; "
+            "use this label or --node-pool");
   job.placement.queue = "team";
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
-            "--queue: runai has no option for it; leave it out");
+            "--queue: runai does not have an option for it; leave it out");
 }
 
 TEST(RunaiCommandLines, RefuseWhatRunaiCannotDo) {
   kubernetes::Workload job = training();
   job.limit = std::chrono::seconds(60);
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
-            "--time: Run:AI has no limit for one job; leave it out");
+            "--time: Run:AI cannot limit the time of a single job; leave it out");
   job.limit.reset();
   job.claims[0].read_only = true;
   EXPECT_TRUE(line(submit_command({Cli::v1, ""}, job)).contains("--pvc scratch:/scratch:ro "));
   EXPECT_EQ(line(submit_command({Cli::v2, ""}, job)),
-            "--pvc NAME:PATH:ro: this runai (v2) mounts claims for writing only; leave :ro out");
+            "--pvc NAME:PATH:ro: runai v2 cannot mount a claim read-only; leave :ro out");
 }
 
 TEST(RunaiCommandLines, OfJobsThatExist) {

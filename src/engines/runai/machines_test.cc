@@ -50,7 +50,7 @@ TEST(RunaiMachines, Nodes) {
   EXPECT_EQ(text_of(parse_nodes("[]", Cli::v2)), "");
   for (const Cli cli : {Cli::v1, Cli::v2}) {
     EXPECT_NE(text_of(parse_nodes("<html>", cli)).find("<html>"), std::string::npos);
-    EXPECT_NE(text_of(parse_nodes("", cli)).find("runai printed no"), std::string::npos);
+    EXPECT_NE(text_of(parse_nodes("", cli)).find("runai did not print"), std::string::npos);
   }
   EXPECT_NE(text_of(parse_nodes("{}", Cli::v2)).find("no list"), std::string::npos);
 }

@@ -43,8 +43,9 @@ Result<process::Finished> ask(const Words& words, const Environment& environment
                               std::chrono::milliseconds limit) {
   auto finished = process::run(words, quiet(environment), limit);
   if (finished) return finished;
-  return fail("cannot ask Run:AI", finished.error().why,
-              "runai list tells whether it answers; TOPRUN_ENGINE_TIMEOUT=SECONDS waits longer");
+  return fail(
+      "cannot ask Run:AI", finished.error().why,
+      "check with runai list that it answers; set TOPRUN_ENGINE_TIMEOUT=SECONDS to wait longer");
 }
 
 // v1 writes some of its errors to stdout.
@@ -185,11 +186,13 @@ Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<st
                                                             const std::string& signal,
                                                             Addressee) const {
   if (!signal.empty()) {
-    return fail("--signal " + signal, "Run:AI sends a job no signal but its end",
+    return fail("--signal " + signal,
+                "Run:AI cannot send a signal to a job; it can only end the job",
                 "leave it out, or use runai exec");
   }
   if (ids.size() != 1) {
-    return fail(fmt::format("{} jobs", ids.size()), "Run:AI ends one job at a time", "name one");
+    return fail(fmt::format("{} jobs", ids.size()), "Run:AI can end only one job per command",
+                "name one");
   }
   return delete_command(client_, ids.front());
 }
@@ -210,7 +213,7 @@ Result<Machines> RunaiQueue::machines() const {
   machines.nodes = std::move(nodes);
   machines.partitions = kubernetes::pools_of(machines.nodes);
   if (!machines.usage_known && !machines.nodes.empty()) {
-    machines.untold.emplace_back("runai node list: it does not say which GPUs are in use");
+    machines.untold.emplace_back("runai node list: it does not list the GPUs in use");
   }
   auto projects = TRY(reported(projects_command(client_), parse_projects, machines));
   machines.queues = std::move(projects);

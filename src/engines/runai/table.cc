@@ -26,7 +26,7 @@ std::unexpected<Error> not_understood(std::string_view text, std::string_view re
   constexpr std::size_t most_shown = 80;
   return fail(
       "cannot ask Run:AI",
-      fmt::format("runai printed no {}: {}", requested, printable(text.substr(0, most_shown))),
+      fmt::format("runai did not print {}: {}", requested, printable(text.substr(0, most_shown))),
       std::move(fix));
 }
 

@@ -115,7 +115,7 @@ Result<void> check_size(const JobRequest& job, const SlurmFacts& facts,
     return usage(fmt::format("--nodes {}", *job.find("--nodes")->value),
                  fmt::format("{} has {}", where, nodes),
                  has_partition(facts, most_nodes(job), 0)
-                     ? "ask for fewer, or for another partition"
+                     ? "request fewer, or choose another partition"
                      : "ask for fewer");
   }
   const int requested = gpus_per_node(job);
@@ -126,9 +126,9 @@ Result<void> check_size(const JobRequest& job, const SlurmFacts& facts,
                  "leave it out, or have the cluster's Gres configured");
   }
   return usage(fmt::format("{} GPUs on each node", requested),
-               gpus == 0 ? fmt::format("no node of {} has one", where)
-                         : fmt::format("a node of {} has {} at most", where, gpus),
-               gpus == 0 ? "ask for another partition" : "ask for more nodes with fewer each");
+               gpus == 0 ? fmt::format("no node of {} has a GPU", where)
+                         : fmt::format("a node of {} has at most {}", where, gpus),
+               gpus == 0 ? "choose another partition" : "request more nodes with fewer each");
 }
 
 // A quality of service may allow more than the partition; in that case Slurm decides.
@@ -147,8 +147,8 @@ Result<void> check_time(const JobRequest& job, const std::vector<NodeKind>& kind
   }
   if (!requested || *requested <= longest) return {};
   return usage(fmt::format("--time {}", *time->value),
-               fmt::format("{} allows {} at most", partition_words(job, kinds), text),
-               "ask for less, or for another partition");
+               fmt::format("{} allows at most {}", partition_words(job, kinds), text),
+               "request less, or choose another partition");
 }
 
 // sbatch(1), --contiguous.
@@ -156,11 +156,10 @@ Result<void> check_contiguous(const JobRequest& job, const SlurmFacts& facts) {
   const std::string& plugin = facts.topology;
   if (job.find("--contiguous") == nullptr) return {};
   if (plugin != "tree" && plugin != "block" && plugin != "3d_torus") return {};
-  return usage(
-      "--contiguous",
-      fmt::format("does nothing here: topology/{} puts the nodes into an order of its own", plugin),
-      plugin == "block" ? "say --segment N for groups of nodes in one block"
-                        : "say --switches N for at most N leaf switches");
+  return usage("--contiguous",
+               fmt::format("has no effect here: topology/{} orders the nodes itself", plugin),
+               plugin == "block" ? "use --segment N for groups of nodes in one block"
+                                 : "use --switches N for at most N leaf switches");
 }
 
 void choose_nodes(JobRequest& job, const std::vector<NodeKind>& kinds) {
@@ -212,8 +211,8 @@ Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kind
   if (!requested || *requested <= most) return {};
   const std::string reason = cpus->reason.empty() ? "" : fmt::format(" ({})", cpus->reason);
   return usage(fmt::format("{} {}{}", cpus->name, *requested, reason),
-               fmt::format("a node of {} has {} CPUs at most", partition_words(job, kinds), most),
-               "ask for more nodes with fewer each");
+               fmt::format("a node of {} has at most {} CPUs", partition_words(job, kinds), most),
+               "request more nodes with fewer each");
 }
 
 // The least number of leaf switches that can hold the nodes.
@@ -259,8 +258,8 @@ void drop_segment_without_blocks(JobRequest& job, const SlurmFacts& facts, Purpo
   if (job.find("--segment") == nullptr || facts.topology == "block") return;
   std::erase_if(job.options, [](const JobOption& option) { return option.name == "--segment"; });
   notes.push_back(
-      fmt::format("--segment: Slurm knows it with topology/block only{}",
-                  purpose == Purpose::batch ? ", so it orders the ranks and no more" : ""));
+      fmt::format("--segment: Slurm supports it only with topology/block{}",
+                  purpose == Purpose::batch ? ", so it affects only the order of the ranks" : ""));
 }
 
 Result<void> choose_files(JobRequest& job) {
@@ -285,7 +284,7 @@ void choose_signal(JobRequest& job, std::vector<std::string>& notes) {
     const std::string flags = lower(value.substr(0, value.find(':') + 1));
     if (flags.find('b') != std::string::npos) return;
     value = (flags.empty() ? "B:" : "B") + value;
-    notes.push_back(fmt::format("--signal={}: toprun passes it on to ranks that handle it", value));
+    notes.push_back(fmt::format("--signal={}: toprun forwards it to ranks that handle it", value));
     return;
   }
   if (says(job, "--signal")) return;
@@ -307,9 +306,8 @@ void choose_requeue(JobRequest& job) {
 // Without --no-kill, Slurm ends a job that loses a node.
 void choose_no_kill(JobRequest& job) {
   if (!job.survives_a_node || says(job, "--no-kill")) return;
-  job.options.push_back(
-      {"--no-kill", std::nullopt,
-       "the job goes on without a node that fails, or with a spare in its place"});
+  job.options.push_back({"--no-kill", std::nullopt,
+                         "when a node fails, the job continues without it or with a spare node"});
 }
 
 void tell_of_idle_gpus(const JobRequest& job, const std::vector<NodeKind>& kinds,
@@ -320,8 +318,9 @@ void tell_of_idle_gpus(const JobRequest& job, const std::vector<NodeKind>& kinds
     if (says(job, name)) return;
   }
   if (!all) return;
-  notes.push_back(fmt::format("no GPU is asked for, and a node of {} has {}: --gpus-per-node {}",
-                              partition_words(job, kinds), kinds.front().gpus, kinds.front().gpus));
+  notes.push_back(fmt::format(
+      "the job requests no GPU, and a node of {} has {}: request them with --gpus-per-node {}",
+      partition_words(job, kinds), kinds.front().gpus, kinds.front().gpus));
 }
 
 }  // namespace

@@ -36,18 +36,18 @@ TEST(SlurmDefaults, WhatTheClusterCannotGiveIsRefused) {
       {{{"--partition", "zzz", {}}},
        "--partition zzz: this cluster has main, gpu; choose one of them"},
       {{{"--nodes", "5", {}}},
-       "--nodes 5: partition main has 4; ask for fewer, or for another partition"},
+       "--nodes 5: partition main has 4; request fewer, or choose another partition"},
       {{{"--gpus-per-node", "2", {}}},
-       "2 GPUs on each node: no node of partition main has one; ask for another partition"},
+       "2 GPUs on each node: no node of partition main has a GPU; choose another partition"},
       {{{"--partition", "gpu", {}}, {"--gpus-per-node", "h100:16", {}}},
-       "16 GPUs on each node: a node of partition gpu has 8 at most; ask for more nodes with fewer "
+       "16 GPUs on each node: a node of partition gpu has at most 8; request more nodes with fewer "
        "each"},
       {{{"--time", "2-0", {}}},
-       "--time 2-0: partition main allows 1-00:00:00 at most; ask for less, or for another "
+       "--time 2-0: partition main allows at most 1-00:00:00; request less, or choose another "
        "partition"},
       {{{"--contiguous", std::nullopt, {}}},
-       "--contiguous: does nothing here: topology/tree puts the nodes into an order of its own; "
-       "say "
+       "--contiguous: has no effect here: topology/tree orders the nodes itself; "
+       "use "
        "--switches N for at most N leaf switches"},
   };
   for (const auto& [options, line] : cases) {
@@ -67,12 +67,12 @@ TEST(SlurmDefaults, MoreCpusThanANodeHasAreRefused) {
     return done ? std::string() : done.error().line();
   };
   EXPECT_EQ(refusal_of_workers(32, {}), "");
-  EXPECT_EQ(refusal_of_workers(100, {{"--nodes", "2", {}}}),
-            "--cpus-per-task 100 (one for each process on a node): a node of partition main has 32 "
-            "CPUs at most; ask for more "
-            "nodes with fewer each");
+  EXPECT_EQ(
+      refusal_of_workers(100, {{"--nodes", "2", {}}}),
+      "--cpus-per-task 100 (one for each process on a node): a node of partition main has at most "
+      "32 CPUs; request more nodes with fewer each");
   EXPECT_EQ(refusal_of_workers(2, {{"--partition", "gpu", {}}, {"--cpus-per-task", "129", {}}}),
-            "--cpus-per-task 129: a node of partition gpu has 128 CPUs at most; ask for more nodes "
+            "--cpus-per-task 129: a node of partition gpu has at most 128 CPUs; request more nodes "
             "with fewer each");
   EXPECT_EQ(refusal_of_workers(100, {{"--exclusive", std::nullopt, {}}}), "");
   EXPECT_EQ(refusal_of_workers(100, {{"--cpus-per-task", "32", {}}}), "");
@@ -115,8 +115,8 @@ TEST(SlurmDefaults, GpusThatNobodyAskedForAreMentioned) {
   JobRequest job = job_of({{"--partition", "gpu", {}}});
   std::vector<std::string> notes;
   ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
-  EXPECT_EQ(notes, std::vector<std::string>{"no GPU is asked for, and a node of partition gpu has "
-                                            "8: --gpus-per-node 8"});
+  EXPECT_EQ(notes, std::vector<std::string>{"the job requests no GPU, and a node of partition gpu "
+                                            "has 8: request them with --gpus-per-node 8"});
 }
 
 TEST(SlurmDefaults, AShellIsToldNothingOfFilesAndSignals) {

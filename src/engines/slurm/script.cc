@@ -90,7 +90,7 @@ std::string bash_word(std::string_view word) {
 
 Result<std::string> directive(const std::string& word) {
   if (!is_printable(word)) {
-    return usage(word, "a control character cannot stand in a #SBATCH line", "leave it out");
+    return usage(word, "a #SBATCH line cannot contain a control character", "leave it out");
   }
   if (is_plain(word)) return word;
   const std::size_t value = word.find('=') + 1;  // without a value: all of it
@@ -106,8 +106,7 @@ Result<std::string> literal_in_pattern(const std::string& path) {
   std::string out;
   for (const char c : path) {
     if (c == '\\') {
-      return usage("log directory " + path,
-                   "Slurm takes a backslash in a file name for an order of its own",
+      return usage("log directory " + path, "Slurm interprets a backslash in a file name",
                    "choose another with --log-dir");
     }
     out += c;

@@ -82,7 +82,7 @@ Result<std::unordered_map<std::string, int>> slots_of_starter(const Environment&
     return fail(
         fmt::format("{}=\"{}\"", slurm::slots_variable, *environment.get(slurm::slots_variable)),
         fmt::format("SLURM_JOB_NODELIST has {}", counted(nodes.size(), "node")),
-        "toprun sets this variable: nothing else should");
+        "only toprun may set this variable");
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) slots[nodes[i]] = counts[i];
   return slots;
@@ -106,9 +106,10 @@ Result<Allocation> in_place(const Environment& environment, const slurm::Step& s
 Result<Allocation> own_agent(const Environment& environment, const slurm::Step& step,
                              Allocation allocation) {
   if (step.tasks != std::ssize(step.nodes)) {
-    return fail(fmt::format("toprun's own Slurm step has {} tasks on {}", step.tasks,
+    return fail(fmt::format("the Slurm step that toprun started has {} tasks on {}", step.tasks,
                             counted(step.nodes.size(), "node")),
-                "it needs one per node", "unset TOPRUN_STEP if you started this step yourself");
+                "it needs one task per node",
+                "unset TOPRUN_STEP if you started this step yourself");
   }
   const auto slots = TRY(slots_of_starter(environment));
   for (Node& node : allocation.nodes) {
@@ -184,14 +185,14 @@ std::unexpected<Error> too_many_nodes(const Hints& hints, const std::vector<Node
   return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
                fmt::format("the Slurm job has {}: {}", counted(nodes.size(), "node"),
                            hosts::compress_hostlist(names)),
-               fmt::format("ask for more in the job's header (--nodes={})", *hints.nnodes));
+               fmt::format("request more in the job's header (--nodes={})", *hints.nnodes));
 }
 
 Result<Allocation> starter(const Hints& hints, Allocation allocation) {
   const std::string nodes = counted(allocation.node_count, "node");
   if (hints.node_rank) {
     return usage(fmt::format("--node-rank {}", *hints.node_rank),
-                 fmt::format("toprun itself starts {} of the Slurm job here", nodes),
+                 fmt::format("toprun starts {} of this Slurm job itself", nodes),
                  "drop --node-rank, or give --nnodes and --rdzv-endpoint too and start every node "
                  "yourself");
   }
@@ -205,7 +206,7 @@ Result<Allocation> starter(const Hints& hints, Allocation allocation) {
 Result<Allocation> outside_steps(const Environment& environment, const Hints& hints,
                                  Allocation allocation) {
   if (hints.ranks_in_place) {
-    return usage("--ranks-in-place", "Slurm started no process per rank here",
+    return usage("--ranks-in-place", "Slurm did not start one process per rank here",
                  "start toprun by srun -n RANKS, or drop the option");
   }
   auto nodes = TRY(nodes_of_job(environment));
@@ -214,7 +215,7 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
   if (!used) return too_many_nodes(hints, nodes);
   if (*used < all && environment.non_empty("SLURM_HET_SIZE").value_or("1") != "1") {
     return usage(fmt::format("{} {}", hints.nnodes_source, *used),
-                 fmt::format("a heterogeneous Slurm job is used as a whole: {}",
+                 fmt::format("toprun uses all components of a heterogeneous Slurm job: {}",
                              counted(nodes.size(), "node")),
                  "drop it, or start one component's nodes by srun --het-group=N toprun …");
   }
@@ -228,7 +229,8 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
   }
   allocation.nodes = {*own};
   allocation.my_node = 0;
-  allocation.reasons.push_back("one node, the one of this batch script: no step is needed");
+  allocation.reasons.push_back(
+      "one node: the node of this batch script, so no Slurm step is needed");
   return allocation;
 }
 

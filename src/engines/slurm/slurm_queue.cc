@@ -47,7 +47,7 @@ Error failed(std::string_view program, const process::Finished& finished) {
   const std::string_view advice = slurm::advice_without_cluster(finished.err);
   return Error{
       fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
-      advice.empty() ? "`scontrol ping` tells whether slurmctld is up" : std::string(advice),
+      advice.empty() ? "check with `scontrol ping` that slurmctld is up" : std::string(advice),
       exit_failure};
 }
 
@@ -110,8 +110,8 @@ Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) 
   auto finished = process::run(argv, environment_, timeout_);
   if (finished) return finished;
   return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error().why,
-              "`scontrol ping` tells whether slurmctld is up; TOPRUN_ENGINE_TIMEOUT=SECONDS waits "
-              "longer");
+              "check with `scontrol ping` that slurmctld is up; set TOPRUN_ENGINE_TIMEOUT=SECONDS "
+              "to wait longer");
 }
 
 Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) const {
@@ -260,7 +260,7 @@ Result<void> SlurmQueue::execute(const std::vector<std::string>& command) const 
     return {};
   }
   return fail(fmt::format("{} failed", command[0]), complaint(finished),
-              denied ? "only its owner and Slurm's operators may do that" : "");
+              denied ? "only the job's owner and Slurm's operators may do this" : "");
 }
 
 Result<Machines> SlurmQueue::machines() const {

@@ -128,10 +128,10 @@ TEST(Slurm, RefusesWithWhatToDo) {
   for (const auto& [what, environment, hints, expected] : std::vector<Case>{
            {"srun --pty bash", with(step_of_agents, {{"SLURM_PTY_PORT", "4711"}}), terminal,
             "this is one of 4 tasks of an interactive step (srun --pty): only this task has the "
-            "terminal, the others cannot join; leave this shell and type: srun -N 4 "
+            "terminal, so the other tasks cannot join; leave this shell and type: srun -N 4 "
             "--ntasks-per-node=1 toprun …"},
            {"more nodes than the job", batch, nnodes(5),
-            "--nnodes 5: the Slurm job has 4 nodes: n[0-3]; ask for more in the job's header "
+            "--nnodes 5: the Slurm job has 4 nodes: n[0-3]; request more in the job's header "
             "(--nodes=5)"},
            {"another node count than the step's", step_of_agents, nnodes(2),
             "--nnodes 2: this Slurm step has 4 tasks on 4 nodes; drop --nnodes or start the step "
@@ -142,15 +142,15 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "with srun -N 1"},
            {"four worlds of one without an index", with(step_of_agents, {{"SLURM_NODEID", "-"}}),
             nothing(),
-            "SLURM_NODEID is not set: Slurm's other variables say that this is one of its jobs; "
-            "hand "
-            "all SLURM_ variables on, or none"},
+            "SLURM_NODEID is not set: Slurm's other variables show that this is a Slurm job; "
+            "pass on all SLURM_ variables or none"},
            {"--ranks-in-place in a batch script", batch, in_place,
-            "--ranks-in-place: Slurm started no process per rank here; start toprun by srun -n "
+            "--ranks-in-place: Slurm did not start one process per rank here; start toprun by srun "
+            "-n "
             "RANKS, "
             "or drop the option"},
            {"--node-rank in a batch script", batch, ranked,
-            "--node-rank 0: toprun itself starts 4 nodes of the Slurm job here; drop --node-rank, "
+            "--node-rank 0: toprun starts 4 nodes of this Slurm job itself; drop --node-rank, "
             "or give "
             "--nnodes and --rdzv-endpoint too and start every node yourself"},
            {"--node-rank beyond the nodes", step_of_agents, rank_of_agent,
@@ -159,17 +159,20 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "--standalone with --nnodes 4: --standalone is for one node; drop --standalone"},
            {"a heterogeneous job that does not name its nodes",
             with(batch, {{"SLURM_HET_SIZE", "2"}}), nothing(),
-            "SLURM_JOB_NODELIST_HET_GROUP_0 is not set: Slurm's other variables say that this is "
-            "one of its jobs; hand all SLURM_ variables on, or none"},
+            "SLURM_JOB_NODELIST_HET_GROUP_0 is not set: Slurm's other variables show that this is "
+            "a Slurm job; pass on all SLURM_ variables or none"},
            {"part of a heterogeneous job", het_batch, nnodes(2),
-            "--nnodes 2: a heterogeneous Slurm job is used as a whole: 3 nodes; drop it, or start "
+            "--nnodes 2: toprun uses all components of a heterogeneous Slurm job: 3 nodes; drop "
+            "it, or start "
             "one component's nodes by srun --het-group=N toprun …"},
            {"our own step, several tasks per node", with(step_of_ranks, {{"TOPRUN_STEP", "1"}}),
             nothing(),
-            "toprun's own Slurm step has 16 tasks on 4 nodes: it needs one per node; unset "
+            "the Slurm step that toprun started has 16 tasks on 4 nodes: it needs one task per "
+            "node; unset "
             "TOPRUN_STEP if you started this step yourself"},
            {"a launcher of ranks in a batch script", with(batch, {{"PMI_SIZE", "4"}}), nothing(),
-            "a launcher started 4 processes (PMI_SIZE): each of them would be a world of its own; "
+            "a launcher started 4 processes (PMI_SIZE): each process would be a separate job with "
+            "one node; "
             "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint"},
        }) {
     EXPECT_EQ(detected_slurm(environment, hints), expected) << what;
@@ -252,7 +255,7 @@ TEST(Slurm, NodesOfAStepThatAreNotNeededAreSparesOfAJobThatReplacesNodes) {
   EXPECT_EQ(found->nodes.size(), 4u);
   Hints one = nnodes(1, "PET_NNODES");
   one.replaces_nodes = true;
-  EXPECT_FALSE(detect(step_of_agents, one)) << "each would be a world of its own";
+  EXPECT_FALSE(detect(step_of_agents, one)) << "each process would be a separate job";
   EXPECT_FALSE(detect(step_of_ranks, three)) << "ranks in place have no spares";
 }
 

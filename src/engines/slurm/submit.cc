@@ -114,12 +114,12 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
     advices.push_back(advice("--partition", job, facts.partitions(), "choose one of:"));
   }
   if (mentions(text, {"time limit", "timelimit", "time-limit", "walltime", "--time"})) {
-    advices.push_back(advice("--time", job, partitions_with_limits(facts), "the most is:"));
+    advices.push_back(advice("--time", job, partitions_with_limits(facts), "the maximum is:"));
   }
   if (mentions(text, {"node configuration", "node count", "generic resource", "gres"})) {
     const std::vector<std::string> kinds = node_kinds(facts);
-    advices.push_back(kinds.empty() ? "ask for less on each node"
-                                    : fmt::format("ask for what there is ({})", listed(kinds)));
+    advices.push_back(kinds.empty() ? "request less on each node"
+                                    : fmt::format("request what is available ({})", listed(kinds)));
   }
   return join(advices, "; ");
 }
@@ -127,7 +127,7 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
 Result<process::Finished> run_sbatch(std::vector<std::string> argv, const std::string& script,
                                      const Environment& environment) {
   auto finished = process::run(argv, environment, slurm_answer_limit(environment), script);
-  if (!finished) finished.error().fix = "squeue tells whether the job was submitted all the same";
+  if (!finished) finished.error().fix = "check with squeue whether the job was submitted anyway";
   return finished;
 }
 
@@ -142,8 +142,9 @@ Environment without_job(const Environment& environment) {
 }
 
 Error no_slurm(std::string_view program) {
-  return Error{"no engine to submit to", fmt::format("no {} in PATH", program),
-               "log in where Slurm's commands are, or run it here: toprun SCRIPT", exit_failure};
+  return Error{"cannot submit", fmt::format("no {} in PATH", program),
+               "log in to a node with Slurm's commands, or run it here with toprun SCRIPT",
+               exit_failure};
 }
 
 std::optional<std::string> job_id_in(std::string_view text) {
@@ -200,8 +201,8 @@ Result<std::string> submit_slurm(const std::string& script, const JobRequest& jo
   }
   pass_on_warnings(finished.err);
   if (auto id = job_id_in(finished.out)) return *std::move(id);
-  return fail("sbatch --parsable printed no job id", printable(trim(finished.out)),
-              "squeue tells whether the job was submitted all the same");
+  return fail("sbatch --parsable did not print a job id", printable(trim(finished.out)),
+              "check with squeue whether the job was submitted anyway");
 }
 
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,

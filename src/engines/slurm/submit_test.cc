@@ -59,12 +59,13 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        "provided\n",
        {},
        "Slurm refuses the job: Time limit specification required, but not provided; give --time "
-       "(the most is: main up to infinite, gpu up to 2-00:00:00)"},
+       "(the maximum is: main up to infinite, gpu up to 2-00:00:00)"},
       {"sbatch: error: lua: you must give --time and --account\n"
        "sbatch: error: Batch job submission failed: Unspecified error\n",
        {},
        "Slurm refuses the job: lua: you must give --time and --account; Unspecified error; give "
-       "--account (yours are bsc98, other); give --time (the most is: main up to infinite, gpu up "
+       "--account (yours are bsc98, other); give --time (the maximum is: main up to infinite, gpu "
+       "up "
        "to "
        "2-00:00:00)"},
       {"sbatch: error: Batch job submission failed: Requested node configuration is not available",

@@ -20,13 +20,13 @@ constexpr int max_gpus = 65'536;
 std::unexpected<Error> bad_value(const std::string& name, const std::string& value,
                                  std::string why) {
   return fail(fmt::format("{}=\"{}\"", name, value), std::move(why),
-              "Slurm sets this variable: nothing else should");
+              "only Slurm may set this variable");
 }
 
 std::unexpected<Error> missing(const std::string& name) {
   return fail(fmt::format("{} is not set", name),
-              "Slurm's other variables say that this is one of its jobs",
-              "hand all SLURM_ variables on, or none");
+              "Slurm's other variables show that this is a Slurm job",
+              "pass on all SLURM_ variables or none");
 }
 
 // "h100:4" is 4, "h100" is 1, "a100:2(S:0-1)" is 2.
@@ -63,7 +63,8 @@ Result<void> check_step(const Environment& environment, const Step& step) {
     if (known.contains(node)) continue;
     return fail(
         fmt::format("SLURM_STEP_NODELIST names {}, which is not in SLURM_JOB_NODELIST", node),
-        fmt::format("the job has {}: the step's variables are another job's", node_list_text(job)),
+        fmt::format("the job has {}: the step's variables belong to another job",
+                    node_list_text(job)),
         "unset SLURM_STEP_ID");
   }
   return {};
@@ -227,7 +228,7 @@ bool shares_terminal(const Environment& environment, const Step& step, bool term
 std::unexpected<Error> refuse_shared_terminal(const Step& step) {
   return fail(
       fmt::format("this is one of {} tasks of an interactive step (srun --pty)", step.tasks),
-      "only this task has the terminal, the others cannot join",
+      "only this task has the terminal, so the other tasks cannot join",
       fmt::format("leave this shell and type: srun -N {} --ntasks-per-node=1 toprun …",
                   step.nodes.size()));
 }

@@ -212,10 +212,11 @@ std::optional<Error> root_has_ended(const plan::Job& job, probes::PresenceWatch&
   if (!looks || !listed) return std::nullopt;
   presence.look_if_due();
   if (!presence.has_ended(job.root_host)) return std::nullopt;
-  return Error{fmt::format("{} has ended before this node, {}, could join", job.root_host,
-                           job.place.node_name),
-               "the root agent was to be there, and the engine has no process of the run there",
-               "look above for what it said; is toprun there too?", exit_failure};
+  return Error{
+      fmt::format("{} has ended before this node, {}, could join", job.root_host,
+                  job.place.node_name),
+      "the root agent was to be there, and the engine has no process of this run on that host",
+      "see its messages above, and check that toprun is installed there", exit_failure};
 }
 
 // Ends all other processes of the step, if there are any.

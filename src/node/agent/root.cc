@@ -254,8 +254,8 @@ void Root::act(run::Arrange& request) {
         if (answer.error() == Pool::NoAnswer::late) return;  // the coordinator has its own limit
         happened(run::Arranged{
             attempt,
-            fail("the ranks' order could not be computed", Pool::words_for(answer.error(), limit),
-                 "see which command or file system hangs"),
+            fail("cannot compute the ranks' order", Pool::words_for(answer.error(), limit),
+                 "find the command or file system that hangs"),
             {}});
       });
 }

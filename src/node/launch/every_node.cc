@@ -68,7 +68,7 @@ Result<Answers> read_answers(const Fd& pipe, std::size_t hosts) {
     take_lines(text, answers.lines);
     deadline = steady_clock::now() + silence_limit;
   }
-  return fail("the nodes' answers", "they are longer than any that toprun gives");
+  return fail("the nodes' answers", "they are longer than toprun accepts");
 }
 
 }  // namespace

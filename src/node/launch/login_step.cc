@@ -262,7 +262,7 @@ std::optional<Error> LoginStep::refused() const {
   const std::string count =
       fmt::format("{} of {} answered", up, count_text(job_.place.engine, logins_.size()));
   if (what_ == StepOf::verb && up == 0) {
-    return Error{count, "the lines above say why", "", exit_failure};
+    return Error{count, "see the messages above", "", exit_failure};
   }
   if (up < job_.min_nodes) {
     return Error{
@@ -456,7 +456,8 @@ int run_login_step(const plan::Job& job, StepOf what) {
   if (!commands) return give_up(commands.error());
   if (job.options.verbose > 0) {
     for (const LoginCommands::One& one : commands->hosts) {
-      if (one.here) say(fmt::format("{} is this host: its agent needs no ssh", one.node.name));
+      if (one.here)
+        say(fmt::format("{} is this host: its agent starts without ssh", one.node.name));
     }
   }
   raise_open_files();  // three descriptors per host

@@ -341,7 +341,7 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
           reinterpret_cast<const unsigned char*>(bytes.data() + length_bytes), length, nullptr,
           0) != 0) {
     has_other_key_ = true;
-    return fail("the other agent has another secret");
+    return fail("the other agent has a different secret");
   }
   if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) ended_ = true;
   if (plain.empty()) return nlohmann::json();
@@ -442,7 +442,7 @@ void Channel::broken(int error) {
 void Channel::fail_reading(std::string why) {
   awaits_ = Awaits::nothing;
   if (const auto on_line = std::exchange(on_line_, nullptr)) {
-    on_line(fail("what answers is not a toprun agent", std::move(why)));
+    on_line(fail("the program that answers is not a toprun agent", std::move(why)));
   } else if (const auto on_frame = std::exchange(on_frame_, nullptr)) {
     on_frame(fail("cannot read from the other agent", std::move(why)));
   }

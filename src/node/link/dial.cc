@@ -285,8 +285,8 @@ Round Dialer::turned_away(const TurnedAway& turned) const {
               {}};
     case Turned::secret:
       return {Round::End::unproved,
-              "the agent that answers has another secret",
-              "give all agents the same TOPRUN_SECRET, or none of them any",
+              "the agent that answers has a different secret",
+              "set the same TOPRUN_SECRET for all agents, or set it for none",
               {}};
     case Turned::job:
       return {Round::End::other_job,

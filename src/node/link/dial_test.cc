@@ -25,7 +25,7 @@ TEST(Dialing, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
   };
   const Case cases[] = {
       {identity("job", "9.9.9"), Secret::given("s"), "an agent of toprun 0.1.0 answers"},
-      {identity(), Secret::given("other"), "another secret"},
+      {identity(), Secret::given("other"), "a different secret"},
       {identity(), Secret::derived("job"), "another kind of secret"},
       {identity(), Secret::munge_member("job", "/nowhere"), "does not prove itself by munge"},
       // The job is compared first: another job may have any version.

@@ -88,7 +88,7 @@ std::optional<Turned> Door::rejection_of(const Preamble& theirs) const {
 void Door::turn_away(Channel& channel, Turned why) {
   const bool concerns_the_job = why == Turned::version || why == Turned::secret;
   if (decisions_.admit && concerns_the_job && reported_.insert(why).second) {
-    say(fmt::format("turned an agent at {} away: it has another {}", peer_of(channel),
+    say(fmt::format("rejected the agent at {}: it has a different {}", peer_of(channel),
                     why == Turned::version ? "version of toprun" : "secret"));
   }
   channel.write(TurnedAway{why, identity_.version}.line());
@@ -104,10 +104,10 @@ void Door::tell_of_long_frame(const Channel& channel) {
   const int before = std::exchange(long_untold_, 0);
   long_reported_at_ = now;
   say(
-      fmt::format("turned an agent at {} away: its first message has {} bytes, at most {} are "
-                  "taken; is it another build of toprun?{}",
+      fmt::format("rejected the agent at {}: its first message has {} bytes, and the maximum is "
+                  "{}; check that it is the same toprun build{}",
                   peer_of(channel), channel.too_long_bytes(), max_first_frame_bytes,
-                  before == 0 ? "" : fmt::format(" ({} more were turned away before)", before)));
+                  before == 0 ? "" : fmt::format(" ({} more were rejected before)", before)));
 }
 
 void Door::dismiss(Visitor visitor, Channel& channel) {

@@ -112,7 +112,7 @@ Result<std::string> Secret::unwrap(std::string_view credential) const {
                 "check that munge runs on both nodes with one key, or set TOPRUN_SECRET");
   }
   if (uid != geteuid()) {
-    return fail("the root agent's munge credential is of another user",
+    return fail("the root agent's munge credential belongs to another user",
                 fmt::format("uid {} instead of {}", uid, geteuid()));
   }
   const std::string_view payload(static_cast<const char*>(data), static_cast<std::size_t>(size));
@@ -147,7 +147,7 @@ Result<std::string> Secret::against(std::string_view root_proof) const {
     return fail("the root agent expects another kind of secret",
                 fmt::format("it has \"{}\", this agent \"{}\"",
                             root_proof.substr(0, root_proof.find(':')), proof(false)),
-                "give all agents the same TOPRUN_SECRET, or none of them any");
+                "set the same TOPRUN_SECRET for all agents, or set it for none");
   }
   return text_;
 }

@@ -81,7 +81,8 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
   const std::string what = fmt::format("--accelerate-config {} on host {}", file, host);
   std::error_code error;
   if (!fs::is_regular_file(file, error)) {
-    return usage(what, "there is no such file", "`accelerate config --config_file FILE` makes one");
+    return usage(what, "there is no such file",
+                 "create it with `accelerate config --config_file FILE`");
   }
   const auto answer =
       process::run(launcher_command(file, python, world), environment, accelerate_limit);

@@ -36,10 +36,9 @@ TEST(Accelerate, SettingsThatAreThere) {
 TEST(Accelerate, AFileThatIsNotThere) {
   const auto settings = accelerate_settings("/no/such.yaml", "/no/python", {}, {}, "n1");
   ASSERT_FALSE(settings);
-  EXPECT_EQ(
-      settings.error().line(),
-      "--accelerate-config /no/such.yaml on host n1: there is no such file; `accelerate config "
-      "--config_file FILE` makes one");
+  EXPECT_EQ(settings.error().line(),
+            "--accelerate-config /no/such.yaml on host n1: there is no such file; create it with "
+            "`accelerate config --config_file FILE`");
   EXPECT_EQ(settings.error().exit_code, exit_usage);
 }
 

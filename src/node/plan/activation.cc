@@ -311,7 +311,8 @@ Result<Environment> parse_environment(std::string_view text) {
     text.remove_prefix(std::min(entry.size() + 1, text.size()));
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return fail(fmt::format("\"{}\" is not a variable of an environment", printable(entry)));
+      return fail(fmt::format("\"{}\" is not a valid environment variable: write NAME=VALUE",
+                              printable(entry)));
     }
     environment.set(std::string(entry.substr(0, equals)), std::string(entry.substr(equals + 1)));
   }

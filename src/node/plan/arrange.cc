@@ -222,7 +222,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
                 "use --order name, given or topology");
   }
   if (choice.order == Order::topology && map.source.empty()) {
-    return fail("--order topology", "nothing tells where the nodes sit",
+    return fail("--order topology", "no source knows the positions of the nodes",
                 "name a file with --topology FILE, or use --order name");
   }
   const bool by_rank = choice.order == Order::given && !all_have(nodes, &Node::index);

@@ -43,7 +43,7 @@ Result<void> check_binds(const container::Request& request, const std::string& h
 Result<std::string> current_folder() {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  if (error) return fail("the current folder", error.message(), "change to one that is there");
+  if (error) return fail("the current folder", error.message(), "change to a folder that exists");
   return here.string();
 }
 

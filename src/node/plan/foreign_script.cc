@@ -92,7 +92,7 @@ std::optional<Error> not_for_python(const std::string& script, std::string_view 
   if (ends_with_any(name, of_python)) return std::nullopt;
   const std::string what = fmt::format("script {}", script);
   if (beginning.starts_with(elf_magic)) {
-    return Error{what, "is a program, and Python is to run a script",
+    return Error{what, "is a program, and Python can run only a script",
                  is_python_name(name)
                      ? fmt::format("leave {} out: toprun starts Python for each rank", script)
                      : fmt::format("write --no-python {}", as_program(script)),
@@ -105,7 +105,7 @@ std::optional<Error> not_for_python(const std::string& script, std::string_view 
                  advice_on(script, beginning), exit_usage};
   }
   if (!ends_with_any(name, of_shells)) return std::nullopt;
-  return Error{what, "is a shell script by its name, and Python is to run it",
+  return Error{what, "has the name of a shell script, and Python cannot run it",
                advice_on(script, beginning), exit_usage};
 }
 

@@ -38,7 +38,7 @@ TEST(ForeignScript, WhatItMayNot) {
        "script jobs/run: is a script for zsh, not for Python; to start it as it is, write "
        "--no-python jobs/run"},
       {"run.sh", "python train.py\n",
-       "script run.sh: is a shell script by its name, and Python is to run it; to start it as it "
+       "script run.sh: has the name of a shell script, and Python cannot run it; to start it as it "
        "is, write --no-python ./run.sh"},
       {"job.sbatch",
        "#!/bin/bash\n#SBATCH --nodes=2\n# a comment\n#SBATCH -t 10:00 --gpus-per-node=8 # all\n\n"
@@ -49,12 +49,12 @@ TEST(ForeignScript, WhatItMayNot) {
       {"/usr/bin/python3",
        "\x7f"
        "ELF\x02\x01",
-       "script /usr/bin/python3: is a program, and Python is to run a script; leave "
+       "script /usr/bin/python3: is a program, and Python can run only a script; leave "
        "/usr/bin/python3 out: toprun starts Python for each rank"},
       {"all_reduce_perf",
        "\x7f"
        "ELF\x02\x01",
-       "script all_reduce_perf: is a program, and Python is to run a script; write --no-python "
+       "script all_reduce_perf: is a program, and Python can run only a script; write --no-python "
        "./all_reduce_perf"},
   };
   for (const auto& row : rows) {

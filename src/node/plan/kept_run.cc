@@ -46,7 +46,7 @@ Result<void> make_own_folder(const std::string& path) {
   const bool is_own = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
                       status.st_uid == ::geteuid() && (status.st_mode & 022) == 0;
   if (is_own) return {};
-  return fail(where(path), "it is another user's", "remove it");
+  return fail(where(path), "it belongs to another user", "remove it");
 }
 
 Result<void> redirect(const std::string& output) {

@@ -79,7 +79,7 @@ Result<LoginOrders> parse_login_orders(std::string_view text) {
     body.at("in_pod").get_to(orders.in_pod);
     body.at("kept_as").get_to(orders.kept_as);
     if (!orders.argv.empty()) return orders;
-    return fail("the launcher's orders", "they hold no command line");
+    return fail("the launcher's orders", "they do not contain a command line");
   } catch (const json::exception& error) {
     return fail("the launcher's orders cannot be read", error.what());
   }

@@ -25,7 +25,7 @@ Result<JobOfPods> find_pods(const std::string& option, const std::string& id,
   auto queue = TRY(engines::find_queue_of(parsed, environment));
   auto jobs = TRY(queue->find(parsed));
   if (jobs.empty()) {
-    return fail(option, queue->forgets(parsed), "toprun jobs lists those that there are");
+    return fail(option, queue->forgets(parsed), "list the jobs with toprun jobs");
   }
   JobOfPods found{std::move(queue), std::move(jobs.front()), {}};
   if (has_ended(found.job.state)) {

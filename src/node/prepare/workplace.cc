@@ -130,7 +130,7 @@ Result<void> enter_environment(const plan::Job& job, const Sight& sight, Workpla
     return enter(job, "--venv", requested.venv, "VIRTUAL_ENV", sight, place);
   if (requested.conda.empty()) return {};
   if (requested.conda.find('/') == std::string::npos) {
-    return usage("--conda " + requested.conda, "in a container only a folder tells where it is",
+    return usage("--conda " + requested.conda, "in a container toprun finds it only by its folder",
                  "name the environment's folder, and bind it");
   }
   return enter(job, "--conda", requested.conda, "CONDA_PREFIX", sight, place);

@@ -65,9 +65,9 @@ Result<fs::path> socket_folder(const Environment& environment) {
     if (why.empty()) return folder;
     last = folder;
   }
-  return fail("no folder for the sockets by which jobs can be asked",
+  return fail("cannot make a folder for the jobs' sockets",
               fmt::format("{}: {}", last.string(), why),
-              "have it removed, or set XDG_RUNTIME_DIR to a folder of yours");
+              "have it removed, or set XDG_RUNTIME_DIR to a folder that you own");
 }
 
 fs::path socket_in(const fs::path& folder, pid_t pid, int number) {

@@ -91,8 +91,8 @@ class Overall {
   void add_source() {
     if (placement_.source.empty()) {
       lines_.push_back(
-          "no source knows where any node is, so the nodes stand in the order in which they were "
-          "given");
+          "no source knows the position of any node, so the nodes keep the order in which they "
+          "were given");
       for (const std::string& note : placement_.notes) lines_.push_back(note);
       return;
     }
@@ -115,7 +115,7 @@ class Overall {
   void add_spares() {
     if (placement_.spare.empty()) return;
     lines_.push_back(
-        fmt::format("{} of {} nodes are needed; without {} the fewest domains are used",
+        fmt::format("{} of {} nodes are needed; leaving out {} uses the fewest domains",
                     placement_.nodes.size(), placement_.nodes.size() + placement_.spare.size(),
                     list_of(placement_.spare)));
   }
@@ -158,7 +158,7 @@ class Overall {
 
   void add_unplaced() {
     if (placement_.unplaced.empty() || placement_.source.empty()) return;
-    lines_.push_back(fmt::format("nothing is known of the place of {}: last, in the order given",
+    lines_.push_back(fmt::format("the position of {} is not known: placed last, in the order given",
                                  list_of(placement_.unplaced)));
   }
 

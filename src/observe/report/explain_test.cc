@@ -39,7 +39,7 @@ TEST(Explain, SaysWhyEachNodeIsWhereItIs) {
       "order does better\n"
       "rack: left 5 times as given, 4 as ordered; each of 4 has to be left once, so no order "
       "does better\n"
-      "nothing is known of the place of x: last, in the order given\n"
+      "the position of x is not known: placed last, in the order given\n"
       "n1 is 1st of 5 (ranks 0-7): rack rackA of cluster c, by racks.txt:2; alone in its "
       "rack, first by name; its neighbours are x (unknown cluster) and n0 (another rack)\n"
       "n0 is 2nd of 5 (ranks 8-15): rack rackB of cluster c, by racks.txt:1; rackB's 2 nodes "
@@ -82,8 +82,8 @@ TEST(Explain, NothingKnown) {
   placement::Placement placement = placed({}, {}, {"n0", "n1"});
   explain(placement, {});
   EXPECT_EQ(explanation_text(placement),
-            "no source knows where any node is, so the nodes stand in the order in which they were "
-            "given\n"
+            "no source knows the position of any node, so the nodes keep the order in which they "
+            "were given\n"
             "n0 is 1st of 2 (ranks 0-7): its place is not known, so it stands as given; its "
             "neighbour is n1\n"
             "n1 is 2nd of 2 (ranks 8-15): its place is not known, so it stands as given; its "

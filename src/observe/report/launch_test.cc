@@ -54,15 +54,15 @@ TEST(Launch, Ranks) {
     const char* line;
   } cases[] = {
       {meeting(0, 0), "toprun: 12 s, 16 ranks started, none has come to the store yet"},
-      {meeting(14, 0), "toprun: 12 s, 14 of 16 ranks have come to the store"},
+      {meeting(14, 0), "toprun: 12 s, 14 of 16 ranks have reached the store"},
       {meeting(14, 0, reported),
-       "toprun: 12 s, 14 of 16 ranks have come to the store, not rank 3 on n1 and 1 other"},
+       "toprun: 12 s, 14 of 16 ranks have reached the store, not rank 3 on n1 and 1 other"},
       {meeting(0, 0, reported),
-       "toprun: 12 s, 14 of 16 ranks have come to the store, not rank 3 on n1 and 1 other"},
-      {meeting(15, 0, reported), "toprun: 12 s, 15 of 16 ranks have come to the store"},
-      {meeting(16, 0, reported), "toprun: 12 s, 0 of 16 ranks have come to their first collective"},
+       "toprun: 12 s, 14 of 16 ranks have reached the store, not rank 3 on n1 and 1 other"},
+      {meeting(15, 0, reported), "toprun: 12 s, 15 of 16 ranks have reached the store"},
+      {meeting(16, 0, reported), "toprun: 12 s, 0 of 16 ranks have reached their first collective"},
       {meeting(16, 2, model::Awaited{false, 2, 16, 3, "n1"}),
-       "toprun: 12 s, 2 of 16 ranks have come to their first collective, not rank 3 on n1 and 13 "
+       "toprun: 12 s, 2 of 16 ranks have reached their first collective, not rank 3 on n1 and 13 "
        "others"},
   };
   for (const auto& one : cases) EXPECT_EQ(launch_line(one.launch, 0), one.line);

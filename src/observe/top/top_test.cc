@@ -519,7 +519,7 @@ TEST(Frame, WhoIsAwaitedAndWhatIsWrong) {
   picture = job(2, 1);
   picture.awaited = model::Awaited{true, 1, 2, 1, "n1"};
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
-            "1 of 2 ranks have come to the store, not rank 1 on n1");
+            "1 of 2 ranks have reached the store, not rank 1 on n1");
   picture.attempts = {{0, {}, {}, "rank 1 on n1 exited with 1"}, {1, {}, {}, ""}};
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[2],
             "attempt 0: rank 1 on n1 exited with 1");

@@ -96,17 +96,17 @@ TEST(Arrivals, WhoIsAwaited) {
   const Arrivals::Rank met_73 = {73, {}, 9s, 8s};
   EXPECT_EQ(awaited({}, {}), "nobody") << "the script may not use the store";
   EXPECT_EQ(awaited({joined_71, joined_73}, {joined_72}),
-            "3 of 4 ranks have come to the store, not rank 2 on n1");
+            "3 of 4 ranks have reached the store, not rank 2 on n1");
   EXPECT_EQ(awaited({joined_73}, {joined_72}),
-            "2 of 4 ranks have come to the store, not rank 0 on n0 and 1 other");
-  EXPECT_EQ(awaited({joined_71, unknown}, {joined_72}), "3 of 4 ranks have come to the store");
-  EXPECT_EQ(awaited({joined_71, joined_71}, {joined_72}), "3 of 4 ranks have come to the store");
+            "2 of 4 ranks have reached the store, not rank 0 on n0 and 1 other");
+  EXPECT_EQ(awaited({joined_71, unknown}, {joined_72}), "3 of 4 ranks have reached the store");
+  EXPECT_EQ(awaited({joined_71, joined_71}, {joined_72}), "3 of 4 ranks have reached the store");
   EXPECT_EQ(awaited({joined_71, joined_73}, {joined_71, joined_72}), "nobody")
       << "they may have no collective";
   EXPECT_EQ(awaited({met_71, met_73}, {joined_72, joined_71}),
-            "2 of 4 ranks have come to their first collective, not rank 2 on n1 and 1 other");
+            "2 of 4 ranks have reached their first collective, not rank 2 on n1 and 1 other");
   EXPECT_EQ(awaited({met_71, unknown}, {met_71, met_73}),
-            "3 of 4 ranks have come to their first collective");
+            "3 of 4 ranks have reached their first collective");
 }
 
 TEST(Arrivals, WhatTookLessThanNothingTookNone) {

@@ -330,16 +330,17 @@ Verdict Coordinator::nobody_is_ready() const {
   }
   return early(CauseKind::launcher, Error{"no word from " + hosts::compress_hostlist(hosts),
                                           "after " + duration_text(settings_.prepare_limit),
-                                          "look at the agents there", exit_failure});
+                                          "check the agents on those hosts", exit_failure});
 }
 
 Verdict Coordinator::no_order_in_time() const {
   return early(
       CauseKind::launcher,
-      Error{"the ranks' order could not be computed",
+      Error{"cannot compute the ranks' order",
             fmt::format("{} did not answer within {}", order_sources(),
                         duration_text(settings_.arrange_limit)),
-            "see which command or file system hangs, or start without it (--order)", exit_failure});
+            "find the command or file system that hangs, or start without this order (--order)",
+            exit_failure});
 }
 
 // Until when members have to say that their ranks run or, once these are stopped, that none is
@@ -482,8 +483,8 @@ void Coordinator::all_started() {
   course.order->verified = true;
   actions_.emplace_back(KeepRecord{});
   if (settings_.tells_orders && attempt_.parts.size() > 1) {
-    tell_user(
-        fmt::format("all {} nodes' ranks are where the order puts them", course.nodes.size()));
+    tell_user(fmt::format("the ranks of all {} nodes are placed according to the order",
+                          course.nodes.size()));
   }
   tell_phase(
       "all ranks were started", now_.steady,

@@ -309,10 +309,11 @@ void Coordinator::happened(const NodeEnded& ended) {
     lost_spare(ended.node, "it ended before it joined");
     return tell_user(ended.node + " has ended before it joined: the job does without it");
   }
-  Verdict verdict = early(CauseKind::agent_lost,
-                          Error{fmt::format("{} has ended before it joined", ended.node),
-                                "the engine has no process of the run there",
-                                "look above for what it said; is toprun there too?", exit_failure});
+  Verdict verdict = early(
+      CauseKind::agent_lost,
+      Error{fmt::format("{} has ended before it joined", ended.node),
+            "the engine has no process of this run on that host",
+            "see its messages above, and check that toprun is installed there", exit_failure});
   verdict.node = ended.node;
   end_early(std::move(verdict));
 }

@@ -386,7 +386,7 @@ TEST(Coordinator, SaysWhichRanksHaveNotCome) {
   model::Arrivals first = two_ranks({});
   first.hosts.pop_back();
   run.say(0, first);
-  EXPECT_EQ(run.said.back(), "1 of 2 ranks have come to the store, not rank 1 on n1");
+  EXPECT_EQ(run.said.back(), "1 of 2 ranks have reached the store, not rank 1 on n1");
   const AttemptCourse& course = run.coordinator.course().attempts.back();
   EXPECT_TRUE(course.awaited);
   EXPECT_TRUE(course.phases.first_connect);

@@ -189,7 +189,7 @@ std::vector<std::string> slowest_lines(const Spreads& spreads) {
 
 std::string awaited_text(const Awaited& awaited) {
   const std::size_t missing = awaited.of - awaited.arrived;
-  std::string text = fmt::format("{} of {} ranks have come to {}", awaited.arrived, awaited.of,
+  std::string text = fmt::format("{} of {} ranks have reached {}", awaited.arrived, awaited.of,
                                  awaited.at_store ? "the store" : "their first collective");
   if (!awaited.rank) return text;
   text += fmt::format(", not rank {}", *awaited.rank);

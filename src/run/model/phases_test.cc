@@ -80,12 +80,12 @@ TEST(Phases, AreReadAsTheyWereWritten) {
 TEST(Phases, WhoIsAwaited) {
   for (const auto& [awaited, text] : std::vector<std::pair<Awaited, std::string>>{
            {{true, 62, 64, 17, "n5"},
-            "62 of 64 ranks have come to the store, not rank 17 on n5 and 1 other"},
+            "62 of 64 ranks have reached the store, not rank 17 on n5 and 1 other"},
            {{false, 63, 64, 17, "n5"},
-            "63 of 64 ranks have come to their first collective, not rank 17 on n5"},
+            "63 of 64 ranks have reached their first collective, not rank 17 on n5"},
            {{true, 61, 64, 17, ""},
-            "61 of 64 ranks have come to the store, not rank 17 and 2 others"},
-           {{true, 61, 64, std::nullopt, ""}, "61 of 64 ranks have come to the store"}}) {
+            "61 of 64 ranks have reached the store, not rank 17 and 2 others"},
+           {{true, 61, 64, std::nullopt, ""}, "61 of 64 ranks have reached the store"}}) {
     EXPECT_EQ(awaited_text(awaited), text);
     const auto read = awaited_in(awaited_json(awaited));
     ASSERT_TRUE(read);

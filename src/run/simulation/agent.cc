@@ -232,7 +232,8 @@ void Agent::act(const run::StartWorkers& start) {
 
 void Agent::start_workers(const model::Assignment& part) {
   if (workers_fail_to_start) return on(run::WorkersStarted{fail("no such program")});
-  world_.expect(living_workers() == 0, "{} starts ranks beside those of another attempt", host_);
+  world_.expect(living_workers() == 0, "{} starts ranks while those of another attempt still run",
+                host_);
   attempt_ = part.attempt;
   stopping_ = false;
   flushing_ = false;

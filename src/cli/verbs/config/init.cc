@@ -48,7 +48,7 @@ ClusterPicture ask(const Environment& environment) {
 }
 
 std::unexpected<Error> is_there_already(const std::string& path) {
-  return usage(path, "it already exists", "--force replaces it, -o - only prints");
+  return usage(path, "it already exists", "replace it with --force, or print it with -o -");
 }
 
 // The file is created in one step, so that only one of two calls at once succeeds, and then filled.
@@ -56,7 +56,7 @@ Result<void> write(const InitOptions& options, const std::string& text) {
   if (!options.force) {
     const Fd file(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file && errno == EEXIST) return is_there_already(options.output);
-    if (!file) return fail_errno("cannot write " + options.output, "-o - only prints");
+    if (!file) return fail_errno("cannot write " + options.output, "print it with -o -");
   }
   auto written = write_named_file(options.output, text);
   if (!written && !options.force) ::unlink(options.output.c_str());

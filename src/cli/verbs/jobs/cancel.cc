@@ -192,7 +192,7 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
 
 Result<int> signal_run(const pods::RunId& id, const Call& call, const std::string& signal) {
   if (call.has(FlagId::dry_run)) {
-    return usage("--dry-run", "a run in pods is ended by a signal in the first of them",
+    return usage("--dry-run", "toprun ends a run in pods with a signal to the first pod",
                  "leave it out");
   }
   return pods::signal_run(id, signal.empty() ? "TERM" : signal, call.environment);

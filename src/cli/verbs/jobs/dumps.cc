@@ -106,7 +106,7 @@ Result<Dumps> read_dumps(const std::string& folder) {
   if (!dumps.passed_over.empty()) {
     const PassedOver& first = dumps.passed_over.front();
     return fail(first.file + " is not a dump of the flight recorder", first.why,
-                "and no other file there is one");
+                "and neither is any other file there");
   }
   return usage(folder + ": no dump of PyTorch's flight recorder is there",
                "their names end with a rank, as in comm_lib_trace_rank_17 or rank_17.json",

@@ -33,13 +33,13 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
                                             const jobs::JobReport& report) {
   if (!report.grow || report.grow->raw() == run::name_of(run::Grow::on_signal)) return {};
   if (report.grow->empty()) {
-    return fail(what, "its number of nodes is fixed",
+    return fail(what, "its number of nodes cannot change",
                 "start it with --nnodes MIN:MAX --grow on-signal to allow this");
   }
   const bool now = report.grow->raw() == run::name_of(run::Grow::now);
   return fail(what,
-              now ? "it takes in nodes by itself as soon as they come (--grow now)"
-                  : fmt::format("it takes in nodes at its next restart (--grow {})", *report.grow),
+              now ? "it adds nodes by itself as soon as they connect (--grow now)"
+                  : fmt::format("it adds nodes at its next restart (--grow {})", *report.grow),
               now ? "" : "start it with --grow on-signal to decide yourself");
 }
 
@@ -94,7 +94,7 @@ Result<int> run_grow(const options::Call& call) {
   std::error_code error;
   TRY(std::filesystem::exists(job, error) ? grow_by_report(job, call.environment)
                                           : grow_by_id(job, call.environment));
-  say(fmt::format("asked {} to take in the nodes that wait", job));
+  say(fmt::format("asked {} to add the waiting nodes", job));
   return 0;
 }
 

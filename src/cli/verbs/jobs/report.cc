@@ -44,7 +44,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   const jobs::FoundQueue queue = engines::find_queue_of(id, environment);
   auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);
-  if (all.empty()) return fail(what, "the job is unknown", "toprun jobs lists yours");
+  if (all.empty()) return fail(what, "the job is unknown", "list yours with toprun jobs");
   if (all.size() > 1) {
     return fail(what, fmt::format("it is {} tasks of an array", all.size()),
                 fmt::format("name one of them, as in {}_1", name));

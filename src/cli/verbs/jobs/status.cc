@@ -328,7 +328,7 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
 Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
   return {fmt::format("job {} is unknown", id.text),
           queue ? (*queue)->forgets(id) : queue.error().line(),
-          "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
+          "list yours with toprun jobs; of an old one its files tell, in the folder that it was "
           "submitted from",
           exit_failure};
 }

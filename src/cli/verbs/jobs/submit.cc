@@ -75,12 +75,12 @@ int act_in_pods(const options::Split& argument, const std::vector<std::string>& 
   if (!hidden.empty()) {
     const std::string& name = hidden.front();
     const std::string copied = fmt::format(
-        "say --secret-env {0}, and a Secret with your value is made that goes with the job, or "
+        "use --secret-env {0}, and a Secret with your value is made that goes with the job, or "
         "--secret-env {0}=SECRET:KEY for one that is there",
         name);
     return give_up({fmt::format("-e {}", join(hidden, " -e ")),
                     "everyone who may read the job's object would read the secret",
-                    on_runai ? fmt::format("say --secret-env {}=SECRET:KEY", name) : copied,
+                    on_runai ? fmt::format("use --secret-env {}=SECRET:KEY", name) : copied,
                     exit_usage});
   }
   const auto options = pods::pod_options(argument, arguments, environment);
@@ -100,7 +100,7 @@ Result<options::Split> without_secret_env(options::Split split, std::vector<std:
     if (is_secret && option.value.contains('=')) {
       if (option.origin.empty()) {
         return usage("--secret-env " + option.value.substr(0, option.value.find('=')) + "=…",
-                     "Slurm has no Secrets", "export the variable and say --secret-env NAME");
+                     "Slurm has no Secrets", "export the variable and use --secret-env NAME");
       }
       continue;  // a file may serve several engines
     }

@@ -28,7 +28,7 @@ Result<std::vector<std::string>> packages_of(const options::Split& split) {
   for (const std::string& package : packages) {
     if (package.empty()) return usage("package ''", "has no name", "leave it out");
     if (!package.starts_with('-')) continue;
-    return usage(package, "stands behind the packages", "write options before the first package");
+    return usage(package, "comes after the packages", "write options before the first package");
   }
   return packages;
 }
@@ -73,7 +73,7 @@ Result<void> take_horovod(SetupOptions& options, const Call& call) {
   }
   if (options.requested.horovod != setup::Horovod::none || options.requested.nccl_home.empty())
     return {};
-  return usage("--nccl-home " + options.requested.nccl_home, "is for Horovod", "say --horovod too");
+  return usage("--nccl-home " + options.requested.nccl_home, "is for Horovod", "use --horovod too");
 }
 
 // Files and variables may set --venv for other verbs, so --from decides.
@@ -104,7 +104,7 @@ Result<void> check_image(const SetupOptions& options) {
                             requested.horovod != setup::Horovod::none;
   if (!has_packages) return {};
   return usage("--from " + options.image_from,
-               "packages go into a virtual environment, not into an image",
+               "packages can be added only to a virtual environment, not to an image",
                "build them with --venv, in a command of their own");
 }
 
@@ -127,7 +127,7 @@ Result<SetupOptions> setup_options(const Call& call) {
   out.job = std::move(job);
   if (const auto on = call.argument(FlagId::on)) {
     if (on->value != "slurm" && on->value != "local") {
-      return usage(on->label(), "toprun builds on slurm or local", "say one of them");
+      return usage(on->label(), "toprun builds on slurm or local", "choose one of them");
     }
     out.on = on->value;
   }

@@ -59,7 +59,7 @@ TEST(SetupOptions, WhatCannotBeIsRefused) {
   const std::pair<std::vector<std::string>, std::string_view> cases[] = {
       {{}, "nothing to build: no --venv is given"},
       {{"torch"}, "nothing to build: no --venv is given"},
-      {{"--venv", "e", "torch", "-r", "x"}, "-r: stands behind the packages"},
+      {{"--venv", "e", "torch", "-r", "x"}, "-r: comes after the packages"},
       {{"--venv", "e", ""}, "package '': has no name"},
       {{"--venv", "e", "--on", "k8s"}, "--on k8s: toprun builds on slurm or local"},
       {{"--venv", "e", "--import", "a,"}, "--import a,: must be modules"},
@@ -67,7 +67,7 @@ TEST(SetupOptions, WhatCannotBeIsRefused) {
       {{"--venv", "e", "--nccl-home", "x"}, "--nccl-home x: is for Horovod"},
       {{"--from", "x"}, "--from x: no --container says which file"},
       {{"--from", "x", "--container", "y"}, "--container y: must end in .sif or .sqsh"},
-      {{"--from", "x", "--container", "y.sif", "z"}, "--from x: packages go into"},
+      {{"--from", "x", "--container", "y.sif", "z"}, "--from x: packages can be added"},
       {{"--venv", "e", "--after", "setup"}, "--after setup: must be a job's number"},
   };
   for (const auto& [words, line] : cases) {

@@ -107,7 +107,7 @@ Result<void> check_wishes(const Call& call, const std::string& order) {
     const auto argument = call.argument(id);
     if (!argument || !argument->is_typed()) continue;
     return usage(fmt::format("{} with --order {}", argument->source, order),
-                 "only the topology order respects it", "leave one of them out");
+                 "only the topology order uses it", "leave one of them out");
   }
   return {};
 }
@@ -149,7 +149,7 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJ
   const auto groups = call.text(FlagId::groups);
   if (!plan) {
     if (!groups) return std::nullopt;
-    return usage("--groups", "it chooses among the groups of --parallel, which is not given",
+    return usage("--groups", "it selects groups of --parallel, which is missing",
                  "add --parallel tp=8,pp=4 or leave it out");
   }
   std::optional<cost::Kind> kind;
@@ -162,7 +162,7 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJ
   }
   const auto prepared = TRY(placement::prepare(*plan, job.map, processes_of(drawn)));
   auto teams = placement::teams_of(drawn, prepared, kind);
-  if (!teams) say("no parallel group is on two nodes: there is nothing to tell apart by colour");
+  if (!teams) say("no parallel group spans two nodes, so there are no groups to colour");
   return teams;
 }
 

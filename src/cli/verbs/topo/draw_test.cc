@@ -28,7 +28,7 @@ TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
       {{"--format", "jpg"},
        "--format jpg: jpg is not a form of a picture; choose one of: svg, png, dot"},
       {{"--order", "best"}, "choose one of: topology, given, name, torchrun"},
-      {{"--order", "name", "--segment", "2"}, "only the topology order respects it"},
+      {{"--order", "name", "--segment", "2"}, "only the topology order uses it"},
       {{"--nproc-per-node", "0"}, "--nproc-per-node 0: must be a number from 1"},
   };
   for (const auto& [options, text] : rows) {

@@ -59,13 +59,12 @@ Result<int> run_topo_score(const options::Call& call) {
   const int code = print(placement::score_text(score) + groups.text);
   say_what_is_unknown(score.source, groups.text.empty() ? score.warnings : groups.warnings);
   if (!score.levels.empty() && placement::all_links_assumed(score.terms.links)) {
-    say("no link's figure is known: the times are those of a network that is not oversubscribed; "
-        "--link LEVEL=GBPS tells otherwise");
+    say("no link speed is known: the times assume a network that is not oversubscribed; set speeds "
+        "with --link LEVEL=GBPS");
   } else if (score.terms.links.host.assumed) {
-    say(
-        fmt::format("assumed: host={:g} Gbps, all adapters of a host together; --link host=GBPS "
-                    "tells otherwise",
-                    score.terms.links.host.gbps));
+    say(fmt::format(
+        "assumed: host={:g} Gbps, all adapters of a host together; set it with --link host=GBPS",
+        score.terms.links.host.gbps));
   }
   return code;
 }

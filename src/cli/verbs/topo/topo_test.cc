@@ -11,8 +11,8 @@ namespace toprun::cli {
 namespace {
 
 constexpr const char* host_is_assumed =
-    "toprun: assumed: host=400 Gbps, all adapters of a host together; --link host=GBPS tells "
-    "otherwise\n";
+    "toprun: assumed: host=400 Gbps, all adapters of a host together; set it with --link "
+    "host=GBPS\n";
 
 TEST_F(Topo, PrintsTheSeedsTables) {
   const auto outcome =
@@ -182,7 +182,7 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"score", "--topology", good, "--link", "rack=fast"}, "a number above 0"},
       {{"score", "--topology", good, "--link", "rack=4:x"}, "a number of microseconds"},
       {{"score", "--topology", good, "--link", "rack=4", "--link", "rack=5"},
-       "--link rack=5: level rack has a figure already; give each level once"},
+       "--link rack=5: level rack is given twice; give each level once"},
       {{"score", "--topology", good, "--link", "rack=4", "host=5"}, "host=5"},
       {{"score", "--topology", good, "--size", "16MB"}, "--size 16MB: must be a number of bytes"},
       {{"score", "--topology", good, "--size", "0"}, "--size 0: must be a number of bytes"},
@@ -190,7 +190,7 @@ TEST_F(Topo, RefusesInOneLine) {
        "--order: cannot read " + (folder_ / "none").string()},
       {{"score", "--topology", good, "--order", file("order", "n0\nn9\n")},
        "order:2: host n9 is not in the job"},
-      {{"order", "--topology", good, "--link", "rack=4"}, "--link: it tells what carries"},
+      {{"order", "--topology", good, "--link", "rack=4"}, "--link: it needs --parallel"},
       {{"order", "--topology", good, "--parallel", "tp=2"},
        "--parallel tp=2,cp=1,pp=1: its product, 2, does not divide the job's number of ranks, 1"},
       {{"order", "--topology", good, "--parallel", "tp=1", "--segment", "2"},
@@ -407,8 +407,8 @@ TEST_F(Topo, ScoreCountsAnAdapterForEachProcess) {
 TEST_F(Topo, SaysThatTheLinksAreAssumed) {
   const std::string path = file("racks.txt", seed_lines());
   const std::string line =
-      "toprun: no link's figure is known: the times are those of a network that is not "
-      "oversubscribed; --link LEVEL=GBPS tells otherwise\n";
+      "toprun: no link speed is known: the times assume a network that is not oversubscribed; set "
+      "speeds with --link LEVEL=GBPS\n";
   EXPECT_EQ(run({"score", "--topology", path}).err, line);
   EXPECT_EQ(run({"score", "--topology", path, "--link", "host=100:3"}).err, "");
   EXPECT_EQ(run({"score", "--topology", path, "--link", "rack=100"}).err, host_is_assumed);

@@ -101,12 +101,12 @@ Outcome mount_inside(const Plan& plan) {
 
 std::unexpected<Error> explain(const Outcome& outcome, const std::string& path) {
   if (outcome.step == Step::root) {
-    return fail("a mount for the ranks alone",
-                "this process runs in a chroot, which they would leave");
+    return fail("cannot make a mount that only the ranks see",
+                "this process runs in a chroot, and the ranks would leave it");
   }
   if (outcome.step == Step::user_namespace || outcome.code == EPERM || outcome.code == EACCES) {
-    return fail("a mount for the ranks alone", errno_text(outcome.code),
-                "it takes root, or user namespaces (sysctl user.max_user_namespaces)");
+    return fail("cannot make a mount that only the ranks see", errno_text(outcome.code),
+                "it needs root or user namespaces (sysctl user.max_user_namespaces)");
   }
   return fail_errno(outcome.code, "cannot mount over " + path);
 }

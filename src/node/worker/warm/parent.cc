@@ -179,7 +179,7 @@ void Parent::hear() {
 
 void Parent::heard(const std::vector<std::string>& fields) {
   if (fields.front() == "refused") return refuse(fields.size() > 1 ? fields[1] : "");
-  if (fields.front() != "ready") return refuse("it said something else than expected");
+  if (fields.front() != "ready") return refuse("its answer was not the expected one");
   if (state_ == State::checking) {
     if (auto started = start_process(false); !started) refuse(started.error().line());
   } else if (state_ == State::importing) {
