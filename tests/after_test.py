@@ -77,8 +77,8 @@ class After(SubmitCase):
         self.wait_for_state(bad, "FAILED")
         finished = self.submit("--after", bad, "--no-python", "touch", "begun", cwd=folder)
         self.assert_not_begun(
-            finished, rf"--after {bad}: job {bad} failed: {CAUSE}; start it again, or begin "
-                      rf"in any case with --after {bad}:any", folder)
+            finished, rf"--after {bad}: job {bad} failed: {CAUSE}; start it again, or start "
+                      rf"regardless with --after {bad}:any", folder)
 
     def test_a_job_that_fails_while_it_is_waited_for(self):
         folder, bad = self.failing()

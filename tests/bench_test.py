@@ -168,7 +168,7 @@ class Here(support.TestCase):
                 (["all_reduce", "-b", "1", "-e", "1G", "-f", "1"], "it must be larger than 1"),
                 (["all_reduce", "-b", "1", "-e", "1G", "-i", "1"], "more than 1000 sizes"),
                 (["all_reduce", "-d", "floaty"], "--datatype floaty: must be"),
-                (["all_reduce", "--fail-below", "0.5"], "--expect-busbw, which is not given"),
+                (["all_reduce", "--fail-below", "0.5"], "--expect-busbw, which is missing"),
                 (["all_reduce", "--launcher", "mpirun"], "unknown option --launcher"),
                 (["all_reduce", "--plot", "x.gif"], "ends in .svg or .png"),
                 (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),

@@ -45,7 +45,7 @@ Result<std::string> add_to_history(const bench::Report& report, const Environmen
   const ssize_t written = ::write(out.get(), line.data(), line.size());
   if (written < 0) return fail_errno("cannot write " + file.string());
   if (static_cast<std::size_t>(written) < line.size()) {
-    return fail("cannot write " + file.string(), "the file system is full",
+    return fail("cannot write " + file.string(), "only a part of the line could be written",
                 "free some space there");
   }
   return file.string();

@@ -105,7 +105,8 @@ TEST(BadInput, AFileOfAnotherKind) {
       {"t.toml", "[.hosts]\nn0 = \"a\"\n", "t.toml:1:2: "},
       {"t.toml", "[hosts]\nzürich = \"a\"\n", "t.toml:2:2: "},
       {"t.json", "{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}", "neither a Node nor a HyperNode"},
-      {"t", "<html><body>404</body></html>\n", "t:1:1: host <html><body>404</body></html> without"},
+      {"t", "<html><body>404</body></html>\n",
+       "t:1:1: the path of host <html><body>404</body></html> is missing"},
       {"t", "PNG\r\n\x1a\n", "cannot read t: it is not a text file"},
   });
 }

@@ -59,7 +59,7 @@ TEST(Torus, RefusesWhatDoesNotFit) {
           .starts_with("f:1:1: a region of 2x1x1 at 1x0x0 does not fit into torus t0 of 2x2x2"));
   EXPECT_TRUE(error({{}, {2, 1, 1}, {"a"}, "f:1:1", ""})
                   .starts_with("f:1:1: 1 nodes for the 2 positions of 2x1x1"));
-  EXPECT_TRUE(error({{}, {2, 1, 1}, {"a", "a"}, "f:1:1", ""}).contains("host a stands here"));
+  EXPECT_TRUE(error({{}, {2, 1, 1}, {"a", "a"}, "f:1:1", ""}).contains("host a appears twice"));
 }
 
 TEST(Ring, KeepsTheListsOrder) {

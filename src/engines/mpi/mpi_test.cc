@@ -150,7 +150,7 @@ TEST(Mpi, Detects) {
                 with_variable(hydra_world("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
                 "OMPI_COMM_WORLD_RANK", "0"),
             {},
-            "the variables of OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: Open MPI's mpirun and MPICH's "
+            "OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: the variables of Open MPI's mpirun and MPICH's "
             "mpiexec both claim to have started this process; start toprun with one of them, and "
             "remove the variables of the other (env -u)"},
            {"a rank beyond the size",

@@ -64,7 +64,7 @@ Result<std::vector<ClusterNode>> nodes_in_table(std::string_view text) {
     return line.starts_with("NAME ") && line.contains(separator);
   });
   if (header == lines.end() || header == lines.begin())
-    return not_understood(text, "table", version_fix);
+    return not_understood(text, "a table", version_fix);
   const auto titles = groups_of(*(header - 1));
   const auto of_gpus = static_cast<std::size_t>(std::ranges::find(titles, "GPU") - titles.begin());
   const auto headings = groups_of(*header);
@@ -84,7 +84,7 @@ Result<json> list_in(std::string_view text) {
   for (const json& member : value) {
     if (member.is_array()) return member;
   }
-  return not_understood(text, "list", version_fix);
+  return not_understood(text, "a list", version_fix);
 }
 
 ClusterNode node_of(const json& reported) {
@@ -113,7 +113,7 @@ Result<std::vector<AdmissionQueue>> projects_in_table(std::string_view text) {
   const auto lines = split(text, '\n');
   const auto header = std::ranges::find_if(
       lines, [](std::string_view line) { return line.starts_with("PROJECT "); });
-  if (header == lines.end()) return not_understood(text, "table", version_fix);
+  if (header == lines.end()) return not_understood(text, "a table", version_fix);
   std::vector<AdmissionQueue> projects;
   for (auto line = header + 1; line != lines.end() && !trim(*line).empty(); ++line) {
     AdmissionQueue project;

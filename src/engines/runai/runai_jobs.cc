@@ -140,7 +140,7 @@ Result<std::vector<Job>> parse_table(std::string_view text) {
   const auto header = std::ranges::find_if(lines, [](std::string_view line) {
     return line.starts_with("NAME ") && line.contains(" STATUS ");
   });
-  if (header == lines.end()) return not_understood(text, "table", list_fix);
+  if (header == lines.end()) return not_understood(text, "a table", list_fix);
   std::vector<Job> jobs;
   for (auto line = header + 1; line != lines.end(); ++line) {
     if (trim(*line).empty()) continue;

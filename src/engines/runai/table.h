@@ -19,7 +19,7 @@ std::optional<Column> column(std::string_view header, std::string_view name);
 // "" if the column is missing.
 std::string cell(std::string_view line, const std::optional<Column>& column);
 
-// The error for output without a `requested`; it quotes the beginning of the output.
+// The error for output without `requested` ("a table"); it quotes the beginning of the output.
 std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 

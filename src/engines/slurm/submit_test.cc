@@ -70,8 +70,8 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        "2-00:00:00)"},
       {"sbatch: error: Batch job submission failed: Requested node configuration is not available",
        {},
-       "Slurm refuses the job: Requested node configuration is not available; ask for what there "
-       "is (main: 4 nodes with 32 CPUs and 0 GPUs, gpu: 2 nodes with 64 CPUs and 8 GPUs)"},
+       "Slurm refuses the job: Requested node configuration is not available; request what is "
+       "available (main: 4 nodes with 32 CPUs and 0 GPUs, gpu: 2 nodes with 64 CPUs and 8 GPUs)"},
       {"sbatch: fatal: Could not establish a configuration source\n",
        {},
        "cannot ask Slurm: Could not establish a configuration source; this host belongs to no "

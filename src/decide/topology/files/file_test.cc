@@ -131,7 +131,7 @@ TEST(LinesFile, RefusesWithThePlace) {
       {"n0 /c/b/0\n\nn0 /c/b/0\n", "t:3:1: host n0 appears twice, first at t:1"},
       {"n[0-1] /c/b/0\n n1 /c/b/0\n", "t:2:2: host n1 appears twice"},
       {"n[1- /c/b/0\n", "t:1:2: '[' is never closed"},
-      {"rank hostname physical_host\n0 n0 /c/b/0\n1 n0 /c/b/0\n", "t:3:3: host n0 stands here"},
+      {"rank hostname physical_host\n0 n0 /c/b/0\n1 n0 /c/b/0\n", "t:3:3: host n0 appears twice"},
       {"rank hostname physical_host\n0 n0 /c/b/0\nrank hostname physical_host\n0 n0 /c/a/0\n",
        "t:4:3: host n0 appears twice, first at t:2"},
       {"rank hostname physical_host\n 8\n", "t:2:2: a rank without a host"},
