@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/process/program.h"
 #include "base/text/text.h"
 #include "node/rehearsal/play.h"
 #include "run/simulation/world.h"
@@ -81,7 +82,7 @@ constexpr const char* wishes =
 void tune_memory(char** argv) {
   if (std::getenv("GLIBC_TUNABLES") != nullptr) return;
   ::setenv("GLIBC_TUNABLES", wishes, 0);
-  ::execv("/proc/self/exe", argv);
+  ::execv(toprun::process::own_program, argv);
 }
 
 struct Counted {

@@ -16,4 +16,22 @@ std::string text_at(const nlohmann::json& object, std::string_view key) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
+std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view key) {
+  std::vector<std::string> texts;
+  const nlohmann::json& list = member(object, key);
+  if (!list.is_array()) return texts;
+  for (const nlohmann::json& one : list) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
+std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_view key,
+                                      std::int64_t most) {
+  const nlohmann::json& value = member(object, key);
+  if (!value.is_number_integer()) return std::nullopt;
+  const auto number = value.get<std::int64_t>();
+  return number < 0 || number > most ? std::nullopt : std::optional(number);
+}
+
 }  // namespace toprun

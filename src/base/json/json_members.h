@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -12,5 +15,10 @@ namespace toprun {
 const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
 // "" if the member is not a string.
 std::string text_at(const nlohmann::json& object, std::string_view key);
+// The strings of a list.
+std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view key);
+// A whole number from 0 to `most`.
+std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_view key,
+                                      std::int64_t most);
 
 }  // namespace toprun

@@ -17,6 +17,11 @@ nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
+template <class T>
+nlohmann::json or_null(bool is_known, const T& value) {
+  return is_known ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
 // Returns the time as a text in RFC 3339.
 inline nlohmann::json or_null(const std::optional<WallTime>& time) {
   return time ? nlohmann::json(rfc3339(*time)) : nlohmann::json(nullptr);

@@ -9,20 +9,10 @@
 #include "base/os/fd.h"
 #include "base/os/random_name.h"
 #include "base/os/trust.h"
+#include "base/os/write_all.h"
 
 namespace toprun {
 namespace {
-
-// Returns 0 or an errno.
-int write_content(const Fd& file, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t n = ::write(file.get(), content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return 0;
-}
 
 // Root could replace a device by a file.
 bool is_another_kind_than_plain(const std::filesystem::path& path) {
@@ -66,7 +56,7 @@ Result<void> replace_file(const std::filesystem::path& path, std::string_view co
   const std::string temporary = fmt::format("{}.{}.tmp", target->string(), random_name());
   const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file) return fail_errno(what);
-  int code = write_content(file, content);
+  int code = write_all(file.get(), content) ? 0 : errno;
   if (code == 0 && ::rename(temporary.c_str(), target->c_str()) != 0) code = errno;
   if (code == 0) return {};
   ::unlink(temporary.c_str());
@@ -87,7 +77,8 @@ Result<void> write_through(const std::filesystem::path& path, std::string_view c
   const Fd file(::open(target->c_str(), O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC |
                                             (is_descriptor ? 0 : O_NOFOLLOW)));
   if (!file) return fail_errno(what);
-  if (const int code = write_content(file, content); code != 0) return fail_errno(code, what);
+  if (const int code = write_all(file.get(), content) ? 0 : errno; code != 0)
+    return fail_errno(code, what);
   return {};
 }
 

@@ -4,24 +4,27 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include "base/text/utf8.h"
 
 namespace toprun {
 namespace {
 
 constexpr std::size_t least_columns = 40;  // narrower terminals wrap lines themselves
 
-bool begins_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+// An approximation: the blocks of Unicode Standard Annex #11 in which all characters are wide.
+std::size_t columns_of(char32_t code) {
+  const bool wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
+                    (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
+                    (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
+                    (code >= 0x1F300 && code <= 0x1FAFF) || (code >= 0x20000 && code <= 0x3FFFD);
+  return wide ? 2 : 1;
 }
 
-// The offset of the character with this index; the text's size if there is no such character.
-std::size_t place_of(std::string_view text, std::size_t character) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (begins_character(text[i]) && count++ == character) return i;
-  }
-  return text.size();
+// The columns of a text's first character, which is taken off.
+std::size_t take_columns(std::string_view& text) {
+  const Character first = first_character(text);
+  text.remove_prefix(first.bytes.size());
+  return columns_of(first.code);
 }
 
 int code_of(Colour colour) {
@@ -67,16 +70,19 @@ std::string coloured(std::string_view text, Colour colour, const Style& style) {
 }
 
 std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+  std::size_t columns = 0;
+  while (!text.empty()) columns += take_columns(text);
+  return columns;
 }
 
 std::string both_ends(std::string_view text, std::size_t columns) {
-  const std::size_t whole = columns_of(text);
-  if (columns == 0 || whole <= columns) return std::string(text);
-  const std::size_t tail = (columns - 1) / 2;
-  const std::size_t head = columns - 1 - tail;
-  return fmt::format("{}…{}", text.substr(0, place_of(text, head)),
-                     text.substr(place_of(text, whole - tail)));
+  std::size_t left = columns_of(text);
+  if (columns == 0 || left <= columns) return std::string(text);
+  std::string_view end = text;
+  while (left > (columns - 1) / 2) left -= take_columns(end);
+  std::string_view rest = text;
+  for (std::string_view next = text; (left += take_columns(next)) < columns;) rest = next;
+  return fmt::format("{}…{}", text.substr(0, text.size() - rest.size()), end);
 }
 
 }  // namespace toprun

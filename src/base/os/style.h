@@ -37,7 +37,7 @@ struct TerminalSize {
 };
 TerminalSize terminal_size(int fd);
 
-// The width of UTF-8 text in columns. Counts code points, which is good enough for program output.
+// The width of UTF-8 text in columns: East Asian wide characters take two, all others one.
 std::size_t columns_of(std::string_view text);
 
 // Shortens a text to `columns` columns (0: unchanged). A longer text keeps its beginning and end,

@@ -16,7 +16,8 @@ bool write_all(int fd, std::string_view text) {
       ::poll(&waiting, 1, -1);
       continue;
     }
-    if (n < 0) return false;
+    if (n == 0) errno = EIO;
+    if (n <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;

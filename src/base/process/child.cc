@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/os/open_files.h"
 #include "base/process/process_tree.h"
 
 namespace toprun::process {
@@ -232,9 +233,11 @@ bool signal_group(pid_t leader, int signal) {
   return leader > 1 && ::kill(-leader, signal) == 0;
 }
 
-Result<Pipe> make_pipe() {
+Result<Pipe> make_pipe(int more) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  if (::pipe2(ends, O_CLOEXEC | more) != 0) {
+    return fail_errno("cannot make a pipe", more_open_files);
+  }
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 

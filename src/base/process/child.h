@@ -101,7 +101,8 @@ bool signal_group(pid_t leader, int signal);
 struct Pipe {
   Fd read, write;
 };
-Result<Pipe> make_pipe();
+// `more`: flags beside O_CLOEXEC.
+Result<Pipe> make_pipe(int more = 0);
 
 // Reads until the end of the stream and passes each line without its line end to `on_line`. A line
 // longer than `most_bytes` is passed in parts.

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/os/fd.h"
+#include "base/os/write_all.h"
 #include "base/process/child.h"
 #include "base/process/program.h"
 #include "base/process/telling.h"
@@ -138,14 +139,10 @@ Result<Finished> run_for(Purpose purpose, const std::vector<std::string>& argv,
 
 }  // namespace
 
-Result<Fd> memory_file(std::string_view text) {
-  Fd file(::memfd_create("text", MFD_CLOEXEC));
+Result<Fd> memory_file(std::string_view text, const char* name) {
+  Fd file(::memfd_create(name, MFD_CLOEXEC));
   if (!file) return fail_errno("cannot make a file in memory");
-  while (!text.empty()) {
-    const ssize_t n = ::write(file.get(), text.data(), text.size());
-    if (n < 0 && errno != EINTR) return fail_errno("cannot write a file in memory");
-    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (!write_all(file.get(), text)) return fail_errno("cannot write a file in memory");
   ::lseek(file.get(), 0, SEEK_SET);
   return file;
 }

@@ -47,14 +47,12 @@ struct Child {
 }
 
 Child start(const std::string& path) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  Fd read(ends[0]);
-  const Fd write(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return {};
   const pid_t pid = fork_with_signals_blocked();
-  if (pid == 0) answer_and_exit(path.c_str(), write.get());
+  if (pid == 0) answer_and_exit(path.c_str(), pipe->write.get());
   if (pid < 0) return {};
-  return {pid, std::move(read)};
+  return {pid, std::move(pipe->read)};
 }
 
 DiskAnswer answer_of(const Wire& wire) {

@@ -32,4 +32,11 @@ std::optional<std::string> find_program(const std::string& name, const Environme
   return std::nullopt;
 }
 
+Result<std::filesystem::path> own_path() {
+  std::error_code error;
+  auto path = std::filesystem::read_symlink(own_program, error);
+  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  return path;
+}
+
 }  // namespace toprun::process

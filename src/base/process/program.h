@@ -1,11 +1,13 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/os/environment.h"
+#include "base/text/error.h"
 
 namespace toprun::process {
 
@@ -21,5 +23,10 @@ bool is_executable_file(const std::string& path);  // false for a folder
 // folder. All code uses this function, so the program that is checked is the one that runs.
 std::optional<std::string> find_program(const std::string& name, const Environment& environment,
                                         const IsExecutable& is_executable = is_executable_file);
+
+// The path that starts the program of this process again.
+inline constexpr const char* own_program = "/proc/self/exe";
+// The file behind it. Error: /proc is not mounted.
+Result<std::filesystem::path> own_path();
 
 }  // namespace toprun::process

@@ -22,6 +22,6 @@ Result<Finished> tell(const std::vector<std::string>& argv, const Environment& e
                       std::chrono::milliseconds timeout, std::string_view input);
 
 // An in-memory file with this text, closed on exec. Unlike a pipe, it never blocks the writer.
-Result<Fd> memory_file(std::string_view text);
+Result<Fd> memory_file(std::string_view text, const char* name = "text");
 
 }  // namespace toprun::process

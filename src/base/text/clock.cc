@@ -6,6 +6,11 @@
 #include <ctime>
 
 namespace toprun {
+namespace {
+
+constexpr std::size_t date_length = std::string_view("2026-11-22 ").size();
+
+}  // namespace
 
 std::string rfc3339(WallTime time) {
   using namespace std::chrono;
@@ -32,6 +37,19 @@ std::optional<WallTime> time_in(std::string_view rfc3339) {
   const double fraction = zone.starts_with('.') ? std::strtod(rest, &end) : 0;
   if (end == nullptr || std::string_view(end) != "Z") return std::nullopt;
   return whole + round<milliseconds>(duration<double>(fraction));
+}
+
+std::string time_text(WallTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1,
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+std::string moment_text(WallTime time, WallTime beside) {
+  const std::string text = time_text(time);
+  return text.substr(time_text(beside).starts_with(text.substr(0, date_length)) ? date_length : 0);
 }
 
 std::string duration_text(std::chrono::nanoseconds duration) {

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,5 +15,12 @@ template <std::integral Count>
 std::string counted(Count count, std::string_view noun) {
   return counted_text(static_cast<std::int64_t>(count), noun);
 }
+
+// "0-2,4,6-7" of ascending numbers; behind `most` ranges "9 more".
+std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
+
+// Bytes in a binary unit, with three significant digits unless they are whole: "512 B", "1 KiB",
+// "1.50 MiB", "12.3 GiB".
+std::string bytes_text(double bytes);
 
 }  // namespace toprun

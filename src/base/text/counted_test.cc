@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace toprun {
 namespace {
 
@@ -12,6 +15,23 @@ TEST(Counted, OneIsNoPlural) {
   EXPECT_EQ(counted(1, "leaf switch"), "1 leaf switch");
   EXPECT_EQ(counted(2, "leaf switch"), "2 leaf switches");
   EXPECT_EQ(counted(3, "process"), "3 processes");
+}
+
+TEST(Counted, BytesInTheirUnit) {
+  const std::pair<double, std::string> rows[] = {
+      {0, "0 B"},           {1023, "1023 B"},         {1024, "1 KiB"},   {1536, "1.50 KiB"},
+      {10 << 20, "10 MiB"}, {12'900'000, "12.3 MiB"}, {0x1p50, "1 PiB"}, {0x1p63, "8192 PiB"}};
+  for (const auto& [bytes, text] : rows) EXPECT_EQ(bytes_text(bytes), text);
+}
+
+TEST(Counted, Ranges) {
+  const std::pair<std::vector<int>, std::string> rows[] = {{{}, ""},
+                                                           {{0}, "0"},
+                                                           {{0, 1}, "0-1"},
+                                                           {{0, 1, 2, 4, 6, 7}, "0-2,4,6-7"},
+                                                           {{8, 9, 10, 99, 100}, "8-10,99-100"}};
+  for (const auto& [numbers, text] : rows) EXPECT_EQ(ranges_text(numbers), text);
+  EXPECT_EQ(ranges_text(std::vector{0, 2, 4, 6, 8}, 2), "0,2,3 more");
 }
 
 }  // namespace

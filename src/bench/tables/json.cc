@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "bench/tables/figures.h"
@@ -18,14 +19,10 @@ using nlohmann::ordered_json;
 // From this algbw in GB/s on, a busbw that was printed as 0 was not measured.
 constexpr double least_reported_gigabytes = 0.1;
 
-ordered_json optional_json(const std::optional<double>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
 // Null for a value that is unknown if it is 0 or an empty text.
 template <class Value>
 ordered_json known_json(const Value& value) {
-  return value == Value() ? ordered_json(nullptr) : ordered_json(value);
+  return or_null(value != Value(), value);
 }
 
 std::string truth(bool value) {
@@ -47,13 +44,13 @@ ordered_json side_json(const Series& series, const std::optional<Side>& side) {
   const bool has_busbw =
       side->busbw > 0 || side->algbw < least_reported_gigabytes || series.ranks == 1;
   return {{"time", known_json(times.mean_us)},
-          {"alg_bw", has_algbw ? ordered_json(side->algbw) : ordered_json(nullptr)},
-          {"bus_bw", has_busbw ? ordered_json(side->busbw) : ordered_json(nullptr)},
-          {"nwrong", side->wrong ? ordered_json(*side->wrong) : ordered_json(nullptr)},
+          {"alg_bw", or_null(has_algbw, side->algbw)},
+          {"bus_bw", or_null(has_busbw, side->busbw)},
+          {"nwrong", or_null(side->wrong)},
           {"min", known_json(times.min_us)},
           {"median", known_json(times.median_us)},
           {"p99", known_json(times.p99_us)},
-          {"cv", times.samples > 0 ? ordered_json(times.cv) : ordered_json(nullptr)},
+          {"cv", or_null(times.samples > 0, times.cv)},
           {"samples", times.samples}};
 }
 
@@ -68,7 +65,7 @@ ordered_json result_json(const Series& series, const Row& row) {
   const double algbw = side != nullptr ? side->algbw : 0;
   const bool has_count = row.count > 0 || row.bytes == 0;
   ordered_json result = {{"size", row.bytes},
-                         {"count", has_count ? ordered_json(row.count) : ordered_json(nullptr)},
+                         {"count", or_null(has_count, row.count)},
                          {"type", known_json(row.type)},
                          {"redop", known_json(row.redop)},
                          {"root", fmt::format("{:6}", row.root)},
@@ -80,8 +77,8 @@ ordered_json result_json(const Series& series, const Row& row) {
                          {"ranks", known_json(series.ranks)},
                          {"order", series.order},
                          {"fabric", series.fabric},
-                         {"line_gbps", optional_json(series.line_gbps)},
-                         {"limit_gbps", optional_json(series.limit_gbps)},
+                         {"line_gbps", or_null(series.line_gbps)},
+                         {"limit_gbps", or_null(series.limit_gbps)},
                          {"wire_floor_gbps", wire_floor_json(series, algbw)}};
   if (series.least_ranks > 0) result["least_ranks"] = series.least_ranks;
   if (!series.source.empty()) result["source"] = series.source;

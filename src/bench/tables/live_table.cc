@@ -122,13 +122,4 @@ std::string rate_text(double rate) {
   return fmt::format("{:.{}f}", rate, decimals);
 }
 
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 6> units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
-  const int decimals = value >= 100 || value == std::floor(value) ? 0 : value >= 10 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
-}
-
 }  // namespace toprun::bench

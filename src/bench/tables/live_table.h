@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/text/counted.h"
 #include "bench/tables/kinds.h"
 #include "bench/tables/measurement.h"
 
@@ -36,7 +37,9 @@ std::string time_text(double microseconds);
 // A rate in GB/s with at least three significant digits: "381.40", "1.23", "0.0451".
 std::string rate_text(double gigabytes_per_second);
 
-// A size with a binary unit and three significant digits: "512 B", "1 KiB", "1.5 MiB".
-std::string size_text(std::uint64_t bytes);
+// A size with a binary unit and three significant digits: "512 B", "1 KiB", "1.50 MiB".
+inline std::string size_text(std::uint64_t bytes) {
+  return bytes_text(static_cast<double>(bytes));
+}
 
 }  // namespace toprun::bench

@@ -67,17 +67,5 @@ TEST(LiveTable, BothPlacementsSideBySide) {
             "    2 KiB     10.00 µs    0.205    0.205            -        -        -       0\n");
 }
 
-TEST(LiveTable, SizeText) {
-  const std::pair<std::uint64_t, std::string> rows[] = {{0, "0 B"},
-                                                        {1023, "1023 B"},
-                                                        {1024, "1 KiB"},
-                                                        {1536, "1.50 KiB"},
-                                                        {10 << 20, "10 MiB"},
-                                                        {12'900'000, "12.3 MiB"},
-                                                        {1ull << 50, "1 PiB"},
-                                                        {1ull << 63, "8192 PiB"}};
-  for (const auto& [bytes, text] : rows) EXPECT_EQ(size_text(bytes), text);
-}
-
 }  // namespace
 }  // namespace toprun::bench

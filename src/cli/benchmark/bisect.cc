@@ -7,6 +7,7 @@
 
 #include "base/os/console.h"
 #include "base/os/print.h"
+#include "base/process/program.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
 #include "bench/measure/bisect.h"
@@ -113,7 +114,7 @@ Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest&
   if (group.self.nodes < 2) return usage(std::string(bisect_word), "the job has one node only");
   const std::chrono::milliseconds stall = request.measured.stall_limit;
   measure::TrialCommand command{argv, environment, stall, limit_in_stalls * stall};
-  command.argv.front() = "/proc/self/exe";
+  command.argv.front() = process::own_program;
   std::erase(command.argv, bisect_word);
   const Names names(group);
   const auto found = TRY(measure::bisect(

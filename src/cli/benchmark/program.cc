@@ -1,7 +1,6 @@
 #include "cli/benchmark/program.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -10,6 +9,8 @@
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
+#include "base/process/program.h"
+#include "base/process/telling.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
 #include "engines/gpus.h"
@@ -44,8 +45,7 @@ Result<std::string_view> program_of_all(const std::vector<std::string>& backends
 }
 
 std::filesystem::path beside_toprun(std::string_view name) {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name;
+  return process::own_path().value_or("").parent_path() / name;
 }
 
 bool is_program(const std::filesystem::path& path) {
@@ -123,11 +123,9 @@ Words words_for(std::vector<std::string> argv, std::string program,
 
 std::unexpected<Error> run_from_memory(const std::string& bytes, const std::string& name,
                                        Words words) {
-  const Fd file(::memfd_create(name.c_str(), MFD_CLOEXEC));
-  if (!file) return fail_errno("memory for " + name);
-  const auto written = ::write(file.get(), bytes.data(), bytes.size());
-  if (written != static_cast<ssize_t>(bytes.size())) return fail_errno("memory for " + name);
-  ::fexecve(file.get(), words.get(), environ);
+  const auto file = process::memory_file(bytes, name.c_str());
+  if (!file) return std::unexpected(file.error());
+  ::fexecve(file->get(), words.get(), environ);
   return fail_errno(fmt::format("running {} from memory", name));
 }
 

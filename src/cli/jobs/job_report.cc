@@ -27,20 +27,7 @@ using nlohmann::json;
 constexpr int max_ranks = 100'000'000;
 
 std::optional<int> number_at(const json& object, const char* key) {
-  const json& value = member(object, key);
-  if (!value.is_number_integer()) return std::nullopt;
-  const auto number = value.get<std::int64_t>();
-  if (number < 0 || number > max_ranks) return std::nullopt;
-  return static_cast<int>(number);
-}
-
-std::vector<std::string> texts_at(const json& object, const char* key) {
-  std::vector<std::string> texts;
-  const json& list = member(object, key);
-  for (const json& one : list.is_array() ? list : json::array()) {
-    if (one.is_string()) texts.push_back(one.get<std::string>());
-  }
-  return texts;
+  return toprun::number_at(object, key, max_ranks);
 }
 
 JobReport::Node node_of(const json& node) {

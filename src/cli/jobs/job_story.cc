@@ -13,6 +13,7 @@
 #include "base/json/json_text.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
+#include "base/os/write_all.h"
 #include "base/text/text.h"
 #include "engines/engine.h"
 #include "engines/user_name.h"
@@ -116,9 +117,7 @@ Result<void> add_to_story(const std::string& folder, const std::string& line) {
   const Fd file(::open(path.c_str(),
                        O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
   if (!file) return fail_errno("cannot write " + path);
-  if (::write(file.get(), line.data(), line.size()) != std::ssize(line)) {
-    return fail_errno("cannot write " + path);
-  }
+  if (!write_all(file.get(), line)) return fail_errno("cannot write " + path);
   return {};
 }
 

@@ -89,9 +89,7 @@ Result<void> make_paths_absolute(JobRequest& request) {
     chdir->value = here.string();
   }
   request.log_dir = (here / request.log_dir).lexically_normal().string();
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return fail("toprun's own path", error.message(), "mount /proc");
-  request.toprun = self.string();
+  request.toprun = TRY(process::own_path()).string();
   return {};
 }
 

@@ -17,7 +17,6 @@ using engines::JobState;
 using model::CauseKind;
 
 constexpr int code_of_a_signal = 128;
-constexpr std::size_t date_length = std::string_view("2026-11-22").size();
 
 // The words of Slurm's states, for a job that only its report still tells of.
 constexpr std::string_view over_its_limit = "ended by Slurm at its time limit";
@@ -256,12 +255,6 @@ std::string name_of(const KnownJob& known) {
 
 std::string cancel_words(const JobStory::Act& act, WallTime beside) {
   return fmt::format("cancelled by {} at {}", act.by, moment_text(act.at, beside));
-}
-
-std::string moment_text(WallTime time, WallTime beside) {
-  const std::string text = time_text(time);
-  const bool same_day = time_text(beside).substr(0, date_length) == text.substr(0, date_length);
-  return same_day ? text.substr(date_length + 1) : text;
 }
 
 JobSummary summary_of(const KnownJob& known, WallTime now) {

@@ -42,7 +42,4 @@ std::string span_text(const std::optional<WallTime>& started, const std::optiona
 // "cancelled by alice at 06:04:10".
 std::string cancel_words(const JobStory::Act& act, WallTime beside);
 
-// "06:04:10"; includes the date if the day differs from that of `beside`.
-std::string moment_text(WallTime time, WallTime beside);
-
 }  // namespace toprun::jobs

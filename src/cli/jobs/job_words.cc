@@ -99,14 +99,6 @@ std::string clock_text(std::chrono::seconds time) {
   return fmt::format("{}:{:02}", minutes, seconds);
 }
 
-std::string time_text(WallTime time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1,
-                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
-}
-
 std::string reason_text(const Queue& queue, const Job& job) {
   const std::string words = queue.reason_words(job);
   return words.empty() ? printable(job.reason)

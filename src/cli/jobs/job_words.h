@@ -16,8 +16,6 @@ namespace toprun::jobs {
 std::string name_of(engines::JobState state);
 // A duration in Slurm's format: "0:03", "1:02:03", "1-02:03:04".
 std::string clock_text(std::chrono::seconds time);
-// Local time without a time zone: "2026-11-22 03:26:11".
-std::string time_text(WallTime time);
 // "Resources: the nodes …", or only the engine's reason.
 std::string reason_text(const engines::Queue& queue, const engines::Job& job);
 // The job's id for a command line, quoted for a shell. For array tasks that wait together it is the

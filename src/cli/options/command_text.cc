@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/os/style.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 
@@ -20,19 +21,13 @@ constexpr std::size_t text_column = 30;     // start of the right side of a tabl
 constexpr std::size_t widest_example = 42;  // a wider example has a line of its own
 constexpr std::size_t width = help_columns;
 
-// The columns that UTF-8 text takes: each byte except continuation bytes starts a character.
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 // `text` wrapped between words. New lines start at column `from`; `at` columns of the first line
 // are already used.
 std::string broken(std::string_view text, std::size_t from, std::size_t at) {
   std::string out;
   bool at_start = true;
   for (const std::string_view word : words(text)) {
-    if (!at_start && at + 1 + columns(word) > width) {
+    if (!at_start && at + 1 + columns_of(word) > width) {
       out += '\n';
       at = 0;
       at_start = true;
@@ -40,7 +35,7 @@ std::string broken(std::string_view text, std::size_t from, std::size_t at) {
     const std::size_t blanks = at_start ? from - std::min(at, from) : 1;
     out.append(blanks, ' ');
     out += word;
-    at += blanks + columns(word);
+    at += blanks + columns_of(word);
     at_start = false;
   }
   return out + '\n';
@@ -51,7 +46,7 @@ std::string broken(std::string_view text, std::size_t from, std::size_t at) {
 std::string left_text(std::string_view left) {
   std::string out(indent, ' ');
   std::string next = std::string(indent + gap, ' ');
-  while (indent + gap + columns(left) > width) {
+  while (indent + gap + columns_of(left) > width) {
     const std::size_t end = left.find_last_of("| ", width - indent - 2 * gap);
     if (end == std::string_view::npos) break;
     const bool at_blank = left[end] == ' ';
@@ -63,7 +58,7 @@ std::string left_text(std::string_view left) {
 
 std::string row_text(const Row& row, std::size_t right) {
   std::string out = left_text(row.left);
-  std::size_t at = columns(std::string_view(out).substr(out.rfind('\n') + 1));
+  std::size_t at = columns_of(std::string_view(out).substr(out.rfind('\n') + 1));
   if (row.text.empty()) return out + '\n';
   if (at + gap > right) {
     out += '\n';
@@ -136,7 +131,7 @@ std::string table(std::span<const Row> rows) {
 std::string examples_table(std::span<const Row> examples) {
   std::size_t left = 0;
   for (const Row& row : examples) {
-    if (columns(row.left) <= widest_example) left = std::max(left, columns(row.left));
+    if (columns_of(row.left) <= widest_example) left = std::max(left, columns_of(row.left));
   }
   std::string out;
   for (const Row& row : examples) out += row_text(row, indent + left + gap);

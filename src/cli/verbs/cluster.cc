@@ -12,6 +12,7 @@
 #include "base/os/console.h"
 #include "base/os/print.h"
 #include "base/process/disk_space.h"
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
 #include "cli/verbs/file_systems.h"
@@ -60,18 +61,6 @@ void add_gpus(PartitionView& view, const ClusterNode& node) {
   if (row == view.gpus.end()) row = view.gpus.insert(row, {node.gpu_kind, 0, 0});
   row->total += node.gpus;
   if (node.usable) row->free += node.gpus - node.used_gpus;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1'024 && unit + 1 < units.size()) {
-    value /= 1'024;
-    ++unit;
-  }
-  const int digits = value < 10 && unit > 0 ? 1 : 0;
-  return fmt::format("{:.{}f} {}", value, digits, units[unit]);
 }
 
 std::string limit_text(const Partition& partition) {
@@ -152,8 +141,8 @@ std::string compact_text(const ClusterPage& page) {
 
 std::string quota_text(const FileSystem& place) {
   if (!place.quota) return "-";
-  return fmt::format("{} of {}", size_text(place.quota->used_bytes),
-                     size_text(place.quota->limit_bytes));
+  return fmt::format("{} of {}", bytes_text(static_cast<double>(place.quota->used_bytes)),
+                     bytes_text(static_cast<double>(place.quota->limit_bytes)));
 }
 
 std::string file_systems_text(const std::vector<FileSystem>& places) {
@@ -163,8 +152,8 @@ std::string file_systems_text(const std::vector<FileSystem>& places) {
     const std::string seen = !place.shared ? "?" : *place.shared ? "all nodes" : "this node only";
     const std::string type = place.type.empty() ? "?" : printable(place.type);
     if (place.space) {
-      rows.push_back({place.use, printable(place.path), size_text(place.space->free_bytes),
-                      size_text(place.space->total_bytes), quota_text(place), type, seen});
+      rows.push_back({place.use, printable(place.path), bytes_text(static_cast<double>(place.space->free_bytes)),
+                      bytes_text(static_cast<double>(place.space->total_bytes)), quota_text(place), type, seen});
     } else {
       rows.push_back({place.use, printable(place.path), place.trouble, "", "", type, seen});
     }
@@ -175,10 +164,10 @@ std::string file_systems_text(const std::vector<FileSystem>& places) {
 json json_of(const PartitionView& view) {
   const Partition& partition = view.partition;
   json gpus = json::array();
-  const auto if_known = [&](json value) { return view.usage_known ? value : json(nullptr); };
   for (const auto& row : view.gpus) {
-    gpus.push_back(
-        {{"kind", or_null(row.kind)}, {"total", row.total}, {"free", if_known(row.free)}});
+    gpus.push_back({{"kind", or_null(row.kind)},
+                    {"total", row.total},
+                    {"free", or_null(view.usage_known, row.free)}});
   }
   const auto seconds = [](const std::optional<std::chrono::seconds>& time) {
     return or_null(time);
@@ -192,8 +181,8 @@ json json_of(const PartitionView& view) {
           {"most_nodes", or_null(partition.most_nodes)},
           {"priority", partition.priority},
           {"nodes", view.nodes},
-          {"idle_nodes", if_known(view.idle.size())},
-          {"idle", if_known(hosts::compress_hostlist(view.idle))},
+          {"idle_nodes", or_null(view.usage_known, view.idle.size())},
+          {"idle", or_null(view.usage_known, hosts::compress_hostlist(view.idle))},
           {"notes", or_null(partition.notes)},
           {"gpus", std::move(gpus)}};
 }
@@ -222,13 +211,12 @@ std::string json_of(const ClusterPage& page) {
   json partitions = json::array();
   for (const PartitionView& view : page.partitions) partitions.push_back(json_of(view));
   json queues = json::array();
-  const auto number = [](const auto& value) { return or_null(value); };
   for (const engines::AdmissionQueue& queue : page.queues) {
     queues.push_back({{"name", queue.name},
                       {"serves", queue.serves},
-                      {"waiting", number(queue.waiting)},
-                      {"running", number(queue.running)},
-                      {"gpus", number(queue.gpus)}});
+                      {"waiting", or_null(queue.waiting)},
+                      {"running", or_null(queue.running)},
+                      {"gpus", or_null(queue.gpus)}});
   }
   json compact = json::array();
   for (const placement::CompactSet& set : page.compact) {

@@ -9,6 +9,7 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/print.h"
+#include "base/process/program.h"
 #include "cli/verbs/root_folder.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/engine.h"
@@ -60,7 +61,7 @@ OwnPlace own_place(const Environment& environment) {
 
 // Of the Python that a launch from here would take; nothing if there is none.
 doctor::Installed installed(const options::Call& call, const std::string& host) {
-  const auto python = plan::choose_python(launch::own_path(), call.environment, host);
+  const auto python = plan::choose_python(process::own_path().value_or(""), call.environment, host);
   if (!python) return {};
   return doctor::look_at_python(python->path, call.environment);
 }
@@ -130,7 +131,7 @@ int print_report(const options::Call& call, const doctor::HostReport& report) {
 plan::Options options_of(const options::Call& call) {
   plan::Options options;
   options.program = plan::Program::executable;
-  options.script = launch::own_path();
+  options.script = process::own_path().value_or("");
   options.arguments = {"--here", "--json-lines"};
   if (checks_reported(call) == doctor::Checks::all) options.arguments.emplace_back("--all");
   options.command_line = {options.script, "doctor"};

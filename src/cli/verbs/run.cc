@@ -7,6 +7,7 @@
 
 #include "base/os/console.h"
 #include "base/os/print.h"
+#include "base/process/program.h"
 #include "cli/config/config.h"
 #include "cli/options/container_options.h"
 #include "cli/options/run_options.h"
@@ -25,9 +26,8 @@ int print_completion(const std::string& shell, bool called_torchrun) {
   const auto chosen =
       options::parse_choice({std::string(flag.name), shell}, options::choices(flag));
   if (!chosen) return give_up(chosen.error());
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return print_bytes(completion(*chosen, called_torchrun, self.string()));
+  return print_bytes(
+      completion(*chosen, called_torchrun, process::own_path().value_or("").string()));
 }
 
 // Words after --version are ignored, except for -v, which asks for details of the version.

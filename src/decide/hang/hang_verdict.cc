@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/recorder/recorder_verdict.h"
 
@@ -117,8 +118,9 @@ void judge_who_does_not_answer(Verdict& verdict, std::size_t waiting, const Node
   const bool is_one = nodes.size() == 1;
   verdict.what =
       fmt::format("{} {} not say where {} ranks stand ({}), and {} {}", few(std::move(nodes)),
-                  is_one ? "does" : "do", is_one ? "its" : "their", ranks_text(verdict.unseen),
-                  number(waiting), waiting == 1 ? "waits" : "wait");
+                  is_one ? "does" : "do", is_one ? "its" : "their",
+                  ranges_text(verdict.unseen, recorder::most_ranges), number(waiting),
+                  waiting == 1 ? "waits" : "wait");
 }
 
 bool all_wait(const Verdict& verdict) {
@@ -162,7 +164,7 @@ std::string group_line(const Group& group, const NodeOf& node_of) {
   const bool is_one = group.ranks.size() == 1;
   const std::string who =
       is_one ? fmt::format("rank {} on {}", group.ranks.front(), node_of(group.ranks.front()))
-             : "ranks " + ranks_text(group.ranks);
+             : "ranks " + ranges_text(group.ranks, recorder::most_ranges);
   return fmt::format("{}: {}", who, standing_text(group.standing, is_one));
 }
 
@@ -204,7 +206,7 @@ void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& fin
   for (const ras::Finding& finding : findings) {
     if (verdict.evidence.size() >= most_evidence) return;
     const bool of_all = std::cmp_equal(finding.size, world);
-    std::string ranks = ranks_text(finding.ranks);
+    std::string ranks = ranges_text(finding.ranks, recorder::most_ranges);
     if (finding.count > finding.ranks.size()) {
       ranks += fmt::format(",{} more", finding.count - finding.ranks.size());
     }
@@ -261,8 +263,8 @@ void add_recorded(Verdict& verdict, const recorder::Summary& recorded) {
   }
   if (silent.empty()) return;
   std::ranges::sort(silent);
-  const std::string text =
-      fmt::format("no dump of {} {}", silent.size() == 1 ? "rank" : "ranks", ranks_text(silent));
+  const std::string text = fmt::format("no dump of {} {}", silent.size() == 1 ? "rank" : "ranks",
+                                       ranges_text(silent, recorder::most_ranges));
   verdict.evidence.push_back(
       {.kind = "silent", .group = {}, .text = text, .ranks = std::move(silent)});
 }

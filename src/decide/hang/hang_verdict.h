@@ -57,6 +57,4 @@ enum class Shown {
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
                                   Shown shown = Shown::verdict);
 
-using recorder::ranks_text;
-
 }  // namespace toprun::hang

@@ -12,27 +12,17 @@
 namespace toprun::placement {
 namespace {
 
-// Three significant digits, in the largest unit in which `reference` is at least one.
-std::string with_unit(double value, double reference, double step,
-                      std::span<const std::string_view> units) {
+// In the unit of `least`, so that times in different rows are comparable; three significant digits.
+std::string seconds_text(double seconds, double least) {
+  constexpr std::array units = {"µs", "ms", "s"};
+  double value = seconds * 1e6;
   std::size_t unit = 0;
-  for (; reference >= step && unit + 1 < units.size(); ++unit) {
-    value /= step;
-    reference /= step;
+  for (double in_unit = least * 1e6; in_unit >= 1000 && unit + 1 < units.size(); ++unit) {
+    in_unit /= 1000;
+    value /= 1000;
   }
   const int decimals = value >= 100 || value == std::floor(value) ? 0 : value >= 10 ? 1 : 2;
   return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
-}
-
-std::string bytes_text(double bytes) {
-  constexpr std::array<std::string_view, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
-  return with_unit(bytes, bytes, 1024, units);
-}
-
-// In the unit of `least`, so that times in different rows are comparable.
-std::string seconds_text(double seconds, double least) {
-  constexpr std::array<std::string_view, 3> units = {"µs", "ms", "s"};
-  return with_unit(seconds * 1e6, least * 1e6, 1000, units);
 }
 
 double ratio(double seconds, double least) {

@@ -9,6 +9,8 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_limits.h"
+#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 
@@ -27,25 +29,6 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-bool is_shallow(std::string_view text) {
-  int depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char letter = text[i];
-    if (in_text) {
-      if (letter == '\\') ++i;
-      in_text = letter != '"';
-    } else if (letter == '"') {
-      in_text = true;
-    } else if (letter == '{' || letter == '[') {
-      if (++depth > most_depth) return false;
-    } else if (letter == '}' || letter == ']') {
-      --depth;
-    }
-  }
-  return true;
-}
-
 struct Malformed {};
 
 // In ASCII, and not too long.
@@ -57,31 +40,27 @@ std::string plain(std::string text) {
 }
 
 const Json& list_in(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_array()) throw Malformed();
-  return *found;
+  const Json& list = member(object, name);
+  return list.is_array() ? list : throw Malformed();
 }
 
 const Json& object_in(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_object()) throw Malformed();
-  return *found;
+  const Json& found = member(object, name);
+  return found.is_object() ? found : throw Malformed();
 }
 
 int number_in(const Json& object, const char* name, int least, int most) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_number_integer()) throw Malformed();
-  const bool fits = found->is_number_unsigned()
-                        ? found->get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
-                        : found->get<std::int64_t>() >= least;
-  if (!fits) throw Malformed();
-  return found->get<int>();
+  const Json& found = member(object, name);
+  if (!found.is_number_integer()) throw Malformed();
+  const bool fits = found.is_number_unsigned()
+                        ? found.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
+                        : found.get<std::int64_t>() >= least;
+  return fits ? found.get<int>() : throw Malformed();
 }
 
 std::string text_in(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_string()) throw Malformed();
-  return plain(found->get<std::string>());
+  const Json& text = member(object, name);
+  return text.is_string() ? plain(text.get<std::string>()) : throw Malformed();
 }
 
 Rank rank_in(const Json& object) {
@@ -99,10 +78,9 @@ Rank rank_in(const Json& object) {
 
 Missing missing_in(const Json& object) {
   if (!object.is_object()) throw Malformed();
-  const Json& status = object_in(object, "status");
-  const auto dead = status.find("considered_dead");
-  if (dead == status.end() || !dead->is_boolean()) throw Malformed();
-  return {number_in(object, "rank", 0, most_ranks), dead->get<bool>()};
+  const Json& dead = member(object_in(object, "status"), "considered_dead");
+  if (!dead.is_boolean()) throw Malformed();
+  return {number_in(object, "rank", 0, most_ranks), dead.get<bool>()};
 }
 
 Communicator communicator_in(const Json& object) {
@@ -167,11 +145,10 @@ Result<Status> parse_answer(std::string_view answer) {
     const std::string_view line = take_line(answer);
     if (line != "OK") return fail(what, printable(line.substr(0, longest_name)));
   }
-  if (answer.size() > most_answer_bytes || !is_shallow(answer)) {
-    return fail(what, "it is too large or too deep");
-  }
-  const Json json = json_in(answer);
-  if (!json.is_object()) return fail(what, "it is not JSON, or it has too many values");
+  if (answer.size() > most_answer_bytes) return fail(what, "it is too large");
+  const Json json = json_in(answer, {.depth = most_depth});
+  if (!json.is_object())
+    return fail(what, "it is not JSON, or it is too deep or has too many values");
   try {
     Status status{text_in(json, "nccl_version"), {}};
     for (const Json& one : list_in(json, "communicators")) {

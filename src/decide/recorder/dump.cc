@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "decide/recorder/operations.h"
@@ -22,13 +23,6 @@ constexpr std::size_t most_entries = 200'000;
 constexpr std::size_t most_groups_read = 100'000;
 constexpr std::size_t most_ranks = 1'000'000;
 constexpr std::int64_t most_elements = std::int64_t{1} << 53;
-
-const Json& member(const Json& object, const char* name) {
-  static const Json nothing;
-  if (!object.is_object()) return nothing;
-  const auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
 
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();

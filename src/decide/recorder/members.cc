@@ -32,19 +32,4 @@ std::vector<int> ranks_of(std::span<const Run> runs) {
   return ranks;
 }
 
-std::string ranks_text(const std::vector<int>& ranks, std::size_t most) {
-  std::vector<std::string> parts;
-  for (auto first = ranks.begin(); first != ranks.end();) {
-    auto last = first;
-    while (std::next(last) != ranks.end() && *std::next(last) == *last + 1) ++last;
-    if (parts.size() == most) {
-      parts.push_back(fmt::format("{} more", std::distance(first, ranks.end())));
-      break;
-    }
-    parts.push_back(first == last ? fmt::to_string(*first) : fmt::format("{}-{}", *first, *last));
-    first = std::next(last);
-  }
-  return join(parts, ",");
-}
-
 }  // namespace toprun::recorder

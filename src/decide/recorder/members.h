@@ -21,7 +21,6 @@ struct Run {
 std::vector<Run> runs_of(std::span<const int> ranks);
 std::vector<int> ranks_of(std::span<const Run> runs);
 
-// The ranks as ranges: "0-4,6"; at most `most` ranks, then the number of the others.
-std::string ranks_text(const std::vector<int>& ranks, std::size_t most = 8);
+inline constexpr std::size_t most_ranges = 8;  // of ranks, in a sentence
 
 }  // namespace toprun::recorder

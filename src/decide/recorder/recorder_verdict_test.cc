@@ -425,11 +425,5 @@ TEST(Members, AreRuns) {
   EXPECT_EQ(ranks_of(runs_of(mesh)), mesh);
 }
 
-TEST(RanksText, HasRanges) {
-  EXPECT_EQ(ranks_text({0, 1, 2, 4, 6, 7}), "0-2,4,6-7");
-  EXPECT_EQ(ranks_text({}), "");
-  EXPECT_EQ(ranks_text({0, 2, 4, 6, 8}, 2), "0,2,3 more");
-}
-
 }  // namespace
 }  // namespace toprun::recorder

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/text/counted.h"
 #include "decide/recorder/recorder_verdict.h"
 
 namespace toprun::recorder {
@@ -10,7 +11,8 @@ namespace {
 using Kind = Finding::Kind;
 
 std::string who(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", ranks_text(ranks));
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
+                     ranges_text(ranks, most_ranges));
 }
 
 const char* wait(const std::vector<int>& ranks) {

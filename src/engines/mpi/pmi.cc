@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/os/write_all.h"
 #include "base/text/text.h"
 
 namespace toprun::engines {
@@ -36,7 +37,7 @@ class Proxy {
 
   Result<std::string> ask(const std::string& question, std::string_view answer) {
     const std::string line = "cmd=" + question + "\n";
-    if (::write(fd_, line.data(), line.size()) != std::ssize(line)) {
+    if (!write_all(fd_, line)) {
       return fail_errno(fmt::format("PMI: cannot send {}", question));
     }
     auto reply = read_line();

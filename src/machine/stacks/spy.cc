@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <climits>
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_members.h"
 #include "base/process/command.h"
 #include "machine/stacks/python.h"
 
@@ -12,14 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string text_in(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 int number_in(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number_integer() ? found->get<int>() : 0;
+  return static_cast<int>(number_at(object, name, INT_MAX).value_or(0));
 }
 
 }  // namespace
@@ -31,12 +27,12 @@ Result<StacksByThread> parse_spy(std::string_view json) {
   for (const Json& thread : document) {
     if (!thread.is_object() || out.size() == most_python_threads) continue;
     const int id = number_in(thread, "os_thread_id");
-    const auto frames = thread.find("frames");
-    if (id == 0 || frames == thread.end() || !frames->is_array()) continue;
-    for (const Json& frame : *frames) {
+    const Json& frames = member(thread, "frames");
+    if (id == 0 || !frames.is_array()) continue;
+    for (const Json& frame : frames) {
       if (!frame.is_object() || out[id].size() == most_frames) continue;
       out[id].push_back(
-          {text_in(frame, "name"), text_in(frame, "filename"), number_in(frame, "line")});
+          {text_at(frame, "name"), text_at(frame, "filename"), number_in(frame, "line")});
     }
   }
   return out;

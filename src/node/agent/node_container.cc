@@ -183,10 +183,7 @@ asio::awaitable<Result<void>> NodeContainer::look_inside() {
 
 Result<void> NodeContainer::spawn(const container::Command& command) {
   if (job_.options.verbose > 0) say("container: " + shown_command(command.argv));
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
-  Fd reading(ends[0]);
-  const Fd writing(ends[1]);
+  auto [reading, writing] = TRY(process::make_pipe());
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   spawn::Program program{{},         command.argv,  command.environment.entries(),
                          null.get(), writing.get(), writing.get()};

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "base/process/child.h"
 #include "node/worker/keeper.h"
 
 namespace toprun::agent {
@@ -31,10 +32,10 @@ void pass_to_the_loop(int signal, siginfo_t* info, void*) {
 
 ReceivedSignals::ReceivedSignals(boost::asio::io_context& io, std::function<void(Received)> taken)
     : taken_(std::move(taken)), reading_(io) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;  // signals keep their usual effect
-  reading_.assign(ends[0]);
-  writing_ = Fd(ends[1]);
+  auto pipe = process::make_pipe(O_NONBLOCK);
+  if (!pipe) return;  // signals keep their usual effect
+  reading_.assign(pipe->read.release());
+  writing_ = std::move(pipe->write);
   handlers_pipe = writing_.get();
   read();
 }

@@ -82,10 +82,7 @@ Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
   EveryNode every;
   every.by_login = job.starts_by_login();
   for (const engines::Node& node : place.nodes) every.hosts.push_back(node.name);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
-  const Fd reading(ends[0]);
-  Fd writing(ends[1]);
+  auto [reading, writing] = TRY(process::make_pipe());
   const pid_t step = begin_step(job, writing);
   if (step < 0) return fail_errno("cannot start a process");
   writing.reset();

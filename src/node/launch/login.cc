@@ -30,21 +30,12 @@ constexpr std::string_view here = "this host";
 constexpr int code_of_ssh = 255;
 
 struct Pipes {
-  Fd in_read, in_write, out_read, out_write, err_read, err_write;
+  process::Pipe in, out, err;
 };
 
 Result<Pipes> make_pipes() {
   Pipes pipes;
-  for (auto [read, write] : {std::pair{&pipes.in_read, &pipes.in_write},
-                             {&pipes.out_read, &pipes.out_write},
-                             {&pipes.err_read, &pipes.err_write}}) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-      return fail_errno("cannot make a pipe", more_open_files);
-    }
-    *read = Fd(ends[0]);
-    *write = Fd(ends[1]);
-  }
+  for (process::Pipe* pipe : {&pipes.in, &pipes.out, &pipes.err}) *pipe = TRY(process::make_pipe());
   return pipes;
 }
 
@@ -81,9 +72,9 @@ void Login::start(const std::vector<std::string>& argv, const Environment& envir
   spawn::Program program{{},
                          argv,
                          environment.entries(),
-                         pipes->in_read.get(),
-                         pipes->out_write.get(),
-                         pipes->err_write.get()};
+                         pipes->in.read.get(),
+                         pipes->out.write.get(),
+                         pipes->err.write.get()};
   const std::span one(&program, 1);
   if (auto found = spawn::find_programs(one, std::string(here)); !found) {
     return give_up(found.error());
@@ -91,9 +82,9 @@ void Login::start(const std::vector<std::string>& argv, const Environment& envir
   const auto pids = spawn::spawn(one, inherited, std::string(here));
   if (!pids) return give_up(pids.error());
   pid_ = pids->front();
-  in_.assign(pipes->in_write.release());
-  out_.pipe.assign(pipes->out_read.release());
-  err_.pipe.assign(pipes->err_read.release());
+  in_.assign(pipes->in.write.release());
+  out_.pipe.assign(pipes->out.read.release());
+  err_.pipe.assign(pipes->err.read.release());
   become(State::connecting, login_limit);
   for (Stream* stream : {&out_, &err_}) {
     stream->open = true;

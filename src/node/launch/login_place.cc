@@ -124,11 +124,6 @@ bool is_this_host(const engines::Node& node) {
           (node.name.find('.') == std::string::npos || own.find('.') == std::string::npos));
 }
 
-std::string own_path() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).string();
-}
-
 std::string count_text(engines::EngineKind engine, std::size_t count) {
   return counted(count, engine == engines::EngineKind::exec ? "pod" : "host");
 }

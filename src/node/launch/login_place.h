@@ -30,9 +30,6 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
 // interfaces. False if a user's name comes before it, because that may be a different user.
 bool is_this_host(const engines::Node& node);
 
-// The path of the executable that this process runs.
-std::string own_path();
-
 // "1 host", "3 pods".
 std::string count_text(engines::EngineKind engine, std::size_t count);
 

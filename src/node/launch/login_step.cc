@@ -22,6 +22,7 @@
 #include "base/process/build_id.h"
 #include "base/process/child.h"
 #include "base/process/impatience.h"
+#include "base/process/program.h"
 #include "base/text/clock.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
@@ -47,7 +48,6 @@ namespace {
 
 constexpr std::array passed_on = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
                                   SIGUSR1, SIGUSR2, run::grow_signal};
-constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr std::chrono::seconds farewell_slack{5};
 constexpr std::chrono::seconds kill_after{2};
@@ -55,7 +55,7 @@ constexpr std::chrono::seconds kill_after{2};
 // Not read: mostly every host has it already, and its linker's digest names it.
 Result<engines::Binary> own_binary() {
   struct stat status {};
-  if (::stat(own_program, &status) != 0) return fail_errno("cannot read toprun's program");
+  if (::stat(process::own_program, &status) != 0) return fail_errno("cannot read toprun's program");
   engines::Binary binary{process::build_id(), static_cast<std::size_t>(status.st_size)};
   if (!binary.id.empty()) return binary;
   return fail("toprun's program has no build id", "the note was removed from it", "build it again");
@@ -203,7 +203,7 @@ asio::awaitable<std::optional<int>> LoginStep::log_in() {
 Login::Bytes LoginStep::program() {
   if (!program_) {
     program_ = std::make_shared<const std::string>(
-        read_file(own_program, max_binary_bytes).value_or(std::string()));
+        read_file(process::own_program, max_binary_bytes).value_or(std::string()));
   }
   return program_;
 }
@@ -434,7 +434,9 @@ Result<LoginCommands> login_commands(const plan::Job& job) {
   for (std::size_t i = 0; i < std::min(count, place.nodes.size()); ++i) {
     const engines::Node& node = place.nodes[i];
     const bool here = node.exec.empty() && is_this_host(node);
-    commands.hosts.push_back({node, here, here ? std::vector{own_path()} : way_to(node)});
+    commands.hosts.push_back(
+        {node, here,
+         here ? std::vector<std::string>{process::own_path().value_or("")} : way_to(node)});
   }
   return commands;
 }

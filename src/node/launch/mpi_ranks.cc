@@ -16,6 +16,7 @@
 #include "base/os/fd.h"
 #include "base/os/pool.h"
 #include "base/os/print.h"
+#include "base/os/write_all.h"
 #include "base/process/child.h"
 #include "base/process/program.h"
 #include "base/text/secrets.h"
@@ -106,9 +107,7 @@ class HostFile {
     path_ = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun-hosts-XXXXXX";
     const Fd file(::mkostemp(path_.data(), O_CLOEXEC));
     if (file.get() < 0) return fail_errno("cannot make " + std::exchange(path_, {}));
-    if (::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
-      return fail_errno("cannot write " + path_);
-    }
+    if (!write_all(file.get(), text)) return fail_errno("cannot write " + path_);
     return path_;
   }
 

@@ -16,8 +16,10 @@
 #include "base/os/fd.h"
 #include "base/os/open_files.h"
 #include "base/os/print.h"
+#include "base/os/write_all.h"
 #include "base/process/child.h"
 #include "base/process/impatience.h"
+#include "base/process/program.h"
 #include "base/text/clock.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
@@ -122,10 +124,11 @@ class Overheard {
   Overheard(int target, bool requested, Written written, LaunchTerminal* terminal)
       : target_(target), terminal_(terminal) {
     if (written == Written::tagged) mixed_.emplace();
-    int ends[2];
-    if (!requested || ::pipe2(ends, O_CLOEXEC) != 0) return;
-    reading_ = Fd(ends[0]);
-    writing_ = Fd(ends[1]);
+    if (!requested) return;
+    auto pipe = process::make_pipe();
+    if (!pipe) return;
+    reading_ = std::move(pipe->read);
+    writing_ = std::move(pipe->write);
   }
   int reading() const { return reading_.get(); }
   // The descriptor for the command; without a pipe, toprun's own.
@@ -170,12 +173,7 @@ class Overheard {
  private:
   void show(std::string_view text) {
     if (terminal_ != nullptr) return show_on_terminal(lines_.add(text));
-    while (!text.empty()) {
-      const ssize_t n = ::write(target_, text.data(), text.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;  // it has no reader
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
+    write_all(target_, text);  // where nothing reads it, it is lost
   }
 
   void show_on_terminal(std::string text) {
@@ -302,9 +300,8 @@ CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard, link::ResultPost* 
 }  // namespace
 
 std::string program_for(const plan::Job& job) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!job.options.called_torchrun && !error) return self.string();
+  const auto self = process::own_path();
+  if (!job.options.called_torchrun && self) return *self;
   return job.options.command_line.front();
 }
 
@@ -349,13 +346,9 @@ int run_step(const plan::Job& job) {
   }
   if (job.options.verbose > 0) say("starting agents: " + shown_command(command->argv));
   ::signal(SIGPIPE, SIG_IGN);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    say(fail_errno("cannot make a pipe").error().line());
-    return exit_failure;
-  }
-  const Fd reading(ends[0]);
-  const Fd orders(ends[1]);
+  const auto pipe = process::make_pipe();
+  if (!pipe) return give_up(pipe.error());
+  const auto& [reading, orders] = *pipe;
   const std::string secret = link::random_hex(32);
   if (command->secret_by_variable && !command->environment.has(secret_variable)) {
     command->environment.set(secret_variable, secret);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text/counted.h"
 #include "node/output/display.h"
 #include "node/output/lines.h"
 
@@ -15,20 +16,6 @@ namespace {
 constexpr std::size_t bytes_per_group = 256;
 
 }  // namespace
-
-std::string rank_set(std::vector<int> ranks) {
-  std::ranges::sort(ranks);
-  std::string out;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (!out.empty()) out += ',';
-    out += fmt::to_string(ranks[i]);
-    if (last > i) out += fmt::format("-{}", ranks[last]);
-    i = last + 1;
-  }
-  return out;
-}
 
 void Fold::join(int rank) {
   positions_[rank] = next_number_;
@@ -107,11 +94,11 @@ void Fold::show_first(std::string& out) {
   groups_.pop_front();
 }
 
-std::string Fold::label(const std::vector<int>& ranks) const {
-  const int lowest = std::ranges::min(ranks);
+std::string Fold::label(std::vector<int> ranks) const {
+  std::ranges::sort(ranks);
   const std::string plain =
-      fmt::format("[rank{} {}]", ranks.size() == 1 ? "" : "s", rank_set(ranks));
-  return (colours_ ? coloured(plain, lowest) : plain) + ' ';
+      fmt::format("[rank{} {}]", ranks.size() == 1 ? "" : "s", ranges_text(ranks));
+  return (colours_ ? coloured(plain, ranks.front()) : plain) + ' ';
 }
 
 }  // namespace toprun::output

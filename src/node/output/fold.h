@@ -16,9 +16,6 @@
 
 namespace toprun::output {
 
-// Ranks in the short form "0-3,7". Sorts the ranks.
-std::string rank_set(std::vector<int> ranks);
-
 // Shows a line that several ranks print only once: "[ranks 0-3,7] text". A line from one rank is
 // "[rank 5] text". A line waits until every rank has printed this line or a later one, for at most
 // `window`. Lines of one rank stay in order, and no line is lost. Lines of different ranks appear
@@ -58,7 +55,7 @@ class Fold {
   void move(int rank, std::uint64_t position);
   bool everyone_is_past_the_first() const;
   void show_first(std::string& out);
-  std::string label(const std::vector<int>& ranks) const;
+  std::string label(std::vector<int> ranks) const;
 
   bool colours_;                   // colours for the labels
   std::deque<Group> groups_;       // numbered consecutively; first_number() is the oldest

@@ -7,14 +7,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(RankSet, IsWrittenAsPeopleDo) {
-  const std::vector<std::pair<std::vector<int>, std::string>> cases = {
-      {{0}, "0"},           {{0, 1}, "0-1"},      {{3, 1, 0, 2}, "0-3"},
-      {{7, 0, 1}, "0-1,7"}, {{5, 3, 1}, "1,3,5"}, {{8, 9, 10, 99, 100}, "8-10,99-100"},
-  };
-  for (const auto& [ranks, text] : cases) EXPECT_EQ(rank_set(ranks), text);
-}
-
 struct Step {
   int rank;  // look: only advances the time; end: rank `lines` leaves
   std::string lines;

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/os/timer.h"
+#include "base/process/child.h"
 #include "base/text/clock.h"
 #include "node/output/display.h"
 #include "node/output/filter.h"
@@ -138,13 +139,10 @@ Result<Fd> Output::Impl::make_ends(const StreamPlan& stream_plan, Stream& stream
 }
 
 Result<Fd> Output::Impl::make_pipe(Stream& stream) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) < 0) {
-    return fail_errno("cannot make a pipe for a worker's output", "raise the limit on open files");
-  }
-  stream.pipe = Fd(ends[0]);
-  ::fcntl(ends[0], F_SETPIPE_SZ, pipe_bytes);
-  return Fd(ends[1]);
+  auto pipe = TRY(process::make_pipe());
+  ::fcntl(pipe.read.get(), F_SETPIPE_SZ, pipe_bytes);
+  stream.pipe = std::move(pipe.read);
+  return std::move(pipe.write);
 }
 
 Result<void> Output::Impl::watch(Stream& stream) {

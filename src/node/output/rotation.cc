@@ -11,6 +11,7 @@
 
 #include "base/os/fd.h"
 #include "base/os/private_folder.h"
+#include "base/os/write_all.h"
 
 namespace toprun::output {
 namespace {
@@ -48,10 +49,9 @@ int copy_end(int from, std::uint64_t from_byte, int to) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno;
     if (n == 0) return 0;
-    const ssize_t written = ::write(to, buffer.data(), static_cast<std::size_t>(n));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written < 0 ? errno : EIO;
-    from_byte += static_cast<std::uint64_t>(written);
+    const std::string_view part(buffer.data(), static_cast<std::size_t>(n));
+    if (!write_all(to, part)) return errno;
+    from_byte += part.size();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/os/quiet_thread.h"
+#include "base/os/write_all.h"
 
 namespace toprun::output {
 namespace {
@@ -212,23 +213,7 @@ void Writer::act(const Chunk& chunk) {
 }
 
 void Writer::write_all(int fd, std::string_view bytes) {
-  if (contains(dead_, fd)) return;
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n > 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-      continue;
-    }
-    const int code = n == 0 ? EIO : errno;
-    if (code == EINTR) continue;
-    if (code == EAGAIN) {  // the parent process left the descriptor non-blocking
-      pollfd waiting{fd, POLLOUT, 0};
-      ::poll(&waiting, 1, -1);
-      continue;
-    }
-    report(fd, code);
-    return;
-  }
+  if (!contains(dead_, fd) && !toprun::write_all(fd, bytes)) report(fd, errno);
 }
 
 void Writer::report(int fd, int code) {

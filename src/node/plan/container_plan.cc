@@ -85,15 +85,14 @@ std::vector<std::pair<std::string, std::string>> variables_inside(
 
 // toprun, and, where the ranks are toprun itself, the programs beside it that they may become.
 Result<std::vector<container::Bind>> own_programs(const Options& options) {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  const auto self = TRY(process::own_path());
   const fs::path inside = program_inside;
   std::vector<container::Bind> binds = {{self, inside, true}};
   if (options.script != model::own_program) return binds;
   for (const char* name : {"toprun-bench", "toprun-bench-gloo"}) {
     const fs::path program = self.parent_path() / name;
-    if (fs::exists(program, error)) binds.push_back({program, inside.parent_path() / name, true});
+    if (std::error_code error; fs::exists(program, error))
+      binds.push_back({program, inside.parent_path() / name, true});
   }
   return binds;
 }

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/os/files.h"
 #include "base/os/timer.h"
@@ -26,16 +27,10 @@ constexpr double latest_nanosecond = latest_second * 1e9;
 // The time stamp of an error file in seconds since 1970: a number, or a number in quotes. Nullopt
 // if it is missing or invalid.
 std::optional<std::int64_t> time_stamp(const nlohmann::json& object) {
-  const auto found = object.find("timestamp");
-  if (found == object.end()) return std::nullopt;
-  double stamp = -1;
-  if (found->is_number()) {
-    stamp = found->get<double>();
-  } else if (found->is_string()) {
-    if (const auto number = parse_int(found->get<std::string>())) {
-      stamp = static_cast<double>(*number);
-    }
-  }
+  const nlohmann::json& found = member(object, "timestamp");
+  const auto in_quotes = parse_int(text_at(object, "timestamp"));
+  double stamp =
+      found.is_number() ? found.get<double>() : static_cast<double>(in_quotes.value_or(-1));
   if (!(stamp >= 0 && stamp <= latest_nanosecond)) return std::nullopt;
   while (stamp > latest_second) stamp /= 1000;
   return static_cast<std::int64_t>(stamp);
@@ -61,10 +56,8 @@ std::optional<model::ErrorFile> parse_error_file(const std::string& text, const 
     file.message = outer;
     seconds = time_stamp(json);
   } else if (outer.is_object()) {
-    if (outer.contains("message") && outer["message"].is_string()) file.message = outer["message"];
-    if (outer.contains("extraInfo") && outer["extraInfo"].is_object()) {
-      seconds = time_stamp(outer["extraInfo"]);
-    }
+    file.message = text_at(outer, "message");
+    seconds = time_stamp(member(outer, "extraInfo"));
   }
   if (file.message.size() > longest_message_bytes) {
     file.message = shown_line(file.message, longest_message_bytes);

@@ -23,6 +23,7 @@
 #include "base/os/line_state.h"
 #include "base/os/log_sink.h"
 #include "base/os/open_files.h"
+#include "base/os/print.h"
 #include "base/process/child.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
@@ -284,13 +285,9 @@ int queued_signal() {
 
 int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
          std::span<const int> named_signals, const SignalFilter& concerns_agent) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-    say(fail_errno("cannot make a pipe").error().line());
-    return exit_failure;
-  }
-  const Fd beats(ends[0]);
-  Fd beat_writer(ends[1]);
+  auto pipe = process::make_pipe(O_NONBLOCK);
+  if (!pipe) return give_up(pipe.error());
+  auto& [beats, beat_writer] = *pipe;
   void* const page =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page != MAP_FAILED) {

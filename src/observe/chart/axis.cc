@@ -7,6 +7,8 @@
 #include <cmath>
 #include <span>
 
+#include "base/text/counted.h"
+
 namespace toprun::chart {
 namespace {
 
@@ -119,15 +121,10 @@ double position(double value, const Range& range, Scale scale) {
 }
 
 std::string figure(double value, std::string_view unit) {
-  if (unit != "B") {
-    const bool plain = value == 0 || (std::abs(value) >= 1e-4 && std::abs(value) < 1e6);
-    if (plain && value == std::round(value)) return fmt::format("{:.0f}", value);
-    return fmt::format("{:.4g}", value);
-  }
-  constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t i = 0;
-  for (; std::abs(value) >= 1024 && i + 1 < units.size(); ++i) value /= 1024;
-  return fmt::format("{:.4g} {}", value, units[i]);
+  if (unit == "B") return bytes_text(value);
+  const bool plain = value == 0 || (std::abs(value) >= 1e-4 && std::abs(value) < 1e6);
+  if (plain && value == std::round(value)) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.4g}", value);
 }
 
 }  // namespace toprun::chart

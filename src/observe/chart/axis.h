@@ -31,7 +31,7 @@ Range range_of(double least, double most, Scale scale, std::string_view unit,
 // The position of a value in the range: 0 at its low end, 1 at its high end.
 double position(double value, const Range& range, Scale scale);
 
-// "1.5 GiB", "0.25", "120000": four significant digits; bytes in their largest unit.
+// "0.25", "120000": four significant digits; bytes as in bytes_text().
 std::string figure(double value, std::string_view unit);
 
 }  // namespace toprun::chart

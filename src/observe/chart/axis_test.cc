@@ -61,8 +61,8 @@ TEST(Axis, Figures) {
     double value;
     std::string_view unit, shown;
   } rows[] = {
-      {120000, "", "120000"}, {98.765, "", "98.77"},   {1e7, "", "1e+07"},
-      {1536, "B", "1.5 KiB"}, {1 << 30, "B", "1 GiB"}, {0, "B", "0 B"},
+      {120000, "", "120000"},  {98.765, "", "98.77"},   {1e7, "", "1e+07"},
+      {1536, "B", "1.50 KiB"}, {1 << 30, "B", "1 GiB"}, {0, "B", "0 B"},
   };
   for (const auto& [value, unit, shown] : rows) EXPECT_EQ(figure(value, unit), shown);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/os/style.h"
 #include "observe/chart/axis.h"
 #include "observe/chart/markup.h"
 #include "observe/chart/page.h"
@@ -146,7 +147,7 @@ class HeatMapDrawing {
         "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect class=\"paper\" width=\"6\" height=\"6\"/>"
         "<line class=\"axis\" y2=\"6\" stroke-width=\"2\"/></pattern></defs>\n");
-    page_.text(margin_px, margin_px + title_px, shortened(map_.title, most_title),
+    page_.text(margin_px, margin_px + title_px, both_ends(map_.title, most_title),
                Page::Anchor::start,
                fmt::format("class=\"ink\" font-size=\"{}\" font-weight=\"bold\"", title_px));
     draw_cells();
@@ -156,7 +157,7 @@ class HeatMapDrawing {
     for (const Frame& frame : map_.frames) draw_frame(frame);
     draw_scale();
     for (std::size_t i = 0; i < map_.notes.size(); ++i) {
-      draw_note(i + 1, shortened(map_.notes[i], most_map_note));
+      draw_note(i + 1, both_ends(map_.notes[i], most_map_note));
     }
     draw_note(0, how_to_read());
     return std::move(page_).end();
@@ -166,7 +167,7 @@ class HeatMapDrawing {
   static double widest(const std::vector<std::string>& texts, std::size_t most) {
     double out = 0;
     for (const std::string& text : texts) {
-      out = std::max(out, width_px(shortened(text, most), small_px));
+      out = std::max(out, width_px(both_ends(text, most), small_px));
     }
     return out;
   }
@@ -191,10 +192,10 @@ class HeatMapDrawing {
   // No wider than what stands in it.
   double width() const {
     double widest = std::max(scale_left_ + scale_width + beside_scale,
-                             margin_px + width_px(shortened(map_.title, most_title), title_px));
+                             margin_px + width_px(both_ends(map_.title, most_title), title_px));
     widest = std::max(widest, map_left_ + width_px(how_to_read(), font_px));
     for (const std::string& note : map_.notes) {
-      widest = std::max(widest, map_left_ + width_px(shortened(note, most_map_note), font_px));
+      widest = std::max(widest, map_left_ + width_px(both_ends(note, most_map_note), font_px));
     }
     return std::min(widest + margin_px, page_width);
   }
@@ -316,8 +317,8 @@ class HeatMapDrawing {
   void draw_names() {
     for (std::size_t i = 0; i < map_.names.size(); ++i) {
       const double middle = offset(i) + node_px_ / 2 + small_px / 3;
-      small(map_left_ - 4, map_top_ + middle, shortened(map_.names[i], most_node_name), false);
-      small(map_left_ + middle, map_top_ - 4, shortened(map_.names[i], most_node_name), true);
+      small(map_left_ - 4, map_top_ + middle, both_ends(map_.names[i], most_node_name), false);
+      small(map_left_ + middle, map_top_ - 4, both_ends(map_.names[i], most_node_name), true);
     }
   }
 
@@ -350,7 +351,7 @@ class HeatMapDrawing {
     }
     if (last - first < least_row_px) return;
     const double middle = (first + last) / 2 + small_px / 3;
-    const std::string name = shortened(group.name, most_group_name);
+    const std::string name = both_ends(group.name, most_group_name);
     small(left - bracket_px - gap, map_top_ + middle, name, false);
     if (width_px(name, small_px) <= last - first) {
       page_.text(map_left_ + (first + last) / 2, top - bracket_px - gap, name, Page::Anchor::middle,
@@ -363,7 +364,7 @@ class HeatMapDrawing {
   void draw_scale() {
     const double tall = std::max(map_px_ / 2, least_scale_px);
     const double step = tall / shades;
-    page_.text(scale_left_, map_top_ + gap, shortened(map_.unit, most_group_name));
+    page_.text(scale_left_, map_top_ + gap, both_ends(map_.unit, most_group_name));
     const double top = map_top_ + above_scale;
     for (std::size_t shade = 0; shade < shades; ++shade) {
       page_.add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", scale_left_,

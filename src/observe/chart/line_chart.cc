@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/os/style.h"
 #include "observe/chart/chart.h"
 #include "observe/chart/markup.h"
 #include "observe/chart/page.h"
@@ -93,10 +94,10 @@ std::vector<Entry> legend_of(const LineChart& chart, double top) {
     out.push_back({std::move(name), x, y});
     x += width + between_entries;
   };
-  for (const Series& series : chart.series) place(shortened(series.name, most_name));
+  for (const Series& series : chart.series) place(both_ends(series.name, most_name));
   for (const Limit& limit : chart.limits) {
     const std::string unit = chart.y.unit.empty() || chart.y.unit == "B" ? "" : " " + chart.y.unit;
-    place(fmt::format("{}: {}{}", shortened(limit.name, most_name), figure(limit.y, chart.y.unit),
+    place(fmt::format("{}: {}{}", both_ends(limit.name, most_name), figure(limit.y, chart.y.unit),
                       unit));
   }
   return out;
@@ -114,7 +115,7 @@ class LineChartDrawing {
   }
 
   std::string run() && {
-    page_.text(margin_px, margin_px + title_px, shortened(chart_.title, most_title),
+    page_.text(margin_px, margin_px + title_px, both_ends(chart_.title, most_title),
                Page::Anchor::start,
                fmt::format("class=\"ink\" font-size=\"{}\" font-weight=\"bold\"", title_px));
     draw_axes();
@@ -123,7 +124,7 @@ class LineChartDrawing {
     draw_legend();
     for (std::size_t i = 0; i < chart_.notes.size(); ++i) {
       page_.text(plot_left, notes_top_ + static_cast<double>(i) * line_px,
-                 shortened(chart_.notes[i], most_chart_note), Page::Anchor::start,
+                 both_ends(chart_.notes[i], most_chart_note), Page::Anchor::start,
                  "class=\"faint\"");
     }
     return std::move(page_).end();
@@ -180,9 +181,9 @@ class LineChartDrawing {
     page_.add("<path class=\"axis\" d=\"M{0} {1}V{2}H{3}\"/>\n", plot_left, plot_top, plot_bottom,
               plot_right);
     page_.text((plot_left + plot_right) / 2, plot_bottom + 2.1 * line_px,
-               shortened(with_unit(chart_.x), most_title), Page::Anchor::middle);
+               both_ends(with_unit(chart_.x), most_title), Page::Anchor::middle);
     const double middle = (plot_top + plot_bottom) / 2;
-    page_.text(margin_px + font_px / 2, middle, shortened(with_unit(chart_.y), most_name),
+    page_.text(margin_px + font_px / 2, middle, both_ends(with_unit(chart_.y), most_name),
                Page::Anchor::middle,
                fmt::format("class=\"ink\" transform=\"rotate(-90 {} {})\"",
                            coordinate(margin_px + font_px / 2), coordinate(middle)));

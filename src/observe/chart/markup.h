@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,12 +11,6 @@ namespace toprun::chart {
 // UTF-8 in one line. Control characters are replaced as in printable(). Invalid UTF-8, characters
 // that XML forbids, and characters that reverse the text direction become U+FFFD.
 std::string clean_text(std::string_view text);
-
-// The number of columns of a clean text in a fixed-width font. East Asian wide characters take two.
-std::size_t columns(std::string_view text);
-
-// A clean text with at most this many columns, ≥ 3. In a longer text "…" replaces the middle.
-std::string shortened(std::string_view text, std::size_t most_columns);
 
 // A clean text for XML, between tags or in an attribute.
 std::string xml_text(std::string_view text);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/os/style.h"
+
 namespace toprun::chart {
 namespace {
 
@@ -48,8 +50,8 @@ TEST(Markup, ShortensInTheMiddle) {
       {"abcd", 3, "a…d"},
   };
   for (const auto& [text, most, shown] : rows) {
-    EXPECT_EQ(shortened(text, most), shown);
-    EXPECT_LE(columns(shortened(text, most)), most);
+    EXPECT_EQ(both_ends(text, most), shown);
+    EXPECT_LE(columns_of(both_ends(text, most)), most);
   }
 }
 

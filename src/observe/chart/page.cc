@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/os/style.h"
 #include "observe/chart/markup.h"
 
 namespace toprun::chart {
@@ -55,7 +56,7 @@ std::string_view anchor_attribute(Page::Anchor anchor) {
 
 double width_px(std::string_view text, double size_px) {
   constexpr double width_per_font_px = 0.6;
-  return static_cast<double>(columns(text)) * width_per_font_px * size_px;
+  return static_cast<double>(columns_of(text)) * width_per_font_px * size_px;
 }
 
 std::string coordinate(double value) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/os/style.h"
 #include "observe/chart/markup.h"
 #include "observe/picture/pack.h"
 #include "observe/picture/ring_route.h"
@@ -264,7 +265,7 @@ class Builder {
 }  // namespace
 
 double width_of(const Text& text) {
-  const auto count = static_cast<double>(chart::columns(text.text));
+  const auto count = static_cast<double>(columns_of(text.text));
   switch (text.style) {
     case Style::heading:
       return count * 20 * 0.62;

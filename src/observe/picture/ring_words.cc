@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/os/style.h"
 #include "base/text/counted.h"
 #include "observe/chart/markup.h"
 
@@ -46,7 +47,7 @@ std::size_t room_in_unit(const Sketch& sketch) {
 std::string short_ranks(const Sketch& sketch, const Unit& unit) {
   constexpr std::size_t most_runs = 2;
   std::string text = ranks_of(unit, most_runs);
-  return chart::columns(text) <= room_in_unit(sketch) ? text : ranks_of(unit, 1);
+  return columns_of(text) <= room_in_unit(sketch) ? text : ranks_of(unit, 1);
 }
 
 // "pp 3", "pp 0–3".
@@ -83,7 +84,7 @@ std::string size_of(const Sketch& sketch, const Unit& unit) {
 std::string short_host(std::string name) {
   const std::size_t dot = name.find('.');
   const bool has_letter = name.find_first_not_of("0123456789.") != std::string::npos;
-  if (chart::columns(name) > unit_columns && has_letter && dot > 0)
+  if (columns_of(name) > unit_columns && has_letter && dot > 0)
     name.resize(std::min(dot, name.size()));
   return name;
 }
@@ -108,21 +109,20 @@ bool has_unknown(const Frame& frame) {
 }  // namespace
 
 std::string level_words(const Sketch& sketch, std::size_t level) {
-  return chart::shortened(chart::clean_text(sketch.levels[level]), level_columns);
+  return both_ends(chart::clean_text(sketch.levels[level]), level_columns);
 }
 
 std::vector<std::string> heading_of(const Sketch& sketch, const std::string& order) {
-  return {
-      fmt::format("{} in {}", counted(sketch.nodes, "node"), order),
-      sketch.source.empty()
-          ? "nothing is known about the network"
-          : "places from " + chart::shortened(chart::clean_text(sketch.source), source_columns)};
+  return {fmt::format("{} in {}", counted(sketch.nodes, "node"), order),
+          sketch.source.empty()
+              ? "nothing is known about the network"
+              : "places from " + both_ends(chart::clean_text(sketch.source), source_columns)};
 }
 
 std::string title_of(const Sketch& sketch, const Frame& frame) {
   std::string title =
       fmt::format("{} {} · {}", frame.level ? level_words(sketch, *frame.level) : "place",
-                  chart::shortened(chart::clean_text(frame.name.value_or("unknown")), name_columns),
+                  both_ends(chart::clean_text(frame.name.value_or("unknown")), name_columns),
                   counted(frame.nodes, "node"));
   if (frame.leaving < 2) return title;
   return title + " · " + leaving_text(sketch, frame.level, frame.leaving);
@@ -130,8 +130,7 @@ std::string title_of(const Sketch& sketch, const Frame& frame) {
 
 std::string whole_name_of(const Frame& frame) {
   const std::string name = chart::clean_text(frame.name.value_or(""));
-  return chart::columns(name) <= name_columns ? std::string()
-                                              : chart::shortened(name, about_columns);
+  return columns_of(name) <= name_columns ? std::string() : both_ends(name, about_columns);
 }
 
 std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit) {
@@ -146,7 +145,7 @@ std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit) {
   if (unit.teams) lines.push_back(team_text(sketch, *unit.teams));
   if (sketch.folded() && unit.leaving > 1)
     lines.push_back(leaving_text(sketch, unit.level, unit.leaving));
-  for (std::string& line : lines) line = chart::shortened(line, room_in_unit(sketch));
+  for (std::string& line : lines) line = both_ends(line, room_in_unit(sketch));
   return lines;
 }
 
@@ -157,7 +156,7 @@ std::string about(const Sketch& sketch, const Unit& unit) {
                                ? fmt::format("{}: {}", name, ranks)
                                : fmt::format("{}: {}, {}, {}", name, size_of(sketch, unit), ranks,
                                              chart::clean_text(unit.hosts));
-  return chart::shortened(text, about_columns);
+  return both_ends(text, about_columns);
 }
 
 std::vector<std::string> notes_of(const Sketch& sketch) {

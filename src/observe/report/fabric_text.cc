@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "machine/fabric/interface_use.h"
@@ -202,15 +203,10 @@ std::string script_text(const NodeFabric& node, std::span<const Setting> setting
   return fmt::format("{} changes\n", node.profile->script) + columns_text(rows, {});
 }
 
-template <class T>
-ordered_json or_null(bool known, const T& value) {
-  return known ? ordered_json(value) : ordered_json(nullptr);
-}
-
 ordered_json json_of(std::span<const Setting> settings) {
   ordered_json env = ordered_json::object();
   for (const Setting& setting : settings) {
-    env[setting.name] = {{"value", or_null(setting.value.has_value(), setting.value.value_or(""))},
+    env[setting.name] = {{"value", or_null(setting.value)},
                          {"source", fabric::name_of(setting.source)},
                          {"reason", setting.reason}};
   }
@@ -235,23 +231,23 @@ ordered_json json_of(const NodeFabric& node, const PortVerdict& verdict) {
   ordered_json gids = ordered_json::array();
   for (std::size_t i = 0; i < port.gids.size(); ++i) {
     const Gid& gid = port.gids[i];
-    const bool judged = i < verdict.gid.why_not.size() && !verdict.gid.why_not[i].empty();
-    gids.push_back({{"index", gid.index},
-                    {"gid", fabric::address_of(gid.bytes)},
-                    {"type", type_of(port, gid)},
-                    {"netdev", or_null(!gid.interface.empty(), gid.interface)},
-                    {"why_not", or_null(judged, judged ? verdict.gid.why_not[i] : std::string())}});
+    gids.push_back(
+        {{"index", gid.index},
+         {"gid", fabric::address_of(gid.bytes)},
+         {"type", type_of(port, gid)},
+         {"netdev", or_null(gid.interface)},
+         {"why_not", or_null(i < verdict.gid.why_not.size() ? verdict.gid.why_not[i] : "")}});
   }
   return {{"name", device.name},
           {"port", port.number},
           {"link_layer", layer_name(port.link_layer)},
           {"state", fabric::name_of(port.state)},
           {"rate_gbps", or_null(port.rate_gbps != 0, port.rate_gbps)},
-          {"netdev", or_null(!device.interfaces.empty(), join(device.interfaces, ","))},
-          {"numa", or_null(device.numa.has_value(), device.numa.value_or(0))},
-          {"pci", or_null(!device.pci.empty(), device.pci)},
+          {"netdev", or_null(join(device.interfaces, ","))},
+          {"numa", or_null(device.numa)},
+          {"pci", or_null(device.pci)},
           {"gids", std::move(gids)},
-          {"gid_index", or_null(verdict.gid.index.has_value(), verdict.gid.index.value_or(0))},
+          {"gid_index", or_null(verdict.gid.index)},
           {"chosen", verdict.is_chosen()},
           {"why_not", or_null(!verdict.is_chosen(), verdict.why_not)}};
 }
@@ -265,7 +261,7 @@ ordered_json json_of(const NodeFabric& node, const Interface& interface) {
           {"speed_mbps", or_null(interface.speed_mbps != 0, interface.speed_mbps)},
           {"below", interface.below},
           {"default_route", interface.has_default_route},
-          {"used", or_null(use.is_used.has_value(), use.is_used.value_or(false))},
+          {"used", or_null(use.is_used)},
           {"why", use.why}};
 }
 
@@ -277,13 +273,9 @@ ordered_json name_of_profile(const NodeFabric& node) {
 // null: the profile has no script that changes anything.
 ordered_json script_json(const NodeFabric& node) {
   if (node.script_changes.empty()) return nullptr;
-  const auto text_or_null = [](const std::optional<std::string>& value) {
-    return or_null(value.has_value(), value.value_or(""));
-  };
   ordered_json changes = ordered_json::object();
   for (const fabric::ScriptChange& change : node.script_changes) {
-    changes[change.name] = {{"before", text_or_null(change.before)},
-                            {"after", text_or_null(change.after)}};
+    changes[change.name] = {{"before", or_null(change.before)}, {"after", or_null(change.after)}};
   }
   return {{"path", std::string(node.profile->script)}, {"changes", std::move(changes)}};
 }

@@ -274,21 +274,6 @@ std::vector<std::string> last_lines(std::span<const Outside> output) {
   return lines;
 }
 
-std::tm local_time(WallTime time) {
-  const std::time_t t = std::chrono::system_clock::to_time_t(time);
-  std::tm local{};
-  ::localtime_r(&t, &local);
-  return local;
-}
-
-std::string date(const std::tm& t) {
-  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
-}
-
-std::string clock(const std::tm& t) {
-  return fmt::format("{:02}:{:02}:{:02}", t.tm_hour, t.tm_min, t.tm_sec);
-}
-
 // Of the last attempt that had nodes: the one after it may have waited for them in vain.
 std::string size_text(const model::RunRecord& run) {
   const auto last =
@@ -431,12 +416,9 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
 }
 
 std::string last_line(const model::RunRecord& run) {
-  const std::tm start = local_time(run.started);
-  const std::tm end = local_time(run.ended);
-  const std::string end_date = date(start) == date(end) ? "" : date(end) + " ";
-  return fmt::format("toprun: {} {} → {}{} ({}): {}, {}{}\n", date(start), clock(start), end_date,
-                     clock(end), duration_text(run.ended - run.started), size_text(run),
-                     outcome(run), history_text(run));
+  return fmt::format("toprun: {} → {} ({}): {}, {}{}\n", time_text(run.started),
+                     moment_text(run.ended, run.started), duration_text(run.ended - run.started),
+                     size_text(run), outcome(run), history_text(run));
 }
 
 }  // namespace toprun::report

@@ -100,7 +100,7 @@ json notice_json(Happening happening, Run run, WallTime now) {
           {"ranks", ranks},
           {"attempt", record.attempts.empty() ? 0 : record.attempts.back().attempt},
           {"what", or_null(what)},
-          {"exit_code", is_over ? json(record.exit_code) : json(nullptr)},
+          {"exit_code", or_null(is_over, record.exit_code)},
           {"started", rfc3339(record.started)},
           {"time", rfc3339(now)}};
 }

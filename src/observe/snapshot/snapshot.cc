@@ -79,7 +79,7 @@ json columns_of(const std::vector<NodeFigures>& nodes, SteadyTime now) {
         node.at ? std::optional<std::chrono::nanoseconds>(now - *node.at) : std::nullopt;
     columns["age"].push_back(rounded(seconds(age), tenths));
     columns["cpu"].push_back(rounded(host.busy_cpus, hundredths));
-    columns["cpus"].push_back(node.at ? json(host.cpus) : json(nullptr));
+    columns["cpus"].push_back(or_null(node.at.has_value(), host.cpus));
     columns["memory"].push_back(node.at ? whole_mib(host.memory_bytes) : json(nullptr));
     columns["memory_total"].push_back(node.at ? whole_mib(host.memory_total_bytes) : json(nullptr));
     columns["received"].push_back(rounded(megabytes(host.received_bytes_per_s), tenths));
@@ -104,7 +104,7 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
     gpu.push_back(is_busy_known ? json(*usage.gpu->percent) : json(nullptr));
     gpu_memory.push_back(usage.gpu ? whole_mib(usage.gpu->memory_bytes) : json(nullptr));
     line.push_back(or_null(usage.last_line));
-    pid.push_back(usage.pid == 0 ? json(nullptr) : json(usage.pid));
+    pid.push_back(or_null(usage.pid != 0, usage.pid));
     if (has_lines) lines.push_back(usage.last_lines);
   }
   for (const int rank : suspects) {
@@ -162,7 +162,7 @@ json job_json(const Run& run, WallTime now) {
           {"hang", model::hang_json(last.hang)},
           {"hang_text", last.hang ? json(model::headline(*last.hang)) : json(nullptr)},
           {"attempts", attempts_json(record.attempts)},
-          {"exit_code", record.running_at ? json(nullptr) : json(record.exit_code)},
+          {"exit_code", or_null(!record.running_at, record.exit_code)},
           {"messages", messages_json(run.messages)},
           {"interval_s", static_cast<double>(run.interval.count()) / 1'000}};
 }

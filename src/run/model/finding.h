@@ -2,13 +2,14 @@
 
 #include <string_view>
 
+#include "base/process/program.h"
 #include "base/text/error.h"
 #include "run/model/exit.h"
 
 namespace toprun::model {
 
 // The program name with which toprun starts itself as a rank, as `toprun bench` does.
-inline constexpr std::string_view own_program = "/proc/self/exe";
+inline constexpr std::string_view own_program = process::own_program;
 
 // The exit code of a toprun rank that did its work and found something, such as a slow node.
 inline constexpr int exit_found = 3;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_null.h"
+#include "base/text/counted.h"
 #include "base/text/text.h"
 
 namespace toprun::model {
@@ -38,7 +39,7 @@ json group_json(const hang::Group& group) {
     threads.push_back(
         {{"doing", hang::name_of(thread.doing)}, {"frames", frames_json(thread.frames)}});
   }
-  return {{"ranks", hang::ranks_text(group.ranks, group.ranks.size())},
+  return {{"ranks", ranges_text(group.ranks)},
           {"count", group.ranks.size()},
           {"doing", hang::name_of(standing.doing)},
           {"place", or_null(hang::place_text(standing))},
@@ -60,7 +61,7 @@ json evidence_json(const std::vector<hang::Evidence>& evidence) {
     all.push_back({{"source", hang::name_of(one.source)},
                    {"kind", one.kind},
                    {"group", or_null(one.group)},
-                   {"ranks", hang::ranks_text(one.ranks, one.ranks.size())},
+                   {"ranks", ranges_text(one.ranks)},
                    {"text", one.text}});
   }
   return all;
@@ -80,7 +81,7 @@ json places_json(const Places& places) {
   return {{"schema", "toprun.stacks/1"},
           {"attempt", places.attempt},
           {"groups", groups_json(places.groups, places.groups.size())},
-          {"unseen", or_null(hang::ranks_text(places.unseen, places.unseen.size()))},
+          {"unseen", or_null(ranges_text(places.unseen))},
           {"lines", places.lines}};
 }
 
@@ -99,13 +100,13 @@ json hang_json(const std::optional<Hang>& hang) {
   const std::vector<int>& unseen = hang->verdict.unseen;
   return {{"noticed", rfc3339(hang->noticed)},
           {"over", or_null(hang->over)},
-          {"after_ms", hang->alarm ? json(nullptr) : json(hang->after.count())},
+          {"after_ms", or_null(!hang->alarm, hang->after.count())},
           {"alarm", alarm_json(hang->alarm)},
           {"what", hang->verdict.what},
           {"suspects", std::move(suspects)},
           {"groups", groups_json(hang->verdict.groups, most_groups)},
           {"evidence", evidence_json(hang->verdict.evidence)},
-          {"unseen", or_null(hang::ranks_text(unseen, unseen.size()))}};
+          {"unseen", or_null(ranges_text(unseen))}};
 }
 
 }  // namespace toprun::model

@@ -9,6 +9,7 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_members.h"
 #include "base/json/json_null.h"
 #include "base/text/clock.h"
 #include "base/text/counted.h"
@@ -51,10 +52,6 @@ constexpr std::array<NamedPhase, 8> phase_names = {
      {"first_collective", &Phases::first_collective}}};
 constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
 
-json milliseconds_json(const std::optional<milliseconds>& value) {
-  return or_null(value);
-}
-
 json spread_json(const std::optional<Spread>& spread) {
   if (!spread) return nullptr;
   return {{"node", or_null(spread->node)},
@@ -64,26 +61,17 @@ json spread_json(const std::optional<Spread>& spread) {
           {"counted", spread->counted}};
 }
 
-// An integer from 0 to `most`.
-std::optional<std::int64_t> number_in(const json& object, const char* name, std::int64_t most) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  const auto number = found->get<std::int64_t>();
-  return number < 0 || number > most ? std::nullopt : std::optional(number);
-}
-
 template <class Named>
 void take_name(const json& object, Named& named) {
-  if (const auto rank = number_in(object, "rank", INT_MAX)) named.rank = static_cast<int>(*rank);
-  const auto node = object.find("node");
-  if (node != object.end() && node->is_string()) node->get_to(named.node);
+  if (const auto rank = number_at(object, "rank", INT_MAX)) named.rank = static_cast<int>(*rank);
+  named.node = text_at(object, "node");
 }
 
 std::optional<Spread> spread_in(const json& object) {
   if (!object.is_object()) return std::nullopt;
-  const auto counted = number_in(object, "counted", INT_MAX);
-  const auto median = number_in(object, "median_ms", longest_ms);
-  const auto slowest = number_in(object, "ms", longest_ms);
+  const auto counted = number_at(object, "counted", INT_MAX);
+  const auto median = number_at(object, "median_ms", longest_ms);
+  const auto slowest = number_at(object, "ms", longest_ms);
   if (!counted || !median || !slowest) return std::nullopt;
   Spread spread{static_cast<std::size_t>(*counted), milliseconds(*median), milliseconds(*slowest)};
   take_name(object, spread);
@@ -115,7 +103,7 @@ std::span<const NamedPhase> phases_by_name() {
 
 json phases_json(const Phases& phases) {
   json object = json::object();
-  for (const auto& [name, phase] : phase_names) object[name] = milliseconds_json(phases.*phase);
+  for (const auto& [name, phase] : phase_names) object[name] = or_null(phases.*phase);
   return object;
 }
 
@@ -123,7 +111,7 @@ Phases phases_in(const json& object) {
   Phases phases;
   if (!object.is_object()) return phases;
   for (const auto& [name, phase] : phase_names) {
-    if (const auto ms = number_in(object, name, longest_ms)) phases.*phase = milliseconds(*ms);
+    if (const auto ms = number_at(object, name, longest_ms)) phases.*phase = milliseconds(*ms);
   }
   return phases;
 }
@@ -145,8 +133,8 @@ json awaited_json(const std::optional<Awaited>& awaited) {
 
 std::optional<Awaited> awaited_in(const json& object) {
   if (!object.is_object()) return std::nullopt;
-  const auto came = number_in(object, "came", INT_MAX);
-  const auto of = number_in(object, "of", INT_MAX);
+  const auto came = number_at(object, "came", INT_MAX);
+  const auto of = number_at(object, "of", INT_MAX);
   const auto phase = object.find("phase");
   if (!came || !of || *came >= *of || phase == object.end()) return std::nullopt;
   Awaited awaited{*phase == "import", static_cast<std::size_t>(*came),

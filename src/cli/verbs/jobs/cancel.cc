@@ -91,7 +91,7 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
   const Job& last = jobs->back();
   return fail(fmt::format("job {} has already ended", text),
               jobs::summary_of(jobs::known_job(queue, last)).words +
-                  (last.ended ? fmt::format(" (at {})", jobs::time_text(*last.ended)) : ""));
+                  (last.ended ? fmt::format(" (at {})", time_text(*last.ended)) : ""));
 }
 
 // The job's owner, if that is the reason why it cannot be ended.

@@ -15,6 +15,7 @@
 #include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/print.h"
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/recorder/recorder_verdict.h"
 
@@ -162,7 +163,7 @@ std::string group_text(const Finding& finding) {
   if (!recorder::is_default(finding.group, finding.description)) {
     if (!finding.description.empty()) more.push_back(finding.description);
     const auto ranks = recorder::ranks_of(finding.members);
-    if (!ranks.empty()) more.push_back("ranks " + recorder::ranks_text(ranks));
+    if (!ranks.empty()) more.push_back("ranks " + ranges_text(ranks, recorder::most_ranges));
   }
   return fmt::format("group {}{}: ", finding.group,
                      more.empty() ? "" : fmt::format(" ({})", join(more, ", ")));

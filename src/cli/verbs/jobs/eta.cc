@@ -33,7 +33,7 @@ std::string text_of(const engines::Queue& queue, const Job& job,
   std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
   if (lines.empty()) {
     text += jobs::summary_of(jobs::known_job(queue, job)).words;
-    if (job.started) text += ", started at " + jobs::time_text(*job.started);
+    if (job.started) text += ", started at " + time_text(*job.started);
     const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
     if (!progress.empty()) text += "; " + progress;
     return text + '\n';

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
@@ -56,8 +57,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   const jobs::JobSummary end = jobs::summary_of(all.front());
   json document = std::move(all.front().report->document);
   document["told"] = end.words;
-  document["state"] =
-      end.state == engines::JobState::unknown ? json(nullptr) : json(jobs::name_of(end.state));
+  document["state"] = or_null(end.state != engines::JobState::unknown, jobs::name_of(end.state));
   return document;
 }
 

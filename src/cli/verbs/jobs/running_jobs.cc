@@ -14,6 +14,7 @@
 #include "base/json/json_text.h"
 #include "base/net/address.h"
 #include "base/process/process_tree.h"
+#include "base/process/program.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_report.h"
@@ -282,9 +283,8 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
   }
   auto tasks = running_tasks(found);
   if (tasks.size() > 1) return several_tasks(asking.what, std::move(tasks));
-  std::error_code error;
-  auto command =
-      TRY(queue->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words));
+  const auto self = TRY(process::own_path());
+  auto command = TRY(queue->command_beside_root(*job, self, words));
   return Approach{.waits = {},
                   .state = {},
                   .command = std::move(command),

@@ -46,9 +46,7 @@ Error become(const std::vector<std::string>& argv, const Environment& environmen
 Result<std::vector<std::string>> entry_command(const std::string& shell, const ShellPlace& place) {
   const bool plain = place.container.empty() && place.container.environment.empty();
   if (place.activation.empty() && plain) return std::vector{shell};
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  const auto self = TRY(process::own_path());
   std::vector<std::string> command = {
       "env", fmt::format("{}={}", plan::entered_shell_variable, shell), self.string(), "shell"};
   for (std::string& word : options_for(place.activation)) command.push_back(std::move(word));

@@ -60,7 +60,7 @@ std::string state_of(const Job& job, const jobs::JobSummary& what) {
 }
 
 std::string submission_text(const std::optional<jobs::JobStory::Act>& act) {
-  return act ? fmt::format("by {}, {}", act->by, jobs::time_text(act->at)) : std::string();
+  return act ? fmt::format("by {}, {}", act->by, time_text(act->at)) : std::string();
 }
 
 // The runs of the job before it was put back into the queue.
@@ -105,14 +105,14 @@ std::string times_text(const Job& job, const std::optional<jobs::JobStory::Act>&
   const bool is_back = job.restarts > 0;
   const auto submitted = submission ? std::optional(submission->at) : job.submitted;
   if (submitted && (submission || !is_back)) {
-    parts.push_back("submitted " + jobs::time_text(*submitted));
+    parts.push_back("submitted " + time_text(*submitted));
   }
-  if (job.started && !waits) parts.push_back("started " + jobs::time_text(*job.started));
-  if (job.ended && has_ended(job.state)) parts.push_back("ended " + jobs::time_text(*job.ended));
+  if (job.started && !waits) parts.push_back("started " + time_text(*job.started));
+  if (job.ended && has_ended(job.state)) parts.push_back("ended " + time_text(*job.ended));
   if (job.used && !waits) parts.push_back("ran " + jobs::clock_text(*job.used));
   if (!has_ended(job.state)) parts.push_back(limit_text(job));
   if (is_back) {
-    const std::string last = job.submitted ? ", last " + jobs::time_text(*job.submitted) : "";
+    const std::string last = job.submitted ? ", last " + time_text(*job.submitted) : "";
     parts.push_back("put back into the queue " + counted(job.restarts, "time") + last);
   }
   return join(parts, ", ");
@@ -145,8 +145,7 @@ std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
 std::string interrupted_text(const model::Interruption& interrupted, bool job_has_ended) {
   return fmt::format(
       "interrupted by {} at {}, and its ranks {} {} to end{}", signal_name(interrupted.signal),
-      jobs::time_text(interrupted.at), job_has_ended ? "got" : "have",
-      duration_text(interrupted.grace),
+      time_text(interrupted.at), job_has_ended ? "got" : "have", duration_text(interrupted.grace),
       job_has_ended ? "; how they ended is not known, because toprun has not written it" : "");
 }
 
@@ -164,7 +163,7 @@ std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
     text += interrupted_text(*last.interrupted, job_has_ended);
   } else if (job_has_ended) {
     text += last.phase + " when it was last heard of";
-    if (report.updated) text += ", at " + jobs::time_text(*report.updated);
+    if (report.updated) text += ", at " + time_text(*report.updated);
   } else {
     text += last.ended ? "it is over, another follows" : last.phase;
   }
@@ -187,8 +186,8 @@ std::string gathering_rows(const model::Gathering& gathering) {
   if (!gathering.missing.empty()) awaited += " of " + hosts::short_list(gathering.missing);
   awaited += gathering.begins_at
                  ? fmt::format(", until {}; then it begins without the others",
-                               jobs::time_text(*gathering.begins_at))
-                 : fmt::format(", until {}; then it ends", jobs::time_text(gathering.ends_at));
+                               time_text(*gathering.begins_at))
+                 : fmt::format(", until {}; then it ends", time_text(gathering.ends_at));
   return row("here", fmt::format("{} of {} nodes{}{}", here, size, names.empty() ? "" : ": ",
                                  hosts::short_list(names))) +
          row("waits for", awaited);
@@ -206,9 +205,9 @@ std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
 // `asked_as`: how `toprun stacks` asks the job; empty: it cannot be asked.
 std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_as) {
   std::string text = hang.what.shown();
-  if (hang.noticed) text += ", at " + jobs::time_text(*hang.noticed);
+  if (hang.noticed) text += ", at " + time_text(*hang.noticed);
   if (hang.over) {
-    text += fmt::format("; over since {}", jobs::time_text(*hang.over));
+    text += fmt::format("; over since {}", time_text(*hang.over));
   } else if (!asked_as.empty()) {
     text += fmt::format("; toprun stacks {} looks again", asked_as);
   }
@@ -230,7 +229,7 @@ std::string spares_rows(const jobs::JobReport& report, bool job_has_ended) {
                                                            names.size() == 1 ? "waits" : "wait"));
   }
   for (const jobs::JobReport::LostSpare& spare : report.lost_spares) {
-    const std::string at = spare.at ? " at " + jobs::time_text(*spare.at) : "";
+    const std::string at = spare.at ? " at " + time_text(*spare.at) : "";
     const std::string why = spare.why.empty() ? "" : ": " + spare.why.shown();
     out += row("spare gone", fmt::format("{}{}{}", spare.node, at, why));
   }
@@ -300,14 +299,12 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
 // Of a job that its files alone tell of; null: they do not.
 json forgotten_json(const jobs::KnownJob& known) {
   const jobs::JobSummary what = jobs::summary_of(known);
-  const auto time = [](const std::optional<WallTime>& at) { return or_null(at); };
-  return {
-      {"id", known.id},
-      {"name", or_null(what.name)},
-      {"state", what.state == JobState::unknown ? json(nullptr) : json(jobs::name_of(what.state))},
-      {"started", time(what.started)},
-      {"ended", time(what.ended)},
-      {"exit_code", or_null(what.exit_code)}};
+  return {{"id", known.id},
+          {"name", or_null(what.name)},
+          {"state", or_null(what.state != JobState::unknown, jobs::name_of(what.state))},
+          {"started", or_null(what.started)},
+          {"ended", or_null(what.ended)},
+          {"exit_code", or_null(what.exit_code)}};
 }
 
 json json_of(const Queue* queue, const jobs::KnownJob& known) {

@@ -303,10 +303,7 @@ Result<int> run_in_front(const std::vector<std::string>& command, const Environm
 
 Result<int> run_beside_root(const std::vector<std::string>& command,
                             const Environment& environment) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
-  const Fd reading(ends[0]);
-  Fd writing(ends[1]);
+  auto [reading, writing] = TRY(process::make_pipe());
   const auto pid = start(command, environment,
                          {.err = writing.get(), .signals = process::Start::Signals::all_default});
   writing.reset();

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 
@@ -121,9 +122,9 @@ constexpr std::array variables_of_others = {"VIRTUAL_ENV", "PYTHONHOME", "CONDA_
 
 std::map<std::string, std::string> texts_of(const json& object, const char* name) {
   std::map<std::string, std::string> texts;
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_object()) return texts;
-  for (const auto& [key, value] : found->items()) {
+  const json& found = member(object, name);
+  if (!found.is_object()) return texts;
+  for (const auto& [key, value] : found.items()) {
     if (value.is_string()) texts[key] = printable(value.get<std::string>());
   }
   return texts;
@@ -188,10 +189,10 @@ Result<Imported> parse_imports(std::string_view output) {
   output = trim(output);
   const std::string_view last = output.substr(output.rfind('\n') + 1);
   const json object = json_in(last);
-  if (!object.is_object() || !object.contains("python") || !object["python"].is_string()) {
+  if (!member(object, "python").is_string()) {
     return fail("the test of its imports printed no result", printable(last.substr(0, 200)));
   }
-  return Imported{object["python"].get<std::string>(), texts_of(object, "versions"),
+  return Imported{text_at(object, "python"), texts_of(object, "versions"),
                   texts_of(object, "failures")};
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/os/files.h"
 #include "base/text/text.h"
@@ -51,10 +52,7 @@ Result<std::vector<std::string>> texts_in(const json& object, const char* name,
 }
 
 Result<State> state_in(const json& object, const std::string& label) {
-  const std::string name = object.contains("state") && object["state"].is_string()
-                               ? object["state"].get<std::string>()
-                               : "";
-  const auto found = std::ranges::find(state_names, name);
+  const auto found = std::ranges::find(state_names, text_at(object, "state"));
   if (found == state_names.end()) return broken(label, "its \"state\" is none that toprun knows");
   return static_cast<State>(found - state_names.begin());
 }
@@ -85,8 +83,7 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
     return broken(label, fmt::format("is not a record of toprun's ({})", schema));
   }
   Record record;
-  const auto state = TRY(state_in(object, label));
-  record.state = state;
+  record.state = TRY(state_in(object, label));
   for (const TextField& field : text_fields) {
     const auto found = object.find(field.name);
     if (found == object.end()) continue;
@@ -94,12 +91,9 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
       return broken(label, fmt::format("\"{}\" is not a string", field.name));
     record.*field.member = found->get<std::string>();
   }
-  auto modules = TRY(texts_in(object, "modules", label));
-  record.modules = std::move(modules);
-  auto packages = TRY(texts_in(object, "packages", label));
-  record.packages = std::move(packages);
-  auto asked = TRY(texts_in(object, "asked", label));
-  record.asked = std::move(asked);
+  record.modules = TRY(texts_in(object, "modules", label));
+  record.packages = TRY(texts_in(object, "packages", label));
+  record.asked = TRY(texts_in(object, "asked", label));
   const auto imports = object.find("imports");
   if (imports == object.end()) return record;
   if (!imports->is_object()) return broken(label, "\"imports\" is not an object");

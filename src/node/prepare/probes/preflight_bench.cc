@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "base/process/program.h"
 #include "node/prepare/probes/preflight.h"
 
 namespace toprun::probes {
@@ -15,7 +16,7 @@ void examine_this_host(benchmark::State& state) {
   job.environment = Environment::from(::environ);
   job.inherited = spawn::Inherited::capture();
   job.program = {python == nullptr ? "/usr/bin/python3" : python};
-  job.options.script = "/proc/self/exe";  // above the limit in a debug build
+  job.options.script = process::own_program;  // above the limit in a debug build
   if (::access("tests/failure_test.py", R_OK) == 0) job.options.script = "tests/failure_test.py";
   for (auto _ : state) benchmark::DoNotOptimize(examine(job));
 }

@@ -204,10 +204,9 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
     prepared.push_back({&program, process::exec_pointers(program.argv),
                         process::exec_pointers(program.environment)});
   }
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) < 0) return fail_errno("cannot start workers on " + host);
-  const Fd failures(ends[0]);
-  Fd failure_writer(ends[1]);
+  auto pipe = process::make_pipe();
+  if (!pipe) return fail("cannot start workers on " + host, pipe.error().why, pipe.error().fix);
+  auto& [failures, failure_writer] = *pipe;
 
   const pid_t parent = ::getpid();
   std::vector<pid_t> pids;

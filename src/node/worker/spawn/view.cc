@@ -13,6 +13,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/os/write_all.h"
 #include "base/process/child.h"
 
 namespace toprun::spawn {
@@ -45,11 +46,8 @@ unsigned long mount_flags(const std::string& path) {
 }
 
 bool write_to(const char* path, std::string_view text) {
-  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  ::close(fd);
-  return written;
+  const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
+  return file && write_all(file.get(), text);
 }
 
 bool unshare_with_user(const Plan& plan) {

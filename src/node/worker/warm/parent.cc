@@ -13,6 +13,7 @@
 
 #include "base/process/child.h"
 #include "base/process/frames.h"
+#include "base/process/telling.h"
 #include "base/text/text.h"
 #include "node/worker/spawn/descendants.h"
 #include "node/worker/warm/archive.h"
@@ -58,22 +59,11 @@ Result<void> send(int channel, std::span<const std::string> fields,
                              descriptors, peer, beat);
 }
 
-Result<Fd> file_in_memory(const char* name) {
-  Fd file(::memfd_create(name, MFD_CLOEXEC));
-  if (!file) return fail_errno("cannot make a file in memory");
-  return file;
-}
-
 // Python finds modules in archives by a path only; this one ends with the descriptor.
 Result<Fd> archive_in_memory() {
-  auto file = file_in_memory("toprun-warm");
-  if (!file) return file;
   const std::vector<std::uint8_t> archive = archive_of(module_file, bootstrap);
-  if (::write(file->get(), archive.data(), archive.size()) !=
-      static_cast<ssize_t>(archive.size())) {
-    return fail_errno("cannot write a file in memory");
-  }
-  return file;
+  return process::memory_file({reinterpret_cast<const char*>(archive.data()), archive.size()},
+                              "toprun-warm");
 }
 
 std::vector<std::string> environment_for(const std::vector<std::string>& ranks, int archive,
@@ -138,25 +128,24 @@ Result<void> Parent::start_process(bool check) {
   }
   Fd ours(ends[0]), theirs(ends[1]);
   auto archive = TRY(archive_in_memory());
-  auto output = file_in_memory("toprun-warm-stdout");
-  auto errors = file_in_memory("toprun-warm-stderr");
-  if (!output || !errors) return std::unexpected(output ? errors.error() : output.error());
+  auto output = TRY(process::memory_file("", "toprun-warm-stdout"));
+  auto errors = TRY(process::memory_file("", "toprun-warm-stderr"));
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null) return fail_errno("cannot open /dev/null");
   spawn::Program program = command_;
   if (check) program.argv = {command_.argv.front(), "-c", ""};
   program.environment = environment_for(command_.environment, archive.get(), theirs.get(), check);
   program.stdin_fd = null.get();
-  program.stdout_fd = output->get();
-  program.stderr_fd = errors->get();
+  program.stdout_fd = output.get();
+  program.stderr_fd = errors.get();
   program.kept_fds = {theirs.get(), archive.get()};
   const std::span<spawn::Program> one(&program, 1);
   if (auto found = spawn::find_programs(one, host_); !found) return found;
   const auto pids = TRY(spawn::spawn(one, inherited_, host_));
   pid_ = pids.front();
   channel_ = std::move(ours);
-  output_ = *std::move(output);
-  errors_ = *std::move(errors);
+  output_ = std::move(output);
+  errors_ = std::move(errors);
   state_ = check ? State::checking : State::importing;
   if (check) return {};
   return send(channel_.get(), modules_);
