@@ -32,16 +32,22 @@ bool is_task(std::string_view text) {
 
 using FindQueue = Result<std::unique_ptr<Queue>> (*)(const Environment&);
 struct EngineQueue {
-  std::string_view name;  // as TOPRUN_ON has it
-  FindQueue find;         // nullptr in it: the engine's programs are not in PATH
+  QueueKind kind;
+  std::string_view name;
+  bool has_pods;
+  FindQueue find;  // nullptr in it: the engine's programs are not in PATH
 };
 // The engines that are looked for by their programs, in this order. Slurm's jobs alone have
 // numbers.
 constexpr std::array engine_queues = {
-    EngineQueue{"slurm", slurm_queue},
-    EngineQueue{"runai", runai_queue},
-    EngineQueue{"kubernetes", kubernetes_queue},
+    EngineQueue{QueueKind::slurm, "slurm", false, slurm_queue},
+    EngineQueue{QueueKind::runai, "runai", true, runai_queue},
+    EngineQueue{QueueKind::kubernetes, "kubernetes", true, kubernetes_queue},
 };
+
+const EngineQueue& row_of(QueueKind kind) {
+  return *std::ranges::find(engine_queues, kind, &EngineQueue::kind);
+}
 
 // The one that TOPRUN_ON names, else the first that is there.
 Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
@@ -62,6 +68,19 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
 }
 
 }  // namespace
+
+std::string_view name_of(QueueKind kind) {
+  return row_of(kind).name;
+}
+
+std::optional<QueueKind> queue_kind(std::string_view name) {
+  const auto row = std::ranges::find(engine_queues, name, &EngineQueue::name);
+  return row == engine_queues.end() ? std::nullopt : std::optional(row->kind);
+}
+
+bool has_pods(QueueKind kind) {
+  return row_of(kind).has_pods;
+}
 
 Result<std::chrono::milliseconds> engine_timeout_of(const Environment& environment) {
   const auto text = environment.non_empty("TOPRUN_ENGINE_TIMEOUT");

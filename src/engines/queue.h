@@ -195,11 +195,19 @@ struct JobPod {
 
 enum class Terminal { no, yes };
 
+// An engine that takes jobs.
+enum class QueueKind { slurm, runai, kubernetes };
+std::string_view name_of(QueueKind kind);  // "slurm", as in options, TOPRUN_ON and JSON
+std::optional<QueueKind> queue_kind(std::string_view name);
+// Whether its jobs are pods of Kubernetes.
+bool has_pods(QueueKind kind);
+
 // The queue of one engine. Every call runs the engine's programs, each for at most engine_timeout.
 class Queue {
  public:
   virtual ~Queue() = default;
-  virtual std::string_view engine() const = 0;           // "slurm", as in options and JSON
+  virtual QueueKind kind() const = 0;
+  std::string_view engine() const { return name_of(kind()); }
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
   // Waiting and running jobs of one user, or of all users if `uid` is unset.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;

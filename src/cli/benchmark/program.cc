@@ -13,6 +13,7 @@
 #include "base/process/telling.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
+#include "cli/benchmark/request.h"
 #include "engines/gpus.h"
 
 namespace toprun::benchmark {
@@ -24,15 +25,10 @@ using std::chrono::milliseconds;
 // A value in the store may have 8 MiB.
 constexpr std::size_t most_program_bytes = 8u << 20;
 
-std::string_view program_of(std::string_view backend) {
-  if (backend == "nccl" || backend == "rccl") return "toprun-bench";
-  return backend == "gloo" ? "toprun-bench-gloo" : "";
-}
-
 Result<std::string_view> program_of_all(const std::vector<std::string>& backends) {
   std::string_view name;
   for (const std::string& backend : backends) {
-    const auto of_backend = program_of(backend);
+    const auto of_backend = backend_of(backend).program;
     if (of_backend.empty() || of_backend == name) continue;
     if (!name.empty()) {
       return usage(fmt::format("--backend {}", join(backends, ",")),
@@ -59,7 +55,7 @@ std::string absence_of(const std::vector<std::string>& backends) {
 
 // The wheel has no program for Gloo, which needs Debian's library.
 std::string way_to(std::string_view name) {
-  const bool is_of_gloo = name == program_of("gloo");
+  const bool is_of_gloo = name == backend_of("gloo").program;
   return fmt::format("put the {} of the same build beside toprun{}", name,
                      is_of_gloo ? " (the wheel has none; a build with libgloo-dev makes it), or "
                                   "measure with --backend tcp"
@@ -94,7 +90,7 @@ std::string backend_by_hardware(const Environment& environment) {
   const auto vendor = engines::gpu_vendor();
   if (vendor == engines::GpuVendor::none || gpus < ranks) return "tcp";
   const std::string backend = vendor == engines::GpuVendor::nvidia ? "nccl" : "rccl";
-  if (!is_program(beside_toprun(program_of(backend)))) return "tcp";
+  if (!is_program(beside_toprun(backend_of(backend).program))) return "tcp";
   say(fmt::format("{} here, so --backend {}; --backend tcp measures the network without them",
                   counted(static_cast<std::size_t>(gpus), "GPU"), backend));
   return backend;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/net/address.h"
+#include "cli/benchmark/request.h"
 #include "machine/fabric/choice.h"
 
 namespace toprun::benchmark {
@@ -10,10 +11,6 @@ namespace {
 
 using fabric::Interface;
 using fabric::InterfaceKind;
-
-bool is_on_gpus(const std::string& backend) {
-  return backend == "nccl" || backend == "rccl";
-}
 
 bool is_hardware(const Interface& interface) {
   return interface.kind == InterfaceKind::physical || interface.kind == InterfaceKind::bond;

@@ -72,13 +72,12 @@ void apply(std::string_view preset, const Call& call, Request& request) {
 }
 
 Result<void> check(const Request& request) {
-  const auto is_gpus = [](const std::string& name) { return name == "nccl" || name == "rccl"; };
-  const bool is_on_gpus =
-      !request.backends.empty() && std::ranges::all_of(request.backends, is_gpus);
-  if (!request.fabrics.empty() && !is_on_gpus) {
+  const bool all_on_gpus =
+      !request.backends.empty() && std::ranges::all_of(request.backends, is_on_gpus);
+  if (!request.fabrics.empty() && !all_on_gpus) {
     return usage("--fabrics", "only NCCL and RCCL can choose the network", "add --backend nccl");
   }
-  if (request.aggregated > 1 && !is_on_gpus) {
+  if (request.aggregated > 1 && !all_on_gpus) {
     return usage("--agg-iters", "only NCCL and RCCL can run several operations at once",
                  "add --backend nccl");
   }
@@ -108,6 +107,14 @@ Result<bench::Collective> collective_named(const std::string& word) {
 
 }  // namespace
 
+const Backend& backend_of(std::string_view name) {
+  return *std::ranges::find(known_backends, name, &Backend::name);
+}
+
+bool is_on_gpus(std::string_view backend) {
+  return backend_of(backend).is_on_gpus;
+}
+
 Result<double> positive(const Argument& argument) {
   const auto value = parse_double(argument.value);
   if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
@@ -135,7 +142,11 @@ Result<BenchRequest> bench_request(const Call& call) {
   const auto fabrics = [](const Argument& argument) {
     return words_of(argument, measure::fabric_names);
   };
-  const auto backends = [](const Argument& argument) { return words_of(argument, backend_names); };
+  const auto backends = [](const Argument& argument) {
+    std::array<std::string_view, known_backends.size()> names;
+    std::ranges::transform(known_backends, names.begin(), &Backend::name);
+    return words_of(argument, names);
+  };
   TRY(OptionReader(call)
           .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
           .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)

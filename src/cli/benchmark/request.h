@@ -51,8 +51,18 @@ class OptionReader {
   Result<void> result_;
 };
 
-// The values that --backend accepts.
-inline constexpr std::array<std::string_view, 4> backend_names = {"tcp", "gloo", "nccl", "rccl"};
+// A value that --backend accepts.
+struct Backend {
+  std::string_view name;
+  std::string_view program;  // that has it, beside toprun; empty: toprun itself
+  bool is_on_gpus = false;
+};
+inline constexpr std::array known_backends = {
+    Backend{"tcp", ""}, Backend{"gloo", "toprun-bench-gloo"}, Backend{"nccl", "toprun-bench", true},
+    Backend{"rccl", "toprun-bench", true}};
+// The row of a name that is in the table.
+const Backend& backend_of(std::string_view name);
+bool is_on_gpus(std::string_view backend);
 
 // What `toprun bench` measures, and how it shows the results.
 struct BenchRequest {

@@ -13,6 +13,7 @@
 #include "cli/options/container_options.h"
 #include "cli/options/run_options.h"
 #include "cli/options/values.h"
+#include "engines/queue.h"
 #include "engines/slurm/forms.h"
 
 namespace toprun::jobs {
@@ -348,7 +349,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
                                      const Environment& environment,
                                      const std::function<bool(const std::string&)>& is_file) {
   const options::ParsedOption* on = last_of(split, options::flag_of(options::FlagId::on));
-  if (on != nullptr && on->value != "slurm") {
+  if (on != nullptr && engines::queue_kind(on->value) != engines::QueueKind::slurm) {
     return usage(options::as_argument(*on).label(), "toprun submits to slurm, kubernetes and runai",
                  "choose one of them");
   }

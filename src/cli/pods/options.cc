@@ -19,6 +19,7 @@
 #include "engines/kubernetes/object_name.h"
 #include "engines/kubernetes/pod_template.h"
 #include "engines/program_words.h"
+#include "engines/queue.h"
 #include "engines/sleeping.h"
 #include "engines/slurm/facts.h"
 #include "machine/container/image.h"
@@ -606,7 +607,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
   const options::Split& split = whole;
   const OptionReader reader{split, environment};
   const auto engine = reader.one("--on");
-  out.on_runai = engine && engine->value == "runai";
+  out.on_runai = engine && engines::queue_kind(engine->value) == engines::QueueKind::runai;
   const auto no_file = [](const std::string&) { return true; };
   auto run = TRY(options::run_options(split, arguments, environment, no_file));
   out.notes = std::move(run.notes);

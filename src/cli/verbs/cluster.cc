@@ -152,8 +152,10 @@ std::string file_systems_text(const std::vector<FileSystem>& places) {
     const std::string seen = !place.shared ? "?" : *place.shared ? "all nodes" : "this node only";
     const std::string type = place.type.empty() ? "?" : printable(place.type);
     if (place.space) {
-      rows.push_back({place.use, printable(place.path), bytes_text(static_cast<double>(place.space->free_bytes)),
-                      bytes_text(static_cast<double>(place.space->total_bytes)), quota_text(place), type, seen});
+      rows.push_back({place.use, printable(place.path),
+                      bytes_text(static_cast<double>(place.space->free_bytes)),
+                      bytes_text(static_cast<double>(place.space->total_bytes)), quota_text(place),
+                      type, seen});
     } else {
       rows.push_back({place.use, printable(place.path), place.trouble, "", "", type, seen});
     }
@@ -242,11 +244,12 @@ std::string text_of(const ClusterPage& page) {
 
 // On a login node only the engine knows the nodes' locations.
 std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& nodes,
-                                              const std::string& topology,
-                                              const std::string& engine,
+                                              const std::string& topology, engines::QueueKind kind,
                                               const Environment& environment) {
-  const bool by_labels = topology == "auto" && (engine == "kubernetes" || engine == "runai");
-  const std::string source = by_labels ? "k8s" : topology == "auto" ? engine : topology;
+  const bool by_labels = topology == "auto" && engines::has_pods(kind);
+  const std::string source = by_labels            ? "k8s"
+                             : topology == "auto" ? std::string(name_of(kind))
+                                                  : topology;
   topology::Request request{source, {}, environment};
   std::vector<std::string> idle;
   for (const ClusterNode& node : nodes) {
@@ -286,7 +289,7 @@ Result<int> run_cluster(const options::Call& call) {
       page.queues = machines->queues;
       if (machines->usage_known) {
         page.compact = compact_of(machines->nodes, call.text(FlagId::topology).value_or("auto"),
-                                  page.engine, environment);
+                                  (*queue)->kind(), environment);
       }
     }
   }

@@ -44,7 +44,7 @@ class KubernetesQueue : public PodQueue {
         space_(environment.get("TOPRUN_NAMESPACE").value_or("")),
         user_(kubernetes::user_of(environment)) {}
 
-  std::string_view engine() const override { return "kubernetes"; }
+  QueueKind kind() const override { return QueueKind::kubernetes; }
   std::string_view engine_in_words() const override { return "Kubernetes"; }
   Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;

@@ -94,7 +94,7 @@ class RunaiQueue : public PodQueue {
   RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Client client)
       : PodQueue(environment, timeout), client_(std::move(client)) {}
 
-  std::string_view engine() const override { return "runai"; }
+  QueueKind kind() const override { return QueueKind::runai; }
   std::string_view engine_in_words() const override { return "Run:AI"; }
   // Of the project: Run:AI's names of users are not those of this host.
   Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;

@@ -60,7 +60,7 @@ class SlurmQueue : public Queue {
   SlurmQueue(const Environment& environment, std::chrono::milliseconds timeout)
       : environment_(plain(environment)), timeout_(timeout) {}
 
-  std::string_view engine() const override { return "slurm"; }
+  QueueKind kind() const override { return QueueKind::slurm; }
   std::string_view engine_in_words() const override { return "Slurm"; }
   Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;

@@ -268,8 +268,8 @@ std::string pods_text(const ClusterPicture& cluster, const std::vector<QueueSpan
   text += pools.empty() ? "Its nodes could not be listed.\n" : "The pools of nodes:\n";
   for (const QueueSpans& pool : pools)
     text += described_pool(pool, gpu_resource_of(cluster.machines));
-  text += fmt::format("on = {}\n", quoted(cluster.engine));
-  if (cluster.engine == "runai") {
+  text += fmt::format("on = {}\n", quoted(std::string(name_of(*cluster.engine))));
+  if (cluster.engine == engines::QueueKind::runai) {
     text += choice_line("project", names_of(cluster.machines.queues));
   } else {
     text += fmt::format("# namespace = {}\n",
@@ -287,9 +287,8 @@ std::string pods_text(const ClusterPicture& cluster, const std::vector<QueueSpan
 std::string config_draft(const ClusterPicture& cluster) {
   const auto queues = queues_of(cluster.machines);
   std::string text(draft_heading);
-  if (cluster.engine == "kubernetes" || cluster.engine == "runai") {
+  if (cluster.engine && engines::has_pods(*cluster.engine))
     return text + pods_text(cluster, queues);
-  }
   if (!queues.empty()) return text + jobs_text(cluster, queues);
   return text + std::string(without_engine) + std::string(short_profile);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace toprun::cli {
 
 // Facts about an engine; unknown ones are empty.
 struct ClusterPicture {
-  std::string engine;  // "slurm", "kubernetes", "runai"; empty: no engine
+  std::optional<engines::QueueKind> engine;  // nullopt: no engine
   engines::Machines machines;
   engines::SlurmFacts facts;
   engines::Choices choices;

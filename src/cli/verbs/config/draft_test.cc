@@ -50,7 +50,7 @@ TEST(ConfigDraft, WithoutAnEngineNothingIsSet) {
 
 TEST(ConfigDraft, TheDefaultPartitionAndAProfileForTests) {
   ClusterPicture cluster;
-  cluster.engine = "slurm";
+  cluster.engine = engines::QueueKind::slurm;
   cluster.machines.partitions = {partition("gpu", true, 172'800), partition("debug", false, 1'800)};
   add_nodes(cluster.machines, 3, "gpu", 8, "h100");
   add_nodes(cluster.machines, 1, "debug", 4);
@@ -92,7 +92,7 @@ TEST(ConfigDraft, NodesThatDifferAreLeftToTheUser) {
 
 ClusterPicture pods() {
   ClusterPicture cluster;
-  cluster.engine = "kubernetes";
+  cluster.engine = engines::QueueKind::kubernetes;
   cluster.machines.partitions = {partition("", false, 0), partition("a3", false, 0)};
   add_nodes(cluster.machines, 1, "", 0);
   add_nodes(cluster.machines, 2, "a3", 8, "H100");
@@ -120,14 +120,14 @@ TEST(ConfigDraft, PodsHaveAnOperatorAndClaims) {
     EXPECT_NE(text.find(said), text.npos) << said << '\n' << text;
   }
   ClusterPicture refused;
-  refused.engine = "kubernetes";
+  refused.engine = engines::QueueKind::kubernetes;
   EXPECT_EQ(settings(config_draft(refused)),
             (Lines{"on = \"kubernetes\"", "[profile.debug]", "nodes = 1"}));
 }
 
 ClusterPicture runai() {
   ClusterPicture cluster;
-  cluster.engine = "runai";
+  cluster.engine = engines::QueueKind::runai;
   return cluster;
 }
 

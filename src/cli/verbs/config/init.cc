@@ -29,7 +29,7 @@ ClusterPicture ask(const Environment& environment) {
     say("warning: " + queue.error().line());
     return cluster;
   }
-  cluster.engine = (*queue)->engine();
+  cluster.engine = (*queue)->kind();
   auto machines = (*queue)->machines();
   if (!machines) {
     say("warning: " + machines.error().line());
@@ -37,9 +37,9 @@ ClusterPicture ask(const Environment& environment) {
   }
   cluster.machines = *std::move(machines);
   std::vector<std::string> trouble = cluster.machines.untold;
-  if (cluster.engine == "kubernetes") {
+  if (cluster.engine == engines::QueueKind::kubernetes) {
     cluster.pods = engines::kubernetes::ask_pod_choices(environment, trouble);
-  } else if (cluster.engine == "slurm") {
+  } else if (cluster.engine == engines::QueueKind::slurm) {
     cluster.facts = engines::ask_slurm(environment, trouble);
     cluster.choices = engines::ask_choices(environment);
   }

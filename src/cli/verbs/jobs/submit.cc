@@ -63,15 +63,16 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
 }
 
 // What --on says.
-std::string engine_of(const options::Split& split, const Environment& environment) {
+std::optional<engines::QueueKind> engine_of(const options::Split& split,
+                                            const Environment& environment) {
   const auto on = options::argument_of(
       options::flag_of(options::FlagId::on, options::Command::submit), split, environment);
-  return on ? on->value : std::string();
+  return on ? engines::queue_kind(on->value) : std::nullopt;
 }
 
 int act_in_pods(const options::Split& argument, const std::vector<std::string>& hidden,
                 const std::vector<std::string>& arguments, const Environment& environment) {
-  const bool on_runai = engine_of(argument, environment) == "runai";
+  const bool on_runai = engine_of(argument, environment) == engines::QueueKind::runai;
   if (!hidden.empty()) {
     const std::string& name = hidden.front();
     const std::string copied = fmt::format(
@@ -186,8 +187,8 @@ Result<int> run_submit(const options::Call& call) {
   say_whose_dry_run(split);
   Environment environment = call.environment;
   const auto hidden = config::hide_secrets(split.options, environment);
-  const std::string engine = engine_of(split, environment);
-  const auto submit = engine == "kubernetes" || engine == "runai" ? act_in_pods : act_in_slurm;
+  const auto engine = engine_of(split, environment);
+  const auto submit = engine && engines::has_pods(*engine) ? act_in_pods : act_in_slurm;
   return submit(split, hidden, call.words, environment);
 }
 

@@ -129,7 +129,7 @@ Result<SetupOptions> setup_options(const Call& call) {
     if (on->value != "slurm" && on->value != "local") {
       return usage(on->label(), "toprun builds on slurm or local", "choose one of them");
     }
-    out.on = on->value;
+    out.is_local = on->value == "local";
   }
   const auto target = TRY(take_target(out, call));
   auto packages = TRY(packages_of(call.split));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct SetupOptions {
   std::string image_from;        // the source of an image; empty: builds an environment
   setup::VenvRequest requested;  // contents of an environment; paths as given
   plan::Activation activation;   // modules and variables
-  std::string on;                // "slurm", "local"; empty: depends on the available engine
+  std::optional<bool> is_local;  // unset: depends on the available engine
   bool force = false;            // an existing build of toprun setup may be replaced
   // The contents in the form of a record (contents.h). Set after the requirement files are read.
   std::vector<std::string> asked = {};

@@ -116,8 +116,7 @@ int set_up(const options::Split& argument, const Environment& environment) {
     say(options->built + " is up to date: nothing is built (--force builds it again)");
     return 0;
   }
-  const bool here =
-      options->on.empty() ? !process::find_program("sbatch", environment) : options->on == "local";
+  const bool here = options->is_local.value_or(!process::find_program("sbatch", environment));
   if (!here) return submit(*options, environment);
   if (options->job.dry_run != jobs::DryRun::no) return show_steps(*options, environment);
   return options->image_from.empty() ? build_venv(*options, environment)
