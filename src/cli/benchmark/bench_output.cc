@@ -18,7 +18,6 @@
 #include "bench/tables/live_table.h"
 #include "bench/tables/nccl_text.h"
 #include "cli/benchmark/files.h"
-#include "cli/benchmark/history.h"
 #include "cli/benchmark/plot.h"
 #include "observe/picture/picture_file.h"
 #include "run/model/finding.h"

@@ -1,4 +1,4 @@
-#include "cli/benchmark/bisect.h"
+#include "bench/measure/bisect.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/process/program.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
-#include "bench/measure/bisect.h"
+#include "cli/benchmark/worker.h"
 #include "cli/options/flags.h"
 #include "run/model/finding.h"
 

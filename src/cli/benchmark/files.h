@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/os/environment.h"
 #include "bench/tables/measurement.h"
 #include "cli/options/call.h"
 
@@ -15,6 +16,13 @@ namespace toprun::benchmark {
 Result<int> run_bench_compare(const options::Call& call);
 // `toprun bench import FILE`: converts another program's measurements to one of toprun's formats.
 Result<int> run_bench_import(const options::Call& call);
+// `toprun bench history`: shows the content of add_to_history()'s file or of another one.
+Result<int> run_bench_history(const options::Call& call);
+
+// Appends a line to the history of `toprun bench --history` and returns the file's path:
+// bench.jsonl in $XDG_STATE_HOME or ~/.local/state. Error: neither folder is known, or writing
+// failed.
+Result<std::string> add_to_history(const bench::Report& report, const Environment& environment);
 
 // The whole report in one of the formats of --format.
 std::string formatted(const bench::Report& report, std::string_view format);

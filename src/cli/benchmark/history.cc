@@ -1,4 +1,4 @@
-#include "cli/benchmark/history.h"
+#include "bench/tables/history.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "base/os/files.h"
 #include "base/os/print.h"
 #include "bench/tables/history.h"
+#include "cli/benchmark/files.h"
 #include "cli/benchmark/plot.h"
 #include "cli/benchmark/request.h"
 #include "observe/picture/picture_file.h"

@@ -1,5 +1,3 @@
-#include "cli/benchmark/pairs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "bench/tables/statistics.h"
 #include "cli/benchmark/plot.h"
 #include "cli/benchmark/request.h"
+#include "cli/benchmark/worker.h"
 #include "observe/picture/picture_file.h"
 #include "run/model/finding.h"
 

@@ -13,8 +13,6 @@
 #include "bench/measure/session.h"
 #include "bench/tables/collective.h"
 #include "cli/benchmark/bench_output.h"
-#include "cli/benchmark/bisect.h"
-#include "cli/benchmark/pairs.h"
 #include "cli/benchmark/program.h"
 #include "cli/benchmark/rate.h"
 #include "cli/benchmark/request.h"

@@ -7,6 +7,9 @@
 
 #include "base/os/environment.h"
 #include "bench/measure/backend.h"
+#include "bench/measure/join.h"
+#include "cli/benchmark/request.h"
+#include "cli/options/call.h"
 
 namespace toprun::benchmark {
 
@@ -18,5 +21,18 @@ inline constexpr std::string_view worker_word = "bench-worker";
 // executes the program that contains it. Returns the exit code.
 int run_worker(const std::vector<std::string>& argv, const Environment& environment,
                std::span<const measure::NamedBackend> backends);
+
+// Checks the call of `toprun bench pairs` before anything is started.
+Result<void> check_pairs(const options::Call& call);
+// Runs one rank of `toprun bench pairs`, which measures pairs of ranks and reports which node or
+// link is slow. Rank 0 prints the verdict. Exit code: failure if a node or link is slow.
+Result<int> run_pairs(const options::Call& call, measure::Group& group);
+
+// Checks the options together with --bisect. Error (exit_usage): an option that --bisect excludes.
+Result<void> check_bisect(const options::Call& call, const BenchRequest& request);
+// Runs one rank of `toprun bench COLLECTIVE --bisect`. `argv` is the rank's own command line.
+// Returns the exit code; on rank 0 a failure if a slow node or link was found.
+Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest& request,
+                       measure::Group& group, const Environment& environment);
 
 }  // namespace toprun::benchmark

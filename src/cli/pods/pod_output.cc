@@ -1,5 +1,3 @@
-#include "cli/pods/pod_output.h"
-
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -23,6 +21,7 @@
 #include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/waiting.h"
+#include "cli/pods/running.h"
 
 namespace toprun::pods {
 namespace {

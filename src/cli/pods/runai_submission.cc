@@ -1,5 +1,3 @@
-#include "cli/pods/runai_submission.h"
-
 #include <fmt/format.h>
 
 #include <random>
@@ -11,8 +9,8 @@
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
 #include "cli/options/arguments.h"
-#include "cli/pods/pod_output.h"
 #include "cli/pods/runai_job.h"
+#include "cli/pods/running.h"
 #include "cli/pods/submission.h"
 #include "engines/queue.h"
 #include "engines/runai/runai_queue.h"

@@ -1,5 +1,3 @@
-#include "cli/pods/shell.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include "base/text/counted.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
+#include "cli/pods/running.h"
 #include "engines/terminal_command.h"
 #include "node/plan/sleeping_pods.h"
 

@@ -13,7 +13,7 @@
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
-#include "cli/pods/pod_output.h"
+#include "cli/pods/running.h"
 #include "cli/pods/secrets.h"
 #include "engines/kubernetes/admission.h"
 #include "engines/kubernetes/constraints.h"

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/os/environment.h"
+#include "cli/options/split.h"
 #include "cli/pods/options.h"
 
 namespace toprun::pods {
@@ -11,6 +12,12 @@ namespace toprun::pods {
 // Submits a job of pods by `kubectl create`, or prints its manifest for a dry run. Prints the job's
 // name, and notes on stderr. Returns the exit code.
 int submit_pods(const PodOptions& options, const Environment& environment);
+
+// Submits a job of pods by `runai`, or prints the runai command for a dry run. Prints the job's
+// name, and notes on stderr. Returns the exit code. `split`: the command line, for options that
+// only Run:AI has.
+int submit_to_runai(const PodOptions& options, const options::Split& split,
+                    const Environment& environment);
 
 // Suggests the next verbs for a new job, in one line.
 std::string next_words(const PodOptions& options, std::string_view id);

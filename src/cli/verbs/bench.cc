@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include "cli/benchmark/bisect.h"
-#include "cli/benchmark/pairs.h"
 #include "cli/benchmark/program.h"
 #include "cli/benchmark/request.h"
 #include "cli/benchmark/worker.h"

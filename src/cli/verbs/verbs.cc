@@ -6,7 +6,6 @@
 #include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/benchmark/files.h"
-#include "cli/benchmark/history.h"
 #include "cli/config/config.h"
 #include "cli/config/config_file.h"
 #include "cli/options/command_lines.h"

@@ -12,7 +12,7 @@
 #include "cli/jobs/log_tail.h"
 #include "cli/jobs/remainder.h"
 #include "cli/pods/kept_runs.h"
-#include "cli/pods/pod_output.h"
+#include "cli/pods/running.h"
 #include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {

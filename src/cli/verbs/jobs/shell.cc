@@ -1,4 +1,4 @@
-#include "cli/pods/shell.h"
+#include "engines/slurm/shell.h"
 
 #include <fmt/format.h>
 
@@ -16,13 +16,13 @@
 #include "cli/options/container_options.h"
 #include "cli/options/run_options.h"
 #include "cli/options/split.h"
+#include "cli/pods/running.h"
 #include "cli/verbs/jobs/activation_check.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/jobs/shell_entry.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
 #include "engines/slurm/defaults.h"
-#include "engines/slurm/shell.h"
 #include "engines/slurm/submit.h"
 #include "engines/terminal_command.h"
 #include "machine/container/image_file.h"

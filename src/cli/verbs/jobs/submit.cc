@@ -15,7 +15,6 @@
 #include "cli/options/container_options.h"
 #include "cli/options/split.h"
 #include "cli/pods/options.h"
-#include "cli/pods/runai_submission.h"
 #include "cli/pods/submission.h"
 #include "cli/verbs/jobs/activation_check.h"
 #include "cli/verbs/run.h"

@@ -1,5 +1,3 @@
-#include "cli/verbs/setup/image.h"
-
 #include <deque>
 #include <filesystem>
 
@@ -11,6 +9,7 @@
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/setup_site.h"
+#include "cli/verbs/setup/builds.h"
 #include "machine/container/choose.h"
 #include "machine/container/node.h"
 #include "machine/container/places.h"

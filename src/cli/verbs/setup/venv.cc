@@ -1,5 +1,3 @@
-#include "cli/verbs/setup/venv.h"
-
 #include <deque>
 #include <filesystem>
 
@@ -12,6 +10,7 @@
 #include "base/process/watched.h"
 #include "base/text/text.h"
 #include "cli/jobs/setup_site.h"
+#include "cli/verbs/setup/builds.h"
 #include "node/plan/python.h"
 #include "node/plan/setup/pip.h"
 

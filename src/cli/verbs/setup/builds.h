@@ -18,4 +18,8 @@ Result<container::Command> image_command(const SetupOptions& options,
 // Returns the exit code.
 int build_image(const SetupOptions& options, const Environment& environment);
 
+// Builds the virtual environment on this machine. The output of the programs goes to stderr. Paths
+// are absolute. Returns the exit code.
+int build_venv(const SetupOptions& options, const Environment& environment);
+
 }  // namespace toprun::cli
