@@ -39,8 +39,7 @@ Result<void> take_index_of_task(const Environment& environment, const slurm::Ste
   const std::string variable = one_each ? "SLURM_NODEID" : "SLURM_PROCID";
   const auto index = TRY(slurm::required_number(environment, variable, 0, step.tasks - 1));
   allocation.my_node = static_cast<int>(index);
-  const auto task = TRY(slurm::task_number(environment));
-  allocation.task_in_order = task;
+  allocation.task_in_order = TRY(slurm::task_number(environment));
   if (one_each) allocation.nodes = named(step.nodes);
   if (!one_each) allocation.root_candidates = step.nodes;
   allocation.reasons.push_back(fmt::format("node {} by {}", index, variable));

@@ -140,8 +140,7 @@ Result<Self> self_from(const Environment& environment) {
                                        {"GROUP_RANK", &self.node},
                                        {"GROUP_WORLD_SIZE", &self.nodes},
                                        {"MASTER_PORT", &port}}) {
-    const auto found = TRY(number(environment, name));
-    *value = found;
+    *value = TRY(number(environment, name));
   }
   self.store_port = static_cast<int>(std::min<std::size_t>(port, hosts::max_port));
   self.store_host = environment.non_empty("MASTER_ADDR").value_or("127.0.0.1");

@@ -57,8 +57,7 @@ Result<int> run_bench_history(const Call& call) {
   TRY(OptionReader(call).number(FlagId::last, shown, 1, most_shown).done());
   std::string file = call.operand(0);
   if (file.empty()) {
-    const auto own = TRY(own_file(call.environment));
-    file = own;
+    file = TRY(own_file(call.environment));
   }
   const auto text = read_file(file, most_bytes);
   if (!text) {

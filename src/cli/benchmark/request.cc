@@ -124,8 +124,7 @@ Result<double> positive(const Argument& argument) {
 Result<BenchRequest> bench_request(const Call& call) {
   BenchRequest request;
   Request& measured = request.measured;
-  const auto collective = TRY(collective_named(call.operand()));
-  measured.collective = collective;
+  measured.collective = TRY(collective_named(call.operand()));
   const auto op = [](const Argument& argument) {
     return named(argument, measure::ops(), &measure::OpName::op);
   };
@@ -192,8 +191,7 @@ Result<BenchRequest> bench_request(const Call& call) {
                    "add --minbytes 1G");
     }
   }
-  auto format = TRY(call.choice(FlagId::format));
-  request.format = std::move(format);
+  request.format = TRY(call.choice(FlagId::format));
   request.save = call.text(FlagId::save);
   request.plot = call.text(FlagId::plot);
   request.history = call.has(FlagId::history);

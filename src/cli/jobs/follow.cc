@@ -241,8 +241,7 @@ Result<int> follow(const std::string& text, const std::string& record,
                    const std::optional<LogChoice>& choice, const Environment& environment,
                    const Setups& setups) {
   const auto id = TRY(engines::parse_job_id(text));
-  auto queue = TRY(engines::find_queue_of(id, environment));
-  const std::shared_ptr<const engines::Queue> shared = std::move(queue);
+  const std::shared_ptr<const engines::Queue> shared = TRY(engines::find_queue_of(id, environment));
   auto jobs = TRY(jobs_of(*shared, text, record));
   return Follower(shared, id, choice, std::move(jobs), setups, style_of_stderr(environment)).run();
 }

@@ -336,8 +336,7 @@ Result<SubmitOptions> common_options(const options::Split& split, options::Comma
   auto done = add_slurm_options(out.request, split, command, environment);
   if (done) done = add_raw_options(out.request, split, command);
   if (!done) return std::unexpected(std::move(done.error()));
-  const auto dry_run = TRY(dry_run_of(split, command));
-  out.dry_run = dry_run;
+  out.dry_run = TRY(dry_run_of(split, command));
   out.verbose = is_given(split, options::FlagId::verbose);
   return out;
 }
@@ -417,10 +416,8 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
     }
     out->attach = attach->value;
   }
-  auto activation = TRY(options::activation_options(split, environment));
-  out->activation = std::move(activation);
-  auto container = TRY(options::container_options(split, environment, out->notes));
-  out->container = std::move(container);
+  out->activation = TRY(options::activation_options(split, environment));
+  out->container = TRY(options::container_options(split, environment, out->notes));
   return out;
 }
 

@@ -112,8 +112,7 @@ Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
   if (has_slurm) prepared.facts = engines::ask_slurm(clean, options.notes);
   TRY(engines::add_defaults(options.request, prepared.facts, purpose, options.notes));
   TRY(check_secrets(options.request));
-  auto script = TRY(engines::slurm_script(options.request));
-  prepared.script = std::move(script);
+  prepared.script = TRY(engines::slurm_script(options.request));
   for (const std::string& note : options.notes) say(note);
   return prepared;
 }

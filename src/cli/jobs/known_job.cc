@@ -12,8 +12,7 @@ using engines::Job;
 
 Result<void> add_report(KnownJob& known) {
   if (!known.files) return {};
-  auto report = TRY(read_report(known.files->report()));
-  known.report = std::move(report);
+  known.report = TRY(read_report(known.files->report()));
   return {};
 }
 
@@ -61,8 +60,7 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQu
                                          const std::string& log_dir) {
   std::vector<Job> jobs;
   if (queue) {
-    auto reported = TRY((*queue)->find(id));
-    jobs = std::move(reported);
+    jobs = TRY((*queue)->find(id));
   }
   std::vector<KnownJob> all;
   for (const Job& job : jobs) {

@@ -58,21 +58,17 @@ Result<cost::LinksByLevel> parse_links(const PlanOptions& options) {
 
 Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options) {
   placement::Plan plan;
-  auto links = TRY(parse_links(options));
-  plan.links = std::move(links);
+  plan.links = TRY(parse_links(options));
   if (!options.parallel) {
     TRY(check_alone(options));
     return std::nullopt;
   }
-  auto parallel = TRY(cost::parse_parallel(*options.parallel));
-  plan.parallel = std::move(parallel);
+  plan.parallel = TRY(cost::parse_parallel(*options.parallel));
   if (options.model) {
-    const auto parameters = TRY(cost::parse_model(*options.model));
-    plan.parameters = parameters;
+    plan.parameters = TRY(cost::parse_model(*options.model));
   }
   if (options.traffic) {
-    auto traffic = TRY(parse_traffic(*options.traffic));
-    plan.traffic = std::move(traffic);
+    plan.traffic = TRY(parse_traffic(*options.traffic));
   }
   return plan;
 }

@@ -246,8 +246,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   drop_unkept_redirects(draft);
   note_what_is_idle(draft);
   options.option_variables = option_variables(environment);
-  auto container = TRY(container_options(split, environment, draft.notes));
-  options.container = std::move(container);
+  options.container = TRY(container_options(split, environment, draft.notes));
 
   Result<void> valid = set_program(draft, split);
   if (valid) valid = check_activation(options.activation);

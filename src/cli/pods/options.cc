@@ -129,8 +129,7 @@ Result<void> set_number(std::optional<int>& out, const OptionReader& reader, std
                         int least, int most) {
   const auto argument = reader.one(name);
   if (!argument) return {};
-  const auto number = TRY(options::parse_number(*argument, least, most));
-  out = number;
+  out = TRY(options::parse_number(*argument, least, most));
   return {};
 }
 
@@ -138,8 +137,7 @@ Result<void> set_memory(std::optional<std::string>& out, const OptionReader& rea
                         std::string_view name) {
   const auto argument = reader.one(name);
   if (!argument) return {};
-  auto memory = TRY(parse_memory(*argument));
-  out = std::move(memory);
+  out = TRY(parse_memory(*argument));
   return {};
 }
 
@@ -268,8 +266,7 @@ Result<void> set_names(Workload& job, const plan::Options& run, const OptionRead
   job.name = name_of_script(run);
   job.name_is_beginning = true;
   if (const auto argument = reader.one("--job-name")) {
-    auto name = TRY(engines::kubernetes::job_name(argument->value, argument->source));
-    job.name = std::move(name);
+    job.name = TRY(engines::kubernetes::job_name(argument->value, argument->source));
     job.name_is_beginning = false;
   }
   if (const auto argument = reader.one("--namespace")) {
@@ -510,8 +507,7 @@ Result<void> set_objects(PodOptions& out, const OptionReader& reader) {
     }
   }
   if (const auto argument = reader.one("--service-account")) {
-    auto name = TRY(take(*argument));
-    job.service_account = std::move(name);
+    job.service_account = TRY(take(*argument));
   }
   if (const auto argument = reader.one("--patch")) out.patch = argument->value;
   return {};
@@ -602,9 +598,8 @@ Result<PodOptions> pod_options(const options::Split& argument,
                                const Environment& environment) {
   PodOptions out;
   out.interactive = is_given(argument, FlagId::interactive);
-  const auto whole =
+  const options::Split& split =
       TRY(out.interactive ? without_script(argument) : Result<options::Split>(argument));
-  const options::Split& split = whole;
   const OptionReader reader{split, environment};
   const auto engine = reader.one("--on");
   out.on_runai = engine && engines::queue_kind(engine->value) == engines::QueueKind::runai;
@@ -612,8 +607,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
   auto run = TRY(options::run_options(split, arguments, environment, no_file));
   out.notes = std::move(run.notes);
   Workload& job = out.job;
-  auto image = TRY(image_of(run.options));
-  job.image = std::move(image);
+  job.image = TRY(image_of(run.options));
   job.restarts = run.options.max_restarts;
   auto done = check_others(split, out.notes);
   if (done) done = set_nodes(job, run.options, reader);
@@ -632,8 +626,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
   if (done) done = set_dry_run(out, reader);
   if (out.interactive) job.command = engines::sleeping_command();
   if (!done) return std::unexpected(done.error());
-  auto placement = TRY(placement_of(reader));
-  job.placement = std::move(placement);
+  job.placement = TRY(placement_of(reader));
   set_surroundings(job, run.options, environment);
   if (done) done = check_names(job);
   if (!done) return std::unexpected(done.error());
@@ -642,8 +635,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
   note_script(out, run.options);
   note_outputs(out, split);
   if (out.dry_run != DryRun::no) note_memory(out.notes, reader);
-  const auto which = TRY(operator_of(reader));
-  out.which = which;
+  out.which = TRY(operator_of(reader));
   out.wait = is_given(split, FlagId::wait);
   out.follow = is_given(split, FlagId::follow);
   return out;

@@ -145,8 +145,7 @@ Result<kubernetes::Toleration> parse_toleration(const Argument& argument) {
 
 Result<kubernetes::Placement> placement_of(const OptionReader& reader) {
   kubernetes::Placement out;
-  const auto placer = TRY(placer_of(reader));
-  out.placer = placer;
+  out.placer = TRY(placer_of(reader));
   auto done = set_name(out.queue, reader, "--queue");
   if (done) done = set_name(out.priority_class, reader, "--priority-class");
   if (done) done = set_nodes_allowed(out, reader);

@@ -32,8 +32,7 @@ Result<void> make_plain(Workload& job) {
   });
   put_first(job, std::move(settings));
   if (std::ranges::all_of(job.command, is_plain)) return {};
-  auto packed = TRY(plan::pack_words(job.command));
-  job.command = std::move(packed);
+  job.command = TRY(plan::pack_words(job.command));
   return {};
 }
 

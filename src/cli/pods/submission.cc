@@ -81,8 +81,7 @@ std::string printed(const PodOptions& options, const nlohmann::ordered_json& obj
 Result<void> fit_words(Operator which, kubernetes::Workload& job) {
   const bool fits = job.command.size() <= kubernetes::most_words_of_a_trainjob;
   if (which != Operator::trainjob || fits) return {};
-  auto packed = TRY(plan::pack_words(job.command));
-  job.command = std::move(packed);
+  job.command = TRY(plan::pack_words(job.command));
   return {};
 }
 

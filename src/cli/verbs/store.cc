@@ -50,13 +50,10 @@ Result<StoreOptions> options_of(const options::Split& split) {
         .value_or(options::Argument{std::string(flag.name), std::string(flag.default_value)});
   };
   StoreOptions out;
-  const auto port =
-      TRY(options::parse_number(argument(options::flag_of(FlagId::port)), 0, max_port));
-  out.port = port;
+  out.port = TRY(options::parse_number(argument(options::flag_of(FlagId::port)), 0, max_port));
   for (const Limit& each : limits) {
     const options::Flag* const flag = options::find_flag(each.name, Command::store);
-    const auto limit = TRY(parse_limit(*flag, argument(*flag)));
-    out.limits.*each.limit = limit;
+    out.limits.*each.limit = TRY(parse_limit(*flag, argument(*flag)));
   }
   return out;
 }

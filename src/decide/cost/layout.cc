@@ -50,8 +50,7 @@ Result<void> parse_part(std::string_view part, Parallel& parallel) {
   const std::string_view value = trim(part.substr(equals + 1));
   if (name == "order") {
     if (!parallel.order.empty()) return refuse(part, "order is given twice", "give it once");
-    auto order = TRY(parse_rank_order(part, value));
-    parallel.order = std::move(order);
+    parallel.order = TRY(parse_rank_order(part, value));
     return {};
   }
   const auto kind = find_kind(name);

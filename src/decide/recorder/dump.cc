@@ -290,8 +290,7 @@ Result<Dump> parse_dump(std::string_view bytes) {
     json = json_in(bytes);
     if (json.is_discarded()) return fail(what, "it is truncated, or not JSON");
   } else {
-    auto parsed = TRY(parse_pickle(bytes));
-    json = std::move(parsed);
+    json = TRY(parse_pickle(bytes));
   }
   Dump out;
   out.version = text_of(member(json, "version"));

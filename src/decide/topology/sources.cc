@@ -177,8 +177,7 @@ class Option {
     Map found = names.empty() ? **std::move(answer) : restrict_to(**std::move(answer), names);
     // Injected labels may be only a part of the node's labels.
     const auto unite = row.option == k8s_option ? nest : merge;
-    auto united = TRY(unite(std::move(map), std::move(found)));
-    map = std::move(united);
+    map = TRY(unite(std::move(map), std::move(found)));
     return {};
   }
 

@@ -86,8 +86,7 @@ Result<Api::Raw> Api::raw(const std::string& path, const Resource& resource) con
   }
   Raw raw;
   if (done->code == 0) {
-    auto value = TRY(parse_object(done->out));
-    raw.value = std::move(value);
+    raw.value = TRY(parse_object(done->out));
     return raw;
   }
   Error refused = refusal(fmt::format("kubectl get {}", resource.name), done->err);

@@ -388,11 +388,10 @@ Result<Machines> KubernetesQueue::machines() const {
     std::ranges::move(kubernetes::uses_in(page), std::back_inserter(uses));
     return true;
   };
-  const auto pods =
+  machines.usage_known =
       TRY(machines.nodes.empty() ? Result<bool>(false)
                                  : reported(kubernetes::pods_resource, Api::Scope::cluster,
                                             unfinished, machines, take_pods));
-  machines.usage_known = pods;
   kubernetes::add_usage(machines.nodes, uses);
   machines.partitions = kubernetes::pools_of(machines.nodes);
   machines.partition_word = "POOL";

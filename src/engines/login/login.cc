@@ -55,8 +55,8 @@ Result<int> index_in(const Environment& environment, const char* variable, std::
 
 Result<Allocation> agent(const Environment& environment, const Hints& hints) {
   Allocation allocation;
-  auto nodes = TRY(parse_node_list(nodes_variable, environment.get(nodes_variable).value_or("")));
-  allocation.nodes = std::move(nodes);
+  allocation.nodes =
+      TRY(parse_node_list(nodes_variable, environment.get(nodes_variable).value_or("")));
   const auto node = TRY(index_in(environment, node_variable, allocation.nodes.size()));
   const auto root = TRY(index_in(environment, root_variable, allocation.nodes.size()));
   allocation.stance = Stance::agent;

@@ -221,8 +221,7 @@ Result<MpirunCommand> find_mpirun(const Environment& environment) {
                  fmt::format("load its module, or give its path in {}", mpirun_variable));
   }
   const auto printed = TRY(process::output_of({program, "--version"}, environment, version_limit));
-  const auto kind = TRY(mpirun_in(printed));
-  command.kind = kind;
+  command.kind = TRY(mpirun_in(printed));
   return command;
 }
 

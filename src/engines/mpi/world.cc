@@ -141,9 +141,7 @@ Result<MpiWorld> open_mpi_world(const Environment& environment) {
   auto world = read(environment, open_mpi);
   if (!world) return world;
   if (environment.has("OMPI_MCA_orte_num_nodes")) {
-    const auto nodes =
-        TRY(number(environment, open_mpi, "OMPI_MCA_orte_num_nodes", 1, world->size));
-    world->nodes = nodes;
+    world->nodes = TRY(number(environment, open_mpi, "OMPI_MCA_orte_num_nodes", 1, world->size));
   }
   world->job = environment.get("PMIX_NAMESPACE").value_or("");
   world->key = environment.get("OMPI_MCA_orte_precondition_transports").value_or("");

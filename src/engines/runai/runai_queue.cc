@@ -209,14 +209,12 @@ Result<Machines> RunaiQueue::machines() const {
   machines.partition_word = "POOL";
   machines.queue_word = "PROJECT";
   machines.usage_known = client_.cli == Cli::v1;
-  auto nodes = TRY(reported(nodes_command(client_), parse_nodes, machines));
-  machines.nodes = std::move(nodes);
+  machines.nodes = TRY(reported(nodes_command(client_), parse_nodes, machines));
   machines.partitions = kubernetes::pools_of(machines.nodes);
   if (!machines.usage_known && !machines.nodes.empty()) {
     machines.untold.emplace_back("runai node list: it does not list the GPUs in use");
   }
-  auto projects = TRY(reported(projects_command(client_), parse_projects, machines));
-  machines.queues = std::move(projects);
+  machines.queues = TRY(reported(projects_command(client_), parse_projects, machines));
   return machines;
 }
 

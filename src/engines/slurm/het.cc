@@ -12,8 +12,7 @@ Result<HetComponent> component(const Environment& environment, std::int64_t inde
     return fmt::format("{}_HET_GROUP_{}", variable, index);
   };
   HetComponent component;
-  auto nodes = TRY(hostlist(environment, name("SLURM_JOB_NODELIST")));
-  component.nodes = std::move(nodes);
+  component.nodes = TRY(hostlist(environment, name("SLURM_JOB_NODELIST")));
   const bool asked = environment.non_empty(name("SLURM_NTASKS_PER_NODE")).has_value() ||
                      environment.non_empty(name("SLURM_NTASKS")).has_value();
   if (!asked || !environment.non_empty(name("SLURM_TASKS_PER_NODE"))) return component;

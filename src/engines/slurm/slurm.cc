@@ -160,8 +160,7 @@ Result<Allocation> in_step(const Environment& environment, const Hints& hints,
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_STEP_NODELIST";
   for (const std::string& name : step.nodes) allocation.nodes.push_back({name, std::nullopt});
   allocation.my_node = static_cast<int>(index);
-  const auto task = TRY(slurm::task_number(environment));
-  allocation.task_in_order = task;
+  allocation.task_in_order = TRY(slurm::task_number(environment));
   if (environment.has(slurm::own_step_variable)) {
     return own_agent(environment, step, std::move(allocation));
   }

@@ -190,10 +190,8 @@ Result<std::optional<Step>> step(const Environment& environment) {
   if (!id) return std::nullopt;
   Step step;
   step.id = *id;
-  auto nodes = TRY(hostlist(environment, "SLURM_STEP_NODELIST"));
-  step.nodes = std::move(nodes);
-  auto tasks_per_node = TRY(counts(environment, "SLURM_STEP_TASKS_PER_NODE"));
-  step.tasks_per_node = std::move(tasks_per_node);
+  step.nodes = TRY(hostlist(environment, "SLURM_STEP_NODELIST"));
+  step.tasks_per_node = TRY(counts(environment, "SLURM_STEP_TASKS_PER_NODE"));
   const auto tasks = TRY(required_number(environment, "SLURM_STEP_NUM_TASKS", 1, max_tasks));
   step.tasks = static_cast<int>(tasks);
   TRY(check_step(environment, step));
@@ -209,8 +207,7 @@ Result<std::optional<std::vector<int>>> requested_tasks(const Environment& envir
   if (!per_node && !environment.non_empty("SLURM_NTASKS")) return std::nullopt;
   std::vector<int> tasks;
   if (environment.non_empty("SLURM_TASKS_PER_NODE")) {
-    auto listed = TRY(counts(environment, "SLURM_TASKS_PER_NODE"));
-    tasks = std::move(listed);
+    tasks = TRY(counts(environment, "SLURM_TASKS_PER_NODE"));
   }
   if (tasks.size() != nodes) {
     if (!per_node) return std::nullopt;

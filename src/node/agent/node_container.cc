@@ -141,8 +141,7 @@ asio::awaitable<Result<void>> NodeContainer::up() {
 // Does all steps up to the command line; blocks.
 Result<void> NodeContainer::lay(Ground& ground) {
   const plan::Job& job = *ground.job;
-  auto folder = TRY(make_folder(job.environment));
-  ground.folder = std::move(folder);
+  ground.folder = TRY(make_folder(job.environment));
   worker::keeper_removes(ground.folder);
   auto plan = plan::plan_container(job, ground.folder);
   if (!plan) return std::unexpected(plan.error());

@@ -99,8 +99,8 @@ Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
   if (request.container_folder) return {};
   spawn::ProgramSearch search(request.job->place.node_name);
   for (worker::WorkerPlan& worker : plan.workers) {
-    auto found = TRY(search.find(worker.argv.at(0), worker.environment.get("PATH").value_or("")));
-    worker.program = std::move(found);
+    worker.program =
+        TRY(search.find(worker.argv.at(0), worker.environment.get("PATH").value_or("")));
   }
   return {};
 }
@@ -176,8 +176,7 @@ Result<worker::WorkerFacts> facts_of(const WorkRequest& request, const worker::W
   facts.local_rank = request.job->place.local_rank.value_or(0) + index;
   facts.role_rank = request.assignment.role_first_rank + index;
   if (!request.job->options.virtual_local_rank) return facts;
-  auto device = TRY(worker::only_device(request.place.environment, facts.local_rank));
-  facts.only_device = std::move(device);
+  facts.only_device = TRY(worker::only_device(request.place.environment, facts.local_rank));
   return facts;
 }
 

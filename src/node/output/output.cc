@@ -159,15 +159,13 @@ Result<void> Output::Impl::watch(Stream& stream) {
 
 Result<void> Output::Impl::open_files(const StreamPlan& stream_plan, Stream& stream) {
   if (stream_plan.file) {
-    const auto file = TRY(files->open(*stream_plan.file, stream_plan.opened));
-    stream.file = file;
+    stream.file = TRY(files->open(*stream_plan.file, stream_plan.opened));
   }
   const FilteredFile& filtered = stream.is_err ? plan.filtered_err : plan.filtered_out;
   if (filtered.path.empty()) return {};
   auto& opened = filtered_files[stream.is_err];
   if (!opened) {  // torchrun creates the file even if no stream is filtered
-    const auto file = TRY(files->open(filtered.path, filtered.opened));
-    opened = file;
+    opened = TRY(files->open(filtered.path, filtered.opened));
   }
   if (stream_plan.filtered) stream.filter.emplace(filtered.needles, stream_plan.prefix);
   return {};

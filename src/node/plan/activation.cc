@@ -215,8 +215,7 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
         process::output_of(bash(fmt::format("{}{}", redirect_output, source_scripts), scripts),
                            environment, activation_limit);
     if (!text) return fail(fmt::format("--conda {} on host {}", name, host), text.error().why);
-    auto after = TRY(adopted_environment(*text, environment));
-    environment = std::move(after);
+    environment = TRY(adopted_environment(*text, environment));
   }
   Activated activated{std::move(environment), std::nullopt, "--conda", {}};
   const std::string python = (prefix / "bin" / "python").string();
@@ -286,8 +285,7 @@ Result<Activated> with_all_modules(const Activation& requested, const Built& bui
     what = fmt::format("{}, which was built with the modules {}", label, join(modules, ","));
     if (!modules.empty()) out.note = "modules " + join(modules, ", ") + ": as --venv was built";
   }
-  auto loaded = TRY(with_modules(modules, environment, what));
-  out.environment = std::move(loaded);
+  out.environment = TRY(with_modules(modules, environment, what));
   if (!are_asked_for || !built) return out;
   const std::string others = setup::module_differences(built->modules, loaded_in(out.environment));
   if (others.empty()) return out;

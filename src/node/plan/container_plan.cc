@@ -130,11 +130,9 @@ Result<ContainerPlan> plan_container(const container::Request& request, const In
   plan.runtime = runtime;
   TRY(container::check_image_file(request.image, host, container::this_machine()));
   plan.node = container::find_node(host);
-  auto run = TRY(plan_run(request, inside, host));
-  plan.run = std::move(run);
+  plan.run = TRY(plan_run(request, inside, host));
   plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
-  auto command = TRY(plan.runtime->command(plan.run, plan.node, environment));
-  plan.command = std::move(command);
+  plan.command = TRY(plan.runtime->command(plan.run, plan.node, environment));
   if (!plan.run.id.empty()) plan.removal = plan.runtime->removal(plan.run, environment);
   return plan;
 }
@@ -223,8 +221,7 @@ Result<ContainerPlan> plan_shell(const container::Request& request, const std::s
   Inside inside;
   inside.program = {"sh", "-c", std::string(best_shell), venv};
   inside.interactive = on_terminal;
-  auto programs = TRY(own_programs({}));
-  inside.binds = std::move(programs);
+  inside.binds = TRY(own_programs({}));
   inside.variables = variables_inside(environment, request);
   // The container settings in toprun.toml have already been applied.
   inside.variables.emplace_back(inside_variable, "1");

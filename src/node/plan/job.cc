@@ -81,8 +81,7 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
     hints.hosts = nodes_of(found);
     hints.hosts_source = options.in_job.source;
   } else if (!is_reported) {
-    auto hosts = TRY(named_hosts(options, notes));
-    hints.hosts = std::move(hosts);
+    hints.hosts = TRY(named_hosts(options, notes));
     hints.hosts_source = options.hosts.is_set() ? options.hosts.source : options.host_file.source;
   }
   if (!options.via.value.empty()) hints.via = options.via.source;
@@ -90,8 +89,7 @@ Result<engines::Hints> hints_of(const Options& options, const Environment& envir
   if (!is_reported && starts_an_mpi_job(options, environment)) {
     Options by_operator;
     by_operator.host_file = {engines::kubernetes::mpi_host_file, "the MPIJob's host file"};
-    auto hosts = TRY(named_hosts(by_operator, notes));
-    hints.hosts = std::move(hosts);
+    hints.hosts = TRY(named_hosts(by_operator, notes));
     hints.hosts_source = by_operator.host_file.source;
     hints.via = "MPIJob's";
   }
@@ -367,8 +365,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   std::vector<std::string> notes;
   auto hints = TRY(hints_of(options, environment, notes));
   if (!options.dry_run && !engines::wants_single(hints)) {
-    auto meeting = TRY(meet(environment));
-    hints.meeting = std::move(meeting);
+    hints.meeting = TRY(meet(environment));
   }
   auto place = TRY(engines::detect(environment, hints));
   place.notes.insert(place.notes.end(), notes.begin(), notes.end());

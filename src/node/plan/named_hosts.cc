@@ -21,11 +21,9 @@ Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes) {
   hosts::NamedHosts named;
   if (options.hosts.is_set()) {
-    auto listed = TRY(hosts::parse_hosts(options.hosts.value, options.hosts.source));
-    named.hosts = std::move(listed);
+    named.hosts = TRY(hosts::parse_hosts(options.hosts.value, options.hosts.source));
   } else if (options.host_file.is_set()) {
-    auto read = TRY(read_host_file(options.host_file));
-    named = std::move(read);
+    named = TRY(read_host_file(options.host_file));
   }
   notes.insert(notes.end(), named.notes.begin(), named.notes.end());
   std::vector<engines::Node> nodes;

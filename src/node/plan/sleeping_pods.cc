@@ -31,8 +31,7 @@ Result<JobOfPods> find_pods(const std::string& option, const std::string& id,
   if (has_ended(found.job.state)) {
     return fail(option, "the job has ended", fmt::format("see toprun status {}", id));
   }
-  auto pods = TRY(found.queue->pods(found.job));
-  found.pods = std::move(pods);
+  found.pods = TRY(found.queue->pods(found.job));
   return found;
 }
 

@@ -163,8 +163,7 @@ Result<Workers::Impl::Launch> Workers::Impl::prepare() {
     launch.null = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!launch.null) return fail_errno("cannot open /dev/null on " + host);
   }
-  auto programs = TRY(programs_with(launch.ends, launch.null.get()));
-  launch.programs = std::move(programs);
+  launch.programs = TRY(programs_with(launch.ends, launch.null.get()));
   children->on_change = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_children();
   };

@@ -92,16 +92,14 @@ bool is_about_config(const options::Flag& flag) {
 Result<options::Split> take(ShownConfig& shown, options::Split split,
                             const Environment& environment) {
   const options::Command command = dialect_of(shown.verb);
-  const auto reads = TRY(config::reads_config(split, environment));
-  shown.reads = reads;
+  shown.reads = TRY(config::reads_config(split, environment));
   if (shown.reads) {
     auto config = config::find_config(
         options::argument_of(options::flag_of(options::FlagId::config_file), split, environment),
         environment);
     if (!config) return std::unexpected(std::move(config.error()));
     shown.config = *std::move(config);
-    auto profile = TRY(config::choose_profile(shown.config, split, environment));
-    shown.profile = std::move(profile);
+    shown.profile = TRY(config::choose_profile(shown.config, split, environment));
     auto options = config::options_of(shown.config, shown.profile, split, command, environment);
     std::ranges::move(options, std::back_inserter(split.options));
   }

@@ -58,8 +58,7 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, const Environmen
   const auto queue = engines::find_queue_of(id, environment);
   std::vector<Job> jobs;
   if (queue) {
-    auto reported = TRY((*queue)->find(id));
-    jobs = std::move(reported);
+    jobs = TRY((*queue)->find(id));
   }
   std::vector<Found> found;
   for (const Job& job : jobs) {
@@ -235,8 +234,7 @@ Result<int> follow_or_show(const LogsOptions& options, const engines::JobId& id,
 Result<LogsOptions> logs_options_of(const Call& call) {
   LogsOptions options{call.operand(), call.has(FlagId::follow), {}};
   if (const auto argument = call.argument(FlagId::rank)) {
-    const auto rank = TRY(options::parse_number(*argument, 0, std::numeric_limits<int>::max()));
-    options.choice.rank = rank;
+    options.choice.rank = TRY(options::parse_number(*argument, 0, std::numeric_limits<int>::max()));
   }
   options.choice.node = call.text(FlagId::node).value_or("");
   return options;
@@ -259,8 +257,7 @@ Result<int> show_kept_output(const LogsOptions& options, const Environment& envi
 Result<int> run_logs(const options::Call& call) {
   auto options = TRY(logs_options_of(call));
   if (options.id.empty()) {
-    auto latest = TRY(jobs::latest_job_here(call.environment));
-    options.id = std::move(latest);
+    options.id = TRY(jobs::latest_job_here(call.environment));
   }
   if (options.choice.rank && !options.choice.node.empty()) {
     return usage("--rank with --node", "a rank is on one node", "give one of them");

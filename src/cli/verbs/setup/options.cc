@@ -123,8 +123,7 @@ Result<void> take_imports(SetupOptions& options, const Call& call) {
 
 Result<SetupOptions> setup_options(const Call& call) {
   SetupOptions out;
-  auto job = TRY(jobs::setup_job_options(call.split, call.environment));
-  out.job = std::move(job);
+  out.job = TRY(jobs::setup_job_options(call.split, call.environment));
   if (const auto on = call.argument(FlagId::on)) {
     if (on->value != "slurm" && on->value != "local") {
       return usage(on->label(), "toprun builds on slurm or local", "choose one of them");
@@ -132,8 +131,7 @@ Result<SetupOptions> setup_options(const Call& call) {
     out.is_local = on->value == "local";
   }
   const auto target = TRY(take_target(out, call));
-  auto packages = TRY(packages_of(call.split));
-  out.requested.packages = std::move(packages);
+  out.requested.packages = TRY(packages_of(call.split));
   out.requested.requirement_files = values_of(call, FlagId::requirement);
   out.requested.python = call.text(FlagId::base_python).value_or("");
   out.requested.nccl_home = call.text(FlagId::nccl_home).value_or("");

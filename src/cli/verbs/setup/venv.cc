@@ -42,8 +42,7 @@ class VenvBuild {
     std::error_code error;
     fs::create_directories(requested_.venv, error);
     if (error) return fail("cannot make " + requested_.venv, error.message(), "check its folder");
-    auto locked = TRY(jobs::lock_site(requested_.venv));
-    lock_ = std::move(locked);
+    lock_ = TRY(jobs::lock_site(requested_.venv));
     record_ = jobs::begun_record(environment_);
     record_.asked = options_.asked;
     for (const std::string& file : requested_.requirement_files)

@@ -160,8 +160,7 @@ Result<PlacedJob> find_job(const options::Call& call) {
   job.nproc_per_node = processes;
   auto hosts = TRY(hosts_of(call, processes));
   job.hosts = std::move(hosts);
-  auto map = TRY(topology::locate(request_for(job.hosts, job.topology, call.environment)));
-  job.map = std::move(map);
+  job.map = TRY(topology::locate(request_for(job.hosts, job.topology, call.environment)));
   if (job.hosts.empty()) job.hosts = all_hosts(job);
   add_own_rates(job, call.environment);
   if (!job.hosts.empty()) return job;

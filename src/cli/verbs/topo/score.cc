@@ -19,8 +19,7 @@ using options::FlagId;
 Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
   placement::Terms terms;
   const auto reported = TRY(options::parse_links(options::plan_options(call)));
-  auto links = TRY(cost::links_of(job.map, reported, job.nproc_per_node));
-  terms.links = std::move(links);
+  terms.links = TRY(cost::links_of(job.map, reported, job.nproc_per_node));
   if (const auto size = call.argument(FlagId::message_size)) {
     const auto bytes = TRY(options::parse_size(*size));
     terms.message_bytes = static_cast<double>(bytes);

@@ -313,8 +313,7 @@ Result<std::optional<Map>> read_aws(const Request& request) {
   if (ids.empty() && hearing.failures.empty()) return std::nullopt;
   Map map;
   if (!ids.empty()) {
-    auto described = TRY(describe(ids, request.environment));
-    map = std::move(described);
+    map = TRY(describe(ids, request.environment));
     if (!map.hosts.empty()) map.source = "aws";
     add_members(map, request.members);
   }

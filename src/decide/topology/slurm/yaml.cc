@@ -289,8 +289,7 @@ class TopologyYamlReader {
     Position where = block.where;
     if (const DataNode* value = find_either(block, "block_sizes", "blockSizes")) {
       where = value->where;
-      auto read = TRY(read_sizes(*value));
-      sizes = std::move(read);
+      sizes = TRY(read_sizes(*value));
     }
     return map_of_blocks(file_, blocks, groups_of_sizes(blocks, sizes, at(file_, where)),
                          sizes.empty() ? 0 : std::ranges::min(sizes));

@@ -188,10 +188,8 @@ Result<void> Copy::begin_part() {
     }
     cache_.remove_unused(name_);
   }
-  auto folder = TRY(cache_.make_own(part));
-  folder_ = std::move(folder);
-  auto tree = TRY(tree_in(folder_, cache_.path() + "/" + part));
-  tree_ = std::move(tree);
+  folder_ = TRY(cache_.make_own(part));
+  tree_ = TRY(tree_in(folder_, cache_.path() + "/" + part));
   if (auto made = make_folders(); !made) return made;
   take_from_part();
   for (const std::string& version : other_versions()) take_from(version);

@@ -190,8 +190,7 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
         program.environment, [&](const std::string& text) { return text.starts_with(variable); });
     const std::string path =
         entry == program.environment.end() ? "" : entry->substr(variable.size());
-    auto found = TRY(search.find(program.argv.at(0), path));
-    program.path = std::move(found);
+    program.path = TRY(search.find(program.argv.at(0), path));
   }
   return {};
 }
