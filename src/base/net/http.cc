@@ -3,7 +3,6 @@
 #include <string>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include "base/os/use_nothrow_awaitable.h"

@@ -1,6 +1,5 @@
 #include "base/process/disk_space.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>

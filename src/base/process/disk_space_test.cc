@@ -1,7 +1,6 @@
 #include "base/process/disk_space.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include "base/os/os_testing.h"
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text/secret_forms.h"
-
 namespace toprun {
 namespace {
 

@@ -20,7 +20,6 @@ using bench::Collective;
 using measure::Buffers;
 using measure::Group;
 using measure::Request;
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // NCCL connects all ranks of a cell; on thousands of nodes it takes minutes.

@@ -1,6 +1,5 @@
 #include "bench/measure/element.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -7,7 +7,6 @@
 
 #include "base/net/address.h"
 #include "base/os/files.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "bench/tables/live_table.h"
 

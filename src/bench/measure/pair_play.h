@@ -1,8 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "bench/measure/schedule.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 

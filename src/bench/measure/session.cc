@@ -1,9 +1,6 @@
 #include "bench/measure/session.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <numeric>
 
 #include "bench/tables/live_table.h"
 #include "bench/tables/statistics.h"

@@ -1,7 +1,6 @@
 #include "cli/jobs/job_story.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -5,8 +5,6 @@
 namespace toprun::jobs {
 namespace {
 
-using engines::Job;
-using engines::JobEnd;
 using engines::JobState;
 
 KnownJob in_state(JobState state, std::optional<int> code = std::nullopt) {

@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 
 #include "base/os/os_testing.h"
-#include "base/text/text.h"
 #include "engines/slurm/slurm_jobs.h"
 #include "engines/slurm/slurm_queue.h"
 

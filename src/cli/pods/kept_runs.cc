@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/os/console.h"
-#include "base/os/last_words.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
 #include "base/process/program.h"

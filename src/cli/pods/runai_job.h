@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "base/text/error.h"
 #include "engines/kubernetes/workload.h"
 

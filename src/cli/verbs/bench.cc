@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "cli/benchmark/program.h"
 #include "cli/benchmark/request.h"

@@ -11,7 +11,6 @@ namespace toprun::cli {
 namespace {
 
 using engines::ClusterNode;
-using engines::Partition;
 
 ClusterNode node(const char* name, bool usable, bool idle, std::int64_t gpus, std::int64_t used,
                  const char* kind) {

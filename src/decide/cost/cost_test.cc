@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <numeric>
 #include <random>
 
 #include "decide/cost/cost_testing.h"

@@ -9,8 +9,6 @@
 namespace toprun::hang {
 namespace {
 
-using stacks::Frame;
-
 std::string node_of(int rank) {
   return fmt::format("n{}", rank / 8);
 }

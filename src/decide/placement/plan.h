@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "decide/cost/domains.h"

@@ -1,7 +1,6 @@
 #include "decide/recorder/dump.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <ranges>

@@ -1,10 +1,6 @@
 #include "decide/recorder/members.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
-
-#include "base/text/text.h"
 
 namespace toprun::recorder {
 

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "decide/recorder/attribution.h"

@@ -7,7 +7,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/os/environment.h"
-#include "base/text/error.h"
 
 namespace toprun::engines::kubernetes {
 

@@ -1,7 +1,6 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/json/json_text.h"
 #include "engines/kubernetes/patch.h"
 #include "engines/kubernetes/schema.h"
 #include "engines/kubernetes/yaml_value.h"

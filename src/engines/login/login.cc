@@ -1,7 +1,6 @@
 #include "engines/login/login.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text/counted.h"
 #include "base/text/text.h"

@@ -1,7 +1,5 @@
 #include "engines/runai/runai_jobs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <tuple>

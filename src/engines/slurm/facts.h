@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/os/environment.h"
-#include "base/text/error.h"
 
 namespace toprun::engines {
 

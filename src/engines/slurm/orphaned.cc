@@ -7,7 +7,6 @@
 #include "base/net/resolve.h"
 #include "base/os/console.h"
 #include "base/process/command.h"
-#include "base/text/text.h"
 #include "engines/slurm/facts.h"
 #include "engines/slurm/scontrol_record.h"
 #include "engines/slurm/slurm.h"

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/net/hostlist.h"
-#include "base/text/text.h"
 #include "engines/node_list.h"
 #include "engines/slurm/het.h"
 #include "engines/slurm/slurm.h"

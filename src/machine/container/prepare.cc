@@ -1,10 +1,8 @@
 #include "machine/container/prepare.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <thread>
 
 #include "base/os/files.h"

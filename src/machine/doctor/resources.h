@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "machine/doctor/finding.h"
 #include "machine/fabric/sysfs.h"

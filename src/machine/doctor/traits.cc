@@ -1,7 +1,5 @@
 #include "machine/doctor/traits.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <set>

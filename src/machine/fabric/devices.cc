@@ -1,7 +1,5 @@
 #include "machine/fabric/devices.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "machine/meter/usage.h"
 

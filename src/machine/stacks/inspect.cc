@@ -8,7 +8,6 @@
 
 #include "base/process/process_tree.h"
 #include "base/process/program.h"
-#include "base/text/text.h"
 #include "machine/stacks/find.h"
 #include "machine/stacks/proc.h"
 #include "machine/stacks/spy.h"

@@ -1,6 +1,5 @@
 #include "machine/stacks/layout.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 

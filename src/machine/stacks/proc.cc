@@ -1,7 +1,5 @@
 #include "machine/stacks/proc.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 

@@ -7,12 +7,10 @@
 #include <algorithm>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include "base/net/resolve.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/log_sink.h"
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
 #include "base/os/use_nothrow_awaitable.h"

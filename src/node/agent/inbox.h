@@ -1,12 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <optional>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/timer.h"
 #include "base/os/use_nothrow_awaitable.h"

@@ -4,8 +4,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <boost/asio/use_awaitable.hpp>
-
 #include "base/os/timer.h"
 #include "base/os/use_nothrow_awaitable.h"
 #include "node/agent/evidence/last_act.h"

@@ -4,8 +4,6 @@
 
 #include <chrono>
 
-#include <boost/asio/use_awaitable.hpp>
-
 #include "base/os/console.h"
 #include "base/os/timer.h"
 #include "base/os/use_nothrow_awaitable.h"

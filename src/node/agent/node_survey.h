@@ -8,7 +8,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "base/os/pool.h"
-#include "base/text/clock.h"
 #include "machine/fabric/settings.h"
 #include "node/plan/job.h"
 #include "run/model/messages.h"

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include <array>
 #include <functional>
 #include <vector>
 

@@ -1,11 +1,8 @@
 #include "node/agent/root.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
 #include "base/os/use_nothrow_awaitable.h"

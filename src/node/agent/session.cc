@@ -1,7 +1,6 @@
 #include "node/agent/session.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,9 +10,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
-#include "base/os/console.h"
 #include "base/os/log_sink.h"
 #include "base/os/open_files.h"
 #include "base/os/style.h"

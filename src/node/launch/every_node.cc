@@ -1,6 +1,5 @@
 #include "node/launch/every_node.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/os/environment.h"
-#include "base/text/error.h"
 #include "node/plan/options.h"
 
 namespace toprun::launch {

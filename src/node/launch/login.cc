@@ -9,7 +9,6 @@
 
 #include "base/os/fd.h"
 #include "base/os/last_words.h"
-#include "base/os/open_files.h"
 #include "base/process/child.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"

@@ -13,7 +13,6 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/json/json_limits.h"
 #include "base/json/json_text.h"

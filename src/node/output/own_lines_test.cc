@@ -10,7 +10,6 @@
 #include "base/os/console_copy.h"
 #include "base/os/fd.h"
 #include "base/os/log_sink.h"
-#include "base/text/clock.h"
 #include "node/output/output_testing.h"
 
 namespace toprun::output {

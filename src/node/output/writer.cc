@@ -1,6 +1,5 @@
 #include "node/output/writer.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>

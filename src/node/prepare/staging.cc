@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
 #include "base/os/files.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/os/console.h"
 #include "base/os/uncaught.h"

@@ -6,7 +6,6 @@
 #include <ranges>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "base/os/log_sink.h"
 

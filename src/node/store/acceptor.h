@@ -1,10 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
 #include "base/os/fd.h"
-#include "base/text/clock.h"
 
 namespace toprun::store {
 

@@ -4,12 +4,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <vector>
 
 #include "node/store/key_map.h"
 #include "node/store/memory.h"

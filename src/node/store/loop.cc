@@ -1,6 +1,5 @@
 #include "node/store/loop.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <pthread.h>

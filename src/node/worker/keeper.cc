@@ -15,7 +15,6 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
 
 #include "base/os/console.h"

@@ -1,8 +1,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <memory>
 
 #include <boost/asio/signal_set.hpp>

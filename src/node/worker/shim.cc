@@ -17,7 +17,6 @@
 #include "base/os/environment.h"
 #include "base/os/open_files.h"
 #include "base/process/child.h"
-#include "base/text/clock.h"
 #include "node/worker/shim_link.h"
 #include "node/worker/shim_wire.h"
 #include "node/worker/spawn/descendants.h"

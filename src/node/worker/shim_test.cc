@@ -1,6 +1,5 @@
 #include "node/worker/shim.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using nlohmann::json;
 
 // Runs a shim in a separate process, without a container.
 class ShimTest : public testing::Test {

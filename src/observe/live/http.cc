@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/parser.hpp>
 
 #include "base/os/use_nothrow_awaitable.h"

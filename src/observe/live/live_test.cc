@@ -10,9 +10,6 @@
 #include <set>
 #include <thread>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-
 #include "base/os/fd.h"
 #include "observe/live/client.h"
 #include "observe/live/folder.h"

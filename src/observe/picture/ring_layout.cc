@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/os/style.h"
-#include "observe/chart/markup.h"
 #include "observe/picture/pack.h"
 #include "observe/picture/ring_route.h"
 #include "observe/picture/ring_words.h"

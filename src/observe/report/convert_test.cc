@@ -13,8 +13,6 @@
 namespace toprun::report {
 namespace {
 
-using topology::Path;
-
 Converted converted(std::string_view form, const placement::Placement& placement) {
   const auto forms = network_forms();
   return std::ranges::find(forms, form, &NetworkForm::name)->convert(placement);

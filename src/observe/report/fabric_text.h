@@ -2,7 +2,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "machine/fabric/pci.h"
 #include "machine/fabric/settings.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -11,9 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
-#include "base/json/json_text.h"
-#include "base/os/signals.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/hang/standing.h"

@@ -3,7 +3,6 @@
 #include <compare>
 #include <cstddef>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "observe/snapshot/picture.h"

@@ -2,7 +2,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -21,7 +20,6 @@ using model::Gone;
 using model::Leaving;
 using model::Notice;
 using model::Orphaned;
-using model::OutputLines;
 using model::Prefetched;
 using model::RanksMove;
 using model::RanksReported;

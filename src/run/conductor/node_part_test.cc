@@ -10,7 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using model::Assignment;
-using model::Gone;
 using model::Leaving;
 using model::Loss;
 using model::Signalled;

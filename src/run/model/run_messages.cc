@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cli/verbs/cluster.h"
 #include "engines/kubernetes/choices.h"

@@ -1,7 +1,5 @@
 #include "cli/verbs/help/surroundings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 

@@ -18,7 +18,6 @@ namespace toprun::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using engines::NodeKind;
 using engines::SlurmFacts;
 
 const SlurmFacts nothing_known{};

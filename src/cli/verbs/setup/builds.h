@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "base/os/environment.h"
 #include "base/text/error.h"
 #include "cli/verbs/setup/options.h"

@@ -2,7 +2,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "decide/topology/files/data_tree.h"
 #include "decide/topology/source.h"

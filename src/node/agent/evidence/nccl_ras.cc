@@ -1,6 +1,5 @@
 #include "node/agent/evidence/nccl_ras.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "base/os/os_testing.h"
 
 namespace toprun::setup {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/os/fd.h"
 #include "base/os/files.h"
 #include "base/os/trust.h"
 

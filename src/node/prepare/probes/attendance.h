@@ -1,9 +1,7 @@
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "base/text/clock.h"
 #include "engines/engine.h"

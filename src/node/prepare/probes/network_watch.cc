@@ -1,13 +1,7 @@
 #include "node/prepare/probes/network_watch.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 
-#include "base/os/fd.h"
 #include "node/prepare/probes/network_proof.h"
 
 namespace toprun::probes {

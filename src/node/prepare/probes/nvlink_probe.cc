@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <boost/asio/use_awaitable.hpp>
-
 #include "base/os/timer.h"
 #include "base/os/use_nothrow_awaitable.h"
 #include "base/process/command.h"

@@ -1,10 +1,7 @@
 #include "node/prepare/stage/fetch.h"
 
-#include <fmt/format.h>
-
 #include <thread>
 
-#include "base/text/text.h"
 #include "node/link/preamble.h"
 #include "node/prepare/stage/serve.h"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>

@@ -15,7 +15,6 @@
 #include "base/os/fd.h"
 #include "base/process/child.h"
 #include "base/process/program.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 
 namespace toprun::spawn {
