@@ -21,7 +21,6 @@
 #include "base/os/uncaught.h"
 #include "bench/measure/tcp.h"
 #include "cli/benchmark/worker.h"
-#include "cli/verbs/login_agent.h"
 #include "cli/verbs/run.h"
 #include "node/plan/packed_words.h"
 #include "node/worker/shim.h"

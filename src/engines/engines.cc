@@ -1,7 +1,6 @@
 #include "base/text/counted.h"
 #include "engines/engine.h"
 #include "engines/kubernetes/kubernetes.h"
-#include "engines/local.h"
 #include "engines/login/login.h"
 #include "engines/manual.h"
 #include "engines/mpi/mpi.h"

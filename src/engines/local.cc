@@ -1,6 +1,5 @@
-#include "engines/local.h"
-
 #include "engines/inherited_world.h"
+#include "engines/manual.h"
 
 namespace toprun::engines {
 

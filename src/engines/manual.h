@@ -4,6 +4,14 @@
 
 namespace toprun::engines {
 
+// The user started toprun without an engine: one node, this one. Always returns a result.
+class LocalEngine final : public Engine {
+ public:
+  EngineKind kind() const override { return EngineKind::local; }
+  Result<std::optional<Allocation>> detect(const Environment& environment,
+                                           const Hints& hints) const override;
+};
+
 // The user starts one toprun per node by hand, by ssh or in one pod each. As for torchrun, the user
 // specifies the number of nodes and the rendezvous endpoint on every node. Outside an engine, every
 // launch with more than one node is manual. Inside Slurm a manual launch needs --nnodes above 1 and

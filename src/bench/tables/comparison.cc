@@ -1,8 +1,7 @@
-#include "bench/tables/comparison.h"
-
 #include <fmt/format.h>
 
 #include "base/text/text.h"
+#include "bench/tables/compare.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/live_table.h"
 

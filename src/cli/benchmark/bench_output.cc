@@ -12,7 +12,7 @@
 #include "base/text/clock.h"
 #include "base/text/counted.h"
 #include "bench/tables/anchors.h"
-#include "bench/tables/comparison.h"
+#include "bench/tables/compare.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/json.h"
 #include "bench/tables/live_table.h"

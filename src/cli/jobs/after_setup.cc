@@ -1,9 +1,8 @@
-#include "cli/jobs/after_setup.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "base/text/text.h"
+#include "cli/jobs/predecessors.h"
 #include "cli/jobs/setup_site.h"
 #include "cli/options/arguments.h"
 #include "node/plan/setup/setup_record.h"

@@ -1,9 +1,9 @@
-#include "cli/jobs/folder_watch.h"
-
 #include <sys/inotify.h>
 #include <unistd.h>
 
 #include <array>
+
+#include "cli/jobs/job_output.h"
 
 namespace toprun::jobs {
 

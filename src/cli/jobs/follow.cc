@@ -14,7 +14,6 @@
 #include "base/os/print.h"
 #include "base/os/style.h"
 #include "base/text/text.h"
-#include "cli/jobs/folder_watch.h"
 #include "cli/jobs/job_output.h"
 #include "cli/jobs/job_watch.h"
 #include "cli/jobs/job_words.h"

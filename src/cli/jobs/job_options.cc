@@ -8,7 +8,6 @@
 
 #include "base/text/text.h"
 #include "cli/jobs/predecessors.h"
-#include "cli/jobs/run_words.h"
 #include "cli/options/arguments.h"
 #include "cli/options/container_options.h"
 #include "cli/options/run_options.h"

@@ -2,15 +2,30 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "cli/jobs/folder_watch.h"
+#include "base/os/fd.h"
 #include "cli/jobs/job_files.h"
 #include "cli/jobs/log_tail.h"
 #include "cli/jobs/remainder.h"
 
 namespace toprun::jobs {
+
+// Wakes when a file in the folders is written. Where this is not supported, the caller has to poll.
+class FolderWatch {
+ public:
+  FolderWatch();
+
+  int fd() const { return fd_.get(); }
+  void add(const std::string& folder);
+  void forget_news();
+
+ private:
+  Fd fd_;
+  std::set<std::string> watched_;
+};
 
 // Shows the growing output files of all tasks of a job. A line that is in both the engine's file
 // and a HOST.out is shown only once.

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "cli/jobs/after_setup.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/options/arguments.h"
 

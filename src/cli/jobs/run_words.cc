@@ -1,5 +1,4 @@
-#include "cli/jobs/run_words.h"
-
+#include "cli/jobs/job_options.h"
 #include "cli/options/flags.h"
 
 namespace toprun::jobs {

@@ -1,11 +1,10 @@
-#include "cli/jobs/task_numbers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "base/text/text.h"
+#include "cli/jobs/job_story.h"
 
 namespace toprun::jobs {
 namespace {

@@ -1,6 +1,6 @@
-#include "cli/jobs/task_numbers.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/jobs/job_story.h"
 
 namespace toprun::jobs {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text/text.h"
 #include "base/text/utf8.h"
-#include "cli/jobs/run_words.h"
+#include "cli/jobs/job_options.h"
 #include "cli/options/run_options.h"
 #include "cli/options/values.h"
 #include "cli/pods/option_reader.h"
@@ -20,7 +20,6 @@
 #include "engines/kubernetes/pod_template.h"
 #include "engines/program_words.h"
 #include "engines/queue.h"
-#include "engines/sleeping.h"
 #include "engines/slurm/facts.h"
 #include "machine/container/image.h"
 #include "node/plan/packed_words.h"

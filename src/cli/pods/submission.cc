@@ -25,7 +25,6 @@
 #include "engines/kubernetes/schema.h"
 #include "engines/kubernetes/secret.h"
 #include "engines/kubernetes/yaml.h"
-#include "engines/kubernetes/yaml_value.h"
 #include "engines/queue.h"
 #include "node/plan/packed_words.h"
 

@@ -10,7 +10,7 @@
 #include "base/os/console.h"
 #include "base/os/print.h"
 #include "base/process/program.h"
-#include "cli/verbs/root_folder.h"
+#include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/engine.h"
 #include "engines/slurm/variables.h"

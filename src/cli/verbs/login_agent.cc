@@ -1,4 +1,3 @@
-#include "cli/verbs/login_agent.h"
 
 #include <string>
 #include <utility>

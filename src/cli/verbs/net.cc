@@ -8,7 +8,7 @@
 #include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/options/run_draft.h"
-#include "cli/verbs/root_folder.h"
+#include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "machine/fabric/pci.h"
 #include "machine/fabric/profile_script.h"

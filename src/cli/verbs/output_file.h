@@ -15,4 +15,9 @@ std::optional<std::string> output_file(const options::Call& call);
 // Prints the content on stdout, or writes the file and reports this. Returns the exit code.
 Result<int> put_out(const options::Call& call, std::string_view content);
 
+// Checks that --root, if given, contains a copy of a machine's /sys, /proc, /etc or /dev. In any
+// other folder the checks would find nothing, and the report would look as if the machine had no
+// faults.
+Result<void> check_root(const options::Call& call);
+
 }  // namespace toprun::cli

@@ -1,8 +1,8 @@
-#include "cli/verbs/root_folder.h"
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
+
+#include "cli/verbs/output_file.h"
 
 namespace toprun::cli {
 

@@ -14,7 +14,6 @@
 #include "cli/options/values.h"
 #include "cli/verbs/help/completion.h"
 #include "cli/verbs/help/help.h"
-#include "cli/verbs/help/libraries.h"
 #include "cli/verbs/verbs.h"
 #include "node/launch/launch.h"
 

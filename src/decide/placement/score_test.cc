@@ -1,8 +1,8 @@
+#include "decide/placement/score.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-
-#include "decide/placement/score_text.h"
 
 namespace toprun::placement {
 namespace {

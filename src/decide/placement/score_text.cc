@@ -1,5 +1,3 @@
-#include "decide/placement/score_text.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/cost/cost.h"
+#include "decide/placement/score.h"
 
 namespace toprun::placement {
 namespace {

@@ -1,10 +1,10 @@
-#include "decide/recorder/attribution.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "decide/recorder/recorder_verdict.h"
 
 namespace toprun::recorder {
 namespace {

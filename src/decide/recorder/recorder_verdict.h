@@ -48,4 +48,8 @@ std::string text_of(const Finding& finding);
 std::string label_of(const std::string& group, const std::string& description);
 std::string_view name_of(Finding::Kind kind);  // in JSON
 
+// Some dumps do not list the members of a group. Assigns the ranks of these dumps to the group of
+// the same name in other dumps, if exactly one such group contains the rank.
+Summary attributed(Summary summary);
+
 }  // namespace toprun::recorder

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/kubernetes/yaml_value.h"
+#include "engines/kubernetes/yaml.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "engines/kubernetes/patch.h"
 #include "engines/kubernetes/schema.h"
-#include "engines/kubernetes/yaml_value.h"
+#include "engines/kubernetes/yaml.h"
 
 // A schema that knows nothing allows everything, and a patch leaves the object's kind and name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

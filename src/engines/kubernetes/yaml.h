@@ -1,10 +1,22 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/error.h"
+
 namespace toprun::engines::kubernetes {
+
+inline constexpr std::size_t most_yaml_bytes = 1u << 20;
+inline constexpr std::size_t most_yaml_values = 100'000;  // aliases expanded
+inline constexpr int deepest_yaml = 64;
+
+// Parses a text with one YAML document (JSON is valid YAML). It follows kubectl's library and the
+// types of YAML 1.1: unquoted yes, on and 0x1f are not strings. Pure function. Errors (exit 2) with
+// file:line:column: invalid YAML, a repeated key, two documents, or a limit above exceeded.
+Result<nlohmann::ordered_json> parse_yaml_value(std::string_view text, const std::string& file);
 
 // The value as readable YAML in block style, with a newline at the end. Parsers for YAML 1.1 (as
 // kubectl's library) and 1.2 read the same value. Therefore a string is quoted unless it starts

@@ -1,5 +1,3 @@
-#include "engines/kubernetes/yaml_value.h"
-
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -8,6 +6,7 @@
 #include <optional>
 
 #include "base/text/text.h"
+#include "engines/kubernetes/yaml.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/text/counted.h"
 #include "base/text/text.h"
-#include "engines/local.h"
+#include "engines/manual.h"
 #include "engines/mpi/mpirun.h"
 #include "engines/mpi/world.h"
 #include "engines/node_list.h"

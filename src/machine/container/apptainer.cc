@@ -1,11 +1,10 @@
-#include "machine/container/apptainer.h"
-
 #include "base/text/text.h"
 #include "machine/container/arguments.h"
 #include "machine/container/binds.h"
 #include "machine/container/explain.h"
 #include "machine/container/image.h"
 #include "machine/container/places.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

@@ -1,11 +1,10 @@
-#include "machine/container/docker.h"
-
 #include "base/text/text.h"
 #include "machine/container/arguments.h"
 #include "machine/container/binds.h"
 #include "machine/container/explain.h"
 #include "machine/container/image.h"
-#include "machine/container/job_gpus.h"
+#include "machine/container/node.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

@@ -1,5 +1,3 @@
-#include "machine/container/enroot.h"
-
 #include "base/text/text.h"
 #include "machine/container/arguments.h"
 #include "machine/container/binds.h"
@@ -7,6 +5,7 @@
 #include "machine/container/explain.h"
 #include "machine/container/image.h"
 #include "machine/container/places.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/container/podman.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

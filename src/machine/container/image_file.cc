@@ -1,4 +1,3 @@
-#include "machine/container/image_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
-#include "machine/container/job_gpus.h"
-
 #include "base/text/text.h"
+#include "machine/container/node.h"
 
 namespace toprun::container {
 

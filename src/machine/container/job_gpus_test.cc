@@ -1,6 +1,6 @@
-#include "machine/container/job_gpus.h"
-
 #include <gtest/gtest.h>
+
+#include "machine/container/node.h"
 
 namespace toprun::container {
 namespace {

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "base/os/environment.h"
 #include "machine/container/runtime.h"
 
 namespace toprun::container {
@@ -10,5 +12,11 @@ namespace toprun::container {
 // Detects the properties of this node. Devices and CDI files (cdi.md in the Container Device
 // Interface) are searched below `root`; user, group and limits are this process's.
 Node find_node(std::string host, const std::filesystem::path& root = "/");
+
+// The node's own numbers of a Slurm job's GPUs, if the job uses different numbers. Slurm hides the
+// other GPUs of a node with a cgroup (ConstrainDevices in cgroup.conf) and counts the remaining
+// ones from 0 in CUDA_VISIBLE_DEVICES. A container with a cgroup of its own would see all GPUs, so
+// 0 could be another job's GPU. Empty: all GPUs may be visible.
+std::vector<std::string> renumbered_gpus(const Environment& environment);
 
 }  // namespace toprun::container

@@ -1,12 +1,11 @@
-#include "machine/container/podman.h"
-
 #include "base/text/text.h"
 #include "machine/container/arguments.h"
 #include "machine/container/binds.h"
 #include "machine/container/explain.h"
 #include "machine/container/image.h"
-#include "machine/container/job_gpus.h"
+#include "machine/container/node.h"
 #include "machine/container/places.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

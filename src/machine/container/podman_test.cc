@@ -1,8 +1,7 @@
-#include "machine/container/podman.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

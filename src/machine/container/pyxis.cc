@@ -1,9 +1,8 @@
-#include "machine/container/pyxis.h"
-
 #include "base/text/text.h"
 #include "machine/container/binds.h"
 #include "machine/container/explain.h"
 #include "machine/container/image.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

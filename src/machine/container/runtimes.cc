@@ -1,10 +1,7 @@
+#include "machine/container/runtimes.h"
+
 #include <array>
 
-#include "machine/container/apptainer.h"
-#include "machine/container/docker.h"
-#include "machine/container/enroot.h"
-#include "machine/container/podman.h"
-#include "machine/container/pyxis.h"
 #include "machine/container/runtime.h"
 
 namespace toprun::container {

@@ -1,11 +1,8 @@
+#include "machine/container/runtimes.h"
+
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
-#include "machine/container/apptainer.h"
-#include "machine/container/docker.h"
-#include "machine/container/enroot.h"
-#include "machine/container/podman.h"
-#include "machine/container/pyxis.h"
 
 namespace toprun::container {
 namespace {

@@ -1,10 +1,10 @@
-#include "node/agent/binding.h"
+#include "node/worker/binding.h"
 
 #include <fmt/format.h>
 
 #include "base/os/console.h"
 #include "engines/gpus.h"
-#include "node/worker/binding.h"
+#include "node/agent/workplan.h"
 
 namespace toprun::agent {
 namespace {

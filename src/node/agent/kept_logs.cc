@@ -1,8 +1,7 @@
-#include "node/agent/kept_logs.h"
-
 #include <fmt/format.h>
 
 #include "base/os/private_folder.h"
+#include "node/agent/agent_process.h"
 
 namespace toprun::agent {
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "observe/report/node_log.h"
+#include "observe/report/report.h"
 
 namespace toprun::agent {
 namespace {

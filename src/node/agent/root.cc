@@ -11,13 +11,11 @@
 #include "engines/exit_codes.h"
 #include "node/agent/ending.h"
 #include "node/agent/publish/report_record.h"
-#include "node/agent/settings.h"
 #include "node/link/local_link.h"
 #include "node/plan/arrange.h"
 #include "node/plan/spares.h"
 #include "node/prepare/probes/locate.h"
 #include "node/prepare/probes/preflight.h"
-#include "observe/report/hang.h"
 #include "observe/report/report.h"
 
 namespace toprun::agent {

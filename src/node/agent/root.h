@@ -15,8 +15,10 @@
 #include "node/agent/publish/report_file.h"
 #include "node/agent/services.h"
 #include "node/link/secret.h"
+#include "node/plan/job.h"
 #include "node/prepare/probes/presence_watch.h"
 #include "run/conductor/coordinator.h"
+#include "run/conductor/settings.h"
 #include "run/model/link.h"
 
 namespace toprun::agent {
@@ -78,5 +80,10 @@ class Root {
   std::optional<SteadyTime> waits_until_;  // the time for which timer_ is set
   Timer stage_;                            // when it is cancelled, run() and farewell() wake up
 };
+
+// The coordinator's settings for a job. `colours`: this terminal shows colours. `stage_key`: empty
+// without --stage.
+run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoint,
+                          std::string stage_key);
 
 }  // namespace toprun::agent

@@ -1,5 +1,3 @@
-#include "node/agent/settings.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include "decide/topology/source.h"
 #include "engines/slurm/own_job.h"
 #include "node/agent/node_container.h"
+#include "node/agent/root.h"
 #include "node/prepare/staging.h"
 
 namespace toprun::agent {

@@ -9,7 +9,6 @@
 #include "base/os/signals.h"
 #include "base/text/text.h"
 #include "machine/fabric/settings.h"
-#include "node/agent/binding.h"
 #include "node/agent/evidence/recorders.h"
 #include "node/agent/node_log.h"
 #include "node/agent/streams.h"

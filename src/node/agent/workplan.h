@@ -52,4 +52,10 @@ struct WorkPlan {
 // up names, creates files and may run programs.
 Result<WorkPlan> plan_work(const WorkRequest& request);
 
+// The CPUs of each worker of this process, as --numa-binding assigns them; empty without the
+// option. Reads the machine's topology. Prints every worker's CPUs with -v, and always on a machine
+// without GPUs.
+Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
+                                                   const model::Assignment& assignment);
+
 }  // namespace toprun::agent

@@ -1,5 +1,3 @@
-#include "node/launch/dry_run.h"
-
 #include <fmt/format.h>
 
 #include <map>
@@ -8,6 +6,7 @@
 #include "base/net/hostlist.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
+#include "node/launch/launch.h"
 #include "node/launch/login_step.h"
 #include "node/launch/mpi_ranks.h"
 #include "node/launch/step.h"

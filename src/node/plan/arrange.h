@@ -6,7 +6,7 @@
 #include "base/text/error.h"
 #include "decide/topology/tree.h"
 #include "node/plan/options.h"
-#include "run/conductor/arrangement.h"
+#include "run/conductor/events.h"
 #include "run/model/messages.h"
 
 namespace toprun::plan {

@@ -9,7 +9,7 @@
 #include "machine/container/binds.h"
 #include "machine/container/choose.h"
 #include "machine/container/environment.h"
-#include "machine/container/image_file.h"
+#include "machine/container/image.h"
 #include "machine/container/node.h"
 #include "node/plan/python.h"
 #include "node/worker/shim.h"

@@ -1,5 +1,3 @@
-#include "node/plan/foreign_script.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "node/plan/program.h"
 
 namespace toprun::plan {
 namespace {

@@ -1,6 +1,6 @@
-#include "node/plan/foreign_script.h"
-
 #include <gtest/gtest.h>
+
+#include "node/plan/program.h"
 
 namespace toprun::plan {
 namespace {

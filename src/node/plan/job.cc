@@ -26,7 +26,6 @@
 #include "node/plan/container_plan.h"
 #include "node/plan/login_orders.h"
 #include "node/plan/named_hosts.h"
-#include "node/plan/pmi_meeting.h"
 #include "node/plan/program.h"
 #include "node/plan/python.h"
 #include "node/plan/root_place.h"

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/os/environment.h"
 #include "base/text/error.h"
 #include "engines/allocation.h"
+#include "engines/mpi/pmi.h"
 #include "node/plan/options.h"
 
 namespace toprun::plan {
@@ -13,5 +16,9 @@ namespace toprun::plan {
 // receives warnings about the file.
 Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes);
+
+// Inside an mpiexec of Hydra: all processes exchange the job's name and the address of rank 0.
+// Blocks until all processes take part. Elsewhere: returns nullopt.
+Result<std::optional<engines::PmiMeeting>> meet(const Environment& environment);
 
 }  // namespace toprun::plan

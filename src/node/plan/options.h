@@ -15,7 +15,7 @@
 #include "node/plan/activation.h"
 #include "node/worker/binding.h"
 #include "run/conductor/grow.h"
-#include "run/conductor/on_hang.h"
+#include "run/conductor/settings.h"
 
 namespace toprun::plan {
 

@@ -1,8 +1,7 @@
-#include "node/plan/pmi_meeting.h"
-
 #include "base/net/address.h"
 #include "base/text/text.h"
 #include "engines/mpi/world.h"
+#include "node/plan/named_hosts.h"
 
 namespace toprun::plan {
 namespace {

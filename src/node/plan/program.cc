@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "base/process/program.h"
-#include "node/plan/foreign_script.h"
 #include "node/plan/python.h"
 
 namespace toprun::plan {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "base/os/environment.h"
 #include "base/text/error.h"
 #include "node/plan/options.h"
@@ -11,5 +15,14 @@ namespace toprun::plan {
 // Modules are not checked, because only Python can find them. Errors have exit_usage and name path
 // and directory.
 Result<void> check_program(const Options& options, const Environment& environment);
+
+// The size of the beginning that is examined.
+inline constexpr std::size_t foreign_script_bytes = 64u << 10;
+
+// Why Python cannot run this file, judged by its beginning. The file is a program (ELF), or a
+// script for another interpreter, which its "#!" line or the name of a shell script shows. The fix
+// in the error is the command line that was probably meant. For a Slurm batch script, that includes
+// its #SBATCH lines as options. nullopt: the file may be a Python script. Pure.
+std::optional<Error> not_for_python(const std::string& script, std::string_view beginning);
 
 }  // namespace toprun::plan

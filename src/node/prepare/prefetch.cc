@@ -9,7 +9,6 @@
 #include "base/text/counted.h"
 #include "node/prepare/prefetch/kept.h"
 #include "node/prepare/prefetch/key.h"
-#include "node/prepare/prefetch/probe.h"
 #include "node/worker/environment.h"
 
 namespace toprun::prepare {

@@ -1,8 +1,7 @@
-#include "observe/report/hang.h"
-
 #include <fmt/format.h>
 
 #include "base/text/text.h"
+#include "observe/report/report.h"
 
 namespace toprun::report {
 

@@ -1,11 +1,10 @@
-#include "observe/report/launch.h"
-
 #include <fmt/format.h>
 
 #include "base/os/style.h"
 #include "base/text/clock.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
+#include "observe/report/report.h"
 
 namespace toprun::report {
 namespace {

@@ -1,6 +1,6 @@
-#include "observe/report/launch.h"
-
 #include <gtest/gtest.h>
+
+#include "observe/report/report.h"
 
 namespace toprun::report {
 namespace {

@@ -1,8 +1,8 @@
-#include "observe/report/node_log.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "observe/report/report.h"
 
 namespace toprun::report {
 

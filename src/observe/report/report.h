@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/os/style.h"
+#include "run/model/hang.h"
+#include "run/model/launch.h"
 #include "run/model/record.h"
 
 namespace toprun::report {
@@ -33,5 +37,14 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
 // The last line of every run, with a line end. It contains start and end in local time, duration,
 // ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
+
+// The headline and the ranks' positions, for a terminal: at most hang::most_lines lines.
+std::string hang_text(const model::Hang& hang, std::string_view next);
+
+// "toprun: 12 s, 3 of 4 nodes have joined, not n3", cut to `columns` columns (0: not cut).
+std::string launch_line(const model::Launch& launch, std::size_t columns);
+
+// The file of a node's output in the folder of --node-log: DIR/HOST.out.
+std::string node_log_path(std::string_view folder, std::string host);
 
 }  // namespace toprun::report

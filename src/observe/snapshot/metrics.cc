@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "observe/snapshot/step.h"
+#include "observe/snapshot/board.h"
 
 namespace toprun::snapshot {
 namespace {

@@ -1,10 +1,9 @@
-#include "observe/snapshot/step.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "base/text/text.h"
+#include "observe/snapshot/board.h"
 
 namespace toprun::snapshot {
 namespace {

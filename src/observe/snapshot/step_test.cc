@@ -1,10 +1,10 @@
-#include "observe/snapshot/step.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "observe/snapshot/board.h"
 
 namespace toprun::snapshot {
 namespace {

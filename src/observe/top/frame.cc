@@ -9,7 +9,7 @@
 #include "base/text/clock.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
-#include "observe/report/node_log.h"
+#include "observe/report/report.h"
 #include "observe/top/cells.h"
 #include "observe/top/wrap.h"
 #include "run/model/phases.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <variant>
@@ -7,12 +8,20 @@
 
 #include "base/text/clock.h"
 #include "base/text/error.h"
-#include "run/conductor/arrangement.h"
 #include "run/model/link.h"
+#include "run/model/messages.h"
 #include "run/model/record.h"
 #include "run/model/run_messages.h"
 
 namespace toprun::run {
+
+// Every member's part of the job, without the store's location.
+struct Arrangement {
+  std::vector<model::Assignment> parts;  // one per member, in the members' order
+  std::vector<std::size_t> nodes;        // the first member of each node, by group rank
+  std::size_t store_host = 0;            // the member that gets rank 0
+  model::OrderRecord order;
+};
 
 // The time of an event, on both clocks.
 struct Moment {

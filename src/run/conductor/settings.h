@@ -7,10 +7,13 @@
 
 #include "run/conductor/conductor.h"
 #include "run/conductor/grow.h"
-#include "run/conductor/on_hang.h"
 #include "run/conductor/roster.h"
 
 namespace toprun::run {
+
+// What follows a hang: only a report, the end of the attempt (--max-restarts then counts), or the
+// end of the run.
+enum class OnHang { report, restart, abort };
 
 inline constexpr std::chrono::seconds farewell_timeout{2};  // from Finish until the links are
                                                             // closed

@@ -1,5 +1,3 @@
-#include "cli/verbs/help/candidates.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/known_job.h"
 #include "cli/options/flags.h"
+#include "cli/verbs/help/completion.h"
 #include "engines/queue.h"
 
 namespace toprun::cli {

@@ -1,7 +1,6 @@
-#include "cli/verbs/help/candidates.h"
-
 #include <gtest/gtest.h>
 
+#include "cli/verbs/help/completion.h"
 #include "cli/verbs/help/help.h"
 
 namespace toprun::cli {

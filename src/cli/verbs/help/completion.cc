@@ -8,7 +8,6 @@
 #include "base/text/text.h"
 #include "cli/options/command_lines.h"
 #include "cli/options/values.h"
-#include "cli/verbs/help/candidates.h"
 #include "cli/verbs/help/help.h"
 #include "cli/verbs/verbs.h"
 

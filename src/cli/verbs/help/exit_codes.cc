@@ -1,10 +1,10 @@
-#include "cli/verbs/help/exit_codes.h"
+#include "engines/exit_codes.h"
 
 #include <csignal>
 #include <vector>
 
 #include "base/text/error.h"
-#include "engines/exit_codes.h"
+#include "cli/verbs/help/help.h"
 #include "machine/doctor/report.h"
 #include "run/conductor/restarts.h"
 #include "run/model/finding.h"

@@ -9,7 +9,6 @@
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "cli/options/command_lines.h"
-#include "cli/verbs/help/exit_codes.h"
 #include "cli/verbs/verbs.h"
 #include "machine/fabric/profiles.h"
 #include "observe/report/convert.h"

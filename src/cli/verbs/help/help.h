@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,15 @@
 #include "cli/options/flags.h"
 
 namespace toprun::cli {
+
+// The meaning of a command's exit codes. Help and manual page use this table. Tests compare
+// docs/reference/exit-codes.md with it.
+struct ExitCode {
+  std::string code;  // "75", "128+N"
+  std::string_view meaning;
+};
+
+std::span<const ExitCode> exit_codes(options::Command command);
 
 // The output of -h, --help and --version for a command: complete lines of at most help_columns
 // columns.
@@ -20,5 +30,34 @@ std::vector<options::CommandText::Row> exit_code_rows(options::Command command);
 
 // The whole description of the command.
 options::CommandText command_text(options::Command command);
+
+// Rows of the manual page about environment variables and files: a name and its meaning.
+
+// The variables of options, from the table of options, and all other variables.
+std::vector<options::CommandText::Row> environment_rows();
+std::vector<options::CommandText::Row> file_rows();
+
+// A library that is linked into this binary.
+struct Library {
+  std::string name;
+  std::string version;       // from its headers, else from its package; empty: unknown
+  std::string license;       // an SPDX expression
+  std::string home;          // its home page
+  std::string distribution;  // the source of its package: "debian"; empty: no package is known
+  // The source package; package_version includes the distribution's patches
+  std::string package = {};
+  std::string package_version = {};
+};
+
+std::vector<Library> linked_libraries();
+
+// The upstream version in a package's version: "0.7.0" for "1:0.7.0+dfsg-8".
+std::string upstream_version(std::string_view package_version);
+
+// A bill of materials: CycloneDX 1.5, JSON (cyclonedx.org/docs/1.5/json). Pure.
+std::string sbom(const std::vector<Library>& libraries, std::string_view toprun_version);
+
+// The output of `toprun version -v`: build, compiler, libraries.
+std::string version_details();
 
 }  // namespace toprun::cli

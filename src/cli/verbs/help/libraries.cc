@@ -1,4 +1,4 @@
-#include "cli/verbs/help/libraries.h"
+#include "cli/verbs/help/help.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <ares.h>

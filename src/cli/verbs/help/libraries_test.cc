@@ -1,8 +1,8 @@
-#include "cli/verbs/help/libraries.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "cli/verbs/help/help.h"
 
 namespace toprun::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include "cli/config/config_file.h"
 #include "cli/options/command_lines.h"
 #include "cli/verbs/help/help.h"
-#include "cli/verbs/help/surroundings.h"
 #include "cli/verbs/run_verbs.h"
 #include "cli/verbs/verbs.h"
 

@@ -1,5 +1,3 @@
-#include "cli/verbs/help/surroundings.h"
-
 #include <algorithm>
 #include <map>
 
@@ -7,6 +5,7 @@
 #include "cli/config/config_search.h"
 #include "cli/options/command_lines.h"
 #include "cli/options/flags.h"
+#include "cli/verbs/help/help.h"
 
 namespace toprun::cli {
 namespace {

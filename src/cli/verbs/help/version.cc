@@ -2,7 +2,6 @@
 
 #include "base/os/print.h"
 #include "cli/verbs/help/help.h"
-#include "cli/verbs/help/libraries.h"
 #include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {

@@ -25,7 +25,7 @@
 #include "engines/slurm/defaults.h"
 #include "engines/slurm/submit.h"
 #include "engines/terminal_command.h"
-#include "machine/container/image_file.h"
+#include "machine/container/image.h"
 #include "node/plan/orders.h"
 
 namespace toprun::cli {

@@ -7,7 +7,6 @@
 #include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/config/config.h"
-#include "cli/jobs/after_setup.h"
 #include "cli/jobs/job_options.h"
 #include "cli/jobs/job_submission.h"
 #include "cli/jobs/predecessors.h"
@@ -20,7 +19,7 @@
 #include "cli/verbs/run.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
-#include "machine/container/image_file.h"
+#include "machine/container/image.h"
 #include "node/plan/program.h"
 
 namespace toprun::cli {

@@ -1,7 +1,6 @@
-#include "cli/verbs/topo/constraints.h"
-
 #include "base/os/files.h"
 #include "cli/options/values.h"
+#include "cli/verbs/topo/job.h"
 
 namespace toprun::cli {
 namespace {

@@ -8,7 +8,6 @@
 #include "cli/options/plan_options.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
-#include "cli/verbs/topo/constraints.h"
 #include "cli/verbs/topo/job.h"
 #include "decide/cost/cost.h"
 #include "decide/placement/score.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,10 @@ Result<PlacedJob> find_job(const options::Call& call);
 
 // Reports missing topology data on stderr: the warnings, and whether no location is known at all.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);
+
+// The constraints on an order that `topo order` and `topo draw` accept; `plan` was parsed before.
+// Errors: the file of --stable cannot be read or is not an order; wrong numbers.
+Result<placement::Constraints> constraints_of(const options::Call& call,
+                                              std::optional<placement::Plan> plan);
 
 }  // namespace toprun::cli

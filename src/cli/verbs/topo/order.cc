@@ -8,7 +8,6 @@
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"
 #include "cli/verbs/run_verbs.h"
-#include "cli/verbs/topo/constraints.h"
 #include "cli/verbs/topo/job.h"
 #include "decide/placement/groups.h"
 #include "decide/topology/match.h"

@@ -1,3 +1,5 @@
+#include "decide/placement/score.h"
+
 #include <fmt/format.h>
 
 #include "base/os/console.h"
@@ -8,7 +10,6 @@
 #include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
 #include "decide/placement/groups.h"
-#include "decide/placement/score_text.h"
 
 namespace toprun::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/os/style.h"
 #include "node/agent/publish/launch_report.h"
-#include "observe/report/launch.h"
+#include "observe/report/report.h"
 
 namespace toprun::publish {
 

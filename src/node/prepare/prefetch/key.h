@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/os/environment.h"
@@ -14,5 +15,8 @@ namespace toprun::prefetch {
 // may block. Empty: there is no such Python.
 std::string key_of(const std::string& python, const Environment& environment,
                    const std::vector<std::string>& modules);
+
+// The text of node/prepare/prefetch/probe.py.
+extern const std::string_view probe;
 
 }  // namespace toprun::prefetch

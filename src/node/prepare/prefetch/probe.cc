@@ -1,4 +1,4 @@
-#include "node/prepare/prefetch/probe.h"
+#include "node/prepare/prefetch/key.h"
 
 namespace toprun::prefetch {
 
