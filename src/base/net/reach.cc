@@ -12,12 +12,16 @@
 namespace toprun::hosts {
 namespace {
 
-bool has_answered(const pollfd& connection) {
+int error_of(int socket) {
   int error = 0;
   socklen_t size = sizeof error;
-  return connection.revents != 0 &&
-         ::getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
-         (error == 0 || error == ECONNREFUSED);
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+bool has_answered(const pollfd& connection) {
+  if (connection.revents == 0) return false;
+  const int error = error_of(connection.fd);
+  return error == 0 || error == ECONNREFUSED;
 }
 
 }  // namespace
@@ -28,8 +32,11 @@ Fd begin_to_connect(const Address& address, int port) {
   if (!socket) return {};
   const int done =
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), address.length());
-  if (done != 0 && errno != EINPROGRESS && errno != ECONNREFUSED) return {};
-  return socket;
+  return done == 0 || errno == EINPROGRESS ? std::move(socket) : Fd();
+}
+
+int connection_error(const Fd& socket) {
+  return error_of(socket.get());
 }
 
 bool answers(std::span<const Address> addresses, int port, std::chrono::milliseconds limit) {
@@ -38,6 +45,7 @@ bool answers(std::span<const Address> addresses, int port, std::chrono::millisec
   std::vector<pollfd> waiting;
   for (const Address& address : addresses) {
     Fd socket = begin_to_connect(address, port);
+    if (!socket && errno == ECONNREFUSED) return true;
     if (!socket) continue;
     waiting.push_back({socket.get(), POLLOUT, 0});
     sockets.push_back(std::move(socket));

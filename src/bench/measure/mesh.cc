@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/net/reach.h"
+
 namespace toprun::measure {
 namespace {
 
@@ -119,20 +121,12 @@ Result<Fd> Mesh::dial(const Peer& peer, std::size_t stripe, milliseconds limit) 
   const std::string what =
       fmt::format("connecting to {} at {} port {}", peer.text(), peer.address, peer.port);
   if (!address) return fail(what, "that is not an address");
-  const sockaddr_storage target = address->with_port(peer.port);
-  Fd socket(::socket(target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Fd socket = hosts::begin_to_connect(*address, peer.port);
   if (!socket) return fail_errno(what);
   send_at_once(socket.get());
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), address->length()) != 0 &&
-      errno != EINPROGRESS) {
-    return fail_errno(what);
-  }
   const auto answered = TRY(ready(socket.get(), POLLOUT, limit));
   if (!answered) return fail(what, fmt::format("no answer within {} s", limit.count() / 1000));
-  int error = 0;
-  socklen_t length = sizeof error;
-  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-  if (error != 0) return fail_errno(error, what);
+  if (const int error = hosts::connection_error(socket)) return fail_errno(error, what);
   Greeting greeting{rank_, stripe, {}};
   std::ranges::copy(token_, greeting.token.begin());
   // The first bytes of a connection always fit into the kernel's buffer.

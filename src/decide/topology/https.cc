@@ -21,6 +21,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "base/net/reach.h"
 #include "base/os/fd.h"
 #include "base/text/text.h"
 
@@ -160,16 +161,10 @@ int HttpsConnection::Tls::receive(void* self, unsigned char* data, std::size_t s
 }
 
 std::optional<std::string> HttpsConnection::Tls::connect(const hosts::Address& address, int port) {
-  const sockaddr_storage there = address.with_port(port);
-  socket = Fd(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return errno_text(errno);
-  const auto* const name = reinterpret_cast<const sockaddr*>(&there);
-  if (::connect(socket.get(), name, address.length()) == 0) return std::nullopt;
-  if (errno != EINPROGRESS) return lower(errno_text(errno));
+  socket = hosts::begin_to_connect(address, port);
+  if (!socket) return lower(errno_text(errno));
   if (!is_ready(POLLOUT)) return no_answer;
-  int code = 0;
-  socklen_t size = sizeof code;
-  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size);
+  const int code = hosts::connection_error(socket);
   return code == 0 ? std::nullopt : std::optional(lower(errno_text(code)));
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/net/reach.h"
 #include "node/store/protocol.h"
 
 namespace toprun::store {
@@ -28,22 +29,14 @@ Result<Client> Client::connect(const hosts::Address& address, int port,
                                std::chrono::milliseconds timeout) {
   const std::string what =
       fmt::format("cannot connect to the store at {}:{}", address.text(), port);
-  const sockaddr_storage target = address.with_port(port);
-  Fd socket(::socket(target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Fd socket = hosts::begin_to_connect(address, port);
   if (!socket) return fail_errno(what);
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), address.length()) != 0 &&
-      errno != EINPROGRESS) {
-    return fail_errno(what);
-  }
   Client client(std::move(socket), timeout);
   const auto connected = TRY(client.ready(POLLOUT, timeout));
   if (!connected) return fail(what, "no answer in time");
-  int error = 0;
-  socklen_t length = sizeof error;
-  ::getsockopt(client.socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-  if (error != 0) return fail_errno(error, what);
+  if (const int error = hosts::connection_error(client.socket_)) return fail_errno(error, what);
   TRY(client.send(requests::validate()));
   TRY(client.ping());
   return client;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/net/address.h"
+#include "base/net/reach.h"
 #include "base/text/text.h"
 
 namespace toprun::evidence {
@@ -33,18 +34,9 @@ bool is_ready(const Fd& socket, short events, Clock::time_point end) {
 }
 
 std::shared_ptr<Fd> connected(const hosts::Address& address, int port) {
-  const sockaddr_storage target = address.with_port(port);
-  auto socket = std::make_shared<Fd>(
-      ::socket(target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!*socket) return nullptr;
-  const int done =
-      ::connect(socket->get(), reinterpret_cast<const sockaddr*>(&target), address.length());
-  if (done != 0 && errno != EINPROGRESS) return nullptr;
-  if (!is_ready(*socket, POLLOUT, Clock::now() + connect_limit)) return nullptr;
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(socket->get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == 0 ? socket : nullptr;
+  auto socket = std::make_shared<Fd>(hosts::begin_to_connect(address, port));
+  if (!*socket || !is_ready(*socket, POLLOUT, Clock::now() + connect_limit)) return nullptr;
+  return hosts::connection_error(*socket) == 0 ? socket : nullptr;
 }
 
 // Everything until the end of the connection; empty if that does not come in time.

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/net/reach.h"
 #include "node/prepare/stage/bytes.h"
 
 namespace toprun::stage {
@@ -61,17 +62,11 @@ Wire::Wire(Fd socket, Waits waits, std::function<bool()> stopped, std::string in
 
 Result<Wire> Wire::connect(const hosts::Address& address, int port, Waits waits,
                            std::function<bool()> stopped) {
-  const sockaddr_storage target = address.with_port(port);
-  Fd socket(::socket(target.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return fail_errno("a socket");
+  Fd socket = hosts::begin_to_connect(address, port);
+  if (!socket) return fail_errno("cannot connect to " + address.text());
   Wire wire(std::move(socket), waits, std::move(stopped));
-  const int fd = wire.socket_.get();
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&target), address.length()) == 0) return wire;
-  if (errno != EINPROGRESS) return fail_errno("cannot connect to " + address.text());
   TRY(wire.await(POLLOUT, waits.connect));
-  int code = 0;
-  socklen_t size = sizeof code;
-  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
+  const int code = hosts::connection_error(wire.socket_);
   if (code != 0) return fail_errno(code, "cannot connect to " + address.text());
   return wire;
 }
