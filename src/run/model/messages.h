@@ -1,10 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -170,29 +172,23 @@ template <class Integer = int>
 std::vector<Integer> numbers_in(const nlohmann::json& object, const char* name, std::int64_t least,
                                 std::int64_t most);
 
-void to_json(nlohmann::json& json, const PodMachine& machine);
-void from_json(const nlohmann::json& json, PodMachine& machine);
-// Both functions read the wall clock, for `clock_behind`.
-void to_json(nlohmann::json& json, const Evidence& evidence);
-void from_json(const nlohmann::json& json, Evidence& evidence);
-void to_json(nlohmann::json& json, const CloudPlace& place);
-void from_json(const nlohmann::json& json, CloudPlace& place);
-void to_json(nlohmann::json& json, const ProgramOutput& reported);
-void from_json(const nlohmann::json& json, ProgramOutput& reported);
-void to_json(nlohmann::json& json, const KubeNode& node);
-void from_json(const nlohmann::json& json, KubeNode& node);
-void to_json(nlohmann::json& json, const Join& join);
-void from_json(const nlohmann::json& json, Join& join);
+// These messages, and the parts of them that are objects.
+template <class T, class... Messages>
+concept OneOf = (std::same_as<std::remove_const_t<T>, Messages> || ...);
+template <class T>
+concept Described = OneOf<T, PodMachine, Evidence, CloudPlace, ProgramOutput, KubeNode, Join,
+                          StoreAddress, StagePart, Assignment>;
+// Both functions read the wall clock, for Evidence::clock_behind.
+template <class T>
+void to_json(nlohmann::json& json, const T& message) requires Described<T>;
+template <class T>
+void from_json(const nlohmann::json& json, T& message) requires Described<T>;
 // The same, but an error names the field that is missing or out of range.
 Result<Join> join_in(const nlohmann::json& json);
 nlohmann::json welcome();
 nlohmann::json refusal(const Refused& refused);
 // The text of a refusal; nullopt if the message is not a refusal.
 std::optional<std::string> refusal_in(const nlohmann::json& message);
-void to_json(nlohmann::json& json, const StoreAddress& store);
-void from_json(const nlohmann::json& json, StoreAddress& store);
-void to_json(nlohmann::json& json, const Assignment& assignment);
-void from_json(const nlohmann::json& json, Assignment& assignment);
 void to_json(nlohmann::json& json, const OutputLines& output);
 void from_json(const nlohmann::json& json, OutputLines& output);
 

@@ -7,12 +7,14 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "run/model/fields.h"
 #include "run/model/hang_wire.h"
 #include "run/model/usage_wire.h"
 
@@ -24,21 +26,8 @@ using std::chrono::milliseconds;
 
 constexpr int none = -1;  // in arrays of numbers
 
-int signal_in(const json& object) {
-  return static_cast<int>(whole_number(object, "signal", 1, NSIG - 1));
-}
-
-milliseconds grace_in(const json& object) {
-  return milliseconds(whole_number(object, "grace_ms", 0, longest_grace.count()));
-}
-
 std::vector<std::int64_t> ages_in(const json& object, const char* name, std::int64_t least) {
   return numbers_in<std::int64_t>(object, name, least, longest_grace.count());
-}
-
-std::optional<milliseconds> age_in(const json& object, const char* name) {
-  if (!object.contains(name)) return std::nullopt;
-  return milliseconds(whole_number(object, name, 0, longest_grace.count()));
 }
 
 constexpr std::array<std::pair<Failing, std::string_view>, 4> failings = {{
@@ -48,50 +37,41 @@ constexpr std::array<std::pair<Failing, std::string_view>, 4> failings = {{
     {Failing::running, "running"},
 }};
 
-Failing failing_in(const json& object) {
-  const auto name = object.at("doing").get<std::string>();
+std::string_view name_of(Failing doing) {
+  return std::ranges::find(failings, doing, &decltype(failings)::value_type::first)->second;
+}
+
+Failing failing_in(std::string_view name) {
   for (const auto& [failing, text] : failings) {
     if (text == name) return failing;
   }
   throw OutOfRange{"doing"};
 }
 
-// For every message: its name on the wire, its writer and its reader.
-void write(json& object, const Staged& staged) {
-  object["took_ms"] = staged.took.count();
-  object["bytes"] = staged.bytes;
-  if (!staged.why_not.empty()) object["why_not"] = staged.why_not;
-}
-void read_from(const json& object, Staged& staged) {
-  staged.took = milliseconds(whole_number(object, "took_ms", 0, longest_grace.count()));
-  staged.bytes = static_cast<std::uint64_t>(whole_number(object, "bytes", 0, most_staged_bytes));
-  if (object.contains("why_not")) object.at("why_not").get_to(staged.why_not);
+void describe(auto&, OneOf<Ready, AskedToGrow, RanksMove, MeasureRanks, Start> auto&) {}
+
+void describe(auto& fields, OneOf<Staged> auto& staged) {
+  fields.number("took_ms", staged.took, 0, longest_grace.count());
+  fields.number("bytes", staged.bytes, 0, most_staged_bytes);
+  fields.unusual("why_not", staged.why_not, std::string());
 }
 
-void write(json&, const Ready&) {}
-void read_from(const json&, Ready&) {}
-
-void write(json& object, const Started& started) {
-  if (started.first_rank) object["first_rank"] = *started.first_rank;
-  if (!started.logs.empty()) object["logs"] = started.logs;
-  if (!started.pids.empty()) object["pids"] = started.pids;
-  if (started.warmed) object["warmed_ms"] = started.warmed->count();
-}
-void read_from(const json& object, Started& started) {
-  if (object.contains("first_rank")) {
-    started.first_rank = static_cast<int>(whole_number(object, "first_rank", -1, most_ranks));
+template <class Fields>
+void describe(Fields& fields, OneOf<Started> auto& started) {
+  fields.known_number("first_rank", started.first_rank, -1, most_ranks);
+  fields.unusual("logs", started.logs, std::string());
+  if constexpr (Fields::reads) {
+    const json& object = fields.object();
+    if (object.contains("pids")) started.pids = numbers_in(object, "pids", 0, INT_MAX);
+    if (started.pids.size() > most_slots) throw OutOfRange("pids");
+  } else {
+    fields.unusual("pids", started.pids, std::vector<int>());
   }
-  if (object.contains("logs")) object.at("logs").get_to(started.logs);
-  if (object.contains("pids")) started.pids = numbers_in(object, "pids", 0, INT_MAX);
-  if (started.pids.size() > most_slots) throw OutOfRange("pids");
-  started.warmed = age_in(object, "warmed_ms");
+  fields.known_number("warmed_ms", started.warmed, 0, longest_grace.count());
 }
 
-void write(json& object, const Prefetched& prefetched) {
-  object["took_ms"] = prefetched.took.count();
-}
-void read_from(const json& object, Prefetched& prefetched) {
-  prefetched.took = milliseconds(whole_number(object, "took_ms", 0, longest_grace.count()));
+void describe(auto& fields, OneOf<Prefetched> auto& prefetched) {
+  fields.number("took_ms", prefetched.took, 0, longest_grace.count());
 }
 
 // One array per field: with 100,000 ranks an object for each would be five times as long.
@@ -143,114 +123,6 @@ void read_from(const json& object, Arrivals& arrivals) {
   }
 }
 
-void write(json& object, const OutputLines& output) {
-  to_json(object, output);
-}
-void read_from(const json& object, OutputLines& output) {
-  object.get_to(output);
-}
-
-void write(json& object, const WorkerExit& exit) {
-  to_json(object, exit);
-}
-void read_from(const json& object, WorkerExit& exit) {
-  object.get_to(exit);
-}
-
-json json_of(const fabric::NetworkUse& use) {
-  return {{"networks", use.networks},
-          {"ranks", use.ranks},
-          {"gpu_direct", use.gpu_direct},
-          {"troubles", use.troubles},
-          {"nccl", use.nccl}};
-}
-
-fabric::NetworkUse network_in(const json& object) {
-  fabric::NetworkUse use;
-  object.at("networks").get_to(use.networks);
-  use.ranks = static_cast<int>(whole_number(object, "ranks", 0, most_slots));
-  use.gpu_direct = static_cast<int>(whole_number(object, "gpu_direct", 0, most_slots));
-  object.at("troubles").get_to(use.troubles);
-  if (use.troubles.size() > fabric::max_troubles) throw OutOfRange("troubles");
-  if (use.networks.size() > fabric::max_networks) throw OutOfRange("networks");
-  object.at("nccl").get_to(use.nccl);
-  if (use.nccl.size() > fabric::max_networks) throw OutOfRange("nccl");
-  return use;
-}
-
-void write(json& object, const Gone& gone) {
-  if (gone.first_connect_age) object["first_connect_age_ms"] = gone.first_connect_age->count();
-  if (gone.network) object["network"] = json_of(*gone.network);
-}
-void read_from(const json& object, Gone& gone) {
-  gone.first_connect_age = age_in(object, "first_connect_age_ms");
-  if (const auto network = object.find("network"); network != object.end()) {
-    gone.network = network_in(*network);
-  }
-}
-
-void write(json& object, const Orphaned& orphaned) {
-  object["reason"] = orphaned.reason;
-}
-void read_from(const json& object, Orphaned& orphaned) {
-  object.at("reason").get_to(orphaned.reason);
-}
-
-void write(json& object, const Failed& failed) {
-  for (const auto& [failing, text] : failings) {
-    if (failing == failed.doing) object["doing"] = text;
-  }
-  object["what"] = failed.error.what;
-  object["why"] = failed.error.why;
-  object["fix"] = failed.error.fix;
-  object["exit_code"] = failed.error.exit_code;
-}
-void read_from(const json& object, Failed& failed) {
-  failed.doing = failing_in(object);
-  object.at("what").get_to(failed.error.what);
-  object.at("why").get_to(failed.error.why);
-  object.at("fix").get_to(failed.error.fix);
-  failed.error.exit_code = static_cast<int>(whole_number(object, "exit_code", 1, 255));
-}
-
-template <class T>
-concept OfSignal =
-    std::is_same_v<T, Signalled> || std::is_same_v<T, Leaving> || std::is_same_v<T, Notice>;
-void write(json& object, const OfSignal auto& message) {
-  object["signal"] = message.signal;
-}
-void read_from(const json& object, OfSignal auto& message) {
-  message.signal = signal_in(object);
-}
-
-void write(json&, const AskedToGrow&) {}
-void read_from(const json&, AskedToGrow&) {}
-
-void write(json& object, const RanksStill& still) {
-  object["age_ms"] = still.age.count();
-  object["communicate"] = still.some_communicate;
-}
-void read_from(const json& object, RanksStill& still) {
-  still.age = milliseconds(whole_number(object, "age_ms", 0, longest_grace.count()));
-  object.at("communicate").get_to(still.some_communicate);
-}
-
-void write(json&, const RanksMove&) {}
-void read_from(const json&, RanksMove&) {}
-
-void write(json& object, const hang::Alarm& alarm) {
-  object["key"] = hang::name_of(alarm.kind);
-  if (alarm.rank) object["rank"] = *alarm.rank;
-}
-void read_from(const json& object, hang::Alarm& alarm) {
-  if (!hang::read_alarm_kind(object.at("key").get<std::string>(), alarm.kind)) {
-    throw OutOfRange("key");
-  }
-  if (object.contains("rank")) {
-    alarm.rank = static_cast<int>(whole_number(object, "rank", 0, most_ranks));
-  }
-}
-
 void write(json& object, const RanksUse& use) {
   write_usage(object, use.usage);
 }
@@ -258,132 +130,155 @@ void read_from(const json& object, RanksUse& use) {
   use.usage = usage_in(object);
 }
 
-void write(json&, const MeasureRanks&) {}
-void read_from(const json&, MeasureRanks&) {}
-
-void write(json& object, const LookAtRanks& message) {
-  object["look"] = message.look;
-  if (message.is_hang) object["is_hang"] = true;
-}
-void read_from(const json& object, LookAtRanks& message) {
-  message.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
-  if (object.contains("is_hang")) object.at("is_hang").get_to(message.is_hang);
+// Messages that are written and read by hand, …
+template <class Fields>
+void describe(Fields& fields, OneOf<Arrivals, RanksSeen, RanksReported, RanksUse> auto& message) {
+  if constexpr (Fields::reads) {
+    read_from(fields.object(), message);
+  } else {
+    write(fields.object(), message);
+  }
 }
 
-void write(json& object, const WaitAsSpare& message) {
-  if (message.until != Until::a_place_is_free) object["until"] = static_cast<int>(message.until);
-}
-void read_from(const json& object, WaitAsSpare& message) {
-  const int until = object.value("until", 0);
-  if (until < 0 || until > last_until) throw OutOfRange("until");
-  message.until = static_cast<Until>(until);
-}
-
-void write(json& object, const Assignment& assignment) {
-  to_json(object, assignment);
-}
-void read_from(const json& object, Assignment& assignment) {
-  object.get_to(assignment);
+// … or by functions that nlohmann::json finds, too.
+template <class Fields>
+void describe(Fields& fields, OneOf<OutputLines, WorkerExit, Assignment> auto& message) {
+  if constexpr (Fields::reads) {
+    fields.object().get_to(message);
+  } else {
+    to_json(fields.object(), message);
+  }
 }
 
-void write(json&, const Start&) {}
-void read_from(const json&, Start&) {}
-
-void write(json& object, const Taken& taken) {
-  object["bytes"] = taken.bytes;
-}
-void read_from(const json& object, Taken& taken) {
-  taken.bytes = static_cast<std::size_t>(whole_number(object, "bytes", 0, most_taken_bytes));
-}
-
-void write(json& object, const Stop& stop) {
-  object["grace_ms"] = stop.grace.count();
-}
-void read_from(const json& object, Stop& stop) {
-  stop.grace = grace_in(object);
+template <class Fields>
+void describe(Fields& fields, OneOf<fabric::NetworkUse> auto& use) {
+  fields.value("networks", use.networks);
+  fields.number("ranks", use.ranks, 0, most_slots);
+  fields.number("gpu_direct", use.gpu_direct, 0, most_slots);
+  fields.value("troubles", use.troubles);
+  fields.value("nccl", use.nccl);
+  if constexpr (Fields::reads) {
+    if (use.troubles.size() > fabric::max_troubles) throw OutOfRange("troubles");
+    if (use.networks.size() > fabric::max_networks) throw OutOfRange("networks");
+    if (use.nccl.size() > fabric::max_networks) throw OutOfRange("nccl");
+  }
 }
 
-void write(json& object, const Interrupt& interrupt) {
-  object["signal"] = interrupt.signal;
-  object["grace_ms"] = interrupt.grace.count();
-}
-void read_from(const json& object, Interrupt& interrupt) {
-  interrupt.signal = signal_in(object);
-  interrupt.grace = grace_in(object);
-}
-
-void write(json& object, const Finish& finish) {
-  object["exit_code"] = finish.exit_code;
-  if (!finish.summary.empty()) object["summary"] = finish.summary;
-}
-void read_from(const json& object, Finish& finish) {
-  finish.exit_code = static_cast<int>(whole_number(object, "exit_code", 0, 255));
-  if (object.contains("summary")) object.at("summary").get_to(finish.summary);
+template <class Fields>
+void describe(Fields& fields, OneOf<Gone> auto& gone) {
+  fields.known_number("first_connect_age_ms", gone.first_connect_age, 0, longest_grace.count());
+  if constexpr (Fields::reads) {
+    if (!fields.object().contains("network")) return;
+    FieldReader network(fields.object().at("network"));
+    describe(network, gone.network.emplace());
+  } else if (gone.network) {
+    FieldWriter network(fields.object()["network"]);
+    describe(network, *gone.network);
+  }
 }
 
-// The types on the wire.
+void describe(auto& fields, OneOf<Orphaned> auto& orphaned) {
+  fields.value("reason", orphaned.reason);
+}
+
+template <class Fields>
+void describe(Fields& fields, OneOf<Failed> auto& failed) {
+  std::string doing(name_of(failed.doing));
+  fields.value("doing", doing);
+  if constexpr (Fields::reads) failed.doing = failing_in(doing);
+  fields.value("what", failed.error.what);
+  fields.value("why", failed.error.why);
+  fields.value("fix", failed.error.fix);
+  fields.number("exit_code", failed.error.exit_code, 1, 255);
+}
+
+void describe(auto& fields, OneOf<Signalled, Leaving, Notice> auto& message) {
+  fields.number("signal", message.signal, 1, NSIG - 1);
+}
+
+void describe(auto& fields, OneOf<RanksStill> auto& still) {
+  fields.number("age_ms", still.age, 0, longest_grace.count());
+  fields.value("communicate", still.some_communicate);
+}
+
+template <class Fields>
+void describe(Fields& fields, OneOf<hang::Alarm> auto& alarm) {
+  std::string key(hang::name_of(alarm.kind));
+  fields.value("key", key);
+  if constexpr (Fields::reads) {
+    if (!hang::read_alarm_kind(key, alarm.kind)) throw OutOfRange("key");
+  }
+  fields.known_number("rank", alarm.rank, 0, most_ranks);
+}
+
+void describe(auto& fields, OneOf<LookAtRanks> auto& message) {
+  fields.number("look", message.look, 0, most_looks);
+  fields.unusual("is_hang", message.is_hang, false);
+}
+
+template <class Fields>
+void describe(Fields& fields, OneOf<WaitAsSpare> auto& message) {
+  int until = static_cast<int>(message.until);
+  fields.unusual_number("until", until, static_cast<int>(Until::a_place_is_free), last_until);
+  if constexpr (Fields::reads) message.until = static_cast<Until>(until);
+}
+
+void describe(auto& fields, OneOf<Taken> auto& taken) {
+  fields.number("bytes", taken.bytes, 0, most_taken_bytes);
+}
+
+void describe(auto& fields, OneOf<Stop> auto& stop) {
+  fields.number("grace_ms", stop.grace, 0, longest_grace.count());
+}
+
+void describe(auto& fields, OneOf<Interrupt> auto& interrupt) {
+  fields.number("signal", interrupt.signal, 1, NSIG - 1);
+  fields.number("grace_ms", interrupt.grace, 0, longest_grace.count());
+}
+
+void describe(auto& fields, OneOf<Finish> auto& finish) {
+  fields.number("exit_code", finish.exit_code, 0, 255);
+  fields.unusual("summary", finish.summary, std::string());
+}
+
 template <class Message>
-constexpr const char* type_name = nullptr;
+struct Type {
+  const char* name;
+};
+// The types on the wire.
+constexpr std::tuple types = {Type<Staged>{"staged"},
+                              Type<Ready>{"ready"},
+                              Type<Started>{"started"},
+                              Type<Prefetched>{"prefetched"},
+                              Type<Arrivals>{"arrivals"},
+                              Type<OutputLines>{"output"},
+                              Type<WorkerExit>{"exit"},
+                              Type<Gone>{"gone"},
+                              Type<Orphaned>{"orphaned"},
+                              Type<Failed>{"failed"},
+                              Type<Signalled>{"signal"},
+                              Type<Leaving>{"leave"},
+                              Type<AskedToGrow>{"grow"},
+                              Type<Notice>{"notice"},
+                              Type<RanksStill>{"ranks_still"},
+                              Type<RanksMove>{"ranks_move"},
+                              Type<hang::Alarm>{"alarm"},
+                              Type<RanksSeen>{"ranks_seen"},
+                              Type<RanksReported>{"ranks_told"},
+                              Type<RanksUse>{"ranks_use"},
+                              Type<MeasureRanks>{"measure_ranks"},
+                              Type<LookAtRanks>{"look_at_ranks"},
+                              Type<WaitAsSpare>{"spare"},
+                              Type<Assignment>{"assign"},
+                              Type<Start>{"start"},
+                              Type<Taken>{"taken"},
+                              Type<Stop>{"stop"},
+                              Type<Interrupt>{"interrupt"},
+                              Type<Finish>{"finish"}};
+template <class Message>
+constexpr const char* type_name = std::get<Type<Message>>(types).name;
 template <class Message>
 constexpr const char* type_name<Shared<Message>> = type_name<Message>;
-template <>
-constexpr const char* type_name<Staged> = "staged";
-template <>
-constexpr const char* type_name<Ready> = "ready";
-template <>
-constexpr const char* type_name<Started> = "started";
-template <>
-constexpr const char* type_name<Prefetched> = "prefetched";
-template <>
-constexpr const char* type_name<Arrivals> = "arrivals";
-template <>
-constexpr const char* type_name<OutputLines> = "output";
-template <>
-constexpr const char* type_name<WorkerExit> = "exit";
-template <>
-constexpr const char* type_name<Gone> = "gone";
-template <>
-constexpr const char* type_name<Orphaned> = "orphaned";
-template <>
-constexpr const char* type_name<Failed> = "failed";
-template <>
-constexpr const char* type_name<Signalled> = "signal";
-template <>
-constexpr const char* type_name<Leaving> = "leave";
-template <>
-constexpr const char* type_name<AskedToGrow> = "grow";
-template <>
-constexpr const char* type_name<Notice> = "notice";
-template <>
-constexpr const char* type_name<RanksStill> = "ranks_still";
-template <>
-constexpr const char* type_name<RanksMove> = "ranks_move";
-template <>
-constexpr const char* type_name<hang::Alarm> = "alarm";
-template <>
-constexpr const char* type_name<RanksSeen> = "ranks_seen";
-template <>
-constexpr const char* type_name<RanksReported> = "ranks_told";
-template <>
-constexpr const char* type_name<RanksUse> = "ranks_use";
-template <>
-constexpr const char* type_name<MeasureRanks> = "measure_ranks";
-template <>
-constexpr const char* type_name<LookAtRanks> = "look_at_ranks";
-template <>
-constexpr const char* type_name<WaitAsSpare> = "spare";
-template <>
-constexpr const char* type_name<Assignment> = "assign";
-template <>
-constexpr const char* type_name<Start> = "start";
-template <>
-constexpr const char* type_name<Taken> = "taken";
-template <>
-constexpr const char* type_name<Stop> = "stop";
-template <>
-constexpr const char* type_name<Interrupt> = "interrupt";
-template <>
-constexpr const char* type_name<Finish> = "finish";
 
 template <class Message>
 struct ContentOf {
@@ -394,12 +289,21 @@ struct ContentOf<Shared<Message>> {
   using Type = Message;
 };
 
+const auto& content_of(const auto& message) {
+  return message;
+}
+template <class Message>
+const Message& content_of(const Shared<Message>& message) {
+  return *message;
+}
+
 template <class... Messages>
 json write_one_of(const std::variant<Messages...>& message) {
   return std::visit(
       []<class T>(const T& what) {
         json object = json::object();
-        write(object, what);
+        FieldWriter fields(object);
+        describe(fields, content_of(what));
         object["type"] = type_name<T>;
         return object;
       },
@@ -411,7 +315,8 @@ template <class Message, class Variant>
 bool read_if_named(const json& object, std::string_view type, std::optional<Variant>& found) {
   if (type != type_name<Message>) return false;
   typename ContentOf<Message>::Type message;
-  read_from(object, message);
+  FieldReader fields(object);
+  describe(fields, message);
   found.emplace(std::move(message));
   return true;
 }
