@@ -10,6 +10,7 @@
 #include "cli/jobs/predecessors.h"
 #include "cli/options/arguments.h"
 #include "cli/options/container_options.h"
+#include "cli/options/flags.h"
 #include "cli/options/run_options.h"
 #include "cli/options/values.h"
 #include "engines/queue.h"
@@ -340,6 +341,11 @@ Result<SubmitOptions> common_options(const options::Split& split, options::Comma
   return out;
 }
 
+bool is_about_config(options::FlagId id) {
+  return id == options::FlagId::profile || id == options::FlagId::config_file ||
+         id == options::FlagId::no_config;
+}
+
 }  // namespace
 
 Result<SubmitOptions> submit_options(const options::Split& split,
@@ -418,6 +424,18 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
   out->activation = TRY(options::activation_options(split, environment));
   out->container = TRY(options::container_options(split, environment, out->notes));
   return out;
+}
+
+std::vector<std::string> run_words(
+    const options::Split& split,
+    const std::function<bool(const options::ParsedOption&)>& leave_out) {
+  std::vector<std::string> words{std::string(options::flag_of(options::FlagId::no_config).name)};
+  for (const options::ParsedOption& option : split.options) {
+    if (!options::knows(options::Command::run, *option.flag)) continue;
+    if (is_about_config(option.flag->id) || leave_out(option)) continue;
+    words.push_back(options::word_of(option));
+  }
+  return words;
 }
 
 }  // namespace toprun::jobs

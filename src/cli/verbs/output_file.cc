@@ -1,5 +1,9 @@
 #include "cli/verbs/output_file.h"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
 #include "base/os/named_file.h"
 #include "base/os/print.h"
 
@@ -18,6 +22,22 @@ Result<int> put_out(const options::Call& call, std::string_view content) {
   if (!file) return print_bytes(content);
   const auto written = write_and_say(*file, content);
   return written ? Result<int>(0) : std::unexpected(written.error());
+}
+
+Result<void> check_root(const options::Call& call) {
+  const auto argument = call.argument(options::FlagId::root);
+  if (!argument) return {};
+  const std::filesystem::path root = argument->value;
+  std::error_code error;
+  constexpr std::array copied = {"sys", "proc", "etc", "dev"};
+  const bool is_copy = std::ranges::any_of(
+      copied, [&](const char* name) { return std::filesystem::is_directory(root / name, error); });
+  if (is_copy) return {};
+  return usage(argument->label(),
+               std::filesystem::is_directory(root, error)
+                   ? "it has no sys, proc, etc or dev, so nothing can be read there"
+                   : "there is no such folder",
+               "name the folder above the copies of /sys, /proc, /etc and /dev");
 }
 
 }  // namespace toprun::cli

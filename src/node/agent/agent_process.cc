@@ -11,6 +11,7 @@
 #include "base/net/resolve.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
+#include "base/os/private_folder.h"
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
 #include "base/os/use_nothrow_awaitable.h"
@@ -34,7 +35,6 @@
 namespace toprun::agent {
 namespace asio = boost::asio;
 using link::Secret;
-
 namespace {
 
 // Munge's own library waits about 10 s for a munged that does not answer.
@@ -457,6 +457,20 @@ int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd
   session.post_result();
   worker::tell_keeper_of_code(exit_code);
   return exit_code;
+}
+
+Result<void> keep_redirected(plan::Job& job) {
+  const bool is_starter = job.place.stance == engines::Stance::starter;
+  if (is_starter || job.options.log_dir || job.options.redirects.empty()) return {};
+  const std::string folder = new_temporary_folder(job.environment, "toprun-logs");
+  if (folder.empty()) {
+    return usage("cannot make a folder for logs", "neither TMPDIR nor /tmp can be written to",
+                 "name one with --log-dir");
+  }
+  job.place.notes.push_back(fmt::format("{}: --redirects without --log-dir: logs are kept in {}",
+                                        job.place.node_name, folder));
+  job.options.log_dir = folder;
+  return {};
 }
 
 }  // namespace toprun::agent

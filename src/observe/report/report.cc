@@ -417,4 +417,16 @@ std::string last_line(const model::RunRecord& run) {
                      size_text(run), outcome(run), history_text(run));
 }
 
+std::string hang_text(const model::Hang& hang, std::string_view next) {
+  std::string text = fmt::format("toprun: {}\n", printable(model::headline(hang)));
+  for (const std::string& line : hang.lines) text += "  " + printable(line) + "\n";
+  if (!next.empty()) text += fmt::format("  {}\n", next);
+  return text;
+}
+
+std::string node_log_path(std::string_view folder, std::string host) {
+  std::ranges::replace(host, '/', '_');
+  return fmt::format("{}/{}.out", folder, host);
+}
+
 }  // namespace toprun::report

@@ -6,9 +6,11 @@
 #include <array>
 #include <span>
 
+#include "base/os/print.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "cli/options/command_lines.h"
+#include "cli/verbs/run_verbs.h"
 #include "cli/verbs/verbs.h"
 #include "machine/fabric/profiles.h"
 #include "observe/report/convert.h"
@@ -278,6 +280,13 @@ std::string full_help(options::Command command) {
 
 std::string version_text() {
   return fmt::format("toprun {}\n", version);
+}
+
+using options::FlagId;
+
+Result<int> run_version(const options::Call& call) {
+  if (call.has(FlagId::bill_of_materials)) return print_bytes(sbom(linked_libraries(), version));
+  return print(call.has(FlagId::verbose) ? version_text() + version_details() : version_text());
 }
 
 }  // namespace toprun::cli
