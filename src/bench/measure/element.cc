@@ -188,22 +188,12 @@ const TypeFacts& facts_of(Type type) {
   return *std::ranges::find(type_table, type, &TypeFacts::type);
 }
 
-std::optional<Type> find_type(std::string_view name) {
-  const auto found = std::ranges::find(type_table, name, &TypeFacts::name);
-  return found == type_table.end() ? std::nullopt : std::optional(found->type);
-}
-
 std::span<const OpName> ops() {
   return op_table;
 }
 
 std::string_view name_of(Op op) {
   return std::ranges::find(op_table, op, &OpName::op)->name;
-}
-
-std::optional<Op> find_op(std::string_view name) {
-  const auto found = std::ranges::find(op_table, name, &OpName::name);
-  return found == op_table.end() ? std::nullopt : std::optional(found->op);
 }
 
 Combine combine_of(Type type, Op op) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -17,7 +16,6 @@ struct TypeFacts {
 };
 std::span<const TypeFacts> types();
 const TypeFacts& facts_of(Type type);
-std::optional<Type> find_type(std::string_view name);
 
 // The reductions that the -o option of nccl-tests accepts. For avg, divide() completes the sum.
 enum class Op { sum, prod, max, min, avg };
@@ -28,7 +26,6 @@ struct OpName {
 };
 std::span<const OpName> ops();
 std::string_view name_of(Op op);
-std::optional<Op> find_op(std::string_view name);
 
 // Sets out[i] = a[i] op b[i]. `out` may be `a` or `b`.
 using Combine = void (*)(const std::byte* a, const std::byte* b, std::byte* out,

@@ -131,15 +131,6 @@ Colour colour_of(JobState state) {
   return Colour::waiting;
 }
 
-std::string state_text(const Queue& queue, const Job& job) {
-  const std::string word = printable(job.state_word);
-  const std::string words =
-      has_ended(job.state) ? end_text(queue, job) : queue.state_words(job.state_word);
-  if (words.empty()) return word;
-  if (!words.starts_with(lower(word))) return fmt::format("{}: {}", word, words);
-  return word + words.substr(word.size());
-}
-
 std::string end_text(const Queue& queue, const Job& job, ExitCode shown) {
   std::string words = queue.state_words(job.state_word);
   if (words.empty()) words = printable(job.state_word);

@@ -22,8 +22,6 @@ std::string reason_text(const engines::Queue& queue, const engines::Job& job);
 // array's id.
 std::string id_word(const engines::Job& job);
 std::string id_word(const std::string& id);
-// "Failed, exit code 7", "PENDING", "Suspended: its pods are …".
-std::string state_text(const engines::Queue& queue, const engines::Job& job);
 enum class ExitCode { shown, left_out };
 // How a job ended: "failed, exit code 3", "cancelled by …".
 std::string end_text(const engines::Queue& queue, const engines::Job& job,
