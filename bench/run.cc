@@ -167,7 +167,7 @@ class Run {
   void serve(Phase phase) {
     costs_.agents += cost_of([&] {
       for (const run::Send& send : std::exchange(sent_, {})) {
-        on(static_cast<std::size_t>(std::stoul(send.agent, nullptr, 16)), run::Told{send.message});
+        on(static_cast<std::size_t>(std::stoul(send.agent, nullptr, 16)), run::MessageReceived{send.message});
       }
     });
     hear(phase);

@@ -258,7 +258,7 @@ void Agent::begin(link::Joined joined) {
   channel_->on_message = [this](const nlohmann::json& message) {
     auto heard = model::to_node_in(message);
     if (!heard) ::die(heard.error().line());
-    if (*heard) on(run::Told{**std::move(heard)});
+    if (*heard) on(run::MessageReceived{**std::move(heard)});
   };
   channel_->on_lost = [this](model::Loss loss) {
     if (!dead_) ::die(fmt::format("n{} lost the root: {}", rank_, loss.words));
@@ -269,7 +269,7 @@ void Agent::begin(link::Joined joined) {
 
 void Agent::on(run::PartEvent event) {
   if (dead_ || over_) return;
-  const auto* message = std::get_if<run::Told>(&event);
+  const auto* message = std::get_if<run::MessageReceived>(&event);
   const bool is_stop = message && std::holds_alternative<model::Stop>(message->message);
   if (is_stop && !std::exchange(told_, true)) load_.reached(::told);
   part_->on(std::move(event), std::chrono::steady_clock::now());
