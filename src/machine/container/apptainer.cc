@@ -1,7 +1,6 @@
 #include "base/text/text.h"
 #include "machine/container/arguments.h"
 #include "machine/container/binds.h"
-#include "machine/container/explain.h"
 #include "machine/container/image.h"
 #include "machine/container/places.h"
 #include "machine/container/runtimes.h"
@@ -109,11 +108,6 @@ class Apptainer final : public Runtime {
       with.set(fmt::format("{}ENV_{}", prefix_, name), value);
     }
     return Command{words.take(), std::move(with)};
-  }
-
-  std::optional<Error> explain(std::string_view its_words, const Run& run,
-                               const Node& node) const override {
-    return explain_words(*this, its_words, run, node);
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "base/text/text.h"
 #include "machine/container/arguments.h"
 #include "machine/container/binds.h"
-#include "machine/container/explain.h"
 #include "machine/container/image.h"
 #include "machine/container/node.h"
 #include "machine/container/runtimes.h"
@@ -84,11 +83,6 @@ class Docker final : public Runtime {
 
   std::optional<Command> removal(const Run& run, const Environment& environment) const override {
     return Command{{"docker", "rm", "--force", run.id}, environment};
-  }
-
-  std::optional<Error> explain(std::string_view its_words, const Run& run,
-                               const Node& node) const override {
-    return explain_words(*this, its_words, run, node);
   }
 };
 

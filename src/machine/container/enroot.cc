@@ -2,7 +2,6 @@
 #include "machine/container/arguments.h"
 #include "machine/container/binds.h"
 #include "machine/container/enroot_conf.h"
-#include "machine/container/explain.h"
 #include "machine/container/image.h"
 #include "machine/container/places.h"
 #include "machine/container/runtimes.h"
@@ -107,11 +106,6 @@ class Enroot final : public Runtime {
     words.add(word_of(run, image, environment));
     words.add_all(run.program);
     return Command{words.take(), std::move(with)};
-  }
-
-  std::optional<Error> explain(std::string_view its_words, const Run& run,
-                               const Node& node) const override {
-    return explain_words(*this, its_words, run, node);
   }
 
  private:

@@ -1,9 +1,8 @@
-#include "machine/container/explain.h"
-
 #include <algorithm>
 #include <array>
 
 #include "base/text/text.h"
+#include "machine/container/runtime.h"
 
 namespace toprun::container {
 namespace {
@@ -148,13 +147,13 @@ Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line
 
 }  // namespace
 
-std::optional<Error> explain_words(const Runtime& runtime, std::string_view its_words,
-                                   const Run& run, const Node& node) {
+std::optional<Error> Runtime::explain(std::string_view its_words, const Run& run,
+                                      const Node& node) const {
   std::optional<Error> last;
   for (const std::string_view line : split(its_words, '\n')) {
     if (line.contains(harmless)) continue;
     const auto trouble = trouble_in(line);
-    if (trouble) last = error_for(*trouble, runtime, bare(line), run, node);
+    if (trouble) last = error_for(*trouble, *this, bare(line), run, node);
   }
   return last;
 }

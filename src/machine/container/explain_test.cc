@@ -1,5 +1,3 @@
-#include "machine/container/explain.h"
-
 #include <gtest/gtest.h>
 
 #include "machine/container/runtimes.h"
@@ -41,7 +39,7 @@ TEST(Explain, TheirWords) {
   container::Run run;
   run.request.image = "a.sif";
   for (const Case& test : cases) {
-    const auto error = explain_words(podman(), test.words, run, {.host = "n1"});
+    const auto error = podman().explain(test.words, run, {.host = "n1"});
     ASSERT_TRUE(error) << test.words;
     EXPECT_TRUE(error->line().starts_with(test.beginning)) << error->line();
     EXPECT_TRUE(error->line().ends_with(test.end)) << error->line();
@@ -49,20 +47,20 @@ TEST(Explain, TheirWords) {
 }
 
 TEST(Explain, TheSettingThatSwitchesUserNamespacesOff) {
-  const auto error = explain_words(podman(), "cannot clone: Operation not permitted\n", {},
-                                   {.host = "n1", .userns_off = "user.max_user_namespaces=0"});
+  const auto error = podman().explain("cannot clone: Operation not permitted\n", {},
+                                      {.host = "n1", .userns_off = "user.max_user_namespaces=0"});
   ASSERT_TRUE(error);
   EXPECT_TRUE(error->line().starts_with(
       "n1: podman may not make user namespaces: user.max_user_namespaces=0; let root set"));
 }
 
 TEST(Explain, OfNothingKnown) {
-  EXPECT_FALSE(explain_words(podman(), "", {}, {}));
-  EXPECT_FALSE(explain_words(podman(), "Traceback (most recent call last):\n", {}, {}));
-  EXPECT_FALSE(explain_words(podman(),
-                             "WARNING: Skipping mount /var/tmp [tmp]: /var/tmp doesn't exist in "
-                             "container\n",
-                             {}, {}));
+  EXPECT_FALSE(podman().explain("", {}, {}));
+  EXPECT_FALSE(podman().explain("Traceback (most recent call last):\n", {}, {}));
+  EXPECT_FALSE(
+      podman().explain("WARNING: Skipping mount /var/tmp [tmp]: /var/tmp doesn't exist in "
+                       "container\n",
+                       {}, {}));
 }
 
 }  // namespace

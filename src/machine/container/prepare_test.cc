@@ -8,7 +8,6 @@
 
 #include "base/os/os_testing.h"
 #include "base/text/text.h"
-#include "machine/container/explain.h"
 
 namespace toprun::container {
 namespace {
@@ -32,10 +31,6 @@ class Shell final : public Runtime {
   }
   Result<Command> command(const container::Run&, const Node&, const Environment&) const override {
     return Command{};
-  }
-  std::optional<Error> explain(std::string_view its_words, const container::Run& run,
-                               const Node& node) const override {
-    return explain_words(*this, its_words, run, node);
   }
 
  private:

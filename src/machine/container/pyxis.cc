@@ -1,6 +1,5 @@
 #include "base/text/text.h"
 #include "machine/container/binds.h"
-#include "machine/container/explain.h"
 #include "machine/container/image.h"
 #include "machine/container/runtimes.h"
 
@@ -64,11 +63,6 @@ class Pyxis final : public Runtime {
     for (const auto& [name, value] : run.variables) names.push_back(name);
     if (!names.empty()) words.push_back("--container-env=" + join(names, ","));
     return words;
-  }
-
-  std::optional<Error> explain(std::string_view its_words, const Run& run,
-                               const Node& node) const override {
-    return explain_words(*this, its_words, run, node);
   }
 };
 

@@ -95,10 +95,11 @@ class Runtime {
   // For pyxis: the options with which the engine's own command starts the agents in the container.
   // Empty for all other runtimes, whose containers an agent starts with command().
   virtual std::vector<std::string> step_options(const Run& run) const;
-  // Explains the runtime's output on stderr for the user, as in "user namespaces are off: set
-  // kernel.unprivileged_userns_clone=1". nullopt: there is no better explanation than the output.
-  virtual std::optional<Error> explain(std::string_view its_words, const Run& run,
-                                       const Node& node) const;
+  // Explains the runtime's output on stderr before it failed, as in "user namespaces are off: set
+  // kernel.unprivileged_userns_clone=1". Known causes: the image does not exist, is not readable or
+  // is for another machine; no space; user namespaces are off; a mount target cannot be created;
+  // limits; the runtime is too old or forbidden by the site. nullopt: another cause.
+  std::optional<Error> explain(std::string_view its_words, const Run& run, const Node& node) const;
 };
 
 // All runtimes, in the order in which "auto" prefers them.

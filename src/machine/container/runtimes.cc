@@ -36,10 +36,6 @@ std::vector<std::string> Runtime::step_options(const Run&) const {
   return {};
 }
 
-std::optional<Error> Runtime::explain(std::string_view, const Run&, const Node&) const {
-  return std::nullopt;
-}
-
 std::span<const Runtime* const> runtimes() {
   static const std::array all{&pyxis(),       &enroot(), &apptainer(),
                               &singularity(), &podman(), &docker()};
