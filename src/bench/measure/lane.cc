@@ -163,11 +163,9 @@ Result<bool> wait(std::span<const Course> courses, std::vector<pollfd>& requeste
 Result<std::size_t> move_some(std::vector<Course>& courses) {
   std::size_t moved = 0;
   for (Course& course : courses) {
-    const auto received = course.receive_some();
-    if (!received) return received;
-    const auto sent = course.send_some();
-    if (!sent) return sent;
-    moved += *received + *sent;
+    const auto received = TRY(course.receive_some());
+    const auto sent = TRY(course.send_some());
+    moved += received + sent;
   }
   return moved;
 }

@@ -9,7 +9,6 @@
 #include "base/os/fd.h"
 #include "base/os/files.h"
 #include "base/os/print.h"
-#include "bench/tables/history.h"
 #include "cli/benchmark/files.h"
 #include "cli/benchmark/plot.h"
 #include "cli/benchmark/request.h"

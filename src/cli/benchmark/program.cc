@@ -119,9 +119,8 @@ Words words_for(std::vector<std::string> argv, std::string program,
 
 std::unexpected<Error> run_from_memory(const std::string& bytes, const std::string& name,
                                        Words words) {
-  const auto file = process::memory_file(bytes, name.c_str());
-  if (!file) return std::unexpected(file.error());
-  ::fexecve(file->get(), words.get(), environ);
+  const auto file = TRY(process::memory_file(bytes, name.c_str()));
+  ::fexecve(file.get(), words.get(), environ);
   return fail_errno(fmt::format("running {} from memory", name));
 }
 

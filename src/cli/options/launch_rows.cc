@@ -84,11 +84,12 @@ constexpr std::array launch_flags = {
             "auto")),
     also(
         networks_of_a_node,
-        ours(FlagId::fabric, "--fabric", 0, "auto|off|NAME", "TOPRUN_FABRIC", Group::placement,
-             put<&Options::fabric, parse_fabric>,
-             "Set NCCL's variables for the network that is found (auto), not at all (off), or for a "
-             "named network (toprun help net env lists the names)",
-             "auto")),
+        ours(
+            FlagId::fabric, "--fabric", 0, "auto|off|NAME", "TOPRUN_FABRIC", Group::placement,
+            put<&Options::fabric, parse_fabric>,
+            "Set NCCL's variables for the network that is found (auto), not at all (off), or for a "
+            "named network (toprun help net env lists the names)",
+            "auto")),
     ours(FlagId::unasked, "--fabric-proof", 0, "auto|on|off", "TOPRUN_FABRIC_PROOF",
          Group::placement, put<&Options::fabric_proof, parse_fabric_proof>,
          "Say at the end which network NCCL used, from its own lines and the adapters' counters",

@@ -145,8 +145,7 @@ class HyperNodeReader {
   }
 
   Result<void> add_labelled(Index i, const DataNode& labels) {
-    if (auto spent = count_comparisons(nodes_.size() * labels.keys.size(), labels.where); !spent)
-      return spent;
+    TRY(count_comparisons(nodes_.size() * labels.keys.size(), labels.where));
     for (const LabelledNode& node : nodes_) {
       bool all = !labels.keys.empty();
       for (Index k = 0; all && k < labels.keys.size(); ++k) {

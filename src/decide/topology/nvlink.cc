@@ -55,12 +55,11 @@ Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text) {
     line = trim(line);
     // a heading, if the option noheader is missing
     if (line.empty() || line.starts_with("fabric.")) continue;
-    auto read = parse_line(line);
-    if (!read) return read;
-    if (gpu == 0) domain = *read;
-    if (*read != domain) {
+    auto read = TRY(parse_line(line));
+    if (gpu == 0) domain = read;
+    if (read != domain) {
       return fail(fmt::format("GPU 0 is in the NVLink domain {}, GPU {} in {}", text_of(domain),
-                              gpu, text_of(*read)),
+                              gpu, text_of(read)),
                   "all GPUs of a node belong to one domain",
                   "see `nvidia-smi -q` for the fabric's state");
     }

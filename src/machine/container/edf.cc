@@ -60,10 +60,9 @@ class Reader {
   }
 
   Result<std::string> expanded(const toml::node& node, std::string_view name) const {
-    const auto text = text_of(node, name);
-    if (!text) return text;
+    const auto text = TRY(text_of(node, name));
     auto whole =
-        expand(*text, [this](std::string_view variable) { return environment_.get(variable); });
+        expand(text, [this](std::string_view variable) { return environment_.get(variable); });
     if (!whole) return usage(at(node.source()), whole.error().line());
     return whole;
   }

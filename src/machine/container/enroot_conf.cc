@@ -31,9 +31,8 @@ class Expansion {
     while (!text.empty()) {
       const char c = text.front();
       if (c == '$') {
-        auto value = dollar(text, depth);
-        if (!value) return value;
-        out += *value;
+        auto value = TRY(dollar(text, depth));
+        out += value;
         continue;
       }
       text.remove_prefix(1);

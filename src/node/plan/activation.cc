@@ -375,12 +375,11 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host) 
 Result<Activated> activate(const Activation& requested, const Environment& environment,
                            const std::string& host) {
   const auto built = TRY(how_built(requested.venv, host));
-  auto loaded = with_all_modules(requested, built, environment, host);
-  if (!loaded) return loaded;
-  auto prepared = TRY(with_command(requested.before, std::move(loaded->environment), host));
+  auto loaded = TRY(with_all_modules(requested, built, environment, host));
+  auto prepared = TRY(with_command(requested.before, std::move(loaded.environment), host));
   auto activated = with_python(requested, std::move(prepared), host);
   if (!activated) return activated;
-  activated->note = std::move(loaded->note);
+  activated->note = std::move(loaded.note);
   for (const auto& [name, value] : requested.variables) {
     if (value) {
       activated->environment.set(name, *value);

@@ -38,10 +38,9 @@ Result<std::string> read_some(int fd, std::size_t count, SteadyTime deadline) {
 Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
   std::string line;
   while (line.size() < max_orders_line_bytes) {
-    const auto byte = read_some(fd, 1, deadline);
-    if (!byte) return byte;
-    if (byte->front() == '\n') return line;
-    line += *byte;
+    const auto byte = TRY(read_some(fd, 1, deadline));
+    if (byte.front() == '\n') return line;
+    line += byte;
   }
   return fail("no orders from the launcher", "what it wrote is not a line");
 }
@@ -49,9 +48,8 @@ Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline) {
   std::string bytes;
   while (bytes.size() < count) {
-    const auto more = read_some(fd, count - bytes.size(), deadline);
-    if (!more) return more;
-    bytes += *more;
+    const auto more = TRY(read_some(fd, count - bytes.size(), deadline));
+    bytes += more;
   }
   return bytes;
 }

@@ -214,9 +214,8 @@ Result<int> cancel(const Call& call, const std::string& signal) {
   for (const auto& [named, ids] : by_engine) {
     const auto queue = TRY(named ? jobs::queue_of(ids.front(), call.environment)
                                  : engines::find_queue(call.environment));
-    const auto done = cancel_in(*queue, call, ids, signal);
-    if (!done) return done;
-    code = std::max(code, *done);
+    const auto done = TRY(cancel_in(*queue, call, ids, signal));
+    code = std::max(code, done);
   }
   return code;
 }

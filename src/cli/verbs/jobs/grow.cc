@@ -45,9 +45,7 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
 
 Result<void> grow_by_report(const std::string& path, const Environment& environment) {
   const auto report = TRY(jobs::read_report_to_follow(path, what_cannot(path)));
-  if (auto checked = check_that_it_grows_when_asked(what_cannot(path), report); !checked) {
-    return checked;
-  }
+  TRY(check_that_it_grows_when_asked(what_cannot(path), report));
   const auto job = TRY(job_of_report(path, what_cannot(path), environment));
   if (!job) {
     return fail(what_cannot(path),
@@ -77,10 +75,7 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
   // A job whose report cannot be read is asked all the same.
   for (const jobs::KnownJob& one : known.value_or(std::vector<jobs::KnownJob>{})) {
     if (!one.report) continue;
-    if (auto checked = check_that_it_grows_when_asked(what_cannot("job " + text), *one.report);
-        !checked) {
-      return checked;
-    }
+    TRY(check_that_it_grows_when_asked(what_cannot("job " + text), *one.report));
   }
   const auto command =
       (*queue)->cancel_command({text}, grow_signal_name, engines::Addressee::processes);

@@ -50,8 +50,9 @@ Result<std::vector<placement::Host>> listed_hosts(const options::Argument& argum
   seen.expect(names->size());
   for (std::size_t i = 0; i < names->size(); ++i) {
     if (!seen.add(name_at(i), i, name_at).second) {
-      return usage(fmt::format("{}: host {} appears twice in the list", argument.source, name_at(i)),
-                   {}, "name each host once");
+      return usage(
+          fmt::format("{}: host {} appears twice in the list", argument.source, name_at(i)), {},
+          "name each host once");
     }
   }
   std::vector<placement::Host> hosts;

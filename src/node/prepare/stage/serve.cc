@@ -48,9 +48,7 @@ Result<void> Server::refuse() {
   if (!refusal) return {};
   const std::string why = refusal->why.substr(0, most_reason_bytes);
   const auto length = static_cast<std::uint32_t>(why.size());
-  if (auto sent = wire_.send({Record::refuse, length, refusal->for_all ? 1u : 0u}, why); !sent) {
-    return sent;
-  }
+  TRY(wire_.send({Record::refuse, length, refusal->for_all ? 1u : 0u}, why));
   return stop_serving();
 }
 
@@ -85,9 +83,7 @@ Result<void> Server::send_manifest() {
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, most_part_bytes);
     const auto length = static_cast<std::uint32_t>(part.size());
-    if (auto sent = wire_.send({Record::manifest, length, list_->bytes.size()}, part); !sent) {
-      return sent;
-    }
+    TRY(wire_.send({Record::manifest, length, list_->bytes.size()}, part));
     rest.remove_prefix(part.size());
   }
   return wire_.send({Record::seal, hash_bytes, 0}, bytes_of(keyed_hash_of(key_, list_->bytes)));
