@@ -34,4 +34,10 @@ std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_
   return number < 0 || number > most ? std::nullopt : std::optional(number);
 }
 
+std::optional<int> int_at(const nlohmann::json& object, std::string_view key) {
+  constexpr int most = 100'000'000;
+  const auto number = number_at(object, key, most);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
 }  // namespace toprun

@@ -20,5 +20,7 @@ std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view
 // A whole number from 0 to `most`.
 std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_view key,
                                       std::int64_t most);
+// A whole number from 0 to a hundred million, so that a sum of two of them is an int too.
+std::optional<int> int_at(const nlohmann::json& object, std::string_view key);
 
 }  // namespace toprun

@@ -129,7 +129,7 @@ std::optional<int> code_in_report(const engines::Queue& queue, const Job& job) {
   const auto files = files_of(queue, job);
   if (!files) return std::nullopt;
   const auto report = read_report(files->report());
-  return report && *report ? (*report)->exit_code : std::nullopt;
+  return report && *report ? model::reported_code((*report)->run) : std::nullopt;
 }
 
 // Says how each ended and gives the highest code.

@@ -165,10 +165,10 @@ void add_rank_files(const fs::path& worker, const std::string& label, std::vecto
 }
 
 // torchrun's layout: a folder per agent, attempt_N in it, a folder per local rank in that.
-std::vector<LogFile> of_rank_by_report(const JobReport& report, int rank) {
+std::vector<LogFile> of_rank_by_report(const model::RunRecord& run, int rank) {
   std::vector<LogFile> found;
-  for (const JobReport::Attempt& attempt : report.attempts) {
-    for (const JobReport::Node& node : attempt.nodes) {
+  for (const model::AttemptRecord& attempt : run.attempts) {
+    for (const model::NodeRecord& node : attempt.nodes) {
       if (node.logs.empty() || rank < node.first_rank || rank >= node.first_rank + node.nproc) {
         continue;
       }
@@ -199,12 +199,12 @@ std::vector<LogFile> of_rank_by_layout(const JobFiles& files, int rank) {
 
 Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
   const auto report = TRY(read_report(files.report()));
-  auto found = report ? of_rank_by_report(*report, rank) : std::vector<LogFile>();
+  auto found = report ? of_rank_by_report(report->run, rank) : std::vector<LogFile>();
   if (found.empty()) found = of_rank_by_layout(files, rank);
   if (!found.empty()) return found;
-  if (report && !report->attempts.empty()) {
+  if (report && !report->run.attempts.empty()) {
     std::int64_t ranks = 0;
-    for (const auto& node : report->attempts.back().nodes) ranks += node.nproc;
+    for (const auto& node : report->run.attempts.back().nodes) ranks += node.nproc;
     if (ranks > 0 && rank >= ranks) {
       return usage(fmt::format("--rank {}", rank),
                    fmt::format("the job has ranks 0 to {}", ranks - 1));
@@ -306,7 +306,7 @@ bool has_several_nodes(const JobFiles& files) {
   if (node_files(files).size() > 1) return true;
   const auto report = read_report(files.report());
   return report && *report &&
-         std::ranges::any_of((*report)->attempts, [](const JobReport::Attempt& attempt) {
+         std::ranges::any_of((*report)->run.attempts, [](const model::AttemptRecord& attempt) {
            return attempt.nodes.size() > 1;
          });
 }

@@ -173,15 +173,17 @@ TEST(JobReport, TellsWhatARunIsAt) {
     const auto report = parse_report(text);
     std::string said = "no report";
     if (report) {
-      said = report->exit_code ? fmt::to_string(*report->exit_code) : "-";
-      said += " " + report->attempts.back().phase;
-      const JobReport::Attempt& last = report->attempts.back();
-      if (!last.cause.empty()) said += fmt::format("; {}", last.cause);
-      if (!last.times.empty()) said += "; " + last.times;
-      if (!last.awaited.empty()) said += fmt::format("; {}", last.awaited);
-      for (const Outside& line : last.slowest) said += fmt::format("; {}", line);
+      const auto code = model::reported_code(report->run);
+      said = code ? fmt::to_string(*code) : "-";
+      const model::AttemptRecord& last = report->run.attempts.back();
+      said += " " + phase_words(last);
+      if (last.cause) said += "; " + model::short_text(*last.cause);
+      const std::string times = times_text(last.phases);
+      if (!times.empty()) said += "; " + times;
+      if (last.awaited) said += "; " + model::awaited_text(*last.awaited);
+      for (const std::string& line : model::slowest_lines(last.spreads)) said += "; " + line;
       if (last.hang) {
-        said += fmt::format("; {} at {}", last.hang->what, rfc3339(*last.hang->noticed));
+        said += fmt::format("; {} at {}", last.hang->verdict.what, rfc3339(last.hang->noticed));
         if (last.hang->over) said += " to " + rfc3339(*last.hang->over);
       }
     }

@@ -14,6 +14,7 @@ namespace {
 
 using engines::Job;
 using engines::JobState;
+using model::AttemptRecord;
 using model::CauseKind;
 
 constexpr int code_of_a_signal = 128;
@@ -24,14 +25,27 @@ constexpr std::string_view put_back = "put back into the queue";  // it is unkno
 constexpr std::string_view by_slurm = "ended by Slurm";
 constexpr std::string_view made_room = "ended by Slurm to make room for another job";
 
-const JobReport::Attempt* last_attempt(const KnownJob& known) {
-  if (!known.report || known.report->attempts.empty()) return nullptr;
-  return &known.report->attempts.back();
+const AttemptRecord* last_attempt(const KnownJob& known) {
+  if (!known.report || known.report->run.attempts.empty()) return nullptr;
+  return &known.report->run.attempts.back();
+}
+
+std::optional<CauseKind> kind_of(const AttemptRecord& attempt) {
+  return attempt.cause ? std::optional(attempt.cause->kind) : std::nullopt;
 }
 
 std::optional<CauseKind> kind_of_end(const KnownJob& known) {
-  const JobReport::Attempt* const last = last_attempt(known);
-  return last == nullptr ? std::nullopt : last->kind;
+  const AttemptRecord* const last = last_attempt(known);
+  return last == nullptr ? std::nullopt : kind_of(*last);
+}
+
+// The code that the run itself reported at its end.
+std::optional<int> code_of_run(const KnownJob& known) {
+  return known.report ? model::reported_code(known.report->run) : std::nullopt;
+}
+
+std::optional<WallTime> report_time(const KnownJob& known) {
+  return known.report ? model::if_known(model::updated_at(known.report->run)) : std::nullopt;
 }
 
 // Whether the run was ended from outside: why is not in what its ranks did.
@@ -42,20 +56,21 @@ bool is_from_outside(std::optional<CauseKind> kind) {
 
 // A report that an earlier run of a requeued job left is not of the one that runs now.
 bool is_of_earlier_run(const KnownJob& known) {
-  return known.job && known.report && known.report->exit_code && known.job->started &&
-         known.job->state != JobState::pending && known.report->updated &&
-         *known.report->updated < *known.job->started;
+  const auto updated = report_time(known);
+  return known.job && code_of_run(known) && known.job->started &&
+         known.job->state != JobState::pending && updated && *updated < *known.job->started;
 }
 
-const JobReport::Hang* hang_at_end(const KnownJob& known) {
-  const JobReport::Attempt* const last = last_attempt(known);
+const model::Hang* hang_at_end(const KnownJob& known) {
+  const AttemptRecord* const last = last_attempt(known);
   if (last == nullptr || !last->hang || last->hang->over) return nullptr;
-  return is_from_outside(last->kind) || last->cause.empty() ? &*last->hang : nullptr;
+  return is_from_outside(kind_of(*last)) || !last->cause ? &*last->hang : nullptr;
 }
 
-std::string hang_words(const JobReport::Hang& hang, std::string_view verb, WallTime beside) {
-  const std::string since = hang.since ? " since " + moment_text(*hang.since, beside) : "";
-  return fmt::format("{}{}: {}", verb, since, hang.what);
+std::string hang_words(const model::Hang& hang, std::string_view verb, WallTime beside) {
+  const auto begin = model::if_known(model::since(hang));
+  const std::string since = begin ? " since " + moment_text(*begin, beside) : "";
+  return fmt::format("{}{}: {}", verb, since, printable(hang.verdict.what));
 }
 
 // Whether the run of the report, or the wait after it, was ended by what `toprun cancel` did.
@@ -64,16 +79,17 @@ bool was_cancelled_by_us(const KnownJob& known) {
   if (known.job && has_ended(known.job->state)) return known.job->state == JobState::cancelled;
   if (!known.report) return true;
   const WallTime at = known.story.cancelled->at;
-  if (known.report->started && at < *known.report->started) return false;  // of an earlier run
-  if (!known.report->exit_code || known.report->exit_code == exit_preempted) return true;
-  return kind_of_end(known) == CauseKind::interrupted || !known.report->updated ||
-         at <= *known.report->updated;
+  if (at < known.report->run.started) return false;  // of an earlier run
+  const auto code = code_of_run(known);
+  if (!code || code == exit_preempted) return true;
+  const auto updated = report_time(known);
+  return kind_of_end(known) == CauseKind::interrupted || !updated || at <= *updated;
 }
 
 // … so that no run has told of its end: none had begun, it was killed, or the next was waited for.
 bool was_cancelled_without_end(const KnownJob& known) {
   if (!was_cancelled_by_us(known)) return false;
-  return !known.report || known.report->exit_code.value_or(exit_preempted) == exit_preempted;
+  return code_of_run(known).value_or(exit_preempted) == exit_preempted;
 }
 
 std::string cancel_words(const KnownJob& known, WallTime beside) {
@@ -95,13 +111,14 @@ std::string interruption_words(int code, ExitCode shown) {
 
 // How a job ended that its engine has forgotten; empty: its files do not tell.
 std::string words_of_report(const KnownJob& known, ExitCode shown = ExitCode::shown) {
-  if (!known.report || !known.report->exit_code) return {};
+  const auto code = code_of_run(known);
+  if (!code) return {};
   const std::optional<CauseKind> kind = kind_of_end(known);
   if (kind == CauseKind::requeued) return {};
   if (kind == CauseKind::time_limit) return std::string(over_its_limit);
   if (kind == CauseKind::preempted) return std::string(made_room);
-  if (kind == CauseKind::interrupted) return interruption_words(*known.report->exit_code, shown);
-  return code_words(*known.report->exit_code, shown);
+  if (kind == CauseKind::interrupted) return interruption_words(*code, shown);
+  return code_words(*code, shown);
 }
 
 std::string words_of_engine(const KnownJob& known, ExitCode shown) {
@@ -120,47 +137,46 @@ std::string end_words(const KnownJob& known, WallTime beside, ExitCode shown) {
 // Why it ended, behind the words for how; empty: they say all.
 std::string why_words(const KnownJob& known, WallTime beside) {
   if (is_of_earlier_run(known)) return {};
-  if (const JobReport::Hang* const hang = hang_at_end(known)) {
+  if (const model::Hang* const hang = hang_at_end(known)) {
     return ", " + hang_words(*hang, "it had hung", beside);
   }
-  const JobReport::Attempt* const last = last_attempt(known);
-  if (last == nullptr || last->cause.empty()) return {};
+  const AttemptRecord* const last = last_attempt(known);
+  if (last == nullptr || !last->cause) return {};
   const bool is_cancelled = known.job && known.job->state == JobState::cancelled;
   const bool says_no_more = was_cancelled_by_us(known) ||
-                            (is_cancelled && is_from_outside(last->kind)) ||
-                            (!known.job && last->kind == CauseKind::interrupted);
-  return says_no_more ? std::string() : fmt::format(": {}", last->cause);
+                            (is_cancelled && is_from_outside(last->cause->kind)) ||
+                            (!known.job && last->cause->kind == CauseKind::interrupted);
+  return says_no_more ? std::string() : ": " + model::short_text(*last->cause);
 }
 
 JobState state_of_forgotten(const KnownJob& known) {
   if (was_cancelled_by_us(known)) return JobState::cancelled;
   if (words_of_report(known).empty()) return JobState::unknown;
   if (kind_of_end(known) == CauseKind::interrupted) return JobState::unknown;
-  return *known.report->exit_code == 0 ? JobState::completed : JobState::failed;
+  return code_of_run(known) == 0 ? JobState::completed : JobState::failed;
 }
 
 std::optional<int> reported_code(const KnownJob& known) {
   if (known.job && known.job->end == engines::JobEnd::dependency) return exit_code_of(*known.job);
   if (was_cancelled_without_end(known)) return engines::exit_cancelled;
-  if (known.report && known.report->exit_code && !is_of_earlier_run(known)) {
-    return known.report->exit_code;
-  }
+  const auto code = code_of_run(known);
+  if (code && !is_of_earlier_run(known)) return code;
   return known.job ? exit_code_of(*known.job) : std::nullopt;
 }
 
 // Whether the words for why it ended have the job's own exit code.
 bool cause_says_code(const KnownJob& known) {
-  const JobReport::Attempt* const last = last_attempt(known);
+  const AttemptRecord* const last = last_attempt(known);
   return last != nullptr && !is_of_earlier_run(known) && hang_at_end(known) == nullptr &&
-         last->kind == CauseKind::exit && last->exit_code &&
-         last->exit_code == reported_code(known);
+         kind_of(*last) == CauseKind::exit && last->cause->exit_code &&
+         last->cause->exit_code == reported_code(known);
 }
 
 // Whether the words for why it ended have the time limit, which is then said once.
 bool says_limit(const KnownJob& known) {
-  const JobReport::Attempt* const last = last_attempt(known);
+  const AttemptRecord* const last = last_attempt(known);
   return last != nullptr && !is_of_earlier_run(known) && hang_at_end(known) == nullptr &&
-         last->kind == CauseKind::time_limit && !last->cause.empty();
+         kind_of(*last) == CauseKind::time_limit;
 }
 
 std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requested) {
@@ -177,15 +193,15 @@ std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requ
   }
   std::string text = "it is not known how it ended";
   if (!known.report) return text;
-  if (known.report->updated) {
-    text += fmt::format("; {} at {}", known.report->exit_code ? "requeued" : "last heard of",
-                        moment_text(*known.report->updated, beside));
+  if (const auto updated = report_time(known)) {
+    text += fmt::format("; {} at {}", code_of_run(known) ? "requeued" : "last heard of",
+                        moment_text(*updated, beside));
   }
-  const JobReport::Attempt* const last = last_attempt(known);
-  if (last != nullptr && last->interrupted && !known.report->exit_code) {
+  const AttemptRecord* const last = last_attempt(known);
+  if (last != nullptr && last->interrupted && !code_of_run(known)) {
     text += ", interrupted by " + signal_name(last->interrupted->signal);
   }
-  if (const JobReport::Hang* const hang = hang_at_end(known)) {
+  if (const model::Hang* const hang = hang_at_end(known)) {
     text += ", " + hang_words(*hang, "when it had hung", beside);
   }
   return text;
@@ -194,11 +210,10 @@ std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requ
 // Why a job that waits has been in the queue before; empty: it has not, as far as is known.
 std::string requeue_words(const KnownJob& known, WallTime now) {
   if (known.job->restarts == 0) return {};
-  if (!known.report || !known.report->exit_code || !known.report->updated) {
-    return std::string(put_back);
-  }
+  const auto updated = report_time(known);
+  if (!code_of_run(known) || !updated) return std::string(put_back);
   const std::optional<CauseKind> kind = kind_of_end(known);
-  const WallTime end_of_run = *known.report->updated;
+  const WallTime end_of_run = *updated;
   const std::string_view how = kind == CauseKind::preempted  ? "preempted"
                                : kind == CauseKind::requeued ? "requeued"
                                                              : std::string_view();
@@ -208,28 +223,28 @@ std::string requeue_words(const KnownJob& known, WallTime now) {
   return fmt::format("{} at {}", put_back, moment_text(at, now));
 }
 
-std::string restart_words(const JobReport& report) {
-  if (report.restarts.value_or(0) == 0) return {};
-  if (!report.max_restarts) return fmt::format(", restart {}", *report.restarts);
-  return fmt::format(", restart {} of {}", *report.restarts, *report.max_restarts);
+std::string restart_words(const model::RunRecord& run) {
+  if (run.restarts == 0) return {};
+  if (run.max_restarts == 0) return fmt::format(", restart {}", run.restarts);
+  return fmt::format(", restart {} of {}", run.restarts, run.max_restarts);
 }
 
 std::string words_of_running(const KnownJob& known, WallTime now) {
-  const JobReport::Attempt* const last = last_attempt(known);
+  const AttemptRecord* const last = last_attempt(known);
   if (last == nullptr || is_of_earlier_run(known)) return known.engine_words;
-  if (known.report->exit_code) {
-    const int code = *known.report->exit_code;
-    return last->kind == CauseKind::interrupted
-               ? "its run was " + interruption_words(code, ExitCode::shown)
-               : "its run has " + code_words(code, ExitCode::shown);
+  if (const auto code = code_of_run(known)) {
+    return kind_of(*last) == CauseKind::interrupted
+               ? "its run was " + interruption_words(*code, ExitCode::shown)
+               : "its run has " + code_words(*code, ExitCode::shown);
   }
   if (last->hang && !last->hang->over && !last->ended) {
     return hang_words(*last->hang, "hangs", now);
   }
-  const std::string restart = restart_words(*known.report);
+  const std::string restart = restart_words(known.report->run);
   if (last->ended) return known.engine_words + restart + ": starts again";
-  return last->runs ? known.engine_words + restart
-                    : fmt::format("{}{}: {}", known.engine_words, restart, last->phase);
+  return has_ranks(*last)
+             ? known.engine_words + restart
+             : fmt::format("{}{}: {}", known.engine_words, restart, phase_words(*last));
 }
 
 std::string words_of_active(const KnownJob& known, WallTime now) {
@@ -269,8 +284,8 @@ JobSummary summary_of(const KnownJob& known, WallTime now) {
   }
   out.state = known.job ? known.job->state : state_of_forgotten(known);
   if (known.report) {
-    out.started = known.report->started;
-    if (known.report->exit_code) out.ended = known.report->updated;
+    out.started = model::if_known(known.report->run.started);
+    if (code_of_run(known)) out.ended = report_time(known);
   }
   if (was_cancelled_without_end(known)) out.ended = known.story.cancelled->at;
   if (known.job && known.job->started) out.started = known.job->started;

@@ -30,21 +30,27 @@ Job job_of(JobState state, int restarts = 0) {
 JobReport report_of(std::optional<int> code, std::optional<CauseKind> kind = {},
                     std::string cause = {}, std::optional<int> rank_code = {}) {
   JobReport report;
-  report.started = at("06:00:01");
-  report.updated = at("06:04:11");
-  report.exit_code = code;
-  JobReport::Attempt attempt;
-  attempt.runs = true;
-  attempt.kind = kind;
-  attempt.cause = std::move(cause);
-  attempt.exit_code = rank_code;
-  report.attempts.push_back(std::move(attempt));
+  report.run.started = at("06:00:01");
+  report.run.ended = at("06:04:11");
+  if (code) {
+    report.run.exit_code = *code;
+  } else {
+    report.run.running_at = report.run.ended;
+  }
+  model::AttemptRecord attempt;
+  attempt.phases.spawn = std::chrono::milliseconds(7);
+  if (kind) {
+    attempt.cause = model::Cause{.kind = *kind, .exit_code = rank_code, .what = std::move(cause)};
+  }
+  report.run.attempts.push_back(std::move(attempt));
   return report;
 }
 
 JobReport hung(JobReport report) {
-  report.attempts.back().hang =
-      JobReport::Hang{"rank 2 on n1 sleeps", at("06:02:00"), at("06:02:30"), std::nullopt};
+  model::Hang& hang = report.run.attempts.back().hang.emplace();
+  hang.noticed = at("06:02:30");
+  hang.after = std::chrono::seconds(30);
+  hang.verdict.what = "rank 2 on n1 sleeps";
   return report;
 }
 
@@ -179,7 +185,7 @@ TEST_F(TheJobTold, WhatDoesNotFollowIsNotSaid) {
   EXPECT_EQ(summary_now(queued).words, "it had not begun: it waited for jobs 3, 12_4");
   // A hang that is over, or that is not why it ended, is not named.
   JobReport over = hung(report_of(143, CauseKind::interrupted, interrupted));
-  over.attempts.back().hang->over = at("06:03:00");
+  over.run.attempts.back().hang->over = at("06:03:00");
   EXPECT_EQ(summary_now(cancelled(known(std::nullopt, "", over))).words,
             "cancelled by alice at 06:04:10");
   EXPECT_EQ(
@@ -215,7 +221,7 @@ TEST_F(TheJobTold, AForgottenRunThatASignalEndedHasNotFailed) {
     EXPECT_EQ(what.words, one.words);
     EXPECT_EQ(what.state, JobState::unknown) << "Slurm alone knew whether it was cancelled";
     EXPECT_TRUE(what.is_over) << one.words;
-    EXPECT_EQ(what.exit_code, one.report.exit_code);
+    EXPECT_EQ(what.exit_code, model::reported_code(one.report.run));
     const KnownJob goes_on = known(job_of(JobState::running), "running", one.report);
     EXPECT_TRUE(summary_now(goes_on).words.starts_with("its run was interrupted"))
         << summary_now(goes_on).words;
@@ -269,13 +275,12 @@ TEST_F(TheJobTold, AJobThatRuns) {
   JobReport report = report_of(std::nullopt);
   EXPECT_EQ(words(report), "running");
   EXPECT_EQ(words(hung(report)), "hangs since 06:02:00: rank 2 on n1 sleeps");
-  report.restarts = 1;
-  report.max_restarts = 3;
+  report.run.restarts = 1;
+  report.run.max_restarts = 3;
   EXPECT_EQ(words(report), "running, restart 1 of 3");
-  report.attempts.back().ended = true;
+  report.run.attempts.back().ended = at("06:04:11");
   EXPECT_EQ(words(hung(report)), "running, restart 1 of 3: starts again");
-  report.attempts.back() = {};
-  report.attempts.back().phase = "its nodes are being gathered";
+  report.run.attempts.back() = {};
   EXPECT_EQ(words(report), "running, restart 1 of 3: its nodes are being gathered");
 }
 
@@ -287,7 +292,7 @@ TEST_F(TheJobTold, AMomentOfAnotherDayHasItsDate) {
 
 TEST_F(TheJobTold, TextsOfOthersArePrintable) {
   KnownJob job = known(std::nullopt, "", hung(report_of(143, CauseKind::interrupted, interrupted)));
-  job.report->attempts.back().hang->what = "rank 2\x1b[2J";
+  job.report->run.attempts.back().hang->verdict.what = "rank 2\x1b[2J";
   job.story.cancelled = JobStory::Act{"ali\nce", at("06:04:10")};
   job.story.name = "a\x1b[1mb";
   const JobSummary what = summary_now(job);

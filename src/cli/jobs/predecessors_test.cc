@@ -18,8 +18,12 @@ KnownJob in_state(JobState state, std::optional<int> code = std::nullopt) {
 KnownJob forgotten(std::optional<int> code) {
   KnownJob known;
   known.files.emplace();
-  known.report.emplace();
-  known.report->exit_code = code;
+  model::RunRecord& run = known.report.emplace().run;
+  if (code) {
+    run.exit_code = *code;
+  } else {
+    run.running_at = WallTime{};
+  }
   return known;
 }
 

@@ -456,25 +456,24 @@ TEST(Report, KeepsTheEndsOfEarlierRuns) {
   run.exit_code = 75;
   run.attempts[0].cause = of_kind(model::CauseKind::requeued);
   run.attempts[0].cause->message = "Slurm requeued the job";
-  json runs = model::earlier_runs(json_text(model::report_json(run)));
-  ASSERT_EQ(runs.size(), 1u);
-  EXPECT_EQ(runs[0]["exit_code"], 75);
-  EXPECT_EQ(runs[0]["started"], rfc3339(run.started));
-  EXPECT_EQ(runs[0]["ended"], rfc3339(run.ended));
+  run.earlier = model::earlier_runs(json_text(model::report_json(run)));
+  ASSERT_EQ(run.earlier.size(), 1u);
+  const json written = model::report_json(run)["earlier"][0];
+  EXPECT_EQ(written["exit_code"], 75);
+  EXPECT_EQ(written["started"], rfc3339(run.started));
+  EXPECT_EQ(written["ended"], rfc3339(run.ended));
   EXPECT_EQ(
-      runs[0]["cause"],
+      written["cause"],
       (json{{"kind", "requeued"}, {"what", "requeued"}, {"message", "Slurm requeued the job"}}));
   // Each is kept by the next, and the oldest go.
   for (std::size_t i = 0; i < 2 * model::most_earlier_runs; ++i) {
-    json next = model::report_json(run);
-    next["earlier"] = runs;
-    next["exit_code"] = i;
-    runs = model::earlier_runs(json_text(next));
+    run.exit_code = static_cast<int>(i);
+    run.earlier = model::earlier_runs(json_text(model::report_json(run)));
   }
-  EXPECT_EQ(runs.size(), model::most_earlier_runs);
-  EXPECT_EQ(runs.back()["exit_code"], 2 * model::most_earlier_runs - 1);
+  EXPECT_EQ(run.earlier.size(), model::most_earlier_runs);
+  EXPECT_EQ(run.earlier.back().exit_code, 2 * model::most_earlier_runs - 1);
   for (const char* odd : {"", "{}", "[1]", R"({"schema":"other"})"}) {
-    EXPECT_EQ(model::earlier_runs(odd), json::array()) << odd;
+    EXPECT_TRUE(model::earlier_runs(odd).empty()) << odd;
   }
   EXPECT_EQ(
       model::earlier_runs(R"({"schema":"toprun.report/1","attempts":7,"earlier":"x"})").size(), 1u);

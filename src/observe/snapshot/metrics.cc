@@ -80,10 +80,10 @@ double seconds(std::chrono::nanoseconds duration) {
 void add_job(Text& text, const Run& run) {
   const model::RunRecord& record = run.record;
   text.family("toprun_job", Type::info, "", "The job.");
-  text.sample({{"name", record.job},
+  text.sample({{"name", record.job.raw()},
                {"id", run.id},
-               {"program", record.program},
-               {"root", record.root_host}},
+               {"program", record.program.raw()},
+               {"root", record.root_host.raw()}},
               1);
   text.family("toprun_stage", Type::stateset, "", "The stage of the run.");
   for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "pausing",

@@ -30,14 +30,15 @@ std::string_view name_of(Happening happening) {
 
 // The name that its user chose, else its program.
 std::string short_name(const model::RunRecord& record) {
-  if (!record.title.empty()) return record.title;
-  return record.program.substr(record.program.rfind('/') + 1);  // npos + 1 is 0
+  if (!record.title.empty()) return record.title.raw();
+  const std::string& program = record.program.raw();
+  return program.substr(program.rfind('/') + 1);  // npos + 1 is 0
 }
 
 // "train.py (17)"
 std::string name_of(const Run& run) {
   const std::string name = short_name(run.record);
-  const std::string& id = run.id.empty() ? run.record.job : run.id;
+  const std::string& id = run.id.empty() ? run.record.job.raw() : run.id;
   if (name.empty() || name == id) return id;
   // toprun's own id of a job on one host, which no user has seen.
   constexpr std::size_t uuid_length = 36;

@@ -11,14 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_members.h"
-#include "run/model/exit.h"
 
 namespace toprun::snapshot {
 namespace {
 
 using nlohmann::json;
-
-constexpr double most_hang_ms = 1e12;
 
 std::optional<double> number_of(const json& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
@@ -57,75 +54,55 @@ class Column {
   const json& values_;
 };
 
-void read_hang(const json& job, Picture& picture) {
-  const json& hang = member(job, "hang");
-  picture.hang = text_at(job, "hang_text");
-  picture.hang_what = text_at(hang, "what");
-  const auto noticed = moment_in(hang, "noticed");
-  const auto after = number_of(member(hang, "after_ms"));
-  if (!noticed || !after || !(*after >= 0) || *after > most_hang_ms) return;
-  picture.hang_since = *noticed - std::chrono::milliseconds(static_cast<std::int64_t>(*after));
+void read_run(const json& job, model::RunRecord& run) {
+  run.job = text_at(job, "name");
+  run.title = text_at(job, "title");
+  run.program = text_at(job, "program");
+  run.root_host = text_at(job, "root");
+  run.root_pid = count_in(job, "pid");
+  run.started = moment_in(job, "started").value_or(WallTime{});
+  run.restarts = count_in(job, "restarts");
+  run.max_restarts = count_in(job, "max_restarts");
+  model::read_spares(job, run);
+  if (member(job, "exit_code").is_number_integer()) {
+    run.exit_code = count_in(job, "exit_code");
+  } else {
+    run.running_at = moment_in(job, "now").value_or(WallTime{});
+  }
+  const Column attempts(job, "attempts");
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    run.attempts.push_back(model::attempt_in(attempts[i]));
+  }
+  if (run.attempts.empty()) return;
+  model::AttemptRecord& last = run.attempts.back();
+  last.phases = model::phases_in(member(job, "phases"));
+  last.spreads = model::spreads_in(member(job, "slowest"));
+  last.awaited = model::awaited_in(member(job, "awaited"));
+  if (member(job, "hangs") == true) last.hang = model::hang_in(member(job, "hang"));
 }
 
 void read_job(const json& job, Picture& picture) {
-  picture.name = text_at(job, "name");
+  read_run(job, picture.run);
   picture.id = text_at(job, "id");
-  picture.title = text_at(job, "title");
-  picture.program = text_at(job, "program");
-  picture.root = text_at(job, "root");
   picture.stage = text_at(job, "stage");
-  picture.pid = count_in(job, "pid");
-  picture.started = moment_in(job, "started");
   picture.now = moment_in(job, "now");
   picture.limit = moment_in(job, "limit");
   picture.node_log = text_at(job, "node_log");
   const Column sizes(job, "nnodes");
   picture.least_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[0]), 1));
   picture.most_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[1]), 1));
-  picture.attempt = count_in(job, "attempt");
-  picture.restarts = count_in(job, "restarts");
-  picture.max_restarts = count_in(job, "max_restarts");
   picture.joined = count_in(job, "joined");
-  picture.spares = Column(job, "spares").size();
-  picture.lost_spares = Column(job, "lost_spares").size();
   const Column missing(job, "missing");
   for (std::size_t i = 0; i < std::min(missing.size(), most_missing); ++i) {
     picture.missing.push_back(missing.text(i));
   }
   picture.missing_count = size_of(member(job, "missing_count"));
-  picture.phases = model::phases_in(member(job, "phases"));
-  picture.slowest = model::spreads_in(member(job, "slowest"));
-  picture.awaited = model::awaited_in(member(job, "awaited"));
-  if (member(job, "hangs") == true) read_hang(job, picture);
-  if (member(job, "exit_code").is_number_integer()) picture.exit_code = count_in(job, "exit_code");
-  picture.interval_s = std::clamp(number_of(member(job, "interval_s")).value_or(1), 0.1, 3'600.0);
-}
-
-Picture::Attempt attempt_in(const json& attempt) {
-  const json& cause = member(attempt, "cause");
-  Picture::Attempt out{count_in(attempt, "attempt"),
-                       moment_in(attempt, "started"),
-                       moment_in(attempt, "ended"),
-                       text_at(attempt, "what"),
-                       model::cause_kind_called(text_at(cause, "kind")),
-                       text_at(cause, "message")};
-  if (member(cause, "rank").is_number()) out.rank = size_of(member(cause, "rank"));
-  const Column lines(cause, "last_output");
-  for (std::size_t i = 0; i < std::min(lines.size(), model::last_output_lines); ++i) {
-    out.last_output.push_back(lines.text(i));
-  }
-  return out;
-}
-
-void read_events(const json& job, Picture& picture) {
-  const Column attempts(job, "attempts"), messages(job, "messages");
-  for (std::size_t i = 0; i < attempts.size(); ++i) {
-    picture.attempts.push_back(attempt_in(attempts[i]));
-  }
+  const Column messages(job, "messages");
   for (std::size_t i = 0; i < std::min(messages.size(), most_messages); ++i) {
     picture.messages.push_back(
         {moment_in(messages[i], "time").value_or(WallTime()), text_at(messages[i], "text")});
   }
+  picture.interval_s = std::clamp(number_of(member(job, "interval_s")).value_or(1), 0.1, 3'600.0);
 }
 
 void read_nodes(const json& nodes, const json& figures, Picture& picture) {
@@ -221,7 +198,6 @@ Result<Picture> picture_in(const json& object) {
   }
   Picture picture;
   read_job(member(object, "job"), picture);
-  read_events(member(object, "job"), picture);
   read_nodes(nodes, member(figures, "nodes"), picture);
   read_ranks(ranks, picture);
   if (!fits_together(picture)) {

@@ -11,21 +11,12 @@
 #include "base/text/outside.h"
 #include "observe/snapshot/board.h"
 #include "observe/snapshot/snapshot.h"
-#include "run/model/phases.h"
+#include "run/model/record.h"
 
 namespace toprun::snapshot {
 
 // The job's state as a reader sees it. Missing or unknown values are unset.
 struct Picture {
-  struct Attempt {
-    int attempt = 0;
-    std::optional<WallTime> started, ended;
-    Outside what;                               // the failure in one line; empty: no failure
-    std::optional<model::CauseKind> kind = {};  // unset: no failure, or a kind from a newer version
-    Outside message = {};                       // … and its message
-    std::optional<std::size_t> rank = {};       // the rank that failed
-    std::vector<Outside> last_output = {};      // … and its last lines
-  };
   struct Node {
     Outside name, location, logs;
     std::size_t first_rank = 0, ranks = 0;
@@ -42,24 +33,17 @@ struct Picture {
     std::vector<Outside> lines = {};  // its last lines, newest last; empty: none, or not sent
   };
 
-  Outside name, id, title, program, root, stage;
+  // Without nodes and networks. Of the attempts only the last has phases, and a hang that
+  // continues.
+  model::RunRecord run;
+  Outside id, stage;
   Outside node_log;  // the folder of --node-log; empty: none
-  int pid = 0;
-  std::optional<WallTime> started, now;
+  std::optional<WallTime> now;
   std::optional<WallTime> limit;  // when its engine will end it
   int least_nodes = 1, most_nodes = 1;
-  int attempt = 0, restarts = 0, max_restarts = 0, joined = 0;
-  std::size_t spares = 0, lost_spares = 0;  // nodes
-  std::vector<Outside> missing;             // the first ones
+  int joined = 0;
+  std::vector<Outside> missing;  // the first ones
   std::size_t missing_count = 0;
-  model::Phases phases;
-  model::Spreads slowest;
-  std::optional<model::Awaited> awaited;
-  Outside hang;                        // one line; empty: no hang, or it is over
-  Outside hang_what;                   // … only the ranks for which the others wait
-  std::optional<WallTime> hang_since;  // unset: not detected by a time without progress
-  std::vector<Attempt> attempts;
-  std::optional<int> exit_code;  // set: the run is over
   // The user that cancelled the job and when, in words, if known. No text of the job contains it.
   Outside cancelled;
   std::vector<Message> messages;

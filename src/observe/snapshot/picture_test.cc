@@ -79,38 +79,40 @@ json picture(const Run& run, const Board& board) {
 TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
   const auto read = picture_in(picture(pictured_run(), board()));
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->name, "a job");
+  const model::AttemptRecord& last = model::last_attempt(read->run);
+  EXPECT_EQ(read->run.job, "a job");
   EXPECT_EQ(read->id, "17");
-  EXPECT_EQ(read->title, "bigrun");
-  EXPECT_EQ(read->program, "train.py");
+  EXPECT_EQ(read->run.title, "bigrun");
+  EXPECT_EQ(read->run.program, "train.py");
   EXPECT_EQ(read->limit, start + 1h);
   EXPECT_EQ(read->node_log, "/logs/17");
-  EXPECT_EQ(read->root, "n0");
-  EXPECT_EQ(read->pid, 4711);
+  EXPECT_EQ(read->run.root_host, "n0");
+  EXPECT_EQ(read->run.root_pid, 4711);
   EXPECT_EQ(read->stage, "running");
-  EXPECT_EQ(read->started, start);
+  EXPECT_EQ(read->run.started, start);
   EXPECT_EQ(read->now, start + 2min);
   EXPECT_EQ(read->most_nodes, 2);
-  EXPECT_EQ(read->attempt, 1);
-  EXPECT_EQ(read->restarts, 1);
-  EXPECT_EQ(read->max_restarts, 3);
+  EXPECT_EQ(model::last_attempt(read->run).attempt, 1);
+  EXPECT_EQ(read->run.restarts, 1);
+  EXPECT_EQ(read->run.max_restarts, 3);
   EXPECT_EQ(read->joined, 2);
   EXPECT_EQ(read->missing, std::vector<Outside>{"n2"});
   EXPECT_EQ(read->missing_count, 1u);
-  EXPECT_EQ(read->phases.join, 41ms);
-  EXPECT_EQ(read->phases.order, std::nullopt);
-  EXPECT_EQ(read->phases.first_collective, 2s);
-  EXPECT_EQ(read->slowest.import->node, "n1");
-  EXPECT_EQ(read->awaited->rank, 2);
-  EXPECT_EQ(read->hang, "no rank has made progress for 30.0 s: rank 2 on n1 sleeps");
-  EXPECT_EQ(read->hang_what, "rank 2 on n1 sleeps");
-  EXPECT_EQ(read->hang_since, start + 60s);
-  ASSERT_EQ(read->attempts.size(), 2u);
-  EXPECT_EQ(read->attempts[0].what, "rank 2 on n1 ended with exit code 7");
-  EXPECT_EQ(read->attempts[0].message, "ValueError: boom");
-  EXPECT_EQ(read->attempts[0].ended, start + 1min);
-  EXPECT_EQ(read->attempts[1].what, "");
-  EXPECT_EQ(read->exit_code, 0);
+  EXPECT_EQ(last.phases.join, 41ms);
+  EXPECT_EQ(last.phases.order, std::nullopt);
+  EXPECT_EQ(last.phases.first_collective, 2s);
+  EXPECT_EQ(last.spreads.import->node, "n1");
+  EXPECT_EQ(last.awaited->rank, 2);
+  EXPECT_EQ(model::headline(*last.hang),
+            "no rank has made progress for 30.0 s: rank 2 on n1 sleeps");
+  EXPECT_EQ(last.hang->verdict.what, "rank 2 on n1 sleeps");
+  EXPECT_EQ(model::since(*last.hang), start + 60s);
+  ASSERT_EQ(read->run.attempts.size(), 2u);
+  EXPECT_EQ(read->run.attempts[0].cause->what, "rank 2 on n1 ended with exit code 7");
+  EXPECT_EQ(read->run.attempts[0].cause->message, "ValueError: boom");
+  EXPECT_EQ(read->run.attempts[0].ended, start + 1min);
+  EXPECT_FALSE(last.cause);
+  EXPECT_EQ(model::reported_code(read->run), 0);
   EXPECT_EQ(read->messages[0].text, "n1 was lost");
   EXPECT_EQ(read->interval_s, 2);
 }
@@ -163,7 +165,7 @@ TEST(Picture, OfARunWithoutPlacesIsEmpty) {
   const auto read = picture_in(picture(early, Board()));
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->nodes.empty() && read->ranks.empty());
-  EXPECT_EQ(read->exit_code, std::nullopt);
+  EXPECT_EQ(model::reported_code(read->run), std::nullopt);
 }
 
 TEST(Picture, RefusesWhatIsNone) {

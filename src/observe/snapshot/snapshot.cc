@@ -123,14 +123,12 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
 }  // namespace
 
 const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run) {
-  static const std::vector<model::NodeRecord> none;
-  return run.attempts.empty() ? none : run.attempts.back().nodes;
+  return model::last_attempt(run).nodes;
 }
 
 json job_json(const Run& run, WallTime now) {
   const model::RunRecord& record = run.record;
-  const model::AttemptRecord none;
-  const model::AttemptRecord& last = record.attempts.empty() ? none : record.attempts.back();
+  const model::AttemptRecord& last = model::last_attempt(record);
   const std::size_t named = std::min(run.missing.size(), most_missing);
   const std::vector<std::string> missing(run.missing.begin(),
                                          run.missing.begin() + static_cast<std::ptrdiff_t>(named));
@@ -162,7 +160,7 @@ json job_json(const Run& run, WallTime now) {
           {"hang", model::hang_json(last.hang)},
           {"hang_text", last.hang ? json(model::headline(*last.hang)) : json(nullptr)},
           {"attempts", attempts_json(record.attempts)},
-          {"exit_code", or_null(!record.running_at, record.exit_code)},
+          {"exit_code", or_null(model::reported_code(record))},
           {"messages", messages_json(run.messages)},
           {"interval_s", static_cast<double>(run.interval.count()) / 1'000}};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -12,7 +13,7 @@
 #include "observe/report/report.h"
 #include "observe/top/cells.h"
 #include "observe/top/wrap.h"
-#include "run/model/phases.h"
+#include "run/model/record.h"
 
 namespace toprun::top {
 
@@ -50,8 +51,9 @@ bool fits(std::string_view text, std::size_t width) {
 }
 
 std::string elapsed_text(const Picture& picture) {
-  if (!picture.started || !picture.now) return "";
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(*picture.now - *picture.started);
+  const auto started = model::if_known(picture.run.started);
+  if (!started || !picture.now) return "";
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(*picture.now - *started);
   return seconds < std::chrono::minutes(1)
              ? fmt::format("{} s", std::max<std::int64_t>(0, seconds.count()))
              : duration_text(seconds);
@@ -63,15 +65,15 @@ std::string base_name(const Outside& path) {
 
 // By the name that its user chose.
 std::string name_of(const Picture& picture) {
-  const std::string name = !picture.title.empty()     ? picture.title.shown()
-                           : !picture.program.empty() ? base_name(picture.program)
-                                                      : picture.name.shown();
-  const bool has_id = !picture.id.empty() && picture.id != picture.name;
+  const std::string name = !picture.run.title.empty()     ? picture.run.title.shown()
+                           : !picture.run.program.empty() ? base_name(picture.run.program)
+                                                          : picture.run.job.shown();
+  const bool has_id = !picture.id.empty() && picture.id != picture.run.job;
   return has_id ? fmt::format("{} ({})", name, picture.id) : name;
 }
 
 std::string time_left(const Picture& picture) {
-  if (!picture.limit || !picture.now || picture.exit_code) return "";
+  if (!picture.limit || !picture.now || !picture.run.running_at) return "";
   const auto left = std::chrono::floor<std::chrono::seconds>(*picture.limit - *picture.now);
   if (left <= std::chrono::seconds(0)) return "its time is up";
   return duration_text(left) + " left";
@@ -79,9 +81,9 @@ std::string time_left(const Picture& picture) {
 
 std::string nodes_text(const Picture& picture) {
   std::string text = counted(picture.nodes.size(), "node");
-  if (picture.spares > 0) text += ", " + counted(picture.spares, "spare");
-  if (picture.lost_spares > 0) {
-    text += fmt::format(", {} gone", counted(picture.lost_spares, "spare"));
+  if (!picture.run.spares.empty()) text += ", " + counted(picture.run.spares.size(), "spare");
+  if (!picture.run.lost_spares.empty()) {
+    text += fmt::format(", {} gone", counted(picture.run.lost_spares.size(), "spare"));
   }
   return text;
 }
@@ -89,8 +91,8 @@ std::string nodes_text(const Picture& picture) {
 // On a narrow screen without the number of nodes: the list shows them.
 Lines title(const Picture& picture, std::size_t width) {
   Lines parts = {name_of(picture)};
-  if (picture.exit_code) {
-    parts.push_back(fmt::format("ended with {}", *picture.exit_code));
+  if (const auto code = model::reported_code(picture.run)) {
+    parts.push_back(fmt::format("ended with {}", *code));
   } else {
     parts.push_back(picture.stage.shown());
   }
@@ -98,10 +100,11 @@ Lines title(const Picture& picture, std::size_t width) {
   if (!elapsed.empty()) parts.push_back(elapsed);
   const std::string left = time_left(picture);
   if (!left.empty()) parts.push_back(left);
-  if (picture.attempt > 0) parts.push_back(fmt::format("attempt {}", picture.attempt));
-  if (picture.restarts > 0) {
-    parts.push_back(
-        fmt::format("{} of {}", picture.restarts, counted(picture.max_restarts, "restart")));
+  const int attempt = model::last_attempt(picture.run).attempt;
+  if (attempt > 0) parts.push_back(fmt::format("attempt {}", attempt));
+  if (picture.run.restarts > 0) {
+    parts.push_back(fmt::format("{} of {}", picture.run.restarts,
+                                counted(picture.run.max_restarts, "restart")));
   }
   const std::size_t before_nodes = parts.size();
   if (!picture.nodes.empty()) parts.push_back(nodes_text(picture));
@@ -141,11 +144,12 @@ std::string progress(const Picture& picture, std::size_t width) {
     if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
     return text;
   }
-  if (picture.awaited) return model::awaited_text(*picture.awaited);
+  const model::AttemptRecord& attempt = model::last_attempt(picture.run);
+  if (attempt.awaited) return model::awaited_text(*attempt.awaited);
   const std::pair<std::string_view, std::optional<milliseconds>> phases[] = {
-      {"joined", picture.phases.join},     {"ordered", picture.phases.order},
-      {"staged", picture.phases.stage},    {"started", picture.phases.spawn},
-      {"imported", picture.phases.import}, {"first collective", picture.phases.first_collective},
+      {"joined", attempt.phases.join},     {"ordered", attempt.phases.order},
+      {"staged", attempt.phases.stage},    {"started", attempt.phases.spawn},
+      {"imported", attempt.phases.import}, {"first collective", attempt.phases.first_collective},
   };
   Lines parts;
   for (const auto& [name, took] : phases) {
@@ -161,19 +165,22 @@ std::string progress(const Picture& picture, std::size_t width) {
 
 std::string last_failure(const Picture& picture) {
   if (!picture.cancelled.empty()) return picture.cancelled.shown();
-  for (auto attempt = picture.attempts.rbegin(); attempt != picture.attempts.rend(); ++attempt) {
-    if (attempt->what.empty()) continue;
-    const std::string what = fmt::format("attempt {}: {}", attempt->attempt, attempt->what);
-    return attempt->message.empty() ? what : fmt::format("{}: {}", what, attempt->message);
+  for (const model::AttemptRecord& attempt : picture.run.attempts | std::views::reverse) {
+    if (!attempt.cause) continue;
+    const model::Cause& cause = *attempt.cause;
+    const std::string what = fmt::format("attempt {}: {}", attempt.attempt, sentence(cause));
+    return cause.message.empty() ? what : fmt::format("{}: {}", what, cause.message);
   }
   return "";
 }
 
 // The rank that keeps the others waiting comes first, so that no narrow screen cuts it off.
-std::string hang_line(const Picture& picture) {
-  if (picture.hang_what.empty() || !picture.hang_since || !picture.now) return picture.hang.shown();
-  return fmt::format("{} (no rank has made progress for {})", picture.hang_what,
-                     duration_text(*picture.now - *picture.hang_since));
+std::string hang_line(const model::Hang& hang, std::optional<WallTime> now) {
+  const auto since = model::if_known(model::since(hang));
+  if (hang.alarm) return printable(model::headline(hang));
+  const std::string what = printable(hang.verdict.what);
+  if (!since || !now) return what;
+  return fmt::format("{} (no rank has made progress for {})", what, duration_text(*now - *since));
 }
 
 std::string fitted(std::string_view text, std::size_t width) {
@@ -233,12 +240,11 @@ Lines rank_lines(const Picture& picture, const State& state, std::size_t width) 
   if (!known.line.empty()) lines.push_back("  last line  " + known.line.shown());
   const Log log = log_of(picture, state);
   if (!log.path.empty()) lines.push_back(fmt::format("  log        on {}: {}", log.node, log.path));
-  for (const Picture::Attempt& attempt : picture.attempts) {
-    if (attempt.rank != rank) continue;
-    const std::string message = printable(first_line(attempt.message.raw()));
-    lines.push_back(fmt::format("  attempt {}  {}{}{}", attempt.attempt, attempt.what,
-                                message.empty() ? "" : ": ", message));
-    for (const Outside& line : attempt.last_output) lines.push_back("    " + line.shown());
+  for (const model::AttemptRecord& attempt : picture.run.attempts) {
+    const std::optional<model::Cause>& cause = attempt.cause;
+    if (!cause || cause->rank != static_cast<int>(rank)) continue;
+    lines.push_back(fmt::format("  attempt {}  {}", attempt.attempt, model::short_text(*cause)));
+    for (const Outside& line : cause->last_output) lines.push_back("    " + line.shown());
   }
   // Those of a rank that has failed stand in its attempt.
   if (known.lines.size() > 1 && known.state != snapshot::RankState::failed) {
@@ -280,10 +286,11 @@ Lines head(const Picture& picture, TerminalSize size, const Style& style) {
   const std::string now = progress(picture, width);
   if (!now.empty()) {
     const std::string line = fitted(now, width);
-    const bool waits = is_starting(picture) || picture.awaited;
+    const bool waits = is_starting(picture) || model::last_attempt(picture.run).awaited;
     lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, style));
   }
-  const std::string wrong = picture.hang.empty() ? last_failure(picture) : hang_line(picture);
+  const std::optional<model::Hang>& hang = model::last_attempt(picture.run).hang;
+  const std::string wrong = hang ? hang_line(*hang, picture.now) : last_failure(picture);
   const std::size_t most =
       size.rows == 0 ? 0 : std::max<std::size_t>(1, size.rows / share_of_trouble);
   for (const std::string& line : wrapped(wrong, width, is_low ? 1 : most)) {
@@ -432,8 +439,8 @@ Log log_of(const Picture& picture, const State& state) {
     }
     return log;
   }
-  log.path = fmt::format("{}/attempt_{}/{}/stdout.log", where.logs.raw(), picture.attempt,
-                         log.rank - where.first_rank);
+  log.path = fmt::format("{}/attempt_{}/{}/stdout.log", where.logs.raw(),
+                         model::last_attempt(picture.run).attempt, log.rank - where.first_rank);
   return log;
 }
 

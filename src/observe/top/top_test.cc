@@ -25,10 +25,10 @@ constexpr Style no_colours{};
 // Racks of two nodes each.
 Picture job(std::size_t nodes, std::size_t ranks_each) {
   Picture picture;
-  picture.name = "train";
+  picture.run.job = "train";
   picture.stage = "running";
-  picture.started = WallTime();
-  picture.now = WallTime() + seconds(75);
+  picture.run.started = WallTime() + seconds(1);
+  picture.now = picture.run.running_at = picture.run.started + seconds(75);
   for (std::size_t node = 0; node < nodes; ++node) {
     Picture::Node one;
     one.name = "n" + std::to_string(node);
@@ -40,6 +40,22 @@ Picture job(std::size_t nodes, std::size_t ranks_each) {
   picture.ranks.resize(nodes * ranks_each);
   for (Picture::Rank& rank : picture.ranks) rank.state = RankState::runs;
   return picture;
+}
+
+model::AttemptRecord& last_of(Picture& picture) {
+  auto& attempts = picture.run.attempts;
+  return attempts.empty() ? attempts.emplace_back() : attempts.back();
+}
+
+void fail_with(Picture& picture, int attempt, std::string what, std::string message = {}) {
+  model::AttemptRecord& failed = picture.run.attempts.emplace_back();
+  failed.attempt = attempt;
+  failed.cause = model::Cause{.message = std::move(message), .what = std::move(what)};
+}
+
+void hang_with(Picture& picture, std::string what) {
+  model::Hang& hang = last_of(picture).hang.emplace();
+  hang.verdict.what = std::move(what);
 }
 
 Lines names(const Picture& picture, const State& state, std::size_t lines) {
@@ -90,8 +106,7 @@ TEST(Frame, ARanksProcessAndLastLines) {
 
 TEST(Frame, WhoCancelledAJobIsToldForTheSignal) {
   Picture picture = job(2, 2);
-  Picture::Attempt& attempt = picture.attempts.emplace_back();
-  attempt.what = "interrupted by SIGTERM";
+  fail_with(picture, 0, "interrupted by SIGTERM");
   EXPECT_TRUE(
       text_of(frame(picture, {}, usual, no_colours)).contains("attempt 0: interrupted by SIGTERM"));
   picture.cancelled = "cancelled by alice at 06:04:10";
@@ -233,13 +248,9 @@ TEST(Keys, EnterShowsARank) {
   picture.ranks[2].line = "ValueError: boom";
   picture.ranks[1].busy_cpus = 1.5;
   picture.ranks[1].silence_s = 125;
-  picture.attempts.push_back({.attempt = 0,
-                              .started = {},
-                              .ended = {},
-                              .what = "rank 2 on n0 ended with exit code 1",
-                              .message = "ValueError: boom",
-                              .rank = 2,
-                              .last_output = {"one", "two"}});
+  fail_with(picture, 0, "rank 2 on n0 ended with exit code 1", "ValueError: boom");
+  last_of(picture).cause->rank = 2;
+  last_of(picture).cause->last_output = {"one", "two"};
   State state = press({}, picture, "/2\n\n");
   EXPECT_TRUE(state.shows_rank);
   const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
@@ -326,17 +337,17 @@ TEST(Frame, ARank) {
 
 TEST(Frame, TheSparesStandBesideTheNodes) {
   Picture picture = job(2, 1);
-  picture.spares = 1;
+  picture.run.spares = {"n2"};
   const auto title = [&] { return frame(picture, {}, usual, no_colours).lines[0]; };
   EXPECT_TRUE(title().contains(" | 2 nodes, 1 spare | ")) << title();
-  picture.spares = 0;
-  picture.lost_spares = 2;
+  picture.run.spares.clear();
+  picture.run.lost_spares.resize(2);
   EXPECT_TRUE(title().contains(" | 2 nodes, 2 spares gone | ")) << title();
 }
 
 TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
   Picture picture = job(40, 8);
-  picture.program = "train.py";
+  picture.run.program = "train.py";
   picture.id = "4711";
   for (Picture::Node& node : picture.nodes) node.location = "/hall/row0" + node.location.raw();
   const std::string job = "train.py (4711) | running | 1 min 15 s | ";
@@ -353,11 +364,11 @@ TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
 
 TEST(Frame, TheNameThatItsUserChose) {
   Picture picture = job(1, 1);
-  picture.program = "/home/ada/train.py";
+  picture.run.program = "/home/ada/train.py";
   picture.id = "36";
   EXPECT_TRUE(
       frame(picture, {}, usual, no_colours).lines[0].starts_with("train.py (36) | running"));
-  picture.title = "bigrun";
+  picture.run.title = "bigrun";
   EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[0].starts_with("bigrun (36) | running"));
 }
 
@@ -368,16 +379,16 @@ TEST(Frame, TheTimeThatIsLeft) {
             "train | running | 1 min 15 s | 1 h 01 min left | 1 node | 1 rank: 1 runs");
   picture.limit = *picture.now - seconds(1);
   EXPECT_TRUE(frame(picture, {}, usual, no_colours).lines[0].contains("| its time is up |"));
-  picture.exit_code = 0;
+  picture.run.running_at.reset();
   EXPECT_FALSE(frame(picture, {}, usual, no_colours).lines[0].contains("time"));
 }
 
 TEST(Frame, ATitleThatIsTooLongTakesAnotherLine) {
   Picture picture = job(2, 4);
-  picture.title = "a-long-name-of-a-job-of-mine";
+  picture.run.title = "a-long-name-of-a-job-of-mine";
   picture.id = "1234567";
-  picture.attempt = picture.restarts = 1;
-  picture.max_restarts = 2;
+  last_of(picture).attempt = picture.run.restarts = 1;
+  picture.run.max_restarts = 2;
   const Lines lines = frame(picture, {}, usual, no_colours).lines;
   EXPECT_EQ(lines[0], "a-long-name-of-a-job-of-mine (1234567) | running | 1 min 15 s | attempt 1");
   EXPECT_EQ(lines[1], "1 of 2 restarts | 8 ranks: 8 run");
@@ -385,7 +396,7 @@ TEST(Frame, ATitleThatIsTooLongTakesAnotherLine) {
 
 TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
   Picture picture = job(2, 4);
-  picture.attempt = 1;
+  last_of(picture).attempt = 1;
   const Lines lines = frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines;
   EXPECT_EQ(lines[0], "train | running | 8 ranks: 8 run");
   EXPECT_EQ(lines[9], "q quit  s sort: place  / search  ? help");
@@ -393,11 +404,11 @@ TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
 
 TEST(Frame, NoScreenCutsWhoKeepsTheOthersWaiting) {
   Picture picture = job(4, 8);
-  picture.hang_what =
+  hang_with(
+      picture,
       "rank 17 on n2 sleeps at /home/ada/projects/train/loader.py:9 in next_batch, and 31 ranks "
-      "wait for it";
-  picture.hang = "no rank has made progress for 15.0 s: " + picture.hang_what.raw();
-  picture.hang_since = *picture.now - seconds(15);
+      "wait for it");
+  last_of(picture).hang->noticed = *picture.now - seconds(15);
   const Lines lines = frame(picture, {}, usual, no_colours).lines;
   EXPECT_EQ(lines[1],
             "rank 17 on n2 sleeps at /home/ada/projects/train/loader.py:9 in next_batch, and");
@@ -408,8 +419,7 @@ TEST(Frame, NoScreenCutsWhoKeepsTheOthersWaiting) {
 
 TEST(Frame, TheLastFailureWithItsMessage) {
   Picture picture = job(1, 1);
-  picture.attempts = {
-      {0, {}, {}, "rank 5 on n1 ended with exit code 1", {}, "ValueError: no\nmore"}};
+  fail_with(picture, 0, "rank 5 on n1 ended with exit code 1", "ValueError: no\nmore");
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "attempt 0: rank 5 on n1 ended with exit code 1: ValueError: no\\nmore");
 }
@@ -475,8 +485,8 @@ TEST(Wrap, BetweenWords) {
 TEST(Frame, OfManyPhasesTheLastOnesFit) {
   using std::chrono::milliseconds;
   Picture picture = job(1, 1);
-  picture.phases.join = picture.phases.order = milliseconds(900);
-  picture.phases.spawn = milliseconds(1'400);
+  last_of(picture).phases.join = last_of(picture).phases.order = milliseconds(900);
+  last_of(picture).phases.spawn = milliseconds(1'400);
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "after: joined 900 ms, ordered 900 ms, started 1.4 s");
   EXPECT_EQ(frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines[1],
@@ -487,7 +497,7 @@ TEST(Frame, FitsIntoEveryTerminal) {
   for (const auto& [nodes, ranks] :
        {std::pair<std::size_t, std::size_t>{1, 8}, {64, 8}, {300, 4}}) {
     Picture picture = job(nodes, ranks);
-    picture.hang = std::string(300, 'x');
+    hang_with(picture, std::string(300, 'x'));
     picture.messages.assign(9, {WallTime(), "toprun: " + std::string(300, 'y')});
     for (const TerminalSize size : {TerminalSize{40, 10}, {80, 24}, {200, 50}, {41, 11}}) {
       for (const Style& style : {no_colours, Style{.colour = true, .columns = 0}}) {
@@ -508,7 +518,8 @@ TEST(Frame, FitsIntoEveryTerminal) {
 
 TEST(Frame, WhoIsAwaitedAndWhatIsWrong) {
   Picture picture;
-  picture.name = "train";
+  picture.run.job = "train";
+  picture.run.running_at = WallTime();
   picture.stage = "gathering";
   picture.joined = 2;
   picture.most_nodes = 4;
@@ -517,13 +528,15 @@ TEST(Frame, WhoIsAwaitedAndWhatIsWrong) {
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "2 of 4 nodes have joined, not n2 and 1 other");
   picture = job(2, 1);
-  picture.awaited = model::Awaited{true, 1, 2, 1, "n1"};
+  last_of(picture).awaited = model::Awaited{true, 1, 2, 1, "n1"};
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "1 of 2 ranks have reached the store, not rank 1 on n1");
-  picture.attempts = {{0, {}, {}, "rank 1 on n1 exited with 1"}, {1, {}, {}, ""}};
+  picture.run.attempts.clear();
+  fail_with(picture, 0, "rank 1 on n1 exited with 1");
+  picture.run.attempts.emplace_back().awaited = model::Awaited{true, 1, 2, 1, "n1"};
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[2],
             "attempt 0: rank 1 on n1 exited with 1");
-  picture.hang = "rank 0 keeps the others waiting";
+  hang_with(picture, "rank 0 keeps the others waiting");
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[2], "rank 0 keeps the others waiting");
 }
 
@@ -532,12 +545,13 @@ TEST(Frame, NoTextControlsTheTerminal) {
       "\x1b]0;evil\x07\x1b[2J\xc2\x9b"
       "5n\r\n";
   Picture picture = job(1, 1);
-  picture.name = picture.id = picture.title = picture.stage = picture.hang = evil;
+  picture.run.job = picture.run.title = picture.id = picture.stage = evil;
   picture.ranks[0].line = evil;
   picture.nodes[0].name = evil;
   picture.nodes[0].location = "/" + evil + "/" + evil;
   picture.messages = {{WallTime(), evil}};
-  picture.attempts = {{0, {}, {}, evil}};
+  fail_with(picture, 0, evil, evil);
+  hang_with(picture, evil);
   picture.missing = {evil};
   State state;
   state.note = state.search = evil;
@@ -552,7 +566,7 @@ TEST(Frame, NoTextControlsTheTerminal) {
 
 TEST(Frame, WhereALogIs) {
   Picture picture = job(2, 2);
-  picture.attempt = 1;
+  last_of(picture).attempt = 1;
   picture.nodes[1].logs = "/tmp/logs";
   State state;
   state.selected = {Kind::rank, 3};

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_members.h"
 #include "base/json/json_null.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
@@ -17,16 +18,22 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 14> cause_names = {
+constexpr std::array<std::string_view, 15> cause_names = {
     "exit",     "signal",      "node_lost",   "agent_lost", "join_timeout",
     "refused",  "interrupted", "preempted",   "time_limit", "hang",
-    "launcher", "grown",       "ended_early", "requeued"};
+    "launcher", "grown",       "ended_early", "requeued",   "other"};
 
 // "SIGSEGV (segmentation fault)".
 std::string signal_words(int signal) {
   const char* const description = ::sigdescr_np(signal);
   if (description == nullptr) return signal_name(signal);
   return fmt::format("{} ({})", signal_name(signal), lower(description));
+}
+
+CauseKind kind_called(std::string_view name) {
+  const auto found = std::ranges::find(cause_names, name);
+  if (found == cause_names.end()) return CauseKind::other;
+  return static_cast<CauseKind>(found - cause_names.begin());
 }
 
 // "rank 3 on n4", "node n4", "" …
@@ -43,12 +50,6 @@ std::string on(const Outside& node) {
 
 std::string_view name_of(CauseKind kind) {
   return cause_names.at(static_cast<std::size_t>(kind));
-}
-
-std::optional<CauseKind> cause_kind_called(std::string_view name) {
-  const auto found = std::ranges::find(cause_names, name);
-  if (found == cause_names.end()) return std::nullopt;
-  return static_cast<CauseKind>(found - cause_names.begin());
 }
 
 Cause cause_of(const WorkerExit& exit) {
@@ -91,7 +92,39 @@ json cause_json(const Cause& cause) {
           {"kernel_evidence", or_null(cause.kernel_evidence)}};
 }
 
+std::optional<Cause> cause_in(const json& object) {
+  Cause cause;
+  cause.what = text_at(object, "what");
+  cause.message = text_at(object, "message");
+  if (cause.what.empty() && cause.message.empty()) return std::nullopt;
+  cause.kind = kind_called(text_at(object, "kind"));
+  cause.rank = int_at(object, "rank");
+  cause.local_rank = int_at(object, "local_rank");
+  cause.node = text_at(object, "node");
+  cause.exit_code = int_at(object, "exit_code");
+  cause.signal = int_at(object, "signal");
+  cause.error_file = text_at(object, "error_file");
+  cause.kernel_evidence = text_at(object, "kernel_evidence");
+  for (std::string& line : texts_at(object, "last_output")) {
+    if (cause.last_output.size() == last_output_lines) break;
+    cause.last_output.emplace_back(std::move(line));
+  }
+  return cause;
+}
+
+std::string short_text(const Cause& cause) {
+  const std::string what = sentence(cause);
+  const std::string message = printable(first_line(cause.message.raw()));
+  if (message.empty()) return what;
+  // The engine's message contains the sentence, and a link's repeats the node.
+  if (cause.kind == CauseKind::time_limit) return message;
+  const std::string lost = fmt::format("lost {}: ", cause.node);
+  if (message.starts_with(lost)) return fmt::format("{}: {}", what, message.substr(lost.size()));
+  return fmt::format("{}: {}", what, message);
+}
+
 std::string sentence(const Cause& cause) {
+  if (!cause.what.empty()) return cause.what.shown();
   const std::string at = on(cause.node);
   switch (cause.kind) {
     case CauseKind::exit:
@@ -126,6 +159,8 @@ std::string sentence(const Cause& cause) {
     case CauseKind::ended_early:
       return fmt::format("{} had ended with 0 while {}", cause.rank ? subject(cause) : "some ranks",
                          cause.meanwhile);
+    case CauseKind::other:
+      return subject(cause) + " failed";
   }
   return {};
 }

@@ -28,13 +28,11 @@ enum class CauseKind {
   grown,         // the attempt was stopped to add more nodes
   ended_early,   // ranks exited with 0 while other ranks still needed them
   requeued,      // reported by the scheduler: the job was requeued, but not for another job
+  other,         // read from a report of another version, which has kinds that this one lacks
 };
 
 // The name in JSON: "exit", "node_lost" …
 std::string_view name_of(CauseKind kind);
-// nullopt: this version has no kind with that name.
-std::optional<CauseKind> cause_kind_called(std::string_view name);
-
 struct Cause {
   CauseKind kind = CauseKind::launcher;
   std::optional<int> rank;
@@ -49,6 +47,7 @@ struct Cause {
   Outside error_file;  // path; empty: none
   std::vector<Outside> last_output;
   Outside kernel_evidence;  // the out-of-memory killer's message; empty: none
+  Outside what = {};  // read from a report: the sentence() of the run; empty: not read from one
 };
 
 // A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
@@ -57,7 +56,12 @@ std::string sentence(const Cause& cause);
 std::string sentence_with_code(const Cause& cause, int exit_code);
 // " on n4"; empty if the cause has no single node.
 std::string on(const Outside& node);
+// For lists: sentence() and the first line of the message, without repeating the node.
+std::string short_text(const Cause& cause);
 nlohmann::json cause_json(const Cause& cause);
+// Reads the output of cause_json(). Missing and malformed values stay unset. nullopt: null, or an
+// object that names neither a sentence nor a message.
+std::optional<Cause> cause_in(const nlohmann::json& object);
 
 // Converts a worker's exit to a cause of kind exit or signal.
 Cause cause_of(const WorkerExit& exit);

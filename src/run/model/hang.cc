@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_members.h"
 #include "base/json/json_null.h"
 #include "base/text/counted.h"
 #include "base/text/text.h"
@@ -17,6 +18,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t most_groups = 64;  // in a report; the largest
+constexpr std::int64_t longest_hang_ms = 1'000'000'000'000;
 
 json frames_json(const std::vector<stacks::Frame>& frames) {
   json all = json::array();
@@ -89,6 +91,34 @@ std::string headline(const Hang& hang) {
   if (hang.alarm) return fmt::format("{}: {}", hang::text_of(*hang.alarm), hang.verdict.what);
   return fmt::format("no rank has made progress for {}: {}", duration_text(hang.after),
                      hang.verdict.what);
+}
+
+WallTime since(const Hang& hang) {
+  return hang.alarm || hang.noticed == WallTime{} ? hang.noticed : hang.noticed - hang.after;
+}
+
+std::optional<Hang> hang_in(const json& object) {
+  Hang hang;
+  hang.verdict.what = text_at(object, "what");
+  if (hang.verdict.what.empty()) return std::nullopt;
+  hang.noticed = time_in(text_at(object, "noticed")).value_or(WallTime{});
+  hang.over = time_in(text_at(object, "over"));
+  if (const auto after = number_at(object, "after_ms", longest_hang_ms)) {
+    hang.after = std::chrono::milliseconds(*after);
+  }
+  const json& alarm = member(object, "alarm");
+  if (hang::Alarm read; hang::read_alarm_kind(text_at(alarm, "key"), read.kind)) {
+    read.rank = int_at(alarm, "rank");
+    hang.alarm = read;
+  }
+  const json& suspects = member(object, "suspects");
+  for (const json& suspect : suspects.is_array() ? suspects : json::array()) {
+    const auto rank = int_at(suspect, "rank");
+    if (!rank) continue;
+    hang.verdict.suspects.push_back(*rank);
+    hang.suspected.push_back(text_at(suspect, "node"));
+  }
+  return hang;
 }
 
 json hang_json(const std::optional<Hang>& hang) {

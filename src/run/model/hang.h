@@ -37,6 +37,11 @@ nlohmann::json places_json(const Places& places);
 
 // "no rank has made progress for 30 s: rank 5 on n2 …", or "rank 3 wrote exception_dump: …".
 std::string headline(const Hang& hang);
+// The time of the last progress; the time of detection if that is unknown.
+WallTime since(const Hang& hang);
 nlohmann::json hang_json(const std::optional<Hang>& hang);  // null if unset
+// Reads the output of hang_json() without its groups and evidence. Malformed values stay unset, a
+// missing time is WallTime{}. nullopt: null, or an object without `what`.
+std::optional<Hang> hang_in(const nlohmann::json& object);
 
 }  // namespace toprun::model

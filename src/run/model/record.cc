@@ -6,9 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
 #include "base/json/json_null.h"
-#include "base/json/json_text.h"
 
 namespace toprun::model {
 
@@ -56,6 +54,25 @@ json gathering_json(const std::optional<Gathering>& gathering) {
   return {{"here", gathering->here},         {"missing", gathering->missing},
           {"least", gathering->least},       {"most", gathering->most},
           {"begins_at", or_null(begins_at)}, {"ends_at", rfc3339(gathering->ends_at)}};
+}
+
+// Of the cause only what says how the run ended.
+json earlier_json(const std::vector<EarlierRun>& runs) {
+  json all = json::array();
+  for (const EarlierRun& run : runs) {
+    json cause;
+    if (run.cause) {
+      cause = {{"kind", name_of(run.cause->kind)},
+               {"what", sentence(*run.cause)},
+               {"message", run.cause->message}};
+    }
+    all.push_back({{"started", or_null(run.started)},
+                   {"ended", or_null(run.ended)},
+                   {"updated", or_null(run.updated)},
+                   {"exit_code", or_null(run.exit_code)},
+                   {"cause", std::move(cause)}});
+  }
+  return all;
 }
 
 json attempt_json(const AttemptRecord& attempt) {
@@ -128,47 +145,41 @@ json lost_spares_json(const RunRecord& run) {
   return all;
 }
 
+const AttemptRecord& last_attempt(const RunRecord& run) {
+  static const AttemptRecord none;
+  return run.attempts.empty() ? none : run.attempts.back();
+}
+
+std::optional<int> reported_code(const RunRecord& run) {
+  return run.running_at ? std::nullopt : std::optional(run.exit_code);
+}
+
+WallTime updated_at(const RunRecord& run) {
+  return run.running_at.value_or(run.ended);
+}
+
 json report_json(const RunRecord& run) {
   json attempts = json::array();
   for (const AttemptRecord& attempt : run.attempts) attempts.push_back(attempt_json(attempt));
   const bool runs = run.running_at.has_value();
-  return {{"schema", report_schema},
-          {"job", run.job},
-          {"title", or_null(run.title)},
-          {"program", or_null(run.program)},
-          {"root", {{"host", run.root_host}, {"pid", run.root_pid}}},
-          {"grow", or_null(run.grow)},
-          {"exit_code", or_null(!runs, run.exit_code)},
-          {"started", rfc3339(run.started)},
-          {"ended", or_null(!runs, rfc3339(run.ended))},
-          {"updated", rfc3339(run.running_at.value_or(run.ended))},
-          {"restarts", run.restarts},
-          {"max_restarts", run.max_restarts},
-          {"spares", spares_json(run)},
-          {"lost_spares", lost_spares_json(run)},
-          {"gathering", gathering_json(run.gathering)},
-          {"attempts", std::move(attempts)}};
-}
-
-json earlier_runs(std::string_view old_report) {
-  const json report = json_in(old_report);
-  if (text_at(report, "schema") != report_schema) return json::array();
-  json runs = member(report, "earlier");
-  if (!runs.is_array()) runs = json::array();
-  const json& attempts = member(report, "attempts");
-  const bool has_attempts = attempts.is_array() && !attempts.empty();
-  const json& cause = has_attempts ? member(attempts.back(), "cause") : attempts;
-  json run = {{"cause", nullptr}};
-  for (const char* key : {"started", "ended", "updated", "exit_code"}) {
-    run[key] = member(report, key);
-  }
-  if (cause.is_object()) {
-    run["cause"] = json::object();
-    for (const char* key : {"kind", "what", "message"}) run["cause"][key] = member(cause, key);
-  }
-  runs.push_back(std::move(run));
-  while (runs.size() > most_earlier_runs) runs.erase(runs.begin());
-  return runs;
+  json report = {{"schema", report_schema},
+                 {"job", run.job},
+                 {"title", or_null(run.title)},
+                 {"program", or_null(run.program)},
+                 {"root", {{"host", run.root_host}, {"pid", run.root_pid}}},
+                 {"grow", or_null(run.grow.value_or(Outside()))},
+                 {"exit_code", or_null(reported_code(run))},
+                 {"started", rfc3339(run.started)},
+                 {"ended", or_null(!runs, rfc3339(run.ended))},
+                 {"updated", rfc3339(updated_at(run))},
+                 {"restarts", run.restarts},
+                 {"max_restarts", run.max_restarts},
+                 {"spares", spares_json(run)},
+                 {"lost_spares", lost_spares_json(run)},
+                 {"gathering", gathering_json(run.gathering)},
+                 {"attempts", std::move(attempts)}};
+  if (!run.earlier.empty()) report["earlier"] = earlier_json(run.earlier);
+  return report;
 }
 
 }  // namespace toprun::model

@@ -17,6 +17,13 @@
 
 namespace toprun::model {
 
+// A record has one shape, at the root that fills it and in a program that reads it from a report
+// (record_in) or from a running job (observe/snapshot/picture.h). One that was read holds less:
+// what a report lacks stays unset, and a time that it lacks is WallTime{}.
+inline std::optional<WallTime> if_known(WallTime time) {
+  return time == WallTime{} ? std::nullopt : std::optional(time);
+}
+
 struct NodeRecord {
   Outside name;
   int group_rank = 0;
@@ -86,9 +93,17 @@ struct LostSpare {
 };
 inline constexpr std::size_t most_lost_spares = 64;
 
+// A run of the same job, after which Slurm requeued the job.
+struct EarlierRun {
+  std::optional<WallTime> started, ended, updated;
+  std::optional<int> exit_code;  // unset: it did not report its end
+  std::optional<Cause> cause;    // unset on success, or if unknown
+};
+inline constexpr std::size_t most_earlier_runs = 16;
+
 struct RunRecord {
-  std::string job;
-  std::string root_host;  // the host of the root agent; its process id follows
+  Outside job;
+  Outside root_host;  // the host of the root agent; its process id follows
   int root_pid = 0;
   // Set if the run is not finished: the time of this snapshot. Exit code and end are then unknown.
   std::optional<WallTime> running_at = {};
@@ -96,23 +111,26 @@ struct RunRecord {
   WallTime started{};
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
-  int restarts = 0;          // attempts that followed a failure
-  std::string grow = {};     // when the run admits more nodes, as in --grow; empty: never
-  std::string title = {};    // the name that its user chose; empty: none
-  std::string program = {};  // the script, module or program
+  int restarts = 0;  // attempts that followed a failure
+  // When the run admits more nodes, as in --grow. Empty: never. Unset: the report does not contain
+  // it.
+  std::optional<Outside> grow = Outside();
+  Outside title = {};    // the name that its user chose; empty: none
+  Outside program = {};  // the script, module or program
   int max_restarts = 0;
   std::vector<Outside> spares = {};         // nodes that wait as spares now
   std::optional<Gathering> gathering = {};  // while the run waits for nodes
   std::vector<LostSpare> lost_spares = {};  // the latest ones, at most most_lost_spares
+  std::vector<EarlierRun> earlier = {};     // the oldest first, at most most_earlier_runs
 };
+// An empty one before the first.
+const AttemptRecord& last_attempt(const RunRecord& run);
+// Unset while the run goes on, or if it was killed together with its keeper.
+std::optional<int> reported_code(const RunRecord& run);
+// The time of the record, which is the run's end if the run has ended.
+WallTime updated_at(const RunRecord& run);
 nlohmann::json spares_json(const RunRecord& run);
 nlohmann::json lost_spares_json(const RunRecord& run);
-
-inline constexpr std::size_t most_earlier_runs = 16;
-// What a report keeps of this job's earlier runs, after which Slurm requeued the job. It holds the
-// latest runs, from the report that the last of them wrote. An empty list if the text is not a
-// report.
-nlohmann::json earlier_runs(std::string_view old_report);
 
 // The nodes in order, and the quality of the order, as -v shows them. Lines have no line ends.
 std::vector<std::string> order_table(const OrderRecord& order,
@@ -122,5 +140,14 @@ inline constexpr std::string_view report_schema = "toprun.report/1";
 // The content of the --report file, which has this schema. `exit_code` and `ended` are null during
 // the run.
 nlohmann::json report_json(const RunRecord& run);
+bool is_report(const nlohmann::json& document);
+// Reads a report. Not read: orders, networks, and a hang's groups and evidence.
+RunRecord record_in(const nlohmann::json& report);
+// The parts that reports and pictures of running jobs share.
+AttemptRecord attempt_in(const nlohmann::json& object);
+void read_spares(const nlohmann::json& object, RunRecord& run);
+// The earlier runs of the job that has left `old_report` and runs again. Empty if the text is not a
+// report.
+std::vector<EarlierRun> earlier_runs(std::string_view old_report);
 
 }  // namespace toprun::model

@@ -30,16 +30,16 @@ std::string what_cannot(const std::string& job) {
 
 // Of a job that does not say how it grows nothing is known until it is asked.
 Result<void> check_that_it_grows_when_asked(const std::string& what,
-                                            const jobs::JobReport& report) {
-  if (!report.grow || report.grow->raw() == run::name_of(run::Grow::on_signal)) return {};
-  if (report.grow->empty()) {
+                                            const model::RunRecord& record) {
+  if (!record.grow || record.grow->raw() == run::name_of(run::Grow::on_signal)) return {};
+  if (record.grow->empty()) {
     return fail(what, "its number of nodes cannot change",
                 "start it with --nnodes MIN:MAX --grow on-signal to allow this");
   }
-  const bool now = report.grow->raw() == run::name_of(run::Grow::now);
+  const bool now = record.grow->raw() == run::name_of(run::Grow::now);
   return fail(what,
               now ? "it adds nodes by itself as soon as they connect (--grow now)"
-                  : fmt::format("it adds nodes at its next restart (--grow {})", *report.grow),
+                  : fmt::format("it adds nodes at its next restart (--grow {})", *record.grow),
               now ? "" : "start it with --grow on-signal to decide yourself");
 }
 
@@ -75,7 +75,7 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
   // A job whose report cannot be read is asked all the same.
   for (const jobs::KnownJob& one : known.value_or(std::vector<jobs::KnownJob>{})) {
     if (!one.report) continue;
-    TRY(check_that_it_grows_when_asked(what_cannot("job " + text), *one.report));
+    TRY(check_that_it_grows_when_asked(what_cannot("job " + text), one.report->run));
   }
   const auto command =
       (*queue)->cancel_command({text}, grow_signal_name, engines::Addressee::processes);

@@ -110,7 +110,7 @@ std::vector<jobs::LogFile> in_order(std::vector<jobs::LogFile> files, const Foun
   if (files.size() < 2 || !choice.takes_all()) return files;
   const auto report = jobs::read_report(found.files.report());
   if (!report || !*report) return files;
-  return jobs::with_root_last(std::move(files), (*report)->root_host.raw());
+  return jobs::with_root_last(std::move(files), (*report)->run.root_host.raw());
 }
 
 Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {

@@ -135,7 +135,7 @@ struct Followed {
 
 Result<Followed> follow_report(const std::string& path, const std::string& what) {
   const auto report = TRY(jobs::read_report_to_follow(path, what));
-  return Followed{report.root_host.raw(), {report.root_pid, *report.started}};
+  return Followed{report.run.root_host.raw(), {report.run.root_pid, report.run.started}};
 }
 
 // Runs the root agent's own program with its runtime folder: neither needs to be anywhere else.

@@ -64,12 +64,12 @@ std::string submission_text(const std::optional<jobs::JobStory::Act>& act) {
 }
 
 // The runs of the job before it was put back into the queue.
-std::string earlier_rows(const jobs::JobReport& report) {
+std::string earlier_rows(const model::RunRecord& record) {
   std::string out;
-  for (const jobs::JobReport::Earlier& run : report.earlier) {
+  for (const model::EarlierRun& run : record.earlier) {
     std::string text = jobs::span_text(run.started, run.ended);
     if (run.exit_code) text += fmt::format(", exit code {}", *run.exit_code);
-    if (!run.cause.empty()) text += fmt::format(": {}", run.cause);
+    if (run.cause) text += ": " + model::short_text(*run.cause);
     out += row(out.empty() ? "ran before" : "", text);
   }
   return out;
@@ -118,15 +118,15 @@ std::string times_text(const Job& job, const std::optional<jobs::JobStory::Act>&
   return join(parts, ", ");
 }
 
-std::string ranks_text(const jobs::JobReport::Node& node) {
+std::string ranks_text(const model::NodeRecord& node) {
   if (node.nproc == 0) return "no rank";
   if (node.nproc == 1) return fmt::format("rank {}", node.first_rank);
   return fmt::format("ranks {}-{}", node.first_rank, node.first_rank + node.nproc - 1);
 }
 
-std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
+std::string nodes_rows(const model::AttemptRecord& attempt) {
   std::vector<std::vector<std::string>> rows;
-  for (const jobs::JobReport::Node& node : attempt.nodes) {
+  for (const model::NodeRecord& node : attempt.nodes) {
     if (rows.size() == most_nodes_shown) {
       rows.push_back({fmt::format("… and {} more (--json)", attempt.nodes.size() - rows.size())});
       break;
@@ -150,22 +150,23 @@ std::string interrupted_text(const model::Interruption& interrupted, bool job_ha
 }
 
 // The state from the run's own report, and its reliability.
-std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
-  const jobs::JobReport::Attempt& last = report.attempts.back();
+std::string run_text(const model::RunRecord& run, bool job_has_ended) {
+  const model::AttemptRecord& last = run.attempts.back();
   std::size_t ranks = 0;
-  for (const jobs::JobReport::Node& node : last.nodes) {
+  for (const model::NodeRecord& node : last.nodes) {
     ranks += static_cast<std::size_t>(node.nproc);
   }
   std::string text = fmt::format("attempt {}: ", last.attempt);
-  if (report.exit_code) {
-    text += fmt::format("ended with exit code {}", *report.exit_code);
+  if (const auto code = model::reported_code(run)) {
+    text += fmt::format("ended with exit code {}", *code);
   } else if (last.interrupted && !last.ended) {
     text += interrupted_text(*last.interrupted, job_has_ended);
   } else if (job_has_ended) {
-    text += last.phase + " when it was last heard of";
-    if (report.updated) text += ", at " + time_text(*report.updated);
+    text += jobs::phase_words(last) + " when it was last heard of";
+    const auto updated = model::if_known(model::updated_at(run));
+    if (updated) text += ", at " + time_text(*updated);
   } else {
-    text += last.ended ? "it is over, another follows" : last.phase;
+    text += last.ended ? "it is over, another follows" : jobs::phase_words(last);
   }
   return last.nodes.empty() ? text
                             : fmt::format("{}; {} on {}", text, counted(ranks, "rank"),
@@ -193,19 +194,24 @@ std::string gathering_rows(const model::Gathering& gathering) {
          row("waits for", awaited);
 }
 
-std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
-  std::string out = row("phases", attempt.times);
-  out += row(attempt.ended ? "came" : "waits for", attempt.awaited.shown());
-  for (const Outside& line : attempt.slowest) {
-    out += row(&line == &attempt.slowest.front() ? "slowest" : "", line.shown());
+std::string phases_rows(const model::AttemptRecord& attempt) {
+  std::string out = row("phases", jobs::times_text(attempt.phases));
+  if (attempt.awaited) {
+    out +=
+        row(attempt.ended ? "came" : "waits for", printable(model::awaited_text(*attempt.awaited)));
+  }
+  std::string_view head = "slowest";
+  for (const std::string& line : model::slowest_lines(attempt.spreads)) {
+    out += row(std::exchange(head, ""), printable(line));
   }
   return out;
 }
 
 // `asked_as`: how `toprun stacks` asks the job; empty: it cannot be asked.
-std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_as) {
-  std::string text = hang.what.shown();
-  if (hang.noticed) text += ", at " + time_text(*hang.noticed);
+std::string hang_text(const model::Hang& hang, std::string_view asked_as) {
+  std::string text = printable(hang.verdict.what);
+  const auto noticed = model::if_known(hang.noticed);
+  if (noticed) text += ", at " + time_text(*noticed);
   if (hang.over) {
     text += fmt::format("; over since {}", time_text(*hang.over));
   } else if (!asked_as.empty()) {
@@ -214,22 +220,22 @@ std::string hang_text(const jobs::JobReport::Hang& hang, std::string_view asked_
   return text;
 }
 
-std::string restarts_text(const jobs::JobReport& report) {
-  if (report.max_restarts.value_or(0) == 0) return {};
-  return fmt::format("{} of {}", report.restarts.value_or(0), *report.max_restarts);
+std::string restarts_text(const model::RunRecord& run) {
+  return run.max_restarts == 0 ? "" : fmt::format("{} of {}", run.restarts, run.max_restarts);
 }
 
 // The nodes that stand by, and those that did and are gone.
-std::string spares_rows(const jobs::JobReport& report, bool job_has_ended) {
+std::string spares_rows(const model::RunRecord& run, bool job_has_ended) {
   std::string out;
-  if (!job_has_ended && !report.exit_code && !report.spares.empty()) {
+  if (!job_has_ended && run.running_at && !run.spares.empty()) {
     std::vector<std::string> names;
-    for (const Outside& name : report.spares) names.push_back(name.shown());
+    for (const Outside& name : run.spares) names.push_back(name.shown());
     out += row(counted(names.size(), "spare"), fmt::format("{} {}", hosts::short_list(names),
                                                            names.size() == 1 ? "waits" : "wait"));
   }
-  for (const jobs::JobReport::LostSpare& spare : report.lost_spares) {
-    const std::string at = spare.at ? " at " + time_text(*spare.at) : "";
+  for (const model::LostSpare& spare : run.lost_spares) {
+    const auto known = model::if_known(spare.at);
+    const std::string at = known ? " at " + time_text(*known) : "";
     const std::string why = spare.why.empty() ? "" : ": " + spare.why.shown();
     out += row("spare gone", fmt::format("{}{}{}", spare.node, at, why));
   }
@@ -237,23 +243,20 @@ std::string spares_rows(const jobs::JobReport& report, bool job_has_ended) {
 }
 
 // `name`: for commands, quoted for a shell; empty: the job has none.
-std::string report_rows(const jobs::JobReport& report, bool job_has_ended, std::string_view name) {
-  if (report.attempts.empty()) return {};
-  std::string out = row("toprun", run_text(report, job_has_ended));
-  out += row("restarts", restarts_text(report));
-  if (report.gathering && !job_has_ended && !report.exit_code) {
-    out += gathering_rows(*report.gathering);
-  }
-  out += phases_rows(report.attempts.back());
-  if (const auto& hang = report.attempts.back().hang) {
-    const bool runs = !job_has_ended && !report.exit_code && !report.attempts.back().ended;
-    out += row("hang", hang_text(*hang, runs ? name : ""));
-  }
-  out += nodes_rows(report.attempts.back());
-  out += spares_rows(report, job_has_ended);
-  for (const jobs::JobReport::Attempt& attempt : report.attempts) {
-    if (attempt.cause.empty()) continue;
-    out += row(fmt::format("attempt {}", attempt.attempt), attempt.cause.shown());
+std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::string_view name) {
+  if (run.attempts.empty()) return {};
+  const model::AttemptRecord& last = run.attempts.back();
+  const bool runs = !job_has_ended && run.running_at;
+  std::string out = row("toprun", run_text(run, job_has_ended));
+  out += row("restarts", restarts_text(run));
+  if (run.gathering && runs) out += gathering_rows(*run.gathering);
+  out += phases_rows(last);
+  if (last.hang) out += row("hang", hang_text(*last.hang, runs && !last.ended ? name : ""));
+  out += nodes_rows(last);
+  out += spares_rows(run, job_has_ended);
+  for (const model::AttemptRecord& attempt : run.attempts) {
+    if (!attempt.cause) continue;
+    out += row(fmt::format("attempt {}", attempt.attempt), model::short_text(*attempt.cause));
   }
   return out;
 }
@@ -290,7 +293,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += row("submitted", submission_text(known.story.submitted));
   }
   const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
-  if (known.report) out += report_rows(*known.report, ended, word) + earlier_rows(*known.report);
+  if (known.report) {
+    out += run_rows(known.report->run, ended, word) + earlier_rows(known.report->run);
+  }
   if (!known.files) return out;
   return out + files_rows(*known.files) +
          row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
@@ -366,9 +371,10 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   if (!report) return fail("cannot read " + path, "it has gone");
   if (call.has(FlagId::json)) return print_bytes(json_text(report->document, 2) + '\n');
   std::string text = fmt::format("run of {}", printable(path));
-  if (!report->root_host.empty()) text += fmt::format(", root on {}", report->root_host);
-  text += '\n' + report_rows(*report, false, jobs::id_word(path));
-  if (!report->exit_code) {
+  const model::RunRecord& run = report->run;
+  if (!run.root_host.empty()) text += fmt::format(", root on {}", run.root_host);
+  text += '\n' + run_rows(run, false, jobs::id_word(path));
+  if (run.running_at) {
     text += row("last line", line_in_picture(path, call.environment).shown());
   }
   return print(text);

@@ -49,7 +49,7 @@ std::string farewell(const Picture& picture, TerminalSize size, const Style& sty
     const std::string last = printable(trim(picture.messages.back().text));
     for (std::string& line : top::wrapped(last, size.columns, 0)) lines.push_back(std::move(line));
   }
-  if (!picture.exit_code) lines.emplace_back("the job is over");
+  if (picture.run.running_at) lines.emplace_back("the job is over");
   return text_of(lines);
 }
 

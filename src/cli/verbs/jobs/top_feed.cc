@@ -69,8 +69,8 @@ constexpr std::chrono::seconds picture_limit{20};
 // The user that cancelled a job is in its story, which is in the folder of its files, where its
 // nodes' logs are; the job itself knows a signal alone.
 void add_cancel(Picture& picture) {
-  if (picture.attempts.empty()) return;
-  if (picture.attempts.back().kind != model::CauseKind::interrupted) return;
+  const auto& cause = model::last_attempt(picture.run).cause;
+  if (!cause || cause->kind != model::CauseKind::interrupted) return;
   if (const auto words = cancellation_of(picture)) picture.cancelled = *words;
 }
 constexpr std::size_t longest_line = 256u << 20;
@@ -292,7 +292,7 @@ Result<Picture> picture_of(const std::string& text) {
 std::optional<std::string> cancellation_of(const Picture& picture) {
   if (picture.node_log.empty()) return {};
   const jobs::JobStory story = jobs::read_story(picture.node_log.raw());
-  if (!story.cancelled || (picture.started && story.cancelled->at < *picture.started)) return {};
+  if (!story.cancelled || story.cancelled->at < picture.run.started) return {};
   return jobs::cancel_words(*story.cancelled, picture.now.value_or(story.cancelled->at));
 }
 

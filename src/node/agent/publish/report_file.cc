@@ -23,15 +23,14 @@ namespace {
 struct Versions {
   const std::string path;
   bool again;  // what an earlier run has left was not read yet
-  nlohmann::json earlier;
+  std::vector<model::EarlierRun> earlier = {};
 
-  std::string text_of(const model::RunRecord& record) {
+  std::string text_of(model::RunRecord record) {
     if (std::exchange(again, false)) {
       earlier = model::earlier_runs(read_plain_file(path).value_or(""));
     }
-    nlohmann::json document = model::report_json(record);
-    if (!earlier.empty()) document["earlier"] = earlier;
-    return json_text(document, 2) + '\n';
+    record.earlier = earlier;
+    return json_text(model::report_json(record), 2) + '\n';
   }
 };
 
