@@ -1,10 +1,10 @@
 #pragma once
 
-// toml++ 3.3 without two assumptions that malformed files violate. First, its assertions: `[.a]`
-// fails one, but without the assertion the parser reports the error. Second, branches in its
-// Unicode tables that are marked as unreachable: a letter such as ü outside of quotes reaches them.
-// All files include this header instead of the library's own. The library's functions are compiled
-// once, in toml.cc.
+// toml++ 3.3 without two assumptions that malformed files violate. First, its assertions are off:
+// the text `[.a]` fails an assertion, although the parser would report the error. Second, branches
+// in its Unicode tables are not marked as unreachable: a letter such as ü outside of quotes reaches
+// them. All files include this header instead of the library's header. The library's functions are
+// compiled once, in toml.cc.
 #define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 
@@ -25,7 +25,7 @@
 
 namespace toprun {
 
-// a.b.c has three parts. The library makes a nested call for each part.
+// The key a.b.c has three parts. The library calls itself once for each part.
 inline constexpr int most_key_parts = 256;
 
 // Use this instead of the library's own function. Throws the library's parse_error.

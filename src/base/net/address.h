@@ -58,7 +58,7 @@ std::string host_name();
 
 inline constexpr int max_port = 65535;
 
-// 127.0.0.1, or ::1 if the host has no IPv4.
+// 127.0.0.1; if the host has no IPv4, ::1.
 Address loopback();
 
 // Which hosts can connect to a listening socket.
@@ -78,12 +78,12 @@ std::optional<Holder> holder_of_port(int port);
 
 struct CannotListen {
   Error error;
-  std::optional<Holder> holder;  // the process that holds the port, if that is the reason and it is
-                                 // known
+  std::optional<Holder> holder;  // the process that holds the port; unset if this is not the
+                                 // reason, or if the process is unknown
 };
 // A listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the kernel
-// allows. Port 0: the kernel chooses. Error: another socket listens on the port on one of the same
-// addresses.
+// allows. Port 0: the kernel chooses a port. Error: another socket listens on the port on one of
+// the same addresses.
 std::expected<Fd, CannotListen> listen_on(int port, Reach reach = Reach::everybody);
 // The port that a socket is bound to; 0 if it is not bound.
 int port_of(const Fd& socket);

@@ -10,8 +10,8 @@
 
 namespace toprun::hosts {
 
-// The limit for one expanded list or one file. Large machines have 10,000 hosts, the largest ever
-// built had 158,976. A few bytes such as "n[0-999]x[0-999]" must not cost seconds.
+// The limit for one expanded list or one file. Large machines have 10,000 hosts; the largest that
+// was ever built had 158,976. A short text such as "n[0-999]x[0-999]" must not cost seconds.
 inline constexpr std::size_t max_hosts = 262'144;
 inline constexpr std::size_t max_name_bytes = 255;  // the limit for one host name in DNS
 
@@ -25,13 +25,14 @@ struct ListFault {
 // Parses Slurm's hostlist grammar (src/common/hostlist.c, scontrol(1) "show hostnames"). Items are
 // separated by commas, blanks or newlines. An item is text with any number of bracketed lists of
 // numbers and ranges, as in "a[01-03,7]b[1-2],c". The numbers of a range are padded to the width of
-// its first number. With several brackets, the last varies fastest, then the first, then the
-// second, and so on, like in Slurm's own expansion. Order and duplicates are kept; an empty list
-// has no hosts. A list of more than `limit` hosts is refused before memory is allocated for it.
+// its first number. If an item has several brackets, the last bracket varies fastest, then the
+// first, then the second, and so on, as in Slurm's own expansion. Order and duplicates are kept; an
+// empty list has no hosts. A list of more than `limit` hosts is refused before memory is allocated
+// for it.
 std::expected<std::vector<std::string>, ListFault> parse_hostlist(std::string_view text,
                                                                   std::size_t limit = max_hosts);
 
-// Like parse_hostlist(), but the error (exit_usage) quotes the list and names the column.
+// Like parse_hostlist(), but the error (exit_usage) contains the list and the column.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
 // A short list for these hosts in this order, for messages: "n[0-3,7],login". Adjacent names that
@@ -39,8 +40,8 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 // `hosts` again, if no name contains commas, blanks, brackets or braces.
 std::string compress_hostlist(const std::vector<std::string>& hosts);
 
-// For messages: the hosts in natural order, each once, with the first 32 names: "n[0-31] and 9
-// more".
+// For messages: the first 32 hosts in natural order, each once, and the number of the others:
+// "n[0-31] and 9 more".
 std::string short_list(std::vector<std::string> hosts);
 
 // Expands Slurm's counts per node, as in SLURM_TASKS_PER_NODE: "2(x3),1" becomes 2 2 2 1. At most

@@ -16,26 +16,26 @@ namespace toprun::hosts {
 // The sources for looking up names; the defaults are this host's.
 struct Resolver {
   std::string dns_servers;  // "10.0.0.1,[::1]:5300"; empty: from /etc/resolv.conf
-  // The program that queries NSS (LDAP, sssd, myhostname). It is looked up in PATH unless it
-  // contains a slash, and skipped if it does not exist.
+  // The program that queries NSS (LDAP, sssd, myhostname). If it contains no slash, it is looked up
+  // in PATH. If it does not exist, it is not used.
   std::string getent = "getent";
 };
 
 // The addresses of a name or literal, IPv4 first, without duplicates. c-ares (hosts file and DNS)
-// runs first, then `getent ahosts` if that program exists. Gives up after `timeout`; if getent
-// exists, c-ares gets at most half of it. Blocks; any thread may call it. The error contains the
-// name and the resolvers' reasons.
+// runs first, then `getent ahosts` if that program exists. Gives up after `timeout`. If getent
+// exists, c-ares gets at most half of this time. Blocks; any thread may call it. The error contains
+// the name and the resolvers' reasons.
 Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milliseconds timeout,
                                      const Resolver& resolver = {});
 
-// Like resolve(), on a thread of the pool. The caller is not blocked by a server that does not
-// answer, or by a hanging file system with the resolver's configuration.
+// Like resolve(), on a thread of the pool. So the caller is not blocked if a server does not
+// answer, or if the file system with the resolver's configuration hangs.
 boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(
     Pool& pool, std::string name, std::chrono::milliseconds timeout);
 
-// Whether peers can reach this host by `name`. The name has to resolve to an address in `local`
-// that is not a loopback address, and to no loopback address. (Gloo would bind and announce a
-// loopback address such as Debian's 127.0.1.1.)
+// Whether peers can reach this host by `name`. The name has to resolve to at least one address in
+// `local`, and to no loopback address. (Gloo would bind and announce a loopback address such as
+// Debian's 127.0.1.1.)
 bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,
                         std::chrono::milliseconds timeout, const Resolver& resolver = {});
 

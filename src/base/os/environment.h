@@ -8,7 +8,7 @@
 
 namespace toprun {
 
-// A process environment as a value: functions that read it can then be pure.
+// A process environment as a value, so that functions that read it can be pure.
 class Environment {
  public:
   Environment() = default;

@@ -12,7 +12,7 @@ class Fd;
 
 inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
 
-// The whole content of a regular file, pipe or /proc file; an error above `limit_bytes`.
+// The whole content of a regular file, pipe or /proc file. Error: it is larger than `limit_bytes`.
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = default_file_limit_bytes);
 
@@ -26,8 +26,8 @@ Result<std::string> read_open_file(const Fd& file, const std::filesystem::path& 
                                    std::size_t limit_bytes);
 
 // Replaces the file's content atomically: a reader sees the old or the new content. If `path` is a
-// link, its target is replaced. On error, nothing has changed. A device, a pipe or a folder is
-// never replaced (base/os/named_file.h writes to the first two).
+// link, its target is replaced. After an error, the old file is unchanged. A device, a pipe or a
+// folder is never replaced; base/os/named_file.h writes to devices and pipes.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace toprun

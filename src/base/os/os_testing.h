@@ -13,8 +13,8 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// The number of random cases to try, at most `runs`. A sanitizer makes each case ten times as slow.
-// Rooms that need more cases also run their tests in the release build (cmake/Rooms.cmake).
+// How many random cases a test tries: at most `runs`. A sanitizer makes each case ten times as
+// slow. Rooms that need more cases also run their tests in the release build (cmake/Rooms.cmake).
 constexpr int tried(int runs) {
   return sanitized ? (runs + 19) / 20 : runs;
 }

@@ -22,10 +22,10 @@ namespace toprun {
 
 // A few threads for blocking work (files, DNS, programs), so that the event loop never blocks.
 //
-// `work` runs on one of them. It must own everything it uses, because it may still hang in the
-// kernel after the pool and the run are gone. The pool delivers the answer on the io_context's
-// thread, the only thread that may call the pool. An exception in `work` ends the process. If the
-// system cannot start a thread, `work` runs on the io_context's thread.
+// `work` runs on one of the pool's threads. It must own everything it uses, because it may still
+// hang in the kernel after the pool and the run have ended. The pool delivers the answer on the
+// io_context's thread, the only thread that may call the pool. An exception in `work` ends the
+// process. If the system cannot start a thread, `work` runs on the io_context's thread.
 //
 //   queued --a thread is free--> working --it returns--> answered
 //   queued, working --the limit--> given up: `work` continues, its answer is dropped
@@ -38,7 +38,7 @@ class Pool {
   };
   template <class T>
   using Answer = std::expected<T, NoAnswer>;
-  // "not there after 20 s", or a text that other work hangs.
+  // "not there after 20 s", or a text that says that other work hangs.
   static std::string words_for(NoAnswer why, std::chrono::milliseconds limit);
 
   struct Limits {
@@ -107,7 +107,7 @@ class Pool {
   std::shared_ptr<Shared> shared_;  // shared with the threads
   std::map<std::uint64_t, Awaited> awaited_;
   std::uint64_t last_number_ = 0;
-  // Keeps the io_context running while only a thread is working.
+  // Keeps the io_context running while a thread works and the io_context has nothing else to do.
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard_;
 };
 

@@ -8,8 +8,8 @@
 
 namespace toprun {
 
-// Creates a folder `parent`/`name`_<8 random> that only this user can enter, like torchrun. The
-// error is an errno value.
+// Creates a folder that only this user can enter: `parent`/`name`_ and 8 random characters, like
+// torchrun. The error is an errno value.
 std::expected<std::string, int> new_private_folder(const std::string& parent,
                                                    const std::string& name);
 

@@ -23,10 +23,11 @@ bool wants_colours(const Environment& environment);
 inline constexpr std::string_view colours_variable = "TOPRUN_COLOURS";
 
 Style style_of(int fd, const Environment& environment);
-// The style of stderr, also if another toprun forwards it.
+// The style of stderr. If another toprun forwards stderr to a colour terminal, the style has
+// colours.
 Style style_of_stderr(const Environment& environment);
 
-// Colours have meanings, which the text always repeats in words.
+// The meaning of a colour. The text always says the same in words.
 enum class Colour { good, waiting, bad, faint };
 std::string coloured(std::string_view text, Colour colour, const Style& style);
 
@@ -40,9 +41,8 @@ TerminalSize terminal_size(int fd);
 // The width of UTF-8 text in columns: East Asian wide characters take two, all others one.
 std::size_t columns_of(std::string_view text);
 
-// Shortens a text to `columns` columns (0: unchanged). A longer text keeps its beginning and end,
-// with "…" in between, because an error message has the problem at its beginning and the reason at
-// its end.
+// Shortens a text to `columns` columns (0: unchanged). Removes the middle of a longer text and puts
+// "…" there: an error message begins with the problem and ends with the reason.
 std::string both_ends(std::string_view text, std::size_t columns);
 
 }  // namespace toprun

@@ -63,12 +63,12 @@ class Timer {
   }
 
  private:
-  // In a simulation, the machine's timer never expires. The timer only stores pending waits until
-  // the StandIn ends them.
+  // In a simulation, the machine's timer never expires. Its only use is to store the pending waits
+  // until the StandIn ends them.
   struct Played {
     boost::asio::steady_timer* timer;  // null: the timer is gone
     SteadyTime expiry{};
-    std::uint64_t round = 0;    // increases with each expiry that is set
+    std::uint64_t round = 0;    // incremented each time an expiry is set
     std::uint64_t expired = 0;  // the last round that has expired
   };
 

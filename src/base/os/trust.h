@@ -9,18 +9,18 @@
 
 namespace toprun {
 
-// Checks whether another user could have planted a file. This is required for every file that
-// determines what toprun runs or trusts, if other users might write to its folder: configurations,
-// secrets, pulled images, logs and reports. Programs that the user names on the command line are
-// not checked.
+// Checks whether another user could have planted a file. The check is required for every file that
+// determines what toprun runs or trusts, if other users might be able to write to the file's
+// folder. Such files are configurations, secrets, pulled images, logs and reports. Programs that
+// the user names on the command line are not checked.
 
 // The reason not to trust a file or folder with this status: its owner is neither `me` nor root, or
-// every user may write to it. Empty if it may be trusted. Write access for its group is allowed,
-// because projects share files that way. Pure.
+// every user may write to it. Empty if it may be trusted. The group may have write access, because
+// projects share files that way. Pure.
 std::string distrust(const struct stat& status, uid_t me);
 
-// Like distrust(), for a secret: other users must have no access to a file of `me`, as ssh requires
-// for keys. Pure.
+// Like distrust(), for a secret: if the file belongs to `me`, no other user may have access, as ssh
+// requires for keys. Pure.
 std::string distrust_secret(const struct stat& status, uid_t me);
 
 // Resolves all links in the path, up to the first part that does not exist. Error: a link belongs

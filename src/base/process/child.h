@@ -30,13 +30,14 @@ struct Start {
 // The signals that a terminal sends to its foreground process group.
 std::initializer_list<int> terminal_signals();
 
-// Starts the program at a path. It inherits no other descriptors except that of KeptByCommands. The
-// caller must call await_end() once. Any thread may call it.
+// Starts the program at a path. Besides `in`, `out` and `err`, the program inherits only the
+// descriptor of KeptByCommands. The caller must call await_end() once. Any thread may call it.
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
 
-// While this object exists, commands inherit this descriptor too. It is a lock that lasts until the
-// last command ends, even if this process is killed. Only one such object may exist at a time.
+// While this object exists, commands inherit this descriptor too. The descriptor is a lock that is
+// held until the last command ends, even if this process is killed. Only one such object may exist
+// at a time.
 class KeptByCommands {
  public:
   explicit KeptByCommands(int fd);
@@ -46,21 +47,21 @@ class KeptByCommands {
 };
 
 // fork(2) for a child that does not call exec. All signals stay blocked in the child: a signal
-// handler of ours would write to a pipe that it shares with this process.
+// handler of ours would write to a pipe that the child shares with this process.
 pid_t fork_with_signals_blocked();
 
 // Waits for the command's end and returns its status in the form of waitpid(2).
 int await_end(pid_t pid);
 
 // Sends the signal to the command's process group. Does nothing after the command was reaped,
-// because another process may have its number.
+// because another process may have the same id by then.
 void signal_command(pid_t pid, int signal);
 
 // The commands that have not ended yet.
 std::vector<pid_t> running_commands();
 
-// How long to wait for a start() that is nearly done: its child has called exec, but its thread has
-// not run again yet.
+// How long to wait for a start() that is nearly done: the child has called exec, but the thread
+// that called start() has not run again yet.
 inline constexpr std::chrono::milliseconds start_limit{500};
 
 // While this object exists, no new command starts. For code that has to distinguish this process's
@@ -73,7 +74,7 @@ class StartsPaused {
   StartsPaused& operator=(const StartsPaused&) = delete;
 
   // The commands that have not ended, and children that have not called exec yet. On a file system
-  // that hangs, exec may never return.
+  // that hangs, exec may block for ever.
   std::vector<pid_t> commands() const;
 
  private:
@@ -84,17 +85,17 @@ class StartsPaused {
 // await_end(). Returns the pid; 0 if no child has ended, -1 if there are no children.
 pid_t reap_any(int& status);
 
-// 128+n if signal n ended it, like in a shell.
+// The exit code for a status of waitpid(2): 128+n if signal n ended the process, as in a shell.
 int exit_code(int status);
 
 // If SIGTERM, SIGINT or SIGHUP ended a command, ends this process too. The sender (scancel, a user)
 // meant both processes, and this process may not have received its signal yet.
 void end_at_once(int exit_code);
 
-// kill(2) for one process or one process group. Both refuse ids that kill(2) interprets as several
-// groups or all processes (0, -1, and group 1). So an id that was reset after its process was
-// reaped signals nothing. False: not sent, with the reason in errno. toprun sends all signals
-// through these two functions.
+// These two functions call kill(2) for one process or one process group. They refuse ids that
+// kill(2) interprets as several groups or all processes (0, -1, and group 1). So an id that was
+// reset after its process was reaped signals nothing. False: not sent, with the reason in errno.
+// toprun sends all signals through these two functions.
 bool signal_process(pid_t pid, int signal);
 bool signal_group(pid_t leader, int signal);
 

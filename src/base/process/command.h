@@ -25,8 +25,8 @@ struct Finished {
 Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
                      std::chrono::milliseconds timeout, std::string_view input = {});
 
-// A command's stdout. Errors: those of run(), or an exit code other than 0. The reason is then the
-// first line of its error message (complaint.h).
+// A command's stdout. Errors: those of run(), or an exit code other than 0. For another exit code,
+// the reason is the first line of the command's error message (complaint.h).
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout);
 

@@ -10,14 +10,14 @@ namespace toprun::process {
 
 // Signals within this time count as one request to end the job. One request often arrives twice at
 // an agent, within milliseconds: `timeout`, pkill and systemd signal both the keeper and the agent,
-// and closing a terminal sends SIGHUP in addition to the shell's. A user who sees that the job
-// continues and asks again needs longer.
+// and closing a terminal sends SIGHUP in addition to the shell's. A user needs longer to see that
+// the job continues, and to ask again.
 inline constexpr std::chrono::milliseconds impatient_after{1'000};
 
-// Classifies the signals that tell an agent to end the job: the first, further deliveries of it,
-// and impatient repeats. Pure. All code in an agent that receives signals to end the job passes
-// them to one object, whatever their source (direct, keeper or launcher) and number. So signals are
-// classified only by their time of arrival.
+// Classifies the signals that tell an agent to end the job: the first signal, further deliveries of
+// the same request, and impatient repeats. Pure. All code in an agent that receives signals to end
+// the job passes them to one object, whatever their source (direct, keeper or launcher) and number.
+// So signals are classified only by their time of arrival.
 class Impatience {
  public:
   enum class Signal {

@@ -18,7 +18,8 @@ std::vector<pid_t> numbered_entries(const std::string& folder, std::size_t most 
 
 std::optional<pid_t> parent_of(pid_t pid);
 
-// Whether the process was forked by `parent` and never called exec, which changes the command line.
+// Whether the process was forked by `parent` and has not called exec. (exec would change the
+// command line.)
 bool is_copy(pid_t pid, pid_t parent);
 
 // The children of all of a process's threads, zombies included.

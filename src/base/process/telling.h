@@ -13,11 +13,11 @@
 
 namespace toprun::process {
 
-inline constexpr std::size_t max_reported_bytes = 64u << 10;  // the kept part of each stream
+inline constexpr std::size_t max_reported_bytes = 64u << 10;  // how much of each stream is kept
 
 // Passes input to a command. Like run() in base/process/command.h, but the output matters only if
-// the command fails. So processes that it leaves running with its output open do not delay the
-// return, and only the beginning of each stream is kept.
+// the command fails. So only the beginning of each stream is kept. Processes that the command
+// leaves running with its output open do not delay the return.
 Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
                       std::chrono::milliseconds timeout, std::string_view input);
 

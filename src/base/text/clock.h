@@ -12,8 +12,8 @@ using WallTime = std::chrono::system_clock::time_point;
 
 // RFC 3339 in UTC with milliseconds: 2026-11-21T09:53:42.250Z.
 std::string rfc3339(WallTime time);
-// Parses a time in RFC 3339, with or without a fraction of a second; nullopt: another form, or
-// another zone.
+// Parses a time in RFC 3339, with or without a fraction of a second; nullopt: the text has another
+// form or another time zone.
 std::optional<WallTime> time_in(std::string_view rfc3339);
 
 // The local time without a zone: "2026-11-22 03:26:11".

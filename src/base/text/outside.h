@@ -12,8 +12,8 @@
 
 namespace toprun {
 
-// A text from another host, user or program. Only formatting turns it into toprun's own text.
-// Formatting makes it printable(): one line without terminal sequences.
+// A text from another host, user or program. It becomes toprun's own text only by formatting.
+// Formatting calls printable(), so the result is one line without terminal sequences.
 class Outside {
  public:
   Outside() = default;
@@ -24,7 +24,8 @@ class Outside {
   bool empty() const { return text_.empty(); }
   void clear() { text_.clear(); }
   std::string shown() const { return printable(text_); }
-  // The original text: for programs (JSON), comparisons and paths. Never print it on a terminal.
+  // The original text, for programs (JSON), for comparisons and for paths. Never print it on a
+  // terminal.
   const std::string& raw() const { return text_; }
 
   friend bool operator==(const Outside& a, const Outside& b) = default;

@@ -8,8 +8,8 @@
 
 namespace toprun {
 
-// The only place that decides what a secret is. All code that writes a manifest, a job script, a
-// command line, a message or a report uses these functions.
+// Only these functions decide what a secret is. All code that writes a manifest, a job script, a
+// command line, a message or a report uses them.
 
 // The replacement for a secret.
 inline constexpr std::string_view hidden_secret = "<secret>";
@@ -23,13 +23,13 @@ bool is_secret_name(std::string_view name);
 // address of a webhook.
 bool has_secret_form(std::string_view text);
 
-// Whether a variable's value must not be shown. The reason may be its name or its form. A long
-// random value counts too, unless the name says that it is a digest or an id.
+// Whether a variable's value must not be shown. The reason may be the variable's name or the
+// value's form. A long random value counts too, unless the name says that it is a digest or an id.
 bool holds_a_secret(std::string_view name, std::string_view value);
 
-// The first word of a command line that contains or announces a secret: "--hf-token" in "--hf-token
-// hf_…". nullopt: no word does. A name such as --pad-token is not enough, nor is a reference such
-// as $HF_TOKEN.
+// The first word of a command line that contains a secret, or that is followed by one: "--hf-token"
+// in "--hf-token hf_…". nullopt: there is no such word. A name such as --pad-token does not count,
+// nor does a reference such as $HF_TOKEN.
 std::optional<std::string> word_with_secret(std::span<const std::string> words);
 
 // The words with <secret> instead of each word or part that word_with_secret() finds; for people.
@@ -44,8 +44,8 @@ std::string line_without_secrets(std::string_view line);
 // A command for people: quoted for a shell, without secrets.
 std::string shown_command(std::span<const std::string> argv);
 
-// From now on, this process writes no core file, because that would contain the job's secret. A
-// child process inherits this unless it gets other limits.
+// From now on, this process writes no core file, because the file would contain the job's secret. A
+// child process writes none either, unless it gets other limits.
 void leave_no_core_file();
 
 }  // namespace toprun

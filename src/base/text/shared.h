@@ -6,8 +6,9 @@
 
 namespace toprun {
 
-// A large value that is passed on more often than it is read. It takes two pointers, whatever the
-// size of the value. Copies share the value, which is immutable. It must not be read after a move.
+// A large value that is passed on more often than it is read. A Shared has the size of two
+// pointers, whatever the size of the value. Copies share the value, which is immutable. A Shared
+// must not be read after it was moved from.
 template <class T>
 class Shared {
  public:
@@ -27,7 +28,7 @@ class Shared {
   std::shared_ptr<const T> value_;
 };
 
-// An optional value that most objects lack. Copies share the value, like copies of Shared.
+// An optional value that is unset in most objects. Copies share the value, like copies of Shared.
 template <class T>
 class SharedOptional {
  public:

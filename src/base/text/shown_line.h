@@ -7,7 +7,7 @@
 
 namespace toprun {
 
-// One printed line in the form for a report. Only the text after the last \r is kept, so
+// The form in which a report shows a printed line. Only the text after the last \r is kept, so
 // overwritten progress bars disappear. Terminal sequences are removed; control characters and
 // invalid UTF-8 are escaped as \xNN. A line of more than `limit_bytes` is cut and ends in "…".
 std::string shown_line(std::string_view line, std::size_t limit_bytes);
@@ -18,8 +18,8 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count,
 
 // What a terminal shows last after `text`: its last line that is not blank, or the last state of a
 // progress bar. Warnings and notes from PyTorch's C++ code count only if there is nothing else. The
-// line is formatted by shown_line(), without secrets, at most `limit_bytes` with its "…". Empty:
-// nothing is shown.
+// line is formatted by shown_line(), without secrets, and has at most `limit_bytes`, including the
+// "…". Empty: nothing is shown.
 std::string last_state(std::string_view text, std::size_t limit_bytes);
 
 // The last `count` lines that are not blank, the newest last, each in the form of last_state().

@@ -24,8 +24,9 @@ std::string lower(std::string_view text);
 std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
-// The order that people expect for names with numbers: n2 before n10. n01 comes before n1, only to
-// break a tie. A strict weak order; equal only for equal texts.
+// The order that people expect for names with numbers: n2 before n10. If two names differ only in
+// leading zeros, the name with more zeros is first: n01 before n1. A strict weak order; equal only
+// for equal texts.
 bool natural_less(std::string_view a, std::string_view b);
 
 // The candidate with the smallest edit distance to `word`, if it is small enough for a typing

@@ -14,19 +14,19 @@ namespace toprun::cost {
 // The cost of a collective over nodes in a given order: steps · α + (bytes on the worst link) /
 // (its rate). α is the latency between the two nodes that are furthest apart. All flows of the
 // collective run at the same time, so the link with the longest transfer time determines the
-// duration. docs/concepts/placement.md contains the formulas and compares the results with
+// duration. docs/concepts/placement.md has the formulas, and compares their results with
 // measurements.
 //
 // Assumptions:
 //   - There is one flow between two nodes, whatever the number of processes on each. The reason is
 //     that a node's processes first combine their parts (NCCL). If NCCL uses several rings over
-//     several adapters, these together carry the same bytes as this flow.
+//     several adapters, the rings together carry the same bytes as this flow.
 //   - Time inside a node is zero.
 //   - Uplinks are shared fairly, and the network has no other traffic.
-//   - Bytes are the program's own payload, without frames and headers.
+//   - Bytes are the program's data, without frames and headers.
 enum class Collective {
-  ring,        // all-reduce: 2(N−1) steps, each sends S/N over every edge of the ring
-  tree,        // all-reduce along NCCL's double binary tree: S/2 up and S/2 down each tree
+  ring,        // all-reduce in 2(N−1) steps; each step sends S/N over every edge of the ring
+  tree,        // all-reduce along NCCL's double binary tree: S/2 up and S/2 down in each tree
   all_to_all,  // each node sends S/N to each other node
 };
 
@@ -43,22 +43,24 @@ inline constexpr std::array collectives = {
 
 struct Cost {
   double seconds = 0;
-  std::optional<Load> worst;  // total of all steps; unset: only one node
+  std::optional<Load> worst;  // the link with the longest time, all steps together; unset if there
+                              // is only one node
 };
 
 // `order`: distinct nodes of the network, each with processes. `bytes`: S, on each node.
 Cost cost_of(Collective collective, const Network& network, std::span<const std::size_t> order,
              double bytes);
 
-// A lower bound for the time of all orders of these nodes. For the ring it is the minimum: an order
-// with consecutive nodes in every domain reaches it, unless NVLink is slower than the adapters.
-// All-to-all has the same cost in every order. For the tree, it may be that no order reaches the
-// bound.
+// A lower bound: in every order of these nodes, the collective takes at least this time. For the
+// ring, it is the minimum: an order takes this time if the nodes of each domain are consecutive,
+// unless NVLink is slower than the adapters. All-to-all takes the same time in every order. For the
+// tree, perhaps no order is as fast as the bound.
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 
-// By level: how long, in seconds, one edge of a ring all-reduce over this number of nodes occupies
-// a domain's uplink. 0: the rate is unknown, or the level is NVLink's, which has no uplink.
+// For each level: how many seconds one edge of the ring occupies a domain's uplink, in an
+// all-reduce over this number of nodes. 0: the rate is unknown, or the level is NVLink's, which has
+// no uplink.
 std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes);
 
 }  // namespace toprun::cost

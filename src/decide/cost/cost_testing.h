@@ -62,7 +62,7 @@ inline Sample random_sample(std::mt19937& random) {
     if (random() % 4 == 0 || level == "nvlink") continue;
     sample.links[level] = {static_cast<double>(100 * (1 + random() % 8)), {}};
   }
-  // Not with NVLink: different rates there can make a ring's bound unreachable.
+  // No different rates with NVLink: with them, perhaps no order is as fast as a ring's bound.
   const bool has_rates = random() % 3 == 0 && std::ranges::count(sample.levels, "nvlink") == 0;
   for (const std::string& level : sample.levels) {
     if (!has_rates || random() % 3 == 0) continue;

@@ -9,7 +9,7 @@
 
 namespace toprun::cost {
 
-// The domains of a set of nodes as numbers. Comparing places then means comparing integers.
+// The domains of a set of nodes as numbers, so that two places are compared as integers.
 class Domains {
  public:
   // `paths[i]` is node i's path; all have length `levels`. Only the constructor reads the paths.
@@ -17,22 +17,24 @@ class Domains {
 
   // Node i's domain at a level; two nodes have the same number if and only if they share the
   // domain. A node with an unknown domain has a number of its own. Nodes without a domain at this
-  // level use the number of the domain around them, so a step between them leaves no domain.
+  // level have the number of the domain around them, so a ring edge between them leaves no domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }
   // The rank of node i's domain among all domains of its level in natural order, parents first.
-  // Nodes with an unknown domain and the same parent share a place after their known neighbours.
+  // Nodes with an unknown domain and the same parent share one rank, after the known domains.
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }
-  // Whether this is a domain of its own with an uplink. If not, it represents the domain around it.
+  // Whether this number stands for a domain of this level, which has an uplink. Otherwise it stands
+  // for the domain around it.
   bool is_own(std::uint32_t domain, std::size_t level) const { return own_[level][domain]; }
   // The number of domains of a level.
   std::size_t count(std::size_t level) const { return count_[level]; }
   std::size_t levels() const { return levels_; }
 
-  // The number of ring edges that leave a domain of the level, for the nodes in this order.
+  // If the nodes form a ring in this order: the number of ring edges that leave a domain of the
+  // level.
   std::size_t crossings(std::span<const std::size_t> order, std::size_t level) const;
   // The minimum of crossings() for any order: each of d ≥ 2 domains must be left at least once.
   std::size_t least_crossings(std::size_t level) const {

@@ -17,7 +17,8 @@ struct DoubleTree {
   // The parent of each position in the first and second tree; a root is its own parent.
   std::array<std::vector<std::size_t>, 2> parent;
   std::size_t depth = 0;  // edges from a root to its furthest leaf
-  // The highest number of neighbours that a position has in both trees together.
+  // The neighbours of a position are counted in both trees together. This is the highest count of
+  // all positions.
   std::size_t most_neighbours = 0;
 
   // The minimum number of tree edges that leave a group of `group` positions. It is one if a single

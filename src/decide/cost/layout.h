@@ -13,14 +13,15 @@ namespace toprun::cost {
 
 // The groups of ranks of a job, numbered as in Megatron-Core (initialize_model_parallel and
 // RankGenerator in megatron/core/parallel_state.py). The ranks form a grid with one dimension per
-// kind of parallelism, and a group is a row in that grid. For expert layers, the same ranks form
-// another grid, with ep and etp instead of cp and tp.
+// kind of parallelism, and a group is a row in that grid. For expert layers, the same ranks form a
+// second grid, with ep and etp instead of cp and tp.
 enum class Kind {
   tp,   // tensor: the parts of one layer
   cp,   // context: the parts of one sequence
   ep,   // the experts of one layer
   etp,  // tensor, for expert layers
-  dp,   // data; gradients are reduced over dp and cp together, so groups contain both
+  dp,   // data; gradients are reduced over dp and cp together, so a group contains the ranks of
+        // both
   edp,  // data, for expert layers
   pp,   // pipeline: the stages
 };
@@ -52,10 +53,10 @@ struct Layout {
   int size(Kind kind) const { return sizes[static_cast<std::size_t>(kind)]; }
 };
 
-// Missing sizes are 1, except that dp takes the remaining ranks and etp equals tp. Kinds that are
-// missing in the order come last. Errors (usage), as in Megatron: the product of the sizes differs
-// from the number of ranks; the order lacks a kind with a size above 1; the pipeline stages of
-// expert layers would differ from those of the other layers.
+// Missing sizes are 1, except that dp takes the remaining ranks and etp equals tp. If `order` lacks
+// kinds, they come last. Errors (usage), as in Megatron: the product of the sizes is not the number
+// of ranks; the order lacks a kind whose size is above 1; expert layers would have other pipeline
+// stages than the other layers.
 Result<Layout> layout_of(const Parallel& parallel, int world);
 
 // Group g has the ranks bases[g] + offsets[i], ascending.
@@ -68,7 +69,7 @@ struct Groups {
 Groups groups_of(const Layout& layout, Kind kind);
 
 // The kinds whose groups have more than one rank. etp is included only if its groups differ from
-// tp's, the other expert kinds only if ep is above 1.
+// tp's. The other expert kinds are included only if ep is above 1.
 std::vector<Kind> kinds_of(const Layout& layout);
 
 }  // namespace toprun::cost

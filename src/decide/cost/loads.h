@@ -19,9 +19,9 @@ namespace toprun::cost {
 // domains that it enters, and the receiver's adapters. Between two hosts of one NVLink domain it
 // uses only the sender's and the receiver's NVLink.
 //
-// Domains are nested: nodes that share a domain share all domains around it, even if these are
-// unknown. A node with an unknown domain counts as a domain of its own. Nodes without a domain at a
-// level have no uplink at that level.
+// Domains are nested: nodes that share a domain share all domains around it, even if the outer
+// domains are unknown. A node with an unknown domain counts as a domain of its own. Nodes without a
+// domain at a level have no uplink at that level.
 class Network {
  public:
   // `domains`: made from `paths`, with one level for each of `links.levels`.
@@ -34,7 +34,8 @@ class Network {
   const Links::Level& link(std::size_t level) const {
     return level == levels() ? links_.host : links_.levels[level];
   }
-  // Two nodes have the same number if and only if they share the domain; less than count(level).
+  // A number below count(level). Two nodes have the same number if and only if they share the
+  // domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels() + level];
   }
@@ -42,7 +43,8 @@ class Network {
   // One node in the domain.
   std::size_t first(std::uint32_t domain, std::size_t level) const { return first_[level][domain]; }
 
-  // Whether the domain has an uplink; if not, it represents nodes without a domain at this level.
+  // Whether the domain has an uplink. Otherwise the number stands for nodes without a domain at
+  // this level.
   bool has_uplink(std::uint32_t domain, std::size_t level) const { return uplink_[level][domain]; }
   // The rate of the domain's uplink; 0: unknown, so not a bottleneck.
   double uplink_gbps(std::uint32_t domain, std::size_t level) const { return gbps_[level][domain]; }
@@ -55,7 +57,7 @@ class Network {
 
   // The number of these nodes in each domain of the level; 0 for a domain without uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
-  // Whether a domain of the level with an uplink contains some of the nodes, but not all.
+  // Whether the level has a domain with an uplink that contains some of the nodes, but not all.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
   // The latency of a message between the two nodes that are furthest apart.
   double latency_us(std::span<const std::size_t> nodes) const;
@@ -86,7 +88,8 @@ class Loads {
 
   // One flow between two different nodes.
   void add(std::size_t from, std::size_t to, double bytes);
-  // Adds a flow from each node to each other node. Counts per domain, not per flow.
+  // Adds a flow from each node to each other node. It computes the sum of each domain, so its time
+  // does not grow with the number of flows.
   void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
 
   // The link with the longest time, among equals the outermost; nullopt if no link has traffic.

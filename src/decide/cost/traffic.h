@@ -15,10 +15,10 @@ namespace toprun::cost {
 
 // The traffic pattern between the members of a group.
 enum class Pattern {
-  ring,        // each sends to the next, the last to the first: all-reduce, reduce-scatter,
+  ring,        // each member sends to the next, the last to the first: all-reduce, reduce-scatter,
                // all-gather
-  all_to_all,  // each sends an equal share to every other member
-  chain,       // like ring, but in both directions and without last to first: pipeline stages
+  all_to_all,  // each member sends an equal share to every other member
+  chain,       // each member sends to the next and to the previous one: pipeline stages
 };
 Pattern pattern_of(Kind kind);
 
@@ -37,7 +37,7 @@ Result<double> parse_model(std::string_view text);
 // Values in `given` have priority over those derived from the model's size. Rules of thumb:
 //   - The model has N = 12·L·h² parameters in L layers of width h (attention 4h², MLP 8h²), with
 //     h = 128·L, as in GPT-3's 96 layers of 12,288.
-//   - A step has 2²² tokens over all replicas, but at least one sequence of 4,096 per replica.
+//   - A step has 2²² tokens over all replicas, but each replica has at least one sequence of 4,096.
 //   - Activations have 2 bytes. Gradients are reduced in 4 bytes and parameters gathered in 2,
 //     as in Megatron's distributed optimizer.
 // With T tokens per replica and step, and a ring of n ranks that sends (n−1)/n of the reduced or
@@ -55,15 +55,15 @@ Result<double> parse_model(std::string_view text);
 //   edp  like dp, for the rank's N·16/17/(etp·ep·pp) parameters
 Traffic traffic_of(const Layout& layout, double parameters, const std::map<Kind, double>& given);
 
-// The traffic between slots. A slot is a group of consecutive ranks that run on one node. The two
-// directions are summed, because every link has both.
+// The traffic between slots. A slot is a group of consecutive ranks that run on one node. An edge
+// has the sum of both directions, because every link has both.
 struct Graph {
   struct Edge {
     std::uint32_t to;
     double bytes;
   };
   std::vector<std::size_t> first;  // the edges of slot s: edges[first[s]] … edges[first[s + 1] − 1]
-  std::vector<Edge> edges;         // each pair of slots twice, once per slot
+  std::vector<Edge> edges;         // each pair of slots has two edges, one at each slot
 
   std::size_t slots() const { return first.size() - 1; }
   std::span<const Edge> of(std::size_t slot) const {
@@ -74,7 +74,8 @@ struct Graph {
 // The slot of each rank, if the i-th node in the order runs processes[i] processes.
 std::vector<std::uint32_t> slots_of_ranks(std::span<const int> processes);
 
-inline constexpr std::size_t max_pairs = 4'000'000;  // pairs of slots with traffic
+inline constexpr std::size_t max_pairs = 4'000'000;  // limit for the pairs of slots that exchange
+                                                     // data
 
 // `slot_of[r]` is the slot of rank r, ascending. nullopt: more pairs than max_pairs.
 std::optional<Graph> graph_of(const Layout& layout, const Traffic& traffic,

@@ -6,8 +6,8 @@
 
 namespace toprun::hang {
 
-// A signal that a rank has given up waiting. Its watchdog writes a key into the store before the
-// rank and all others abort (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
+// The sign that a rank has given up waiting: its watchdog writes a key into the store before all
+// ranks abort (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
 struct Alarm {
   enum class Kind {
     exception_dump,  // a collective has timed out: all ranks dump and abort
@@ -19,8 +19,8 @@ struct Alarm {
   bool operator==(const Alarm&) const = default;
 };
 
-// The alarm that this key and value signal; nullopt: the key is not an alarm. "exception_dump" has
-// no prefix except the client's own "/". "remote_error:GROUP" has the prefix of its group, as in
+// The alarm that has this key and value; nullopt: the key is not an alarm. "exception_dump" has no
+// prefix except the client's own "/". "remote_error:GROUP" has the prefix of its group, as in
 // "/default_pg/0//cuda//remote_error:0". The value is the rank as a 4-byte number.
 std::optional<Alarm> alarm_in(std::string_view key, std::string_view value);
 

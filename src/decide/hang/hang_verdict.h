@@ -14,7 +14,7 @@ namespace toprun::hang {
 struct Evidence {
   enum class Source { flight_recorder, nccl };
   Source source = Source::flight_recorder;
-  std::string kind;   // the finding's name, in JSON
+  std::string kind;   // the name of the finding's kind, as in JSON
   std::string group;  // the process group or the communicator
   std::string text;   // one line of text
   std::vector<int> ranks;
@@ -22,7 +22,7 @@ struct Evidence {
 inline constexpr std::size_t most_evidence = 6;
 std::string_view name_of(Evidence::Source source);  // in JSON
 
-// Which ranks keep the others waiting, as far as the places of all ranks show.
+// Which ranks keep the others waiting. This is judged by what the main thread of each rank does.
 struct Verdict {
   std::vector<Group> groups;            // of all ranks that were sampled, the largest first
   std::vector<int> suspects;            // ascending; empty: no rank differs from the others
@@ -37,7 +37,7 @@ using NodeOf = std::function<std::string(int rank)>;
 // `unseen`: ranks on nodes that did not answer in time.
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
 
-// Adds the findings of PyTorch's flight recorders. If no rank stands out by its place, the
+// Adds the findings of PyTorch's flight recorders. If all ranks wait at the same line, the
 // recorders name the suspects. This happens with NCCL, because its calls return at once.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
 // Adds what NCCL reports about its communicators.
@@ -46,13 +46,13 @@ void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& fin
 // The nodes of the suspects, each once, in natural order.
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);
 
-// The maximum number of lines in a verdict, which shows only the suspects' stacks.
+// The maximum number of lines in a verdict. It shows only the suspects' stacks.
 inline constexpr std::size_t most_lines = 25;
 enum class Shown {
   verdict,
   all_stacks,  // the stacks of all groups, without the suspected nodes
 };
-// The groups with their places, at least one line each, and the suspects' nodes. A verdict has at
+// The groups with their stacks, at least one line each, and the suspects' nodes. A verdict has at
 // most most_lines lines for any number of ranks, including its first line and one line of advice.
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
                                   Shown shown = Shown::verdict);

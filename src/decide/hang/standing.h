@@ -15,11 +15,12 @@ namespace toprun::hang {
 enum class Doing {
   communicates,     // is in a torch.distributed call, or in code that calls into one
   waits,            // sleeps in the kernel, for another reason
-  locked,           // sleeps until another thread wakes it (futex(2)): a lock, a queue, a thread's
-                    // end
+  locked,           // sleeps until another thread wakes it (futex(2)): waits for a lock, a queue or
+                    // a thread's end
   computes,         // uses a CPU
   stopped,          // stopped by a signal or a debugger
-  uninterruptible,  // in the kernel, signals have no effect (state D): a file server, a driver
+  uninterruptible,  // in the kernel, where signals have no effect (state D): waits for a file
+                    // server or a driver
   ended,            // has exited; its process or its agent still exists
 };
 
@@ -45,7 +46,7 @@ struct OtherThread {
   bool operator==(const OtherThread&) const = default;
 };
 
-// What a rank's main thread does, and its place: the stack.
+// What a rank's main thread does, and where: its stack.
 struct Standing {
   Doing doing = Doing::waits;
   std::string wchan;                  // for uninterruptible: the kernel function; empty: unknown
@@ -84,7 +85,8 @@ class Groups {
 
 // "in all_reduce, train.py:88 in step"; empty: unknown.
 std::string place_text(const Standing& standing);
-// Whether place_text() begins with the rank's own place, not with that of a child or thread.
+// Whether place_text() begins with the stack of the rank's main thread, not of a child or another
+// thread.
 bool has_own_place(const Standing& standing);
 // "waits", or "wait" for several ranks.
 std::string_view doing_text(Doing doing, bool is_one = true);

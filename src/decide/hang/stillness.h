@@ -15,30 +15,30 @@ struct RankSample {
   bool lives = true;
   bool communicates = false;  // its main thread is in a call that waits for other ranks
   std::uint64_t path = 0;     // a hash of the functions on its main thread's stack; 0: unknown
-  std::uint64_t done = 0;     // a counter that increases when it prints, reads or writes
-  bool computes = false;      // it, or a child process, was computing since the last sample
+  std::uint64_t done = 0;     // a counter that increases when the rank prints, reads or writes
+  bool computes = false;      // the rank or a child process used a CPU since the last sample
 };
 
-// Within the time limit, a rank that works shows more different stacks than this. A rank that waits
-// shows fewer, even if it polls in a loop.
+// A rank that works shows more different stacks than this within the time limit. A rank that waits
+// shows at most this number, even if it polls in a loop.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
-// A rank that has stood still for the whole time limit moves again by computing only if it computes
-// for a tenth of that time, or for this long. One busy sample in an hour is not progress: threads
-// of a rank that waits wake up now and then too.
+// If a rank has made no progress for the whole time limit, computing counts as progress only if it
+// lasts a tenth of that limit, or this long. One busy sample in an hour is not progress: threads of
+// a rank that waits wake up now and then too.
 inline constexpr std::chrono::seconds longest_doubt{5};
 
 struct Still {
   SteadyTime since{};             // no live rank has made progress since then
-  bool some_communicate = false;  // at least one of them waits for other ranks
+  bool some_communicate = false;  // at least one live rank waits for other ranks
 };
 
 // Determines when a node's ranks last made progress. No system calls.
 //
 // A rank makes progress if it prints, reads or writes, if it or a child process computes, or if its
 // main thread was in more than a few functions. So a rank that calculates for an hour in one call
-// makes progress. A rank that polls for a file, or loops between a few functions in Python, does
-// not. For one that has stood still for the whole time limit, computing has to last
+// makes progress. A rank that polls for a file, or loops between a few functions in Python, makes
+// none. If a rank has made no progress for the whole time limit, a short computation does not count
 // (longest_doubt).
 class Stillness {
  public:
@@ -48,8 +48,8 @@ class Stillness {
   // Ranks have to be in the same order in each call.
   void look(std::span<const RankSample> ranks, SteadyTime now);
 
-  // Nothing ran for so long up to now (a suspended job): the time counts neither as a wait nor as
-  // progress.
+  // Nothing ran during this time, which ends now: the job was suspended. The time counts neither as
+  // a wait nor as progress.
   void leave_out(SteadyTime::duration time);
 
   // nullopt before the first call of look(), and if all ranks have ended.
@@ -59,7 +59,7 @@ class Stillness {
   struct Rank {
     RankSample last;
     SteadyTime moved{};
-    std::optional<SteadyTime> computes_since;  // the first of the latest samples that all computed
+    std::optional<SteadyTime> computes_since;  // since when all samples show that the rank computed
     std::deque<std::pair<SteadyTime, std::uint64_t>>
         paths;  // each with the time of its first sample; newest last
   };

@@ -11,13 +11,14 @@ namespace toprun::placement {
 // Nodes are equal if they have the same innermost domain and the same number of processes. Sibling
 // domains are equal if their contents are equal. Exchanging equal nodes or domains does not result
 // in a different assignment. If there are at most max_assignments different assignments, all are
-// searched. Otherwise the search stops after max_states partial assignments, which may be enough.
+// searched. Otherwise the search ends after max_states partial assignments at the latest; it may be
+// complete before.
 inline constexpr double max_assignments = 1 << 23;
 inline constexpr std::size_t max_states = 1 << 13;
 inline constexpr std::size_t max_exact_slots = 64;
 
-// The assignment with the least cost if it is below `than`. Empty `nodes`: no assignment costs less
-// than `than`. nullopt: there are too many assignments to search.
+// The assignment with the lowest cost, if this cost is below `than`. Empty `nodes`: no assignment
+// costs less than `than`. nullopt: there are too many assignments to search.
 struct Searched {
   std::vector<std::size_t> nodes;  // by slot
 };

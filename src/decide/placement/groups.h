@@ -15,16 +15,16 @@ struct GroupScore {
   cost::Kind kind = cost::Kind::tp;
   std::size_t size = 0;  // ranks per group
   std::size_t groups = 0;
-  std::size_t nodes = 0;              // number of nodes of the group on the most nodes
-  std::vector<std::size_t> spanning;  // by level: number of groups in several domains; a node in an
+  std::size_t nodes = 0;              // highest number of nodes that a group of this kind uses
+  std::vector<std::size_t> spanning;  // by level: how many groups use several domains; a node in an
                                       // unknown domain counts as a domain of its own
-  double cost = 0;                    // link time per step in seconds (mapping.h)
+  double cost = 0;                    // total time of all links per step, in seconds (mapping.h)
 };
 
 // One entry for each kind with traffic. `cost` is NaN if too many pairs of nodes exchange data.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// For each kind whose groups cannot all stay inside innermost domains: one line with the reason.
+// One line for each kind whose groups cannot all stay inside innermost domains: the reason.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
@@ -37,7 +37,7 @@ struct GroupTable {
   };
   std::vector<std::string> levels;
   std::vector<Row> rows;
-  std::optional<Mapping> mapping;  // for the order `parallel`, without its nodes
+  std::optional<Mapping> mapping;  // only for the order `parallel`; its `nodes` are empty
   std::vector<std::string> warnings;
 };
 
@@ -45,8 +45,9 @@ struct GroupTable {
 Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
                                    const Plan& plan);
 
-// A row for each order and kind, with a column for each level. Then the total of each order, and
-// the minimum of all orders or, if that is unknown, the lower bound.
+// A row for each order and kind, with a column for each level. Then the total of each order
+// follows, and the minimum of all orders. If the minimum is unknown, the lower bound follows
+// instead.
 std::string groups_text(const GroupTable& table);
 
 // `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],

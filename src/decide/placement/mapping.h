@@ -16,8 +16,8 @@ inline constexpr double rounding = 1e-9;  // relative cost differences below thi
 struct Mapping {
   std::vector<std::size_t> nodes;  // by slot
   double cost = 0;                 // total time of all links per step, in seconds
-  double plain = 0;                // the same for the plain order
-  double bound = 0;                // lower bound for all orders
+  double plain = 0;                // the cost of the plain order
+  double bound = 0;                // no order costs less than this
   bool exact = false;              // `cost` is the minimum of all orders
 };
 
@@ -25,9 +25,8 @@ struct Mapping {
 double cost_of(const cost::Graph& graph, const cost::Ways& ways,
                std::span<const std::size_t> nodes);
 
-// A lower bound for the cost of all orders. In a domain of m nodes, a slot shares the domain with
-// at most m − 1 others. So at most its traffic to the m − 1 slots with the most traffic stays
-// inside.
+// A lower bound: no order costs less. In a domain of m nodes, a slot shares the domain with at most
+// m − 1 other slots. So the traffic that stays inside is at most the slot's m − 1 largest flows.
 double bound_of(const cost::Graph& graph, const cost::Ways& ways);
 
 // The input for map_slots(). Slot s has processes[n] ranks, where n is its node in the plain order.
@@ -37,7 +36,8 @@ struct Slots {
   // the grid's dimensions, innermost first; their product is the number of slots
   std::span<const int> dimensions;
   std::span<const std::size_t> plain;  // the nodes in topology order
-  std::size_t placed;                  // number of nodes with a known place, which come first
+  std::size_t placed;                  // how many nodes have a known place; in `plain`, they come
+                                       // first
   std::span<const int> processes;      // by node
 };
 
@@ -45,12 +45,12 @@ struct Slots {
 //   - the plain order;
 //   - orders from the grid: each dimension is split into prime factors, which are nested in any
 //     sequence. The slots then follow the plain order, or an order whose domains contain whole
-//     segments, as long as the product of the first factors;
+//     segments. The length of a segment is the product of the first factors;
 //   - improvements of these orders by exchanges of pairs of nodes.
-// If at most max_assignments assignments differ (see exact_mapping.h), all are compared and the
-// result is exact. It is also exact if its cost equals the bound. The plain order is returned if no
-// candidate is cheaper. The limits are counts, not times, so the same input gives the same order on
-// every machine.
+// If there are at most max_assignments different assignments (see exact_mapping.h), all are
+// compared and the result is exact. The result is also exact if its cost equals the bound. The
+// plain order is returned if no candidate is cheaper. All limits are numbers of steps, not times,
+// so the same input gives the same order on every machine.
 Mapping map_slots(const Slots& slots, const cost::Domains& domains, const cost::Ways& ways);
 
 }  // namespace toprun::placement

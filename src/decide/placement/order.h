@@ -38,7 +38,8 @@ struct Crossings {
   std::string level;
   std::size_t given = 0;    // in the order of the given hosts
   std::size_t ordered = 0;  // in the placement's order
-  std::size_t minimum = 0;  // in any order: the number of domains, 0 if there is only one
+  std::size_t minimum = 0;  // the lowest number that is possible: the number of domains, 0 if there
+                            // is only one
 };
 
 struct Placement {
@@ -49,12 +50,13 @@ struct Placement {
   std::vector<std::string> unplaced;  // nodes whose place is unknown, in the order of `nodes`
   std::vector<std::string> spare;     // hosts that are not used, in the given order
   std::vector<std::string> warnings;
-  std::vector<std::string> notes = {};  // from the map: the source of each fact in it
-  std::optional<Mapping> mapping = {};  // the quality of the order for a plan, without its nodes
-  // Filled only on request (explain.h): the code that makes a decision adds its reason.
+  std::vector<std::string> notes = {};  // from the map: the source of each of its facts
+  std::optional<Mapping> mapping = {};  // for a job with a plan: the quality of the order; its
+                                        // `nodes` are empty
+  // Filled only on request (explain.h): each function that makes a decision adds the reason.
   std::vector<std::string> explanation = {};  // for the order as a whole
   std::vector<std::string> node_explanations =
-      {};  // parallel to `nodes`, "" for those not requested; or empty
+      {};  // one text for each of `nodes`, "" if it was not requested; or empty
 };
 
 enum class Order {
@@ -68,36 +70,38 @@ enum class Order {
 struct Constraints {
   Order order = Order::topology;
   // Used only for Order::topology:
-  std::size_t segment = 1;  // keep groups of this many nodes together
-  std::size_t nodes = 0;    // number of nodes that the job needs, the others are spare (spares.h);
+  std::size_t segment = 1;  // this many consecutive nodes should be in one innermost domain
+                            // (segments.h)
+  std::size_t nodes = 0;    // how many nodes the job needs; the other nodes are spare (spares.h);
                             // 0: all
   std::unordered_set<std::size_t> fixed = {};  // hosts that must not become spare
-  std::optional<Plan> plan = {};         // puts ranks with much mutual traffic near each other
-  std::vector<std::string> before = {};  // the job's previous order, to be kept where possible
-                                         // (stable.h)
+  std::optional<Plan> plan = {};               // puts ranks that exchange much data near each other
+  std::vector<std::string> before = {};  // the job's previous order; as many nodes as possible keep
+                                         // their seats (stable.h)
 };
 
 // Orders the hosts. Order::topology sorts the domains of a level by the natural order of their
-// names (in a torus or ring, by their seats: path.h). Then come the nodes without a domain at that
-// level, then those with an unknown domain. Inside an innermost domain, nodes are in natural order
-// of their names. Nodes whose place is unknown come last, in the given order.
+// names (in a torus or ring, by their seats: path.h). After these domains come the nodes without a
+// domain at that level, then the nodes with an unknown domain. Inside an innermost domain, nodes
+// are in natural order of their names. Nodes whose place is unknown come last, in the given order.
 //
-// So `ordered` equals `minimum` at all levels. Domains are nested, so sorting by the innermost
-// domain also makes the nodes of each outer domain consecutive. A ring leaves a domain with
-// consecutive nodes exactly once, which is the minimum if there are at least two domains. A node in
-// an unknown domain counts as a domain of its own, so it is consecutive in any order.
+// So in Crossings, `ordered` equals `minimum` at all levels. Domains are nested, so sorting by the
+// innermost domain also makes the nodes of each outer domain consecutive. A ring leaves a domain
+// with consecutive nodes exactly once, which is the minimum if there are at least two domains. A
+// node in an unknown domain is alone in its own domain, so it is consecutive in any order.
 //
 // Finds each host by name in the map (topology::locate returns a map with the hosts' own names). If
-// two hosts have the same name (two agents on one host), both have its place. Hosts that are only
-// in the map are ignored. Takes O(n log n). Errors: a negative nproc, more than 2³¹−1 ranks.
+// two hosts have the same name (two agents on one host), both have the same place. Hosts that are
+// only in the map are ignored. Takes O(n log n). Errors: a negative nproc, more than 2³¹−1 ranks.
 //
 // If `segment` is above 1, Order::topology puts the nodes into segments of this size (segments.h).
-// This may raise `ordered` above `minimum`. A warning names the nodes in segments that no single
-// innermost domain contains.
+// This may raise `ordered` above `minimum`. If a segment is not inside one innermost domain, a
+// warning names its nodes.
 //
-// With a `plan`, Order::topology is the best order for the plan's traffic (map_slots()), which may
-// also raise `ordered`. Warnings name the groups that cannot stay inside a domain, and the reason.
-// Errors: those of prepare(), a segment together with a plan, fewer hosts than `nodes`.
+// With a `plan`, Order::topology is the best order for the plan's traffic (map_slots()). This may
+// also raise `ordered` above `minimum`. Warnings name the groups that cannot stay inside a domain,
+// and the reason. Errors: those of prepare(), a segment together with a plan, fewer hosts than
+// `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Constraints& constraints = {});
 
@@ -105,8 +109,9 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
 //   - host names or hostlists, one per line; "#" starts a comment;
 //   - a form that `topo order --format` prints for other programs: "HOST slots=N",
 //     "rank N=HOST slot=K", one line per rank, a JSON list of names.
-// Names match as in topology::match_hosts. Errors (`file`:line:column): a malformed list, a
-// duplicate host, a name that is not in the job, a missing host of the job (the message names it).
+// Names match as in topology::match_hosts. Errors (`file`:line:column): a malformed list; a
+// duplicate host; a name that is not in the job; a host of the job that is not in the list (the
+// message names this host).
 Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,
                                   std::string_view text, const std::string& file);
 

@@ -22,7 +22,7 @@ struct Plan {
   cost::LinksByLevel links;              // --link
 };
 
-// A plan, applied to a network and a job with a known number of ranks.
+// A plan that has been applied to a network and to a job with a known number of ranks.
 struct Prepared {
   cost::Layout layout;
   std::vector<cost::Kind> kinds;  // the kinds with traffic

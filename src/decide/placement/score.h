@@ -13,7 +13,7 @@ namespace toprun::placement {
 
 inline constexpr double usual_message_bytes = 64 << 20;
 
-// The inputs of a score besides the hosts and their places.
+// The inputs of score() besides the hosts and their places.
 struct Terms {
   cost::Links links;  // of the map
   double message_bytes = usual_message_bytes;
@@ -30,8 +30,7 @@ struct Priced {
   double seconds = 0;
   struct Link {
     std::string level;
-    std::string name;  // of the domain or host; "of n3" (the unknown domain of node n3) if the
-                       // domain is unknown
+    std::string name;  // of the domain or host; for an unknown domain, "of n3": n3 is a node in it
     std::size_t flows = 0;
     double bytes = 0;  // in one direction
     double seconds = 0;
@@ -39,7 +38,8 @@ struct Priced {
   std::optional<Link> worst;  // unset: only one node
 };
 
-// An order of a job's nodes with its number of ring neighbours in different domains and its costs.
+// An order of a job's nodes, its costs, and at each level the number of ring neighbours that are in
+// different domains.
 struct Scored {
   std::string_view name;               // given, name, torchrun, topology, file
   std::vector<std::size_t> crossings;  // one per level
@@ -53,8 +53,8 @@ struct Score {
   std::size_t nodes = 0;
   Terms terms;
   std::vector<Scored> orders;
-  std::vector<std::size_t> minimum;  // of any order, one per level
-  std::vector<double> least;         // lower bound of all orders in seconds, one per collective
+  std::vector<std::size_t> minimum;  // the lowest crossings of any order, one per level
+  std::vector<double> least;         // time in seconds that no order can beat, one per collective
   std::vector<std::string> unplaced;
   std::vector<std::string> warnings;
 };

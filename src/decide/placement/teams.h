@@ -15,13 +15,13 @@ struct Teams {
   };
   cost::Kind kind = cost::Kind::dp;
   std::size_t count = 0;
-  std::vector<std::size_t> of_node;  // team by position in the order; teams are numbered by their
-                                     // first node
+  std::vector<std::size_t> of_node;  // the team of each position in the order; teams are numbered
+                                     // by their first node
 };
 
-// `kind`: nullopt selects a kind. Kinds with several teams of several nodes each have priority over
-// kinds with a single team. Among them, the kind with the most traffic is selected. Returns nullopt
-// if no group of the kind, or of any kind, is on two nodes.
+// If `kind` is nullopt, a kind is selected. Kinds with several teams of several nodes each have
+// priority over kinds with a single team. Among equals, the kind with the most traffic is selected.
+// Returns nullopt if no group of this kind (or of any kind, if none is given) is on two nodes.
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
                               std::optional<cost::Kind> kind);
 

@@ -12,8 +12,8 @@
 namespace toprun::ras {
 
 // The status of a job from NCCL's RAS subsystem, for the ranks on all nodes. Sources: NCCL user
-// guide, "RAS"; NCCL's src/ras/client_support.cc; JSON since 2.28.7. The text protocol does not
-// authenticate, so any process may have sent an answer: it is untrusted data.
+// guide, "RAS"; NCCL's src/ras/client_support.cc. NCCL answers in JSON since 2.28.7. The text
+// protocol does not authenticate, so any process may have sent an answer: it is untrusted data.
 
 struct Rank {
   int rank = 0;  // in its communicator
@@ -44,13 +44,13 @@ inline constexpr int most_depth = 16;
 inline constexpr int most_ranks = 1'000'000;
 inline constexpr std::size_t longest_name = 64;
 
-// The commands that request the status, sent together. NCCL waits for its own peers for the number
-// of seconds in TIMEOUT.
+// The commands that request the status; they are sent together. TIMEOUT is the number of seconds
+// for which NCCL waits for its own peers.
 inline constexpr std::string_view question =
     "CLIENT PROTOCOL 2\nTIMEOUT 2\nSET FORMAT json\nVERBOSE STATUS\n";
 
 // Parses the whole answer to `question`: one line for each command except the last, then the JSON.
-// Unknown members are ignored. An answer of another form, or one that is cut off, is refused.
+// Unknown members are ignored. An answer that has another form or is cut off is an error.
 Result<Status> parse_answer(std::string_view answer);
 
 // A problem with a communicator.

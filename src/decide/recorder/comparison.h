@@ -11,10 +11,11 @@ namespace toprun::recorder {
 // A new finding about a group; the caller fills it in.
 Finding finding_of(const GroupSummary& group, Finding::Kind kind);
 
-// The first call at which ranks differ; later differences follow from it.
+// The first call at which ranks differ. Later differences are its consequences.
 std::optional<Finding> mismatch(const GroupSummary& group);
 
-// The operation that most ranks called; empty: the recorders no longer have it.
+// The operation that most ranks called with this sequence number; empty: the recorders no longer
+// have the call.
 std::string operation_at(const GroupSummary& group, std::int64_t sequence);
 
 // For an exchange that all ranks have called: a text if the total sent differs from the total

@@ -27,8 +27,8 @@ struct Entry {
   std::size_t group = 0;      // index in Dump::groups
   std::int64_t order = 0;     // index among all calls of the rank
   std::int64_t sequence = 0;  // collective_seq_id: the first collective in a group has 1
-  int part = 0;               // index among calls that NCCL starts together under one sequence
-                              // number, counted from the last
+  int part = 0;               // NCCL can start several calls under one sequence number: the call's
+                              // index among them, counted from the last
   bool is_p2p = false;
   std::int64_t batch = 0;  // sends and receives with the same number are started together
   int peer = -1;           // for a send or receive: the other rank; -1: not in the dump
@@ -46,7 +46,8 @@ struct Entry {
 struct Group {
   std::string name, description;  // "0", "default_pg"
   std::vector<int> members;       // in the group's order; empty: not in the dump
-  int generation = 1;             // number of default groups created up to this group
+  int generation = 1;             // how many default groups the process had created when it created
+                                  // this group
   bool is_doubtful = false;       // several groups have this name and generation
 
   bool operator==(const Group&) const = default;
@@ -55,8 +56,8 @@ struct Group {
 // Which calls the recorder has kept.
 enum class Memory {
   all,
-  newest,  // a full ring buffer: groups whose last call is in it are known
-  some,    // fewer: only calls that have not ended, or no call at all
+  newest,  // a full ring buffer: a group is known if its last call is in the buffer
+  some,    // less than a full buffer: only calls that have not ended, or no call at all
 };
 
 struct Dump {

@@ -10,14 +10,16 @@ namespace toprun::recorder {
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
-  std::string_view name;  // without its backend; variants that may be mixed share the plainest name
+  std::string_view name;  // without the backend; variants that ranks may mix have the same name,
+                          // the plainest
   // Elements are compared, not shapes: [3,4] fits [12].
   Alike sizes = Alike::nothing;
   Alike types = Alike::nothing;
-  bool waits_for_all = false;  // it ends on a rank only after all ranks have called it
-  bool by_total = false;       // a list of tensors and one tensor of their total size are equal
-  bool is_exchange = false;    // the total sent by all ranks is the total received, whatever the
-                               // sizes per rank
+  bool waits_for_all = false;  // the operation ends on a rank only after all ranks have called it
+  bool by_total = false;       // a list of tensors counts as equal to one tensor of their total
+                               // size
+  bool is_exchange = false;    // all ranks together receive what they send; the sizes may differ
+                               // between ranks
 };
 
 // Looks up a recorded name: "nccl:all_reduce". For an unknown operation, only the name is compared.

@@ -8,7 +8,8 @@
 
 namespace toprun::recorder {
 
-// Writes data like PyTorch's own pickler: protocol 2, each text is memoized at its first use.
+// Writes data as PyTorch's own pickler does: in protocol 2, and each text is memoized at its first
+// use.
 class Pickler {
  public:
   static std::string write(const nlohmann::json& value) {

@@ -16,7 +16,8 @@ struct Finding {
     mismatch,      // `ranks` called another operation than `others` at the same sequence number
     behind,        // `ranks` never made the call in which `others` wait
     silent,        // `ranks` belong to the group, but have no dump; `others` may wait for them
-    not_finished,  // all have made the call, but it has not ended on `ranks`: network or GPU
+    not_finished,  // all have made the call, but it has not ended on `ranks`, because of the
+                   // network or a GPU
     held,          // `ranks` have not made the call, because they wait in another call themselves
     left,          // `ranks` have not made a call that ended on `others`, which is impossible
     unclear,       // `ranks` wait, or may not have made the call: `note` says what is missing
@@ -25,9 +26,10 @@ struct Finding {
 
   Kind kind = Kind::behind;
   std::string group = {}, description = {};
-  std::vector<Run> members = {};  // empty: not in the dumps
-  std::int64_t sequence = 0;      // 0: a send or receive, or not about a call
-  std::string operation = {};     // of most ranks; empty: the recorders no longer have it
+  std::vector<Run> members = {};  // empty: the dumps do not list the members
+  std::int64_t sequence = 0;      // 0: the finding is about a send or receive, or not about a call
+  std::string operation = {};     // what most ranks called; empty: the recorders no longer have the
+                                  // call
   std::vector<int> ranks = {};
   std::vector<int> others = {};
   Difference difference = Difference::none;
@@ -48,8 +50,8 @@ std::string text_of(const Finding& finding);
 std::string label_of(const std::string& group, const std::string& description);
 std::string_view name_of(Finding::Kind kind);  // in JSON
 
-// Some dumps do not list the members of a group. Assigns the ranks of these dumps to the group of
-// the same name in other dumps, if exactly one such group contains the rank.
+// Some dumps do not list the members of a group. A rank of such a dump is assigned to the group
+// with the same name in other dumps, if exactly one such group contains the rank.
 Summary attributed(Summary summary);
 
 }  // namespace toprun::recorder

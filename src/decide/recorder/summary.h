@@ -14,15 +14,15 @@
 namespace toprun::recorder {
 
 // A summary of several ranks' dumps. Data that many ranks share is stored only once. Each node
-// sends its summary to the root. The cost on the root depends on the number of groups and calls,
-// not of ranks.
+// sends its summary to the root. The root's work depends on the number of groups and calls, not on
+// the number of ranks.
 
 // Ranks of a group that have reached the same collective.
 struct Reach {
   std::int64_t last = 0;     // the last call that they made; 0: no call
   std::int64_t ended = 0;    // all calls up to this one have ended
   bool is_first = false;     // no call of these ranks in another group has waited for longer
-  bool is_doubtful = false;  // they may have made later calls
+  bool is_doubtful = false;  // these ranks may have made later calls
   std::vector<int> ranks;    // ascending
 
   bool operator==(const Reach&) const = default;
@@ -37,7 +37,8 @@ struct Call {
   std::string sizes;      // for people
   std::string elements;   // for comparisons
   std::string types;
-  std::int64_t given = 0, taken = 0;  // for an exchange: total elements of all these ranks
+  std::int64_t given = 0, taken = 0;  // for an exchange: how many elements these ranks send and
+                                      // receive in total
   std::vector<int> ranks;             // ascending
 
   auto place() const { return std::pair(sequence, part); }
@@ -49,11 +50,10 @@ struct Transfer {
   int rank = 0;
   int peer = -1;  // -1: the group's members are not in the dump
   bool sends = false;
-  bool waits = false;     // one has not ended; the members below describe it
+  bool waits = false;     // a transfer has not ended; the fields below describe it
   bool is_first = false;  // as in Reach
-  int batch = 1;          // number of peers in the batch in which it was started
-  std::int64_t made = 0;  // number of transfers up to this one, as far as the recorder has kept
-                          // them
+  int batch = 1;          // number of peers in the batch with which the transfer was started
+  std::int64_t made = 0;  // number of transfers up to this one that the recorder still has
   std::string operation;  // "nccl:recv 1<-0"
   std::string elements, types;
 
@@ -74,20 +74,21 @@ struct GroupSummary {
 
 struct Summary {
   std::vector<int> ranks;            // ranks whose dumps were read, ascending
-  std::vector<int> forgetful;        // those whose dump lacks some calls: a group may be missing
-  std::vector<int> without_calls;    // those whose dump has counters, but no calls
+  std::vector<int> forgetful;        // ranks whose dump lacks some calls, so that a group may be
+                                     // missing
+  std::vector<int> without_calls;    // ranks whose dump has counters, but no calls
   std::vector<GroupSummary> groups;  // by key()
 
   bool operator==(const Summary&) const = default;
 };
 
-// Limits for a summary that is sent. For each group, calls are kept from shortly before the oldest
-// call that has not ended. All earlier calls were the same on all ranks.
+// Limits for a summary that is sent. For each group, it contains the calls from shortly before the
+// oldest call that has not ended. All earlier calls were the same on all ranks.
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group
 inline constexpr std::size_t most_transfers = 64;  // of a group
-inline constexpr std::size_t most_runs = 256;      // of a group's members; above it, no members are
-                                                   // sent
+inline constexpr std::size_t most_runs = 256;      // of a group's members; if there are more runs,
+                                                   // no members are sent
 inline constexpr std::int64_t most_members = 1'000'000;
 inline constexpr int most_generations = 1'000'000;
 inline constexpr int most_parts = 1'000'000;

@@ -9,8 +9,8 @@
 namespace toprun::topology {
 
 // The place where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All
-// lines of a file share its name in memory, because a file may describe 100,000 hosts, one per
-// line.
+// Evidence of a file shares one copy of the file's name, because a file may describe 100,000 hosts,
+// one per line.
 class Evidence {
  public:
   Evidence() = default;

@@ -15,7 +15,8 @@ inline constexpr std::size_t max_domain_name_bytes = 64;  // longer names become
 // A switch and the switches to which its cables lead.
 struct FabricSwitch {
   std::string name;                // unique
-  std::vector<std::size_t> peers;  // indexes; each cable may be listed at one or both ends
+  std::vector<std::size_t> peers;  // indexes of switches; a cable may be listed at one end or at
+                                   // both
   std::vector<double> gbps{};      // speed of the cable to each peer; empty or 0: unknown
 };
 
@@ -43,26 +44,26 @@ struct Fabric {
   std::vector<std::vector<Rail>> rails;  // of map.hosts[i], in natural order of the adapters' names
 };
 
-// Converts cables to paths. A switch's level depends only on its distance to the hosts: a leaf has
-// hosts, a spine is next to a leaf, and so on.
+// Converts cables to paths. A switch's level depends only on its distance to the hosts: a leaf is
+// cabled to hosts, a spine to a leaf, and so on.
 //
 // leaf: a host's rails end on several leaves, so the unit of locality is a group of leaves. Two
 // leaves are in one group if at least half of the hosts of the smaller leaf are on both. Exception:
-// each of the two leaves has at least as many other hosts with the same rail (for example, if only
-// a management host is on both). If the hosts of a leaf are on separate leaves with another rail
-// (the storage rail of several racks), the leaf is in no group with those leaves. A host whose
-// rails end in several groups belongs to the group with most of its rails.
+// they are not in one group if each of the two leaves has at least as many other hosts with the
+// same rail (for example, if only a management host is on both). If the hosts of a leaf are on
+// separate leaves with another rail (the storage rail of several racks), the leaf is in no group
+// with those leaves. If a host's rails end in several groups, the host belongs to the group that
+// has most of them.
 //
 // upper levels: level n joins all switches that are connected through switches at distance n or
-// less from the hosts. A level that joins nothing is left out, so switches without hosts alone do
-// not make a level. A dragonfly (dragonfly.h) has two upper levels: the groups and the whole
-// fabric.
+// less from the hosts. A level that joins nothing is left out. A dragonfly (dragonfly.h) has two
+// upper levels: the groups and the whole fabric.
 //
 // domain_gbps: the total bandwidth of each domain's cables to the outside, if each cable is listed
 // once. `links` contain the minimum of each level.
 //
-// If a host name has two adapters with the same name, the name belongs to several machines: there
-// is a warning, and the host is left out. If no cable connects two parts of the fabric, they become
+// If a host has two adapters with the same name, several machines have the host's name: there is a
+// warning, and the host is left out. If no cable connects two parts of the fabric, they become
 // separate domains at the top, with a warning. Errors: no host at all; more levels than max_levels.
 Result<Fabric> map_of_fabric(const std::string& source, const std::vector<FabricSwitch>& switches,
                              const std::vector<FabricPort>& ports);

@@ -14,19 +14,19 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_https_body_bytes = 16u << 20;
 
-// Which servers a connection trusts: those with a certificate that one of these authorities has
-// signed for one of the names. An address in `names` is compared with the addresses in the
+// Which servers a connection trusts: the server's certificate has to be signed by one of these
+// authorities, for one of the names. An address in `names` is compared with the addresses in the
 // certificate.
 struct Trust {
   std::string authorities;  // PEM
   std::vector<std::string>
-      names;  // the first name that is not an address is sent to the server as its name
+      names;  // the first name that is not an address is sent to the server (SNI)
 };
 
 struct HttpsAnswer {
   unsigned status = 0;
   std::string body;
-  bool is_last = false;  // the server closes the connection after it
+  bool is_last = false;  // the server closes the connection after this answer
 };
 
 // One connection with TLS 1.2 (mbed TLS 2.28) or newer, for consecutive requests:
@@ -34,8 +34,8 @@ struct HttpsAnswer {
 //   open → get … get;  after an error the object is unusable
 //
 // All functions block, at most until the deadline. Errors: no answer by the deadline, connection
-// refused, an untrusted certificate, no TLS, no HTTP, a body that is too long. An error is only the
-// reason, to be printed after the request.
+// refused, an untrusted certificate, no TLS, no HTTP, a body that is too long. An error contains
+// only the reason; the caller prints the request before it.
 class HttpsConnection {
  public:
   static std::expected<HttpsConnection, std::string> open(const hosts::Address& address, int port,

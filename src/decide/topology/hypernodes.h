@@ -9,7 +9,7 @@
 namespace toprun::topology {
 
 inline constexpr std::size_t max_hypernodes = 100'000;
-// The limit for comparisons of selectors with names and labels: each selector is compared with all
+// The limit for comparisons of selectors with names and labels. Each selector is compared with all
 // names.
 inline constexpr std::size_t max_comparisons = 10'000'000;
 

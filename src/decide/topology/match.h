@@ -9,7 +9,7 @@
 
 namespace toprun::topology {
 
-// Finds the known name of the same host for each wanted host name. An equal name has priority.
+// Finds, for each wanted host name, the known name of the same host. An equal name has priority.
 // Otherwise two names match if they differ only in the case of letters, or if one is the first
 // label of the other ("n0" and "N0.cluster.internal"). The match has to be unique for both names. A
 // wanted name with several such matches is `ambiguous`.
@@ -20,13 +20,13 @@ struct Match {
 Match match_hosts(const std::vector<std::string>& requested, const std::vector<std::string>& known);
 
 // Reduces the map to these hosts, under these names and in this order. Hosts that are not in the
-// map are left out. Ambiguous names are also left out, with a warning that lists them. A name that
-// occurs several times in `hosts` is added once. `links` are recomputed from the domains of these
-// hosts.
+// map are left out. Ambiguous names are also left out, with a warning that lists them. If a name
+// occurs several times in `hosts`, it is added once. `links` are recomputed from the domains of
+// these hosts.
 Map restrict_to(Map map, const std::vector<std::string>& hosts);
 
-// Adds a warning for hosts with separate entries that are probably one host: their names are equal
-// except for case, or one is the first label of the other.
+// Adds a warning if two entries are probably the same host: their names are equal except for case,
+// or one name is the first label of the other.
 void warn_of_similar_names(Map& map);
 
 }  // namespace toprun::topology

@@ -6,18 +6,19 @@ namespace toprun::topology {
 
 // Combines two maps with different kinds of levels into one tree. Level A goes inside level B of
 // the other map if each domain of A lies inside one domain of B. So the hosts decide whether NVLink
-// domains go inside leaves or leaves inside NVLink domains. Two levels that divide the hosts in the
-// same way become one level with the name from `first`. But regions, zones and NVLink domains stay
-// separate levels, because their names carry additional information.
+// domains are inside leaves, or leaves are inside NVLink domains. Two levels that divide the hosts
+// in the same way become one level with the name from `first`. But regions, zones and NVLink
+// domains stay separate levels, because their names carry additional information.
 //
 // Unknown levels neither prove nor contradict anything, and they stay unknown. If the hosts that
-// are in both maps do not show which level is the outer one, the level names decide (region, zone,
-// others, nvlink); if the names do not show it either, the level of `first` is the outer one.
+// are in both maps do not show which level is the outer one, the names of the levels decide:
+// region, zone, others, nvlink, from the outermost to the innermost. If the names do not decide,
+// the level of `first` is the outer one.
 //
-// A host must have the same name in both maps (see match.h). Errors: two levels where neither lies
-// inside the other; more than max_levels. The message for the first error names both sources. For
-// each level, it also names a domain that spans several domains of the other level, and hosts in
-// these.
+// A host must have the same name in both maps (see match.h). Errors: neither of two levels is
+// inside the other; there are more than max_levels. The message for the first error names both
+// sources. For each of the two levels, it also names a domain that spans several domains of the
+// other level, and hosts in this domain.
 Result<Map> nest(Map first, Map second);
 
 }  // namespace toprun::topology

@@ -14,7 +14,7 @@ namespace toprun::topology {
 inline constexpr std::size_t max_levels = 16;  // per network; real networks have up to five
 
 // A host's domain at one level: named, unknown or none. `none`: the host has no domain at this
-// level, which only other branches of the network have.
+// level, because only other branches of the network have this level.
 class Domain {
  public:
   Domain() = default;  // unknown
@@ -57,9 +57,9 @@ class Domain {
 inline constexpr std::string_view written_none = "-";
 
 // Domains from the outermost to the innermost. Two hosts share a domain if their paths are equal
-// down to it. Copies share their memory until one changes, because in a network of 100,000 hosts
-// most hosts have the same path as their neighbours. Two threads must not use copies at the same
-// time.
+// from the outermost level down to this domain. Copies share their memory until one of them is
+// changed: in a network of 100,000 hosts, most hosts have the same path as their neighbours. Two
+// threads must not use copies at the same time.
 class Path {
  public:
   using value_type = Domain;
@@ -88,8 +88,8 @@ class Path {
 
   // The address of the domains in memory. It is equal for two paths only if the paths are equal.
   const void* identity() const { return shared_.get(); }
-  // For networks that are not trees: the host's position among the hosts in its innermost domain.
-  // So it is also the position of that domain among its neighbours. If it is 0 for all hosts, the
+  // For networks that are not trees: the host's position among the hosts in its innermost domain,
+  // and so also that domain's position among its neighbours. If the seat is 0 for all hosts, the
   // order of their names counts.
   std::size_t seat() const { return shared_ ? shared_->seat : 0; }
   void set_seat(std::size_t seat) {

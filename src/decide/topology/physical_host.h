@@ -33,8 +33,8 @@ class PlaceTexts {
   std::unordered_map<std::string_view, Path> paths_;  // by the text of the domains only
 };
 
-// Names for this many levels above a host, for a source without level names: "rack"; "cluster",
-// "rack"; …
+// Names for `count` levels above a host, for a source without level names: "rack" for 1; "cluster",
+// "rack" for 2; …
 std::vector<std::string> physical_level_names(std::size_t count);
 
 }  // namespace toprun::topology

@@ -14,10 +14,11 @@ namespace toprun::topology {
 std::optional<double> gbps_of(std::string_view speed);
 
 // Adds facts about the rails to a fabric's map:
-//   - a warning for hosts with an adapter on a leaf where the other hosts of their group have a
-//     different adapter, so that equal local ranks use different rails;
+//   - a warning for a host that has an adapter on a leaf where the other hosts of its group have a
+//     different adapter: equal local ranks would use different rails;
 //   - a note for hosts with fewer active rails than most hosts of their group;
-//   - links["host"]: the total bandwidth of one host's rails, the value of most hosts of the job.
+//   - links["host"]: the total bandwidth of one host's rails; if hosts differ, the value of most
+//     hosts of the job.
 // `in_job`: which hosts of the map belong to the job; warnings and notes name only these.
 void add_rail_facts(Fabric& fabric, const std::vector<bool>& in_job);
 

@@ -49,7 +49,7 @@ struct Request {
   std::string topology = "auto";  // the --topology option: see names_source(); else a file's path
   std::vector<Member> members;    // nodes of the job; empty: all nodes that the source knows
   Environment environment;        // of this process
-  // The caller runs on a login node, outside a job: `auto` uses the Slurm of this machine.
+  // The caller runs on a login node, outside a job. `auto` then queries this machine's Slurm.
   bool outside_of_jobs = false;
   // The time limit of one source; locate() sets it.
   std::chrono::milliseconds budget = named_budget;
@@ -60,10 +60,10 @@ enum class Speed {
   slow,     // runs another program, within Request::budget
 };
 
-// The effect of a source's error on `auto`.
+// What `auto` does if a source returns an error.
 enum class Fault {
   warning,  // `auto` warns and continues with the other sources
-  final,    // a contradiction in the job itself
+  final,    // the error is final, because the job's own data contradict each other
 };
 
 // One kind of evidence. To add a kind, add a file with its parser and its `read`, and a row in
@@ -87,11 +87,12 @@ bool names_source(std::string_view topology);
 // Finds the members' places, under the members' names. The sources of one option run one after the
 // other until every member's place is known. If slow sources are still needed, those of all options
 // start together. The results of all options become one tree (nest.h). `auto` uses all plausible
-// options. The NVLink domains that the nodes reported are added to every option. If two options
-// contradict each other, the one that comes first in the table wins, with a warning. Map::notes
-// names the source of each fact. Empty Map::source: nothing is known (with `auto` only). Errors: a
-// requested file or source cannot be read or parsed (file:line:column); two pieces of evidence
-// contradict each other (the message names both). With `auto`, unreadable evidence is a warning.
+// options. The NVLink domains that the nodes reported are added to every option's result. If the
+// results of two options contradict each other, the option that comes first in the table wins, with
+// a warning. Map::notes names the source of each fact. Empty Map::source: nothing is known (with
+// `auto` only). Errors: a requested file or source cannot be read or parsed (file:line:column); two
+// pieces of evidence contradict each other (the message names both). With `auto`, unreadable
+// evidence is a warning.
 Result<Map> locate(Request request);
 
 }  // namespace toprun::topology

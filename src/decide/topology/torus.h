@@ -40,7 +40,7 @@ struct Ring {
 // (equal y), and each host has a position (seat) in a serpentine order. The planes begin at z = 0;
 // the rows, and the hosts in a row, alternate in direction. In that order, neighbours are one link
 // apart. The last host is one link from the first if the extent along z is even. The levels are
-// torus, plane, row.
+// "torus", "plane" and "row".
 Path torus_path(std::string_view torus, const Coordinates& at);
 std::vector<std::string> torus_level_names();
 
@@ -48,7 +48,7 @@ std::vector<std::string> torus_level_names();
 // hosts differs from its number of places.
 Result<Map> map_of_toruses(std::string source, const std::vector<Torus>& toruses);
 
-// The only level is ring; the seats follow the order of the list. Error: a host that is listed
+// The only level is "ring"; the seats follow the order of the list. Error: a host that is listed
 // twice.
 Result<Map> map_of_rings(std::string source, const std::vector<Ring>& rings);
 

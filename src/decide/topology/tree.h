@@ -49,7 +49,7 @@ struct Map {
   // The known link properties, by level; "host": all adapters of one host together.
   std::map<std::string, Link, std::less<>> links = {};
   // The origin of the map, for users who want to know it: "slurm tells where all 8 nodes are".
-  // These are not problems.
+  // Notes are not problems.
   std::vector<std::string> notes = {};
   // The bandwidth of single domains to the outside in gigabits per second, by level and domain. 0:
   // unknown, because a cable's speed is unknown. A domain without cables to the outside has no
@@ -61,7 +61,8 @@ struct Map {
 void add_host_link(Map& map, double gbps);
 
 // Sets the bandwidth in `links` for each level in `domain_gbps`: the minimum of the domains that
-// contain hosts of the map. If one of these is unknown, the level gets no bandwidth.
+// contain hosts of the map. If the bandwidth of one of these domains is unknown, the level gets no
+// bandwidth.
 void set_links_of_domains(Map& map);
 
 // A host's place for the root's tables. It is the source's own text if there is one, else
@@ -73,12 +74,12 @@ void append_location(std::string& out, const Location& location, std::string_vie
 // Names for `count` levels of switches, outermost first: "core", "spine", "leaf".
 std::vector<std::string> switch_level_names(std::size_t count);
 
-// Adds unknown levels at the front of the path until it has this length. Paths of different depth
-// are aligned at the leaf, because only the leaf level means the same in all of them.
+// Adds unknown levels at the front of the path until the path has this length. Paths of different
+// depth are aligned at the leaf, because only the leaf level has the same meaning in all of them.
 Path aligned_at_leaf(Path path, std::size_t length);
 
-// Collects hosts. A second mention of a host is an error that names both places. Placeholder names
-// (placeholder.h) become unknown, with a warning.
+// Collects hosts. If a host is added twice, this is an error that names both lines. Placeholder
+// names (placeholder.h) become unknown, with a warning.
 class MapBuilder {
  public:
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }
@@ -88,7 +89,7 @@ class MapBuilder {
   void expect(std::size_t hosts);
   // The place that the host already has; null: the host is new.
   const Location* find(const std::string& host);
-  // `where` is the place of this mention for errors: "racks.toml:7:1".
+  // `where` is the position in the source, for errors: "racks.toml:7:1".
   Result<void> add(std::string host, Location location, const std::string& where);
   Result<void> add(std::string host, Location location, std::string_view file, Position where);
   void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
@@ -107,10 +108,10 @@ class MapBuilder {
   Tally placeholders_;
 };
 
-// Combines two maps. The result has the hosts of both and, for each host, the levels known in at
-// least one map. Errors: the maps disagree about the place of a host, or about the names of their
-// levels; the message names both pieces of evidence. A host must have the same name in both maps
-// (see match.h).
+// Combines two maps. The result has the hosts of both maps and, for each host, the levels that are
+// known in at least one map. Errors: the maps disagree about the place of a host, or about the
+// names of their levels; the message names both pieces of evidence. A host must have the same name
+// in both maps (see match.h).
 Result<Map> merge(Map first, Map second);
 
 }  // namespace toprun::topology

@@ -28,9 +28,9 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// The word for --env that sets a variable inside. It is "NAME" if the program's own environment
-// already contains this value, which then stays out of the process list. Otherwise it is
-// "NAME=VALUE". A secret is first added to that environment.
+// The value of --env that sets a variable in the container. It is "NAME" if the environment of the
+// runtime's program already contains this value, so that the process list does not show the value.
+// Otherwise it is "NAME=VALUE". A secret is always added to that environment first.
 std::string variable_word(const std::string& name, const std::string& value,
                           Environment& environment);
 
@@ -38,7 +38,7 @@ std::string variable_word(const std::string& name, const std::string& value,
 std::string colon_form(const Bind& bind);
 // Whether colon_form() would be misread, because a path contains ':', ',' or '"'.
 bool needs_mount_form(const Bind& bind);
-// "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of these programs. Values are
+// "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of these programs. Fields are
 // separated by commas and may be in quotes (RFC 4180).
 std::string mount_form(const Bind& bind);
 

@@ -14,13 +14,12 @@ namespace toprun::container {
 // unknown word after DST.
 Result<Bind> parse_bind(std::string_view text);
 
-// The binds without any option from the user: the project's folder at its own path. Empty for "/"
-// and for folders that every image contains (/usr, /etc …), because the bind would hide the
-// image's.
+// The binds that need no option: the project's folder at its own path. Empty for "/" and for
+// folders that every image contains (/usr, /etc …), because the bind would hide the image's folder.
 std::vector<Bind> default_binds(std::string_view folder);
 
-// The binds in the order for every runtime. Outer targets come before inner ones, so that no bind
-// hides another. Of several binds with one target, only the last is kept.
+// Sorts the binds for a runtime: a target comes before the targets inside it, so that no bind hides
+// another. Of several binds with one target, only the last is kept.
 std::vector<Bind> in_order(std::span<const Bind> binds);
 
 }  // namespace toprun::container

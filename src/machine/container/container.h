@@ -15,7 +15,7 @@ struct Bind {
   bool operator==(const Bind&) const = default;
 };
 
-// A host file or folder, and what determined it: a variable or FILE:LINE.
+// A host file or folder, and what determined its path: a variable or FILE:LINE.
 struct SourcedPath {
   std::string path;
   std::string source;
@@ -38,9 +38,10 @@ struct Request {
                                             // empty: not kept
   bool root = false;                        // the user is root in the container
   bool writable = false;                    // changes inside the image's own folders are allowed
-  bool gpu = true;                          // use the node's GPUs, if there are any
+  bool gpu = true;                          // use the node's GPUs, if it has any
   std::vector<std::pair<std::string, std::string>> variables = {};    // from an EDF, see inside()
-  std::vector<std::pair<std::string, std::string>> annotations = {};  // hooks in an EDF
+  std::vector<std::pair<std::string, std::string>> annotations = {};  // from an EDF: settings of
+                                                                      // its hooks
 
   bool empty() const { return image.empty(); }
 };

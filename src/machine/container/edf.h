@@ -16,7 +16,8 @@ namespace toprun::container {
 inline constexpr std::size_t max_edf_bytes = 1u << 20;
 inline constexpr std::size_t max_edf_levels = 10;  // levels of base_environment, the same limit as
                                                    // CSCS has
-inline constexpr std::size_t max_edf_files = 100;  // all files that one EDF uses, directly or not
+inline constexpr std::size_t max_edf_files = 100;  // all files that one EDF uses, directly or
+                                                   // indirectly
 
 // An environment definition file (EDF) for CSCS' container engine
 // (docs.cscs.ch/software/container-engine/edf): one file in a chain.
@@ -27,24 +28,26 @@ struct Edf {
   std::optional<bool> entrypoint;
   std::optional<bool> writable;
   std::vector<Bind> mounts;
-  std::vector<std::pair<std::string, std::string>> env;  // ${NAME} not yet replaced; "": unset
+  std::vector<std::pair<std::string, std::string>> env;  // ${NAME} is not replaced yet; a variable
+                                                         // with the value "" is unset in the
+                                                         // container
   std::vector<std::pair<std::string, std::string>> annotations;  // "com.hooks.ssh.enabled"
   std::vector<std::string> notes;                                // settings that have no effect
                                                                  // here
 };
 
-// Replaces ${NAME} by its value in `environment`. In `env`, ${NAME} is only checked, because there
-// the image's value counts. Errors (exit_usage) contain file:line:column.
+// Replaces ${NAME} by its value in `environment`. In `env`, ${NAME} is only checked here, because
+// it means the image's value. Errors (exit_usage) contain file:line:column.
 Result<Edf> parse_edf(std::string_view text, std::string_view label,
                       const Environment& environment);
 
 using ReadText = std::function<Result<std::string>(const std::string& path)>;
 
-// Combines the EDF named by --environment with the other options, which have priority. A name is
-// looked up as NAME.toml in the folders of EDF_PATH, else in ~/.edf. A text with a slash or with
-// the ending .toml is a path. An image without a transport is from Docker Hub. Returns one line for
-// each setting without effect. Errors: no such file, with the folders that were searched; a chain
-// that is too long or circular; no image at all.
+// Adds the settings of the EDF named by --environment to the request. The other options have
+// priority. A name is looked up as NAME.toml in the folders of EDF_PATH, else in ~/.edf. A text
+// with a slash or with the ending .toml is a path. An image without a transport is from Docker Hub.
+// Returns one line for each setting without effect. Errors: no such file, with the folders that
+// were searched; a chain that is too long or circular; no image at all.
 Result<std::vector<std::string>> apply_edf(Request& request, const Environment& environment,
                                            const ReadText& read);
 

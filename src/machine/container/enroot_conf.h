@@ -13,7 +13,7 @@ namespace toprun::container {
 
 inline constexpr std::size_t max_enroot_conf_bytes = 1u << 20;
 inline constexpr std::size_t max_enroot_conf_files = 1000;
-inline constexpr int max_enroot_nesting = 16;  // ${A:-${B:-…}}
+inline constexpr int max_enroot_nesting = 16;  // the depth of ${A:-${B:-…}}
 
 // A setting and its position: "/etc/enroot/enroot.conf:12".
 struct EnrootSetting {
@@ -23,8 +23,8 @@ struct EnrootSetting {
 using EnrootConf = std::map<std::string, EnrootSetting, std::less<>>;
 
 // Parses enroot.conf (doc/configuration.md and config::init in enroot). A line consists of a name,
-// blanks or "=", and a value, which bash evaluates. The first line with a value for a name counts,
-// also over several calls. Lines of another form are ignored, as by enroot.
+// blanks or "=", and a value, which bash evaluates. If several lines set the same name, the first
+// one counts, even if it was in an earlier call. Lines of another form are ignored, as by enroot.
 void parse_enroot_conf(std::string_view text, std::string_view label, EnrootConf& conf);
 
 // Replaces $NAME, ${NAME}, ${NAME-WORD}, ${NAME:-WORD} and $(id -u) in a value and removes quotes,
@@ -32,8 +32,9 @@ void parse_enroot_conf(std::string_view text, std::string_view label, EnrootConf
 Result<std::string> expand_enroot(std::string_view value, const Environment& environment);
 
 // The folder with enroot's containers. It is ENROOT_DATA_PATH from the environment, from
-// enroot.conf.d/*.conf by name, or from enroot.conf; else $XDG_DATA_HOME/enroot, else
-// ~/.local/share/enroot. A value that cannot be expanded is ignored. Files are read below `root`.
+// enroot.conf.d/*.conf in the order of their names, or from enroot.conf. If none of them sets it,
+// it is $XDG_DATA_HOME/enroot, else ~/.local/share/enroot. A value that cannot be expanded is
+// ignored. Files are read below `root`.
 SourcedPath enroot_data_path(const Environment& environment,
                              const std::filesystem::path& root = "/");
 

@@ -17,8 +17,8 @@ namespace toprun::container {
 // A lock between processes and nodes that share a file, held as long as this object exists. It uses
 // flock(2). If the file system does not support that (Lustre without -o flock, NFS without a lock
 // server), it uses a second file, which only one process can create. The holder touches that file
-// regularly. If it has not been touched for `abandoned_after`, its holder was killed, and the file
-// is removed.
+// regularly. If the file has not been touched for `abandoned_after`, its holder was killed, and
+// another process removes it.
 class FileLock {
  public:
   using Flock = int (*)(int fd, int operation);
@@ -42,8 +42,8 @@ class FileLock {
   const Flock flock_;
   const std::chrono::milliseconds abandoned_after_;
   Fd locked_;
-  // The status of another holder's file, and when it was first seen: clocks of nodes are not
-  // compared.
+  // The status of another holder's file, and when this process first saw that status. So the clocks
+  // of two nodes are never compared.
   struct stat others_ {};
   std::optional<SteadyTime> seen_since_;
   std::optional<std::jthread> toucher_;  // runs while this object owns `created_`

@@ -27,13 +27,15 @@ enum class ImageKind {
 // distribution project (reference/reference.go). enroot's REGISTRY#NAME has the same meaning.
 struct Image {
   ImageKind kind = ImageKind::reference;
-  std::string transport = {};  // "docker", "oras" … as typed; empty: not typed
+  std::string transport = {};  // "docker", "oras" …, as the user typed it; empty: the user typed
+                               // none
   std::string user = {};       // the user for the login, only for enroot
   std::string registry = {};   // "nvcr.io", "localhost:5000"; empty: not typed
   std::string name = {};       // "nvidia/pytorch"
   std::string tag = {};        // empty: not typed
   std::string digest = {};     // "sha256:…"
-  std::string path = {};       // for a file or folder, as typed; for a stored image, with its tag
+  std::string path = {};       // for a file or folder: its path as the user typed it; for a stored
+                               // image: the name with its tag
   bool operator==(const Image&) const = default;
 
   bool is_path() const { return kind != ImageKind::reference; }
@@ -42,21 +44,22 @@ struct Image {
 // Errors (exit_usage) name the image and the invalid character or part.
 Result<Image> parse_image(std::string_view text);
 
-// Whether this is a path without a transport. In a file of options, such a path is relative to the
+// Whether this is a path without a transport. In a file of options, a relative path starts from the
 // file's folder.
 bool names_path(std::string_view text);
 
 // "docker.io/library/python:3.12": the complete reference, if it has the transport docker://. A
-// name without a transport stays as typed, because the program searches its own store first.
+// name without a transport is not changed, because the program searches its own store first.
 std::string registry_reference(const Image& image);
 
 // "sif file", "folder" … for messages.
 std::string_view kind_name(ImageKind kind);
 
 // Checks an image that is a file or folder before a runtime uses it. It has to exist, to be
-// readable, and to be of the kind that its name says. A SIF file also has to be for this machine
-// (SIF header, github.com/apptainer/sif pkg/sif: launch line of 32 bytes, magic, version,
-// architecture). `machine` is uname's; empty: any machine. Images that are not paths are accepted.
+// readable, and to be of the kind that its name says. A SIF file also has to be for this machine's
+// architecture. (Its header is a launch line of 32 bytes, magic, version, architecture:
+// github.com/apptainer/sif pkg/sif.) `machine` is the machine name from uname(2); empty: any
+// machine. Images that are not paths are accepted.
 Result<void> check_image_file(std::string_view image, std::string_view host,
                               std::string_view machine);
 

@@ -11,9 +11,9 @@
 
 namespace toprun::container {
 
-// The folder for pulled images and kept containers. It is $TOPRUN_CONTAINERS, else below $SCRATCH,
-// because homes have quotas, else below $XDG_DATA_HOME or ~/.local/share. If none of these
-// variables is set, it is below /var/tmp.
+// The folder for pulled images and kept containers. It is $TOPRUN_CONTAINERS. Otherwise it is below
+// the first of these that is set: $SCRATCH (because homes have quotas), $XDG_DATA_HOME,
+// ~/.local/share. If no variable is set, not even HOME, it is below /var/tmp.
 SourcedPath containers_path(const Environment& environment);
 
 // The folder for caches of pulls and builds: below $SCRATCH, if that is set.
@@ -24,8 +24,8 @@ std::optional<SourcedPath> caches_path(const Environment& environment);
 Result<void> check_path(const SourcedPath& sourced, const Environment& environment);
 
 // Adds APPTAINER_CACHEDIR and APPTAINER_TMPDIR (or SINGULARITY_…) for a pull or build, unless the
-// user has set them. The folders are below $SCRATCH and in $TMPDIR. Without these variables, the
-// program uses its defaults: ~/.apptainer/cache and /tmp.
+// user has set them. The folders are below $SCRATCH and in $TMPDIR. Without $SCRATCH and $TMPDIR,
+// the program uses its defaults: ~/.apptainer/cache and /tmp.
 Environment with_build_folders(Environment environment, std::string_view prefix);
 
 // Like with_build_folders(), for enroot: ENROOT_CACHE_PATH and ENROOT_TEMP_PATH.

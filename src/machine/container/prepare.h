@@ -14,13 +14,15 @@
 
 namespace toprun::container {
 
-inline constexpr std::chrono::minutes creation_limit{60};  // an image of 20 GB over a slow line
+inline constexpr std::chrono::minutes creation_limit{60};  // long enough for an image of 20 GB over
+                                                           // a slow connection
 inline constexpr std::chrono::milliseconds lock_interval{100};  // between two attempts
 
 // Makes the image file or container that a runtime needs before the start (Runtime::product),
 // unless it already exists. If several processes and nodes share its folder, one makes it and the
-// others wait. They use a lock beside it, which is held as long as this object exists. A file
-// beside the product records its image. If there is no such file, the product is the user's own.
+// others wait. They use a lock in the same folder, which is held as long as this object exists.
+// Another file in that folder records the product's image. If there is no such file, the user made
+// the product.
 //
 //   try_begin() --another process makes it--> wait, try again
 //               --it does not exist--> make: run all of commands(), then completed()
@@ -43,7 +45,7 @@ class Preparation {
   // "n1: container NAME" or "n1: container image IMAGE", for messages.
   std::string what() const;
   const std::filesystem::path& path() const { return path_; }
-  // "/scratch/ada/toprun/containers/NAME (SCRATCH)": the path and what determined it.
+  // "/scratch/ada/toprun/containers/NAME (SCRATCH)": the path, and the variable that determined it.
   std::string where() const;
 
  private:
@@ -62,13 +64,13 @@ class Preparation {
   std::unique_ptr<FileLock> lock_;
 };
 
-// Does all of this in one call, for callers that may block: at most creation_limit for the lock and
-// for each command. `say` gets a line when it begins to make the product or to wait.
+// Does all of this in one call, for callers that may block. It waits at most creation_limit for the
+// lock and for each command. `say` gets a line when it begins to make the product or to wait.
 Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
                      const Environment& environment,
                      const std::function<void(const std::string&)>& say);
 
-// Identifies the version of an image file: its size and time; empty for a reference.
+// Identifies the version of an image file by its size and modification time; empty for a reference.
 std::string fingerprint(std::string_view image);
 
 }  // namespace toprun::container

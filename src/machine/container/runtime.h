@@ -15,7 +15,7 @@
 
 namespace toprun::container {
 
-// The properties of this node that determine a runtime's flags, read once
+// The properties of this node that determine a runtime's flags. They are read once
 // (machine/container/node.h).
 struct Node {
   std::string host;  // its name in messages
@@ -37,13 +37,13 @@ struct Node {
 // One container and the program that is started in it.
 struct Run {
   Request request;
-  std::vector<Bind> binds;           // the user's, the project's folder, toprun's own; in this
-                                     // order
+  std::vector<Bind> binds;           // first the user's binds, then the project's folder, then
+                                     // toprun's own
   std::string workdir;               // in the container, absolute
   std::vector<std::string> program;  // argv in the container; argv[0] is a path there
   // Set in the container even if the image has other values.
   std::vector<std::pair<std::string, std::string>> variables;
-  bool interactive = false;  // its stdin is a terminal, which it uses
+  bool interactive = false;  // the program's stdin is a terminal, and it reads from it
   // Its name in the runtime's list of containers while it exists; empty: the runtime chooses a
   // name.
   std::string id = {};
@@ -55,14 +55,15 @@ struct Command {
   Environment environment;        // complete
 };
 
-// How well a runtime's file was tested with the real program.
+// How well toprun's code for a runtime was tested with the real runtime.
 enum class Tried {
   run,     // the project's tests start containers with it
   parsed,  // arguments checked against its grammar, never run
 };
 
-// A program that runs containers. All functions are pure; their input is in `Node` and in the
-// environment. To add a runtime, add its file, its test and a line in runtimes.cc.
+// A program that runs containers. All functions are pure; besides their other arguments, they
+// depend only on `Node` and the environment. To add a runtime, add its file, its test and a line in
+// runtimes.cc.
 class Runtime {
  public:
   virtual ~Runtime() = default;
@@ -79,17 +80,18 @@ class Runtime {
   // if the product does not exist yet.
   virtual std::vector<Command> creation(const Run& run, const Node& node,
                                         const Environment& environment) const;
-  // Starts the container and its program in the foreground: the command ends with the program.
+  // The command that starts the container and its program. It runs in the foreground and ends when
+  // the program ends.
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
-  // Removes the remains of an interrupted start, and the container if it still exists. nullopt:
-  // nothing can remain. Only for a run with an id.
+  // The command that removes what remains of an interrupted start, including the container if it
+  // still exists. nullopt: nothing can remain. Only for a run with an id.
   virtual std::optional<Command> removal(const Run& run, const Environment& environment) const;
   // Requests that have no effect with this runtime, one line each.
   virtual std::vector<std::string> notes(const Run& run) const;
-  // Writes a new image file from `source`, a reference or an archive. Caches and temporary files
-  // are outside of the home folder if SCRATCH and TMPDIR are set. Error (exit_usage): the runtime
-  // does not write files, or not from this source.
+  // The command that writes a new image file from `source`, a reference or an archive. Caches and
+  // temporary files are outside of the home folder if SCRATCH and TMPDIR are set. Error
+  // (exit_usage): the runtime does not write files, or not from this source.
   virtual Result<Command> build(std::string_view source, const std::string& file,
                                 const Environment& environment) const;
   // For pyxis: the options with which the engine's own command starts the agents in the container.

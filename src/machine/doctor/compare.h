@@ -21,8 +21,8 @@ struct ValueGroup {
 // The hosts grouped by value: the group with most hosts first, groups of equal size by value.
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
-// Smaller clock differences are ignored: the measured difference includes the time for an ssh
-// login's answer or a launch's join.
+// Smaller clock differences are ignored, because the measurement includes the time that an ssh
+// login takes to answer, or a launch's nodes take to join.
 inline constexpr std::chrono::seconds clock_tolerance{2};
 
 // A finding shared by several hosts.
@@ -35,7 +35,8 @@ struct SharedFinding {
 //   - each finding once, with its hosts;
 //   - the hosts that differ from most others in a trait or by their clock;
 //   - the hosts in `expected` without a report.
-// If no value of a trait belongs to more hosts than any other, all its hosts share one finding.
+// If the largest groups of hosts by a trait's value are of equal size, all hosts with this trait
+// share one finding.
 std::vector<SharedFinding> compare(std::span<const HostReport> reports,
                                    std::span<const std::string> expected,
                                    Checks checks = Checks::with_findings);

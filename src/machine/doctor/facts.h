@@ -26,12 +26,13 @@ struct Space {
 // A GPU as described by nvidia-smi.
 struct Gpu {
   std::string index;
-  bool is_persistent = false;                        // also true if the driver does not report it
+  bool is_persistent = false;                        // persistence mode; also true if the driver
+                                                     // does not report it
   std::optional<std::int64_t> uncorrected_errors{};  // since the driver was loaded; unset: no ECC
-  // The state of its registration with the NVLink fabric ("Completed" and "Success"). Empty: no
-  // fabric, or the driver does not report it.
+  // The state and status of the GPU's registration with the NVLink fabric (normally "Completed" and
+  // "Success"). Empty: no fabric, or the driver does not report it.
   std::string fabric_state{}, fabric_status{};
-  bool needs_reset = false;  // the driver reports this instead of values
+  bool needs_reset = false;  // true: the driver reported this instead of values
 };
 
 // Another host of the job and the addresses that its name resolves to on this host, in a fixed
@@ -65,12 +66,13 @@ struct Facts {
   std::vector<Gpu> gpus;
   std::string gpu_trouble;            // why nvidia-smi failed
   std::string nvidia_driver, kernel;  // versions
-  std::vector<std::string> firmware;  // versions of the RDMA adapters, each once
+  std::vector<std::string> firmware;  // firmware versions of the RDMA adapters, each once
   int processors = 0;                 // available to this process; 0: unknown
   std::vector<Peer> peers;
   bool has_verbs_library = true;
   std::vector<NarrowLink> narrow_links;
-  std::vector<std::string> redirecting_bridges;          // above GPUs and RDMA adapters
+  std::vector<std::string> redirecting_bridges;          // PCI bridges above GPUs and RDMA adapters
+                                                         // (hardware.h)
   std::vector<std::vector<std::string>> shared_subnets;  // interfaces that share a subnet
   std::set<std::string> gpu_faults;                      // since the machine's boot
   Installed installed;                                   // in the Python that a launch would use
@@ -82,7 +84,8 @@ struct Facts {
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment);
 
 // Looks up at most max_peers of these names, evenly spread and including the first. The host's own
-// name is left out, because it often has a loopback address. Blocks for at most peers_limit.
+// name is left out, because it often resolves to a loopback address. Blocks for at most
+// peers_limit.
 std::vector<Peer> look_up(const std::vector<std::string>& names, const std::string& own);
 inline constexpr std::chrono::milliseconds peers_limit{2'000};
 

@@ -9,7 +9,8 @@ namespace toprun::doctor {
 
 enum class Severity : std::uint8_t { ok, note, warning, error };
 std::string_view name_of(Severity severity);  // "warning"
-Severity severity_of(std::string_view name);  // a name from a later version: note
+Severity severity_of(std::string_view name);  // a note if the name is unknown, because a later
+                                              // version wrote it
 
 // The result of one check on this machine.
 struct Finding {
@@ -18,7 +19,8 @@ struct Finding {
   std::string evidence;                    // what the check found
   std::string fix = {};                    // how to correct it; empty: nothing has to be done
   std::vector<std::string> commands = {};  // for --fix: commands that correct it, to be run as root
-  bool is_idle = false;                    // ok, because this machine has nothing to check
+  bool is_idle = false;                    // the severity is ok because this machine has nothing to
+                                           // check
 };
 
 }  // namespace toprun::doctor

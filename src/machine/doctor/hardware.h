@@ -29,11 +29,11 @@ std::vector<NarrowLink> narrow_links(const fabric::Sysfs& sysfs,
 // Extended Capability"). Only root can read the registers; for other users the list is empty.
 std::vector<std::string> redirecting_bridges(const fabric::Sysfs& sysfs,
                                              std::span<const fabric::PciPlace> functions);
-// Whether that bit is set in the configuration space of a bridge.
+// Whether "P2P Request Redirect" is on in the configuration space of a bridge.
 bool redirects_requests(std::string_view config);
 
-// Sets of interfaces with addresses in one IPv4 subnet (/proc/net/route). Only if the kernel
-// answers ARP requests for one interface's address on another (arp_ignore 0).
+// Sets of interfaces with addresses in the same IPv4 subnet (/proc/net/route). Empty unless the
+// kernel answers ARP requests for one interface's address on another (arp_ignore 0).
 std::vector<std::vector<std::string>> shared_subnets(const fabric::Sysfs& sysfs);
 
 // Whether libibverbs, which NCCL loads for RDMA, is in the usual folders or in LD_LIBRARY_PATH.

@@ -19,8 +19,8 @@ struct HostReport {
   std::string host;
   std::vector<Finding> findings;
   std::vector<Trait> traits;
-  std::chrono::milliseconds clock_behind{0};  // the clock of the host that collects the reports
-                                              // minus this host's
+  std::chrono::milliseconds clock_behind{0};  // the time on the host that collects the reports
+                                              // minus the time on this host
 };
 
 nlohmann::json json_of(const Finding& finding);
@@ -33,8 +33,8 @@ std::string json_of(const HostReport& report, WallTime now);
 enum class Checks { with_findings, all };
 
 // A report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and at the
-// end {"host", "time", "lines": the number of lines before}. srun cuts lines above 1,024 bytes and
-// mixes the pieces of several tasks. So long texts are shortened until no line is longer than
+// end {"host", "time", "lines": the number of lines before}. srun splits lines above 1,024 bytes
+// and mixes the pieces of several tasks. So long texts are shortened: no line is longer than
 // max_line_bytes.
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
@@ -56,7 +56,7 @@ class HostReports {
   struct Known {
     HostReport report;
     int lines = 0;
-    int expected = -1;  // unknown until the last line
+    int expected = -1;  // from the last line; -1: this line has not arrived yet
   };
   std::map<std::string, Known> known_;
 };

@@ -8,13 +8,14 @@
 
 namespace toprun::doctor {
 
-// The exit code is 0 if nothing is worse than a note.
+// The exit code if the worst finding is a warning. If nothing is worse than a note, the exit code
+// is 0.
 inline constexpr int exit_warning = 3;
 inline constexpr int exit_error = 4;
 int exit_code(Severity worst);
 
 // The findings, worst first, and the number of checks that found nothing; with `all`, these checks
-// too. `host` is printed before each finding's evidence; empty: there is only one machine.
+// too. `host` is printed before each finding's evidence. It is empty if there is only one machine.
 std::string findings_text(const std::vector<Finding>& findings, bool all,
                           const std::string& host = {});
 // The findings of several hosts: each evidence begins with the hosts' names.
@@ -25,8 +26,8 @@ std::string findings_text(const std::vector<SharedFinding>& findings, std::size_
 std::string fixes_text(const std::vector<Finding>& findings, const std::string& host = {});
 std::string fixes_text(const std::vector<SharedFinding>& findings);
 
-// One line: {"schema": "toprun.doctor_hosts/1", "hosts": those that answered, "findings": [{hosts,
-// id, severity, evidence, fix, commands}]}.
+// One line: {"schema": "toprun.doctor_hosts/1", "hosts": the hosts that answered, "findings":
+// [{hosts, id, severity, evidence, fix, commands}]}.
 std::string findings_json(const std::vector<SharedFinding>& findings,
                           const std::vector<std::string>& hosts);
 

@@ -13,8 +13,8 @@
 
 namespace toprun::doctor {
 
-// The resources that a machine and its limits leave for a job's processes. nullopt: unlimited or
-// unknown, which causes no finding.
+// The resources that a job's processes can use on a machine under its limits. nullopt: unlimited or
+// unknown, so there is no finding.
 struct Resources {
   std::optional<std::int64_t> shm_free_bytes;  // in /dev/shm
   std::optional<std::int64_t> open_files;      // soft limit of each process
@@ -28,7 +28,7 @@ struct Demand {
   std::int64_t ranks = 1;       // on this node
   std::int64_t world_size = 1;  // of the job
 };
-// A node's part of a large job, for a check without a known job.
+// One node's demand in a large job; used if the doctor knows no job.
 inline constexpr Demand large_job{64, 3'840};
 
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
@@ -44,7 +44,7 @@ std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs);
 
 inline constexpr std::string_view bytes_unit = "bytes";
 
-// A resource that may be too small for a job. The doctor reports it for one machine. A launch
+// A resource that may be too small for a job. The doctor reports it for one machine; a launch
 // reports it in one line for all nodes of the job.
 struct Need {
   std::string_view id;  // the check's id: "open-files"
@@ -54,7 +54,7 @@ struct Need {
   bool (*is_short)(std::int64_t amount, const Demand& demand);
   std::string_view what;     // "the limit on open files is low"
   std::string_view unit;     // the unit of the amount: bytes_unit, "files"
-  std::string_view because;  // what the job needs it for
+  std::string_view because;  // what the job needs the resource for
   std::string_view fix;
   std::string_view command;  // for --fix; empty: no command
 };

@@ -16,7 +16,7 @@ struct Trait {
   std::string subject;     // distinguishes several values, such as the name that was looked up;
                            // often empty
   std::string value;       // "1500"
-  std::string place = {};  // the place of the value, which may differ between hosts: "eth0"; often
+  std::string place = {};  // where the value was read: "eth0"; it may differ between hosts; often
                            // empty
 };
 
@@ -31,8 +31,8 @@ struct TraitRow {
   // does not compare this trait.
   std::string_view in_launch = {};
   std::string (*place)(const Facts&) = nullptr;  // Trait::place; null: empty
-  // For --fix: a command whose two {} are replaced by the place and by most hosts' value. Empty: no
-  // command.
+  // For --fix: a command with {} twice. The first is replaced by the place, the second by the value
+  // that most hosts have. Empty: no command.
   std::string_view command = {};
 };
 std::span<const TraitRow> trait_rows();

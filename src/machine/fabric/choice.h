@@ -14,8 +14,8 @@ namespace toprun::fabric {
 // Which RDMA ports a job's collectives should use, and for Ethernet, which GID on each port. Pure.
 
 struct GidVerdict {
-  // The entry to use. nullopt: no entry is suitable, or the port is InfiniBand, where NCCL needs no
-  // GID.
+  // The entry to use. nullopt: no entry is suitable, or the port uses InfiniBand, where NCCL needs
+  // no GID.
   std::optional<int> index;
   // For each entry of Port::gids, in the same order: why it is not used; empty for the one that is
   // used.

@@ -16,14 +16,15 @@ struct PortCounters {
   std::string name;  // "mlx5_0:1"
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;
-  std::map<std::string, std::uint64_t> errors;  // by the counter's name; only readable counters
+  std::map<std::string, std::uint64_t> errors;  // the values of the readable error counters, by
+                                                // name
 };
 
 std::vector<PortCounters> read_counters(const Sysfs& sysfs);
 
-// The traffic of all network and RDMA adapters since they came up. Among the network devices, only
-// hardware counts. If there is no hardware (for example in a container), all devices except the
-// loopback count.
+// The traffic of all network and RDMA adapters since they came up. Virtual network devices do not
+// count. But if all devices are virtual (for example in a container), all except the loopback
+// device count.
 struct Traffic {
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;
@@ -32,8 +33,8 @@ struct Traffic {
 };
 Traffic read_traffic(const Sysfs& sysfs);
 
-// The increase of each port's counters. Ports that are missing in `before` or `after` are left out,
-// as are counters that became smaller, because a program reset them.
+// The increase of each port's counters. Ports that are missing in `before` or `after` are left out.
+// So are counters that became smaller, because a program has reset them.
 std::vector<PortCounters> growth(std::span<const PortCounters> before,
                                  std::span<const PortCounters> after);
 

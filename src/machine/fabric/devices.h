@@ -28,7 +28,8 @@ struct Port {
   std::string speed;                  // "4X NDR", as the kernel writes it
   std::optional<std::int64_t> lid{};  // 0 on an active InfiniBand port: no subnet manager
   std::vector<Gid> gids;              // all entries that are not empty, in order of their indices
-  // An entry has an address, but its type is not readable. NCCL 2.21 to 2.25 refuse such a table.
+  // True: some entry has an address, but its type is not readable. NCCL 2.21 to 2.25 refuse such a
+  // table.
   bool has_hidden_types = false;
 };
 

@@ -59,7 +59,7 @@ struct GidSearch {
 
 // The GID index that NCCL from 2.21 on chooses. `gids` are the entries of the table in order of
 // their indices; missing entries are empty. Follows ncclIbGetGidIndex() in NCCL's net_ib: it begins
-// with entry 0 and returns that if no entry is suitable.
+// with entry 0, and returns 0 if no entry is suitable.
 int nccl_gid_index(std::span<const Gid> gids, const GidSearch& search = {});
 
 }  // namespace toprun::fabric

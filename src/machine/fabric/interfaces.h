@@ -18,7 +18,7 @@ enum class InterfaceKind : std::uint8_t {
   physical,  // hardware, or a virtual machine's equivalent
   bond,
   vlan,
-  child,   // macvlan or ipvlan: its own address on another interface
+  child,   // macvlan or ipvlan: an additional address on another interface
   veth,    // one end of a pair; in a container, its connection to the outside
   bridge,  // docker0, cni0, virbr0
   tunnel,  // tun, tap, vxlan, ipip …
@@ -38,7 +38,7 @@ struct Interface {
   bool is_up = false;
   int mtu = 0;                     // 0: unknown
   std::int64_t speed_mbps = 0;     // 0: unknown, as for most virtual interfaces
-  std::string master;              // the bond or bridge that it belongs to
+  std::string master;              // the bond or bridge that the interface belongs to
   std::vector<std::string> below;  // for a VLAN, bond or child: the interfaces that it uses
   int vlan = 0;                    // its tag; 0: not a VLAN
   std::vector<Leg> legs;           // the interfaces in a bond
@@ -51,8 +51,8 @@ inline constexpr std::size_t max_interfaces = 1024;
 std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 
 // Like read_interfaces(), but without MTU, speed, legs and exact kind, in half the time. Only
-// VLANs, physical interfaces and loopback have the right kind. Speeds are slow, because the kernel
-// requests them from the adapter while it holds the lock of the whole network stack.
+// VLANs, physical interfaces and loopback have the right kind. Reading a speed is slow: the kernel
+// requests it from the adapter while it holds the lock of the whole network stack.
 std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs);
 
 // 0: unknown.

@@ -10,9 +10,9 @@
 
 namespace toprun::fabric {
 
-// The variables that NCCL itself reads from files if the environment does not contain them. The
-// files are the one in NCCL_CONF_FILE, else ~/.nccl.conf, then /etc/nccl.conf. If a name is in
-// both, the first file has priority (NCCL: src/misc/param.cc).
+// The variables that NCCL itself reads from files if the environment does not contain them. First
+// comes the file that NCCL_CONF_FILE names, else ~/.nccl.conf; the second file is /etc/nccl.conf.
+// If both files set a name, the first file has priority (NCCL: src/misc/param.cc).
 std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment);
 
 // Parses lines "NAME=VALUE". A line that begins with '#' is a comment; other lines are ignored, as

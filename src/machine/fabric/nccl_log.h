@@ -28,7 +28,7 @@ struct Transport {
   int channels = 0;
   int with_gpu_direct = 0;  // "/GDRDMA": from the GPU to the adapter without a copy in host memory
   int through_proxy = 0;    // "NET/IB/0(3)": through another GPU's adapter (PXN)
-  int receiving = 0;        // "[receive]": how many of the channels receive
+  int receiving = 0;        // "[receive]": the number of channels that receive
   int receiving_with_gpu_direct = 0;
 
   // Also true if only received data avoids the copy: NCCL chooses that for older GPUs without
@@ -36,7 +36,7 @@ struct Transport {
   bool is_gpu_direct() const;
 };
 
-// The cause of a problem in the log. Whether it matters depends on the network that was used.
+// The cause of a problem in the log. It depends on the used network whether the problem matters.
 enum class Cause : std::uint8_t {
   setting,  // a variable caused it: "NCCL_IB_DISABLE set by environment to 1."
   plugin,   // no network plugin, or the plugin does not start; harmless if NCCL's own transport is
@@ -50,7 +50,7 @@ struct Complaint {
   bool operator==(const Complaint&) const = default;
 };
 
-// The transport that a node's ranks should use.
+// The fast kind of transport that a node's ranks should use.
 enum class FastPath : std::uint8_t { verbs, plugin };
 
 struct NcclLog {
@@ -70,9 +70,9 @@ struct NcclLog {
 // Whether a channel to another node uses plain sockets.
 bool uses_plain_sockets(const NcclLog& log);
 
-// The line that best explains why NCCL did not use this path. Lines are ranked by their meaning,
-// not by their position: a missing plugin explains nothing on a network that needs no plugin.
-// Empty: no line explains it.
+// The line that best explains why NCCL did not use this path. Lines are ranked by their cause, not
+// by their position: a missing plugin explains nothing on a network that needs no plugin. Empty: no
+// line explains it.
 std::string why_not(FastPath path, const NcclLog& log);
 
 // Reads the text as it is written, in pieces of any length. A line counts once it is complete.
@@ -80,7 +80,7 @@ class NcclLogReader {
  public:
   static constexpr std::size_t max_line_bytes = 4096;
   static constexpr std::size_t most_complaints = 16;
-  static constexpr std::size_t most_names = 256;  // of adapters, and of networks
+  static constexpr std::size_t most_names = 256;  // limit for adapters, and for networks
 
   void read(std::string_view piece);
   const NcclLog& log() const { return log_; }

@@ -20,7 +20,8 @@ enum class PciDistance : std::uint8_t {
 };
 std::string_view name_of(PciDistance distance);  // "PIX"
 
-// A function's position below the host bridges: "pci0000:16", "0000:16:01.0", …, itself.
+// A function's position below the host bridges: "pci0000:16", "0000:16:01.0", …, and last the
+// function itself.
 struct PciPlace {
   std::string address;  // "0000:17:00.0"
   std::vector<std::string> path;

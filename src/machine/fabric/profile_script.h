@@ -12,9 +12,9 @@ namespace toprun::fabric {
 inline constexpr std::chrono::seconds script_limit{10};
 
 // Runs the script of the node's profile, if it has one. bash sources it with the user's environment
-// and the profile's own variables. Every variable that differs afterwards is added to
-// node.script_changes and, if it is set, to node.profile_settings. Blocks up to script_limit. On
-// error (bash or the script failed), nothing is added.
+// and the profile's own variables. Every variable that the script has changed is added to
+// node.script_changes and, if it is still set, to node.profile_settings. Blocks up to script_limit.
+// On error (bash or the script failed), nothing is added.
 Result<void> source_profile_script(NodeFabric& node);
 
 // The variables that differ between `before` and the output of `env -0`, by name, without bash's

@@ -23,8 +23,8 @@ struct Clue {
   std::string_view text;
 };
 
-// "NAME=VALUE". A value that begins with '+' is put before the variable's existing value, separated
-// by a colon: for search paths.
+// "NAME=VALUE". A value that begins with '+' is for a search path: it is put before the variable's
+// existing value, separated by a colon.
 struct ProfileVariable {
   std::string_view name, value;
   std::string_view only_with = {};  // set only if this path exists
@@ -34,13 +34,13 @@ struct Profile {
   std::string_view name;        // the value for --fabric
   std::string_view title;       // "Google A3 Mega, GPUDirect-TCPXO"
   std::span<const Clue> clues;  // all clues have to be present
-  // A file that bash sources after setting `variables`. It sets variables for the machine that it
-  // runs on, so a copy of its values would become outdated.
+  // A script that bash sources after setting `variables`. It sets variables for the machine on
+  // which it runs. toprun contains no copy of these values, because a copy would become outdated.
   std::string_view script = {};
   std::span<const ProfileVariable> variables;
   std::string_view note = {};    // other important facts about this network
-  std::string_view source = {};  // the source of the values
-  std::string_view date = {};    // when the values were read there
+  std::string_view source = {};  // where the values are documented
+  std::string_view date = {};    // when the values were copied from there
   // NCCL has a plugin for this network that is as fast as RDMA and needs no verbs devices.
   bool has_own_transport = false;
   // What a user can do if NCCL does not use GPUDirect; empty: the advice of `toprun doctor`.
@@ -54,7 +54,7 @@ const Profile* find_profile(std::string_view name);
 // The first profile whose clues are all present; null: none, a generic network.
 const Profile* detect_profile(const Sysfs& sysfs, std::span<const Device> devices);
 
-// The first clue that is missing: "/sys/class/cxi is not there"; empty: all are present.
+// The first clue that is missing: "/sys/class/cxi is not there"; empty: all clues are present.
 std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
                         std::span<const Device> devices);
 

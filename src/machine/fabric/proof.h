@@ -19,8 +19,8 @@ inline constexpr std::size_t max_networks = 16;
 // The network that a node's ranks used in one attempt.
 struct NetworkUse {
   std::set<std::string> networks;     // NCCL's names: "IB", "Socket", "AWS Libfabric"
-  int ranks = 0;                      // number that communicated with other nodes
-  int gpu_direct = 0;                 // how many of these avoided a copy in host memory
+  int ranks = 0;                      // number of ranks that communicated with other nodes
+  int gpu_direct = 0;                 // how many of these ranks avoided a copy in host memory
   std::vector<std::string> troubles;  // one sentence each, at most max_troubles
   std::set<std::string> nccl{};       // versions: "2.27.3"
 };
@@ -32,9 +32,9 @@ FastPath fast_path(const NodeFabric& node);
 NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> growth,
                  const NodeFabric& node);
 
-// The report for users about the networks of all nodes. The first line says what was used, then one
-// line follows for each problem with its hosts. Empty: no rank communicated with another node
-// through NCCL.
+// The report for users about the networks of all nodes. The first line names the networks that were
+// used. One line follows for each problem, with the hosts that have it. Empty: no rank communicated
+// with another node through NCCL.
 using NetworkByHost = std::pair<std::string, NetworkUse>;
 std::vector<std::string> network_lines(std::span<const NetworkByHost> nodes);
 

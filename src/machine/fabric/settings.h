@@ -39,7 +39,8 @@ struct Setting {
   std::string name;
   std::optional<std::string> value;  // nullopt: not set
   SettingSource source = SettingSource::unset;
-  std::string reason;  // begins with the file's path or the profile's name, if there is one
+  std::string reason;  // for `file` and `profile`, begins with the file's path or the profile's
+                       // name
 };
 
 // A variable in nccl.conf, and the file that contains it.
@@ -67,7 +68,8 @@ struct Route {
 struct NodeFabric {
   std::vector<Device> devices;
   std::vector<Interface> interfaces;
-  bool has_no_device = false;  // certain: /sys is readable and contains no RDMA device
+  bool has_no_device = false;  // true only if this is certain: /sys is readable and contains no
+                               // RDMA device
   Choice choice;
   std::optional<NcclVersion> nccl{};  // nullopt: unknown
   Route route;
@@ -78,9 +80,10 @@ struct NodeFabric {
   std::vector<FileSetting> nccl_conf;
   const Profile* profile = nullptr;  // null: a generic network
   std::vector<ProfileSetting> profile_settings{};
-  std::vector<ScriptChange> script_changes{};  // by name; not empty only after the profile's script
+  std::vector<ScriptChange> script_changes{};  // sorted by name; empty until the profile's script
                                                // was sourced
-  std::string absent_mark{};  // for a requested profile: "/sys/class/cxi is not there"
+  std::string absent_mark{};  // for a profile that the user requested, the missing clue:
+                              // "/sys/class/cxi is not there"
 
   const Port& port_of(const PortVerdict& verdict) const {
     return devices[verdict.device].ports[verdict.port];
@@ -96,10 +99,10 @@ NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
 // Changes the node's route. Reads the speed of its interface if decide() depends on it.
 void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 
-// Each variable that toprun decides on, in a fixed order, set or left alone, with the reason. Then
-// the profile's other variables, by name. Values from the user or an nccl.conf are kept. A profile
-// has priority over toprun's own rules, unless its value is wrong on this node. Only for a job on
-// several nodes: within one node NCCL needs no network.
+// Each variable that toprun decides on, in a fixed order, with the reason why toprun sets it or
+// leaves it alone. Then the profile's other variables follow, sorted by name. Values from the user
+// or an nccl.conf are kept. A profile has priority over toprun's own rules, unless its value is
+// wrong on this node. Only for a job on several nodes: within one node NCCL needs no network.
 std::vector<Setting> decide(const NodeFabric& node);
 
 // Whether toprun has to put this setting into the environment.
@@ -114,12 +117,12 @@ std::string summary_of(const NodeFabric& node);
 std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
 // Settings of the user or of an nccl.conf that cannot be intended here, one sentence each; a launch
-// warns about them. They are: RDMA switched off; devices or GIDs that do not exist or lead nowhere;
-// ports with another purpose; a fabric whose marks are missing; values in quotes; names unknown to
-// NCCL.
+// warns about them. They are: RDMA is switched off; devices or GIDs do not exist or lead nowhere;
+// ports have another purpose; a requested fabric's clues are missing; values are in quotes; NCCL
+// does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
-// All mistakes(), and values that merely differ from those of decide().
+// All mistakes(), and also values that only differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);
 
 }  // namespace toprun::fabric

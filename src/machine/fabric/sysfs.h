@@ -18,8 +18,9 @@ inline constexpr std::size_t max_attribute_bytes = 16u << 10;
 // Parses a whole number from 0 to 2⁶⁴−1 without a sign.
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
-// A folder of small files that is kept open: opening each file by its whole path costs as much as
-// reading it. Files in a folder that does not exist count as absent. Paths are relative to it.
+// A folder of small files. The folder is kept open, because opening a file by its whole path takes
+// as long as reading it. If the folder does not exist, its files count as absent. Paths are
+// relative to the folder.
 class Folder {
  public:
   explicit Folder(const std::string& path);
@@ -32,7 +33,7 @@ class Folder {
   std::optional<std::int64_t> number(const std::string& path) const;
   std::vector<std::string> names(const std::string& path) const;
   std::vector<std::string> link(const std::string& path) const;
-  // The folder's own entries, unordered; only the first call returns them.
+  // The folder's own entries, unordered. Call it only once: a second call returns nothing.
   std::vector<std::string> own_names() const;
   Folder folder(const std::string& path) const;
 

@@ -18,7 +18,7 @@ namespace toprun::meter {
 
 struct NamedGpu {
   std::string uuid;        // "GPU-5c1b…"; empty: unknown
-  std::optional<Gpu> gpu;  // unset: it reports no values, for example because it needs a reset
+  std::optional<Gpu> gpu;  // unset: the GPU reports no values, for example because it needs a reset
 
   bool operator==(const NamedGpu&) const = default;
 };
@@ -37,14 +37,14 @@ std::vector<NamedGpu> read_gpus(const Environment& environment, const std::files
 // that the other GPUs keep their numbers. A warning is not a GPU.
 std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 
-// The index of a rank's GPU in `gpus`. Among the GPUs in `visible` (CUDA_VISIBLE_DEVICES or the
-// like; unset: all), it is the one with the rank's local number, or the only one. nullopt: no GPU,
-// or unknown.
+// The index of a rank's GPU in `gpus`. If `visible` is unset, this is the local rank. Otherwise
+// `visible` is a list of GPUs as in CUDA_VISIBLE_DEVICES: the local rank is a position in this
+// list, unless the list has only one entry. nullopt: the rank has no GPU, or it is unknown.
 std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<std::string>& visible,
                                   const std::vector<NamedGpu>& gpus);
 
 // The latest values of a host's GPUs. One thread reads the GPUs while other threads use the last
-// values, because a driver may be slow or hang:
+// values, because a driver may be slow or hang.
 //
 //   due → begin() → reading → end() → not due, until between_gpu_looks or after_vain_gpu_look
 //   later

@@ -37,8 +37,8 @@ class Meter {
 
   std::filesystem::path root_;
   Time last_{};
-  std::map<pid_t, std::uint64_t> ticks_;  // of the ranks at the previous measurement
-  std::map<pid_t, std::uint64_t> now_;    // of the ranks at this measurement
+  std::map<pid_t, std::uint64_t> ticks_;  // of the ranks, at the previous measurement
+  std::map<pid_t, std::uint64_t> now_;    // of the ranks, at this measurement
   std::optional<Totals> totals_;
 };
 

@@ -27,7 +27,8 @@ inline constexpr std::size_t most_last_lines = 5;
 struct Rank {
   std::optional<double> cpus;  // average number of busy CPUs since the previous measurement; unset
                                // at the first
-  std::optional<std::uint64_t> memory_bytes;              // resident; shared memory counts twice
+  std::optional<std::uint64_t> memory_bytes;              // resident memory; memory that two
+                                                          // processes share counts twice
   std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: no output
                                                           // yet
   std::optional<Gpu> gpu = {};
@@ -47,7 +48,7 @@ struct Host {
   std::optional<double> busy_cpus;  // average since the previous measurement
   std::uint64_t memory_bytes = 0;
   std::uint64_t memory_total_bytes = 0;
-  // Through network and RDMA adapters, average since the previous measurement.
+  // The traffic through network and RDMA adapters, average since the previous measurement.
   std::optional<double> received_bytes_per_s;
   std::optional<double> sent_bytes_per_s;
 

@@ -15,7 +15,7 @@ namespace toprun::stacks {
 // The interpreter in a process, or the reason why there is none.
 struct Search {
   std::optional<Python> python;
-  // It looks like Python, but its version or kind is unknown to this code.
+  // The process seems to be Python, but this code does not know its version or kind.
   bool foreign = false;
   std::string why;  // why `python` is unset although the process may be Python: a phrase for a
                     // message

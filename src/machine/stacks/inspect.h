@@ -39,10 +39,12 @@ struct Process {
   std::vector<Process> children = {};
 };
 
-inline constexpr std::size_t most_processes = 64;  // in one call, parents before children
+inline constexpr std::size_t most_processes = 64;  // limit for one call; parents are read before
+                                                   // children
 inline constexpr std::size_t most_threads = 512;   // per process
-inline constexpr std::chrono::milliseconds look_limit{2'500};    // for all processes
-inline constexpr std::chrono::milliseconds memory_limit{1'000};  // for one process's memory
+inline constexpr std::chrono::milliseconds look_limit{2'500};    // time limit for all processes
+inline constexpr std::chrono::milliseconds memory_limit{1'000};  // time limit for one process's
+                                                                 // memory
 
 // Reads the state of a process and its descendants as far as possible. If the version of Python is
 // unknown to this code, py-spy is used, which is looked up in `environment`. Blocks up to
@@ -58,8 +60,8 @@ class Reader {
   // Innermost first; empty: no Python function runs. Blocks up to memory_limit. Errors: the process
   // is gone, Python is shutting down, or the previous call has not ended yet.
   Result<std::vector<Frame>> main_stack();
-  // Whether one of its threads holds Python's lock: it runs Python, or C that keeps the lock.
-  // Unset: unknown.
+  // Whether one of its threads holds Python's lock. Such a thread runs Python, or C code that does
+  // not release the lock. Unset: unknown.
   std::optional<bool> is_locked();
 
   struct Impl;

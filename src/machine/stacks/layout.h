@@ -39,7 +39,8 @@ struct Layout {
   std::uint32_t place = 0;               // f_lasti (int), prev_instr, instr_ptr
   std::uint32_t state = absent;          // f_executing, f_state up to 3.10: one byte
   std::uint8_t executing = 0;            // the value of that byte while the function runs
-  std::uint32_t owner = absent;          // from 3.11, one byte: from `first_shim` on, C has
+  std::uint32_t owner = absent;          // from 3.11, one byte; with values from `first_shim` on, C
+                                         // has
   std::uint8_t first_shim = 0xff;        // called Python and the frame is not a function's
   std::uint32_t bytecode_copy = absent;  // tlbc_index in a build without the GIL
   // PyCodeObject
@@ -68,7 +69,7 @@ struct Layout {
 inline constexpr int oldest_minor = 8;
 std::optional<Layout> fixed_layout(int minor);
 
-// From 3.13 on, the runtime begins with its own description (_Py_DebugOffsets in
+// From 3.13 on, the runtime structure begins with a description of itself (_Py_DebugOffsets in
 // pycore_debug_offsets.h). The order of its fields differs between versions, so there is one table
 // here per version.
 inline constexpr std::size_t description_bytes = 960;

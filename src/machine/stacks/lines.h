@@ -9,8 +9,8 @@ namespace toprun::stacks {
 // from another process and may be invalid; no function reads beyond their end. 0: the instruction
 // has no line, or it is not in the table.
 //
-// `offset_bytes` counts from the first instruction. Below 0, the function has not begun yet, and
-// the result is `first_line` (co_firstlineno).
+// `offset_bytes` counts from the first instruction. A negative offset means that the function has
+// not begun yet; the result is then `first_line` (co_firstlineno).
 
 // Up to 3.9: co_lnotab, pairs of a byte count and a signed line count (CPython,
 // Objects/lnotab_notes.txt in those versions).

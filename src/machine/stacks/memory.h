@@ -23,7 +23,7 @@ using Address = std::uint64_t;
 class Memory {
  public:
   virtual ~Memory() = default;
-  // Fills `into`. False: some of the range is not mapped or may not be read; the content of `into`
+  // Fills `into`. False: part of the range is not mapped or may not be read. The content of `into`
   // is then undefined.
   virtual bool read(Address from, std::span<std::byte> into) = 0;
 
@@ -51,7 +51,8 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 
 // Another process's memory, through process_vm_readv(2), or through /proc/PID/mem if a seccomp
 // profile forbids that call. Both need the permission to trace the process (ptrace(2), "access mode
-// checking"), and neither stops it. A page of a file on a server that does not answer blocks.
+// checking"), and neither stops it. Reading blocks if a page belongs to a file on a server that
+// does not answer.
 class ForeignMemory : public Memory {
  public:
   explicit ForeignMemory(pid_t pid) : pid_(pid) {}
@@ -68,7 +69,7 @@ class ForeignMemory : public Memory {
 };
 
 // A cache of another memory's pages as they were at the first read. One system call reads all
-// fields of a page, so less can change between reads.
+// fields on a page, so fewer changes happen between reads.
 class Pages : public Memory {
  public:
   static constexpr std::size_t page_bytes = 4'096;

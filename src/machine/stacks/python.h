@@ -26,8 +26,9 @@ struct PythonThread {
 
 // An interpreter in another process's memory, which keeps running while it is read. So each value
 // is checked before it is used: lengths, the types of objects, the number of steps. A stack is read
-// until two reads in a row agree, or a few times. For a running process, the result is plausible,
-// not exact: two reads then agree only on its outermost frame. Caches the names of functions.
+// until two reads in a row agree, or a few times. The stack of a running process changes, so that
+// two reads agree only on its outermost frame. The result is then plausible, not exact. Caches the
+// names of functions.
 class Python {
  public:
   Python(Layout layout, Address runtime) : layout_(layout), runtime_(runtime) {}
@@ -38,8 +39,8 @@ class Python {
   // Finds the main thread in `threads` by its kernel id in the process's own namespace.
   std::optional<PythonThread> main_thread(Memory& memory, std::span<const PythonThread> threads,
                                           int native_id) const;
-  // Whether a thread holds the GIL, so that it runs Python or calls C that keeps the GIL. Unset:
-  // the build has no GIL, or it could not be read.
+  // Whether a thread holds the GIL. It then runs Python, or C code that does not release the GIL.
+  // Unset: the build has no GIL, or it could not be read.
   std::optional<bool> is_locked(Memory& memory) const;
   // The functions of a thread, innermost first; empty if it runs no Python function. nullopt: the
   // data was inconsistent.
@@ -63,8 +64,8 @@ class Python {
     std::vector<Link> links = {};  // functions, innermost first
   };
   struct Code {
-    std::array<Address, 3> parts{};  // name, file, line table: if they change, it is another
-                                     // function
+    std::array<Address, 3> parts{};  // name, file, line table; if one of them changes, this is
+                                     // another function
     int first_line = 0;
     Frame frame;
     std::vector<std::byte> line_table;
@@ -89,8 +90,8 @@ class Python {
 };
 
 // Finds the kernel thread for each Python thread, for versions that do not record it (before 3.11).
-// In struct pthread, the C library keeps the id at an offset of its own. Returns one id per thread
-// in order, 0 if no id fits.
+// The C library stores the kernel thread's id in struct pthread, at an offset that is not
+// documented. Returns one id per thread in order, 0 if no id fits.
 std::vector<int> native_ids(Memory& memory, std::span<const PythonThread> threads,
                             std::span<const int> kernel_ids);
 

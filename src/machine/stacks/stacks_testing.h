@@ -38,8 +38,8 @@ class FakeMemory : public Memory {
   Address start_;
 };
 
-// Repeats `ask` while its answer is too late. A machine that is busy for a second can delay an
-// answer beyond its limit.
+// Repeats `ask` while its answer arrives too late. If the machine is busy for a second, an answer
+// can take longer than the limit.
 template <class Ask, class TooLate>
 auto in_time(const Ask& ask, const TooLate& too_late) {
   auto answer = ask();

@@ -15,11 +15,11 @@ namespace toprun::stacks {
 // and the difference of two may be wrong by two ticks.
 struct Usage {
   char state = '?';  // the state of its main thread, as in /proc/PID/stat
-  // Of its main thread, and of children that it has waited for.
+  // The CPU time of its main thread, and of children that it has waited for.
   std::chrono::nanoseconds main_cpu{0};
-  std::chrono::nanoseconds cpu{0};  // of all its threads, and of the same children
-  // Of its live descendant processes. Includes the time for which their main threads waited for a
-  // CPU: so a compiler counts as working even on a busy machine.
+  std::chrono::nanoseconds cpu{0};  // the CPU time of all its threads, and of the same children
+  // The CPU time of its live descendants, plus the time for which their main threads waited for a
+  // CPU. So a compiler counts as working even on a busy machine.
   std::chrono::nanoseconds child_cpu{0};
   std::uint64_t main_bytes = 0;   // read and written by its main thread, not through sockets
   std::uint64_t main_faults = 0;  // pages that its main thread touched for the first time
@@ -32,7 +32,7 @@ inline constexpr std::chrono::milliseconds usage_limit{500};
 std::optional<Usage> usage(pid_t pid);
 std::uint64_t ticks_per_second();
 
-// If two values are equal, no thread of the process has run in between. Cheaper than Usage.
+// A value that changes whenever a thread of the process runs. It is read faster than Usage.
 struct Pulse {
   char state = '?';                 // as in Usage
   std::uint64_t main_turns = 0;     // how often its main thread was scheduled on a CPU

@@ -8,7 +8,7 @@
 
 namespace toprun::stacks {
 
-inline constexpr int most_stuck = 32;  // abandoned threads; at this number, no more work is started
+inline constexpr int most_stuck = 32;  // if this many threads are stuck, no more work is started
 
 // Runs `work` on its own thread and waits for it at most `limit`. False: `work` has not ended. Its
 // thread continues, stuck in the kernel, so `work` must own everything it uses. Also false, at

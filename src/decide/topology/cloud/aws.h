@@ -14,21 +14,22 @@ namespace toprun::topology {
 inline constexpr std::size_t max_json_depth = 32;
 // The maximum number of instance ids in one call of DescribeInstanceTopology.
 inline constexpr std::size_t max_instances_per_call = 100;
-// The timeout for `aws`. Meanwhile the root agent, which all other nodes need, waits.
+// The timeout for the program `aws`. It is short, because the root agent waits for the answer, and
+// all nodes wait for the root agent.
 inline constexpr std::chrono::seconds aws_timeout{5};
 
 // Parses the output of `aws ec2 describe-instance-topology`; the InstanceId is the host's name:
 //   {"Instances": [{"InstanceId": "i-…", "NetworkNodes": ["nn-top", …, "nn-leaf"],
 //                   "CapacityBlockId": null, "AvailabilityZone": "us-west-2b", "ZoneId":
 //                   "usw2-az2"}]}
-// NetworkNodes lists the outermost first. Their number depends on the instance type (3 or 4, fewer
-// in reservations), so instances of different depth are aligned at the leaf. The levels are "zone",
-// the network nodes as switches, and "nvlink" for CapacityBlockId, which identifies the UltraServer
-// (null or "null" if there is none). The levels zone and nvlink exist only if the file has values
-// for them.
+// NetworkNodes lists the outermost switch first. Their number depends on the instance type (3 or 4,
+// fewer in reservations), so instances of different depth are aligned at the leaf. The levels are
+// "zone", the network nodes as switches, and "nvlink" for CapacityBlockId, which identifies the
+// UltraServer (null or "null" if there is none). The levels zone and nvlink exist only if the file
+// has values for them.
 //
-// Warnings: unknown keys; a NextToken, because then instances are missing. Errors: invalid JSON
-// (file:line:column), a value of a wrong type (file: Instances[3].NetworkNodes), a duplicate
+// Warnings: unknown keys; a NextToken, because it shows that instances are missing. Errors: invalid
+// JSON (file:line:column), a value of a wrong type (file: Instances[3].NetworkNodes), a duplicate
 // instance.
 Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
 

@@ -10,9 +10,9 @@
 
 namespace toprun::topology {
 
-// Azure gives a machine no information about its network. But the aggregation manager of the
-// InfiniBand network (SHARP) has this information, and NVIDIA's program sharp_cmd can query it from
-// any machine.
+// Azure gives a machine no information about its network. But the InfiniBand network has a SHARP
+// aggregation manager, which knows its topology. NVIDIA's program sharp_cmd can query this manager
+// from any machine.
 
 // Finds sharp_cmd: in PATH, in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt, where
 // the drivers and HPC-X install it (the newest HPC-X). `root`: the folder that contains opt.

@@ -48,7 +48,7 @@ boost::asio::awaitable<CloudEvidence> ask_cloud(Cloud cloud, boost::asio::ip::tc
 // Whether the text contains only printable ASCII, blanks and line ends, so that it can be sent as
 // evidence.
 bool is_plain(std::string_view text);
-// Whether it can be a domain's name: 1 to 256 printable characters without a blank.
+// Whether the text can be a domain's name: 1 to 256 printable characters without a blank.
 bool is_domain_name(std::string_view text);
 
 // The answers of the members that queried this cloud, in natural order of the members' names.

@@ -14,7 +14,7 @@
 
 namespace toprun::topology {
 
-// Metadata values have a few hundred bytes; a server with larger answers is not a metadata server.
+// Metadata values have a few hundred bytes. A server that sends more is not a metadata server.
 inline constexpr std::size_t max_metadata_header_bytes = 16u << 10;
 inline constexpr std::size_t max_metadata_body_bytes = 64u << 10;
 

@@ -13,9 +13,10 @@ namespace toprun::topology {
 
 // the YAML parser is slow and needs much memory
 inline constexpr std::size_t max_yaml_bytes = 4u << 20;
-inline constexpr std::size_t max_json_bytes = 64u << 20;  // 100,000 hosts take 15 MiB
+inline constexpr std::size_t max_json_bytes = 64u << 20;  // a file with 100,000 hosts has 15 MiB
 inline constexpr std::size_t max_data_depth = 32;
-inline constexpr std::size_t max_data_nodes = 4'000'000;  // values and keys; 100,000 hosts take 1 M
+inline constexpr std::size_t max_data_nodes = 4'000'000;  // values and keys together; a file with
+                                                          // 100,000 hosts has 1 million
 
 // A value of JSON, YAML or TOML and its position.
 struct DataNode {
@@ -30,7 +31,7 @@ struct DataNode {
   std::string text;             // for Kind::text: also numbers and booleans
   std::vector<DataNode> items;  // for a list; for a table: the values, one per key
   std::vector<Key> keys;        // for a table, in the file's order
-  bool is_string = false;       // for a text: not a number or boolean (YAML: always true)
+  bool is_string = false;       // for a text: it is not a number or boolean (in YAML always true)
 
   // The key's value; null: no such key, an empty value, or this node is not a table.
   const DataNode* find(std::string_view key) const;

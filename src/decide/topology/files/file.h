@@ -7,10 +7,11 @@
 
 namespace toprun::topology {
 
-inline constexpr std::size_t max_topology_file_bytes = 128u << 20;  // a fabric of 25,000 nodes
+inline constexpr std::size_t max_topology_file_bytes = 128u << 20;  // enough for a fabric of 25,000
+                                                                    // nodes
 
-// The argument of --topology for a file: its path and, after a colon, the name of one topology in a
-// topology.yaml. A file whose name is the whole text has priority.
+// The argument of --topology for a file: the path, optionally with a colon and the name of one
+// topology in a topology.yaml. If a file has the whole text as its name, that file is read.
 struct TopologyFile {
   std::string path;
   std::optional<std::string> name;

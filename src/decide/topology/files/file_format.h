@@ -27,12 +27,12 @@ inline constexpr std::size_t max_preamble_bytes = 64u << 10;
 
 struct Recognised {
   FileFormat format = FileFormat::lines;
-  std::size_t start = 0;  // offset of the first line of that format; comments may precede it
+  std::size_t start = 0;  // offset of the first line in that format; comments may come before it
 };
 
-// Recognises the format by the end of the name, if that is known (.toml, .json, .yaml, .yml).
-// Otherwise the first line with the form of a known format decides: in a terminal log, a prompt and
-// error messages may come first. A text without such a line has the format `lines`.
+// Recognises the format by the end of the file's name (.toml, .json, .yaml, .yml). For another
+// name, the first line in a known format decides. Other lines may come before it, such as a prompt
+// in a terminal log. A text without such a line has the format `lines`.
 Recognised recognise(std::string_view path, std::string_view text);
 
 // Recognises the output of another program that does not determine an order: a list of nodes

@@ -15,9 +15,9 @@ bool is_kubernetes(const DataNode& root);
 // nodes' labels (k8s_labels.h). If the list also contains a Topology (of Kueue or KAI), the labels
 // that it lists are the levels. HyperNodes (hypernodes.h) in the list form additional levels. A
 // Kueue Workload is ignored, because it does not contain the nodes' places. A YAML file may have
-// several documents, each a list or an object. `members`: the map contains only their places;
-// without members, those of all nodes. Errors (file:line:column): neither nodes nor HyperNodes, a
-// node without a name, a duplicate node.
+// several documents, each a list or an object. The map contains only the places of `members`;
+// without members, the places of all nodes. Errors (file:line:column): neither nodes nor
+// HyperNodes, a node without a name, a duplicate node.
 Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members);
 
@@ -26,8 +26,7 @@ Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::st
 // account's token (api_server.h). nullopt: no member is a node of the cluster.
 Result<std::optional<Map>> read_cluster(const Request& request);
 
-// Whether this process can query the cluster, because it is in a pod with access; then `auto` does
-// so.
+// Whether this process is in a pod with access to the cluster. If so, `auto` queries the cluster.
 bool can_ask_cluster(const Request& request);
 
 }  // namespace toprun::topology

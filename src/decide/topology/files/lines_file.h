@@ -20,11 +20,11 @@ bool is_task_label(std::string_view word);
 // Or a table as printed by `toprun topo order` and examples/topology.py. Each line starts with a
 // rank; there may be a heading "rank hostname physical_host" and a title of words without "/":
 //   0       n2              /c/a/2
-// An empty component ("/c//0") is an unknown level. If the place is "-", "unknown" or missing, the
-// whole place is unknown. All paths have the same number of levels: two levels are "cluster",
-// "rack", three are "cluster", "block", "rack". Errors (file:line:column): any other line; a path
-// whose length differs from the first path; a duplicate host, except in two tables with the same
-// place for it.
+// An empty component, as in "/c//0", is an unknown level. If the place is "-", "unknown" or
+// missing, all its levels are unknown. All paths have the same number of levels: two levels are
+// "cluster", "rack", three are "cluster", "block", "rack". Errors (file:line:column): any other
+// line; a path whose length differs from the first path; a duplicate host, except in two tables
+// with the same place for it.
 Result<Map> parse_lines_file(std::string_view text, const std::string& file);
 
 }  // namespace toprun::topology

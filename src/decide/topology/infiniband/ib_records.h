@@ -14,13 +14,14 @@ namespace toprun::topology {
 
 // A switch or adapter of an InfiniBand fabric. The texts point into the dump.
 struct IbNode {
-  enum class Kind { device, adapter, other };  // device: a switch
+  enum class Kind { device, adapter, other };  // `device` is a switch
 
   Kind kind = Kind::other;
   std::string_view id;     // "S-2c5eab0300b87b40"
-  std::uint64_t guid = 0;  // 0: the dump has only the GUIDs of its ports
+  std::uint64_t guid = 0;  // 0: the dump has only the GUIDs of the node's ports
   std::string_view description{};
-  std::size_t line = 0;          // line of its record; 0: only other records mention it
+  std::size_t line = 0;          // line of the node's record; 0: only other records mention the
+                                 // node
   std::size_t mention_line = 0;  // line of its first mention
 
   bool is_switch() const { return kind == Kind::device; }
@@ -34,7 +35,7 @@ struct IbEnd {
   int port = 0;
   std::uint64_t guid = 0;  // for an adapter: the port's GUID; 0: unknown
 
-  // A number that differs for any two ports in the same records.
+  // A number that identifies the port: no other port in the same records has it.
   std::uint64_t key() const {
     return static_cast<std::uint64_t>(node) * (max_ib_port + 1) + static_cast<std::uint64_t>(port);
   }

@@ -11,8 +11,8 @@
 namespace toprun::topology {
 
 inline constexpr int max_include_depth = 10;
-inline constexpr int max_includes = 1000;            // in total
-inline constexpr std::size_t max_links = 1'000'000;  // names in all Switches= together
+inline constexpr int max_includes = 1000;            // of all files together
+inline constexpr std::size_t max_links = 1'000'000;  // number of names in all Switches= together
 
 // Returns the text of the file named in "Include PATH".
 using IncludeReader = std::function<Result<std::string>(const std::string& path)>;
@@ -46,8 +46,8 @@ bool looks_like_slurm_conf(std::string_view text);
 IncludeReader includes_below(const std::filesystem::path& folder);
 
 // Reads topology.yaml (yaml.h) from the folder of the file in $SLURM_CONF, else from /etc/slurm. If
-// it does not exist, reads topology.conf from the same folder (Slurm ignores that file beside a
-// topology.yaml). nullopt: neither exists.
+// topology.yaml does not exist, reads topology.conf from the same folder. (If both exist, Slurm too
+// ignores topology.conf.) nullopt: neither exists.
 Result<std::optional<Map>> read_slurm_conf(const Request& request);
 
 }  // namespace toprun::topology

@@ -8,8 +8,8 @@
 
 namespace toprun::topology {
 
-// The maximum number of (leaf, switch above it) pairs in a network: 4,000 leaves below 1,000
-// spines.
+// The maximum number of pairs (leaf, switch above it) in a network, such as 4,000 leaves below
+// 1,000 spines.
 inline constexpr std::size_t max_switch_pairs = 4'000'000;
 
 // A switch in a topology.conf: a leaf has nodes, any other switch has children.
@@ -38,7 +38,7 @@ struct BlockGroup {
 // Converts the tree of switches to paths. Levels count from the leaf. A switch's level is Slurm's
 // level number, else one more than that of its highest child. If several switches of a level are
 // above a node (fat trees, nodes on two leaves), they form one domain with a hostlist as its name:
-// "sp[0-1]". A host has no domain at a level that its branch skips or that is above its topmost
+// "sp[0-1]". A host has no domain at a level that its branch skips, or at a level above its topmost
 // switch. Errors: a duplicate switch, a child that does not exist, a cycle (the message shows all
 // of it), more levels than max_levels.
 Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
@@ -48,7 +48,7 @@ Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switc
 std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
                                         std::vector<std::size_t> sizes, const std::string& where);
 
-// Converts blocks to paths, with the groups of blocks above them. Groups of equal size form a
+// Converts blocks, and the groups of blocks above them, to paths. Groups of equal size form a
 // level; levels with larger sizes are further out. `size`: the planned number of nodes per block, 0
 // if unknown; larger blocks cause a warning. Errors: a duplicate block, a node in two blocks, a
 // group with a block that does not exist.

@@ -48,7 +48,7 @@ Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members = {},
                             const TopologyChoice& choice = {});
 
-// Reads the file in the same way as Slurm.
+// Reads and parses such a file.
 Result<Map> read_slurm_yaml_file(const std::filesystem::path& path,
                                  const TopologyChoice& choice = {},
                                  const std::vector<std::string>& known_hosts = {});
