@@ -11,11 +11,11 @@
 
 namespace toprun::run {
 
-// One member's ranks, used to match a process that reached the store with a rank.
+// One member's ranks. With these data, a process that has reached the store is matched with a rank.
 struct MemberRanks {
   std::string host;
-  std::vector<std::string> addresses;  // addresses at which peers, and perhaps the store, see the
-                                       // member
+  std::vector<std::string> addresses;  // addresses under which peers, and perhaps the store, see
+                                       // the member
   int first_rank = 0;
   int ranks = 0;
   std::vector<int> pids;  // by local rank; empty: unknown
@@ -23,21 +23,22 @@ struct MemberRanks {
   bool has_store = false;
 };
 
-// The progress of an attempt according to the arrivals.
+// How far an attempt's ranks have got, according to the arrivals at the store.
 struct Meeting {
   std::optional<SteadyTime> first_joined;
   std::optional<SteadyTime> all_joined;           // unset: not all ranks of the world have joined
   std::optional<SteadyTime> all_met;              // unset: not all ranks have reached their first
                                                   // collective
   std::optional<model::Spread> import;            // from each rank's start until it joined
-  std::optional<model::Spread> first_collective;  // … and from joining until its first collective
-  std::optional<model::Awaited>
-      awaited;  // unset: all have met, or all have joined and none has met
+  std::optional<model::Spread> first_collective;  // the time from joining until the rank's first
+                                                  // collective
+  std::optional<model::Awaited> awaited;  // the ranks that the others wait for; unset: all have
+                                          // met, or all have joined and none has met
 };
 // Matches each process with a rank. The rank is the one that the process's store keys name.
-// Otherwise it is the rank with the same process id on a host with the same address, or on any host
-// if no member has that address. If both fail, the process counts as one of the ranks on its host.
-// `told`: when the root read the message.
+// If there is no such key, it is the rank with the same process id on a host with the same address,
+// or on any host if no member has that address. If no rank fits, the process counts as one of the
+// ranks on its host. `told`: when the root read the message.
 Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime reported);
 

@@ -16,22 +16,22 @@ namespace toprun::run {
 // Time limits for ending a run that fails or is stopped.
 struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as in torchrun
-  // If all failures so far only report a lost peer, that peer may still be running. This is how
-  // long the root waits for the peer's exit before it stops all nodes.
+  // If all failures so far only report a lost peer, this peer may still be running. The root waits
+  // for the peer's exit for this time, and then stops all nodes.
   std::chrono::milliseconds own_exit{5'000};
-  // If all failures so far are errors in the program's text, which all ranks read: how long to wait
-  // for the same failure in the other ranks.
+  // If all failures so far are errors in the program's text, the other ranks will fail in the same
+  // way. The root waits for their failures for this time.
   std::chrono::milliseconds same_text{1'000};
-  // With --grow now: nodes that join within this time of each other cause only one restart.
+  // With --grow now: if several nodes join within this time, they cause only one restart.
   std::chrono::milliseconds newcomers{1'000};
 };
 
-// The result of a run that a signal ended and whose ranks all exited with 0 within the grace
-// period: done, or failed as in torchrun.
+// The result if a signal ends the run and all ranks exit with 0 within the grace period: done, or
+// failed as in torchrun.
 enum class EndedWell { done, failed };
 
-// Decides from the agents' reports what the agents must do. Performs no I/O. It exists at the root
-// from the start of the workers to the end of an attempt.
+// Decides from the agents' reports what the agents must do. Performs no I/O. The root has one such
+// object in each attempt, from the start of the workers to the attempt's end.
 //
 //   running --a failure, a loss, a departure, newcomers, a signal--> stopping
 //   stopping --every node gone--> over
@@ -61,24 +61,24 @@ class Conductor {
   // Events at node `node` (an index into `hosts`).
   void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
-  // `silent`: the node timed out (node lost), rather than closed the connection. A node whose ranks
-  // have all ended may leave.
+  // `silent`: the node was lost by a time-out; otherwise its connection was closed. If all of a
+  // node's ranks have ended, the node may leave without causing a failure.
   void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
-  // The root's own agent, in this process, must end, even if its ranks have already ended.
+  // The root's own agent, which is in this process, must end, even if its ranks have already ended.
   void root_lost(std::size_t node, std::string reason, SteadyTime now);
   void failed(std::size_t node, Error error, SteadyTime now);
   // The node's ranks run, but must not continue.
   void refused(std::size_t node, Error error, SteadyTime now);
-  // The ranks make no progress and must not continue. `node`: the only node at fault, otherwise
-  // empty. `for_good`: no attempt follows.
+  // The ranks make no progress and must not continue. `node`: the node at fault; empty if several
+  // or unknown. `for_good`: no further attempt follows.
   void hung(std::string message, std::string node, bool for_good, SteadyTime now);
-  // An engine sends the same signal to every agent. So only a second signal at the same agent is
-  // new. Each agent distinguishes a repeated signal from another delivery of the same signal
-  // (base/process/impatience.h).
+  // An engine sends the same signal to every agent. So a second signal counts only if it reaches
+  // the same agent. Each agent distinguishes a repeated signal from another delivery of the same
+  // signal (base/process/impatience.h).
   void signalled(std::size_t node, int signal, SteadyTime now);
   // The node's agent received a signal to end, and the job can continue without the node.
   void leaving(std::size_t node, int signal, SteadyTime now);
-  // The number of waiting nodes that another attempt would admit. `all`: there is no room for more.
+  // `nodes`: how many waiting nodes another attempt would admit. `all`: there is no room for more.
   void newcomers(int nodes, bool all, SteadyTime now);
   // The user asks to admit the waiting nodes. False: the request has no effect. Either no node
   // waits, --grow does not allow it, or ranks have already ended and this attempt is nearly over.
@@ -86,16 +86,16 @@ class Conductor {
   void passed(SteadyTime now);  // time passed without an event
 
   std::optional<SteadyTime> wake_at() const;
-  // When the ranks were first ordered to end, if they were.
+  // When the conductor first ordered the ranks to end; unset if it has not.
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
-  // Orders for all nodes; each order is returned only once.
+  // Commands for all nodes. Each one is returned only once.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
-  // Whether the ranks have been ordered to end.
+  // Whether the conductor has ordered the ranks to end.
   bool is_stopping() const { return trigger_ != Trigger::none; }
-  // The signal that ends the job, if one does.
+  // The signal that ends the job; unset if no signal does.
   std::optional<int> ending_signal() const {
     return trigger_ == Trigger::signal ? std::optional(signal_) : std::nullopt;
   }
@@ -113,17 +113,17 @@ class Conductor {
   void order(Order order, SteadyTime now);
   bool is_impatient(SteadyTime now) const;
   Verdict verdict_without_exits() const;
-  // Whether the exit only shows that the job's signal also reached this worker.
+  // Whether the worker exited only because the job's signal reached it too.
   bool is_caused_by_signal(const model::WorkerExit* cause) const;
 
   std::vector<std::string> hosts_;
-  std::vector<int> running_;  // number of ranks per node that still run or were stopped by toprun
+  std::vector<int> running_;  // by node: how many of its ranks still run, or were stopped by toprun
   Grace grace_;
   EndedWell ended_well_;
   std::vector<char> gone_;
   std::size_t gone_count_ = 0;
   std::vector<model::WorkerExit> exits_;
-  std::optional<int> found_;  // the exit code of one of toprun's own ranks: model::is_finding()
+  std::optional<int> found_;  // the exit code of a rank of toprun itself (model::is_finding())
   std::optional<SteadyTime> suspicion_ends_;
   Grow grow_;
   int newcomers_ = 0;

@@ -12,7 +12,7 @@ namespace toprun::run::testing {
 
 using namespace std::chrono_literals;
 
-// A job with the agents a0, a1 … on n0, n1 …; a0 is the root's own.
+// A job with the agents a0, a1 … on the nodes n0, n1 …; a0 is the root's own agent.
 struct Simple {
   explicit Simple(Settings requested) : coordinator(std::move(requested), now) {}
 
@@ -37,7 +37,7 @@ struct Simple {
     admit(node);
     on(Came{id(node), node == 0 ? "" : "10.0.0.9", ""});
   }
-  // Another agent, with this number, on a host that may have had an agent before.
+  // The agent with this number joins from a host, which may have had another agent before.
   void come_to(const std::string& host, int agent) {
     model::Join join;
     join.agent = id(agent);
@@ -57,15 +57,15 @@ struct Simple {
     coordinator.pass(now);
     settle();
   }
-  // The same in small steps, like a driver's timer.
+  // Lets time pass in small steps, like a driver's timer.
   void pass(std::chrono::milliseconds time) {
     for (const auto end = now.steady + time; now.steady < end;) after(500ms);
   }
   void say(int node, decltype(model::ToRoot::what) what, std::optional<int> attempt = {}) {
     on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
   }
-  // Stores the sent messages, and answers Arrange with one rank per member. The spare is the member
-  // `unneeded`, or else the last ones.
+  // Stores the sent messages, and answers Arrange with one rank per member. The member `unneeded`
+  // becomes the spare; without it, the last members do.
   void settle() {
     for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
       for (const Action& action : actions) {

@@ -23,10 +23,10 @@ namespace toprun::run {
 // The stages of a run.
 enum class Stage {
   gathering,  // members join
-  arranging,  // … get their places
-  preparing,  // … find the store, copy the environment, start containers and warm parents
+  arranging,  // the members get their node ranks
+  preparing,  // the members find the store, copy the environment, start containers and warm parents
   running,    // workers run, or are being stopped
-  pausing,    // before the next attempt
+  pausing,    // the pause before the next attempt
   asking,     // the root asks the engine why the engine ended the run
   telling,    // the root reports the end to the user
   parting,    // the members finish
@@ -48,7 +48,8 @@ class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
 
-  // Decides whether an agent may join. If it may, a Came event follows, unless the agent is gone.
+  // Decides whether an agent may join. If it may, a Came event follows, unless the agent's
+  // connection ends before.
   std::optional<model::Refused> admit(const model::Join& join);
   void on(Event event, Moment now);
   // Advances the time without an event.
@@ -64,13 +65,13 @@ class Coordinator {
   // Whether an attempt is being launched, and its progress. A launch ends when all ranks have met.
   bool is_launching() const;
   model::Launch launch(SteadyTime now) const;
-  // The engine's nodes for which the run waits; empty if it waits for none.
+  // The engine's nodes for which the run waits; empty if the run waits for no node.
   std::vector<std::string> awaited() const;
-  // … and those that have not joined; empty if the run knows no names.
+  // The engine's nodes that have not joined; empty if the run does not know the nodes' names.
   std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
   const Settings& settings() const { return settings_; }
   // The nodes that have joined and the nodes that are awaited. Unset if an attempt has begun, or if
-  // none will begin.
+  // no attempt will begin.
   std::optional<model::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
@@ -80,7 +81,7 @@ class Coordinator {
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
-  // The user has read of a hang, and no rank has made progress since.
+  // A hang was reported to the user, and no rank has made progress since.
   bool hangs() const { return attempt_.watch && attempt_.watch->is_reported(); }
 
  private:
@@ -92,7 +93,7 @@ class Coordinator {
     std::optional<SteadyTime> started;  // when its workers started
     std::vector<int> pids;              // 4 bytes per rank, to name the slow ranks
   };
-  // The state of the current attempt that its record does not hold.
+  // The state of the current attempt, as far as the attempt's record does not contain it.
   struct Attempt {
     std::vector<Part> parts;
     bool is_arranged = false;    // every part has an assignment
@@ -100,7 +101,7 @@ class Coordinator {
     std::size_t late = 0;        // members that are preparing
     std::size_t started = 0;     // members whose workers run
     SteadyTime start_sent{};
-    std::optional<SteadyTime> stopped;  // … or failed
+    std::optional<SteadyTime> stopped;  // members whose workers have all ended, or that failed
     std::vector<model::Share> staged;   // the nodes that have copied the environment
     std::uint64_t staged_bytes = 0;     // bytes that these nodes received
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
@@ -109,11 +110,11 @@ class Coordinator {
     // The arrivals that were reported before all members had started, and the time of the report.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_reported = false;
-    // The error of a member that cannot reach the store; the fault may be in the store's node.
+    // The error of a member that cannot reach the store. The fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
     std::optional<HangWatch> watch;  // with the conductor
-    int first_look = 0;              // the number of the attempt's first look
+    int first_look = 0;              // the number of the first look in this attempt (HangWatch)
   };
   // A forwarded Ctrl-C and the time at which ranks are killed.
   struct Interruption {
@@ -224,8 +225,8 @@ class Coordinator {
   void send_members(const model::ToNode& message);
   void dismiss(Node& node, model::Finish finish);
   void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
-  // Reports agents that join and leave; limits the number of lines, as agents may do so at any
-  // rate.
+  // Reports agents that join and leave. The number of lines is limited, because agents may join and
+  // leave at any rate.
   void tell_of_visitor(std::string text);
 
   AttemptCourse& course_now() { return course_.attempts.back(); }
@@ -240,27 +241,31 @@ class Coordinator {
   std::optional<Interruption> interruption_;
   std::string root_address_;             // this host's address at which the first member reached it
   bool same_members_ = false;            // no member was lost in the last attempt
-  SteadyTime deadline_{};                // of the stage
-  std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
+  SteadyTime deadline_{};                // the time limit of the stage
+  std::optional<SteadyTime> last_call_;  // when the run begins without the missing nodes; unset
+                                         // while fewer than the minimum are present
   SteadyTime next_report_{};             // when to report what the stage waits for
   model::Finish finish_message_;
   std::set<std::string> barred_;  // nodes that were lost too often
   std::set<std::string> ended_;   // the engine's nodes whose process ended before it joined
-  std::set<std::string> came_;    // … whose agent has joined or ended, if no agent joins twice
+  std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
+                                  // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  std::optional<SteadyTime> choice_due_;  // all seats are taken; wait until then for other nodes to
-                                          // choose from
+  std::optional<SteadyTime> choice_due_;  // all seats are taken, but until then the run waits for
+                                          // more nodes, to choose among all
   SteadyTime growth_answered_{};          // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};
-  int visitors_reported_ = 0;  // lines since then, including omitted ones
-  int late_agents_ = 0;        // agents that may still join, only to learn that the run is over
+  int visitors_reported_ = 0;  // number of lines since then, including the lines that were not
+                               // printed
+  int late_agents_ = 0;        // agents that may still join, only to receive the message that the
+                               // run is over
   std::optional<SteadyTime> gathering_due_;  // when to record the nodes that have joined meanwhile
   std::vector<Action> actions_;
 };
 
 // The verdict for a run that toprun itself ended early.
 Verdict early(model::CauseKind kind, const Error& error);
-// … for a run that ended early because a node was lost before its workers started.
+// The verdict for a run that ended early because a node was lost before its workers started.
 Verdict lost_early(const std::string& host, const model::Loss& loss);
 Verdict root_lost_early(const std::string& host, const model::Orphaned& orphaned);
 Verdict signalled_early(int signal);

@@ -27,13 +27,13 @@ struct AttemptCourse {
   std::optional<model::Hang> hang;       // the latest
   std::vector<model::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<model::OrderRecord> order;
-  std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' use of NCCL was
-                                                // observed
+  std::vector<fabric::NetworkByHost> networks;  // how the ranks of each node used the network; only
+                                                // for nodes where NCCL's output was read
   std::optional<model::Interruption> interrupted;
   Verdict verdict;
 };
 
-// … and about the whole run. The verdict is that of the last attempt, without the exits.
+// The root's data about the whole run. The verdict is the last attempt's, without the exits.
 struct Course {
   WallTime started{};
   WallTime ended{};
@@ -48,10 +48,11 @@ struct Course {
   }
 };
 
-// Losses and growth have no other limit in a job that runs for weeks. Therefore records exist for
-// only this many attempts, …
+// A job that runs for weeks may lose and gain nodes without a limit. Therefore only this many
+// attempts are recorded.
 inline constexpr std::size_t most_recorded = 1'000;
-// … and each rank's node for only the latest ones, because it takes half a kilobyte per node.
+// The nodes are recorded only for this many of the latest attempts, because a node takes half a
+// kilobyte.
 inline constexpr std::size_t most_recorded_with_nodes = 8;
 
 }  // namespace toprun::run

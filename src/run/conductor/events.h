@@ -15,7 +15,7 @@
 
 namespace toprun::run {
 
-// Every member's part of the job, without the store's location.
+// Every member's part of the job. It does not contain the store's address.
 struct Arrangement {
   std::vector<model::Assignment> parts;  // one per member, in the members' order
   std::vector<std::size_t> nodes;        // the first member of each node, by group rank
@@ -44,7 +44,7 @@ struct Said {
   model::ToRoot message;
 };
 
-// A link has ended. No loss: the link closed properly after Close.
+// A link has ended. Unset `loss`: the link closed properly after Close.
 struct Left {
   std::string agent;
   std::optional<model::Loss> loss;
@@ -60,12 +60,12 @@ struct Arranged {
   std::vector<std::size_t> spares = {};
 };
 
-// The engine reports that no process of the run is left on that node.
+// The engine reports that the run has no process on that node any more.
 struct NodeEnded {
   std::string node;
 };
 
-// The answer to AskEngine: the reason, if the engine ended the run.
+// The answer to AskEngine: why the engine ended the run, if it did.
 struct EngineAnswered {
   struct Stop {
     model::CauseKind kind;  // preempted, requeued or time_limit
@@ -80,7 +80,7 @@ struct EndReported {
   std::string summary;  // the run's last line
 };
 
-// A process asks for the ranks' positions; TellPlaces answers.
+// A process asks where the ranks are in their code; the answer is TellPlaces.
 struct PlacesAsked {
   int question = 0;
 };
@@ -105,16 +105,17 @@ struct Say {
   std::string text;
 };
 
-// Find out where the members are, choose the ones that take part, and compute their order.
+// Find out the members' places in the network, choose the members that take part, and compute their
+// order.
 struct Arrange {
   int attempt = 0;
   std::vector<model::Join> members = {};
-  std::size_t seats = 0;    // the number of members that take part, …
-  std::size_t staying = 0;  // … which always include the first `staying` of `members`
+  std::size_t seats = 0;                 // the number of members that take part
+  std::size_t staying = 0;               // the first `staying` of `members` always take part
   std::vector<std::string> before = {};  // the nodes of the previous attempt, in their order
 };
 
-// Show output of another node's workers; answer with Taken.
+// Show the output of another node's workers; the answer is Taken.
 struct Show {
   std::string agent;
   std::string host;

@@ -14,9 +14,10 @@
 
 namespace toprun::run {
 
-// Watches whether an attempt's ranks make progress. It decides when a lack of progress is a hang,
-// where the ranks are, and which rank is to blame. Performs no I/O: it receives the members'
-// reports, and returns questions to ask and hangs to report.
+// Watches whether an attempt's ranks make progress, and decides when a lack of progress is a hang.
+// To find where the ranks are and which rank is to blame, it asks all members about their ranks:
+// this is a look. Performs no I/O: it receives the members' reports, and returns questions to ask
+// and hangs to report.
 //
 //   watching --all stand still for the limit, an alarm, a question--> looking
 //   looking --all have answered, or time--> watching, or once more looking
@@ -28,11 +29,12 @@ class HangWatch {
     int count = 0;
   };
   struct Limits {
-    std::optional<std::chrono::milliseconds> hang;  // unset: no hang is looked for
+    std::optional<std::chrono::milliseconds> hang;  // ranks without progress for this time hang;
+                                                    // unset: hangs are not detected
     std::chrono::milliseconds silence{0};           // a lost node is detected within this time
   };
 
-  // Ask the members that have ranks with LookAtRanks.
+  // Send LookAtRanks to the members that have ranks.
   struct Ask {
     int look = 0;
     bool is_hang = false;
@@ -49,8 +51,8 @@ class HangWatch {
   struct Over {};
   using Wish = std::variant<Ask, Answer, Hung, Over>;
 
-  // `first_look`: the number of the first look. A member may still answer a look of an earlier
-  // attempt.
+  // `first_look`: the number of the first look. It distinguishes late answers, because a member may
+  // still answer a look of an earlier attempt.
   HangWatch(Limits limits, std::vector<Ranks> ranks, hang::NodeOf node_of, int first_look)
       : limits_(limits),
         ranks_(std::move(ranks)),
@@ -72,7 +74,7 @@ class HangWatch {
 
   std::optional<SteadyTime> wake_at(const Conductor& conductor) const;
   std::vector<Wish> take_wishes() { return std::exchange(wishes_, {}); }
-  // At the attempt's end: returns the questions that can no longer be answered.
+  // At the attempt's end: returns the users' questions that can no longer be answered.
   std::vector<int> take_questions();
   // A hang was reported, and no rank has made progress since.
   bool is_reported() const { return is_reported_; }
@@ -83,17 +85,19 @@ class HangWatch {
   struct Inspection {
     int number = 0;
     SteadyTime ends{};
-    SteadyTime latest{};             // … if answers from flight recorders are awaited
-    SteadyTime silent_until{};       // … if only nodes that have not answered may wait
+    SteadyTime latest{};             // the limit if answers from flight recorders are awaited
+    SteadyTime silent_until{};       // the limit if only nodes that have not answered may wait for
+                                     // other ranks
     std::vector<char> has_answered;  // by part
     std::size_t missing = 0;         // members that have not answered
     std::vector<int> to_come;        // by part: the number of RanksReported still expected
     hang::Groups groups;
     recorder::Summary recorded;
     std::vector<ras::Finding> nccl;
-    bool is_hang = false;        // not only a question: it also asks the recorders
+    bool is_hang = false;        // the look was not started by a user's question, so it also
+                                 // queries the flight recorders
     std::vector<int> questions;  // the questions that this look answers
-    bool is_alarm = false;       // a rank's alarm started it, or arrived meanwhile
+    bool is_alarm = false;       // a rank's alarm started the look, or arrived during the look
   };
 
   std::optional<SteadyTime> due(const Conductor& conductor) const;
@@ -106,7 +110,7 @@ class HangWatch {
   Limits limits_;
   std::vector<Ranks> ranks_;  // by part
   hang::NodeOf node_of_;
-  // By part: the time since which its ranks have made no progress.
+  // By part: since when its ranks have made no progress.
   std::vector<std::optional<hang::Still>> still_;
   SteadyTime progress_{};             // the last report of a rank that made progress or ended
   bool is_reported_ = false;          // until a rank makes progress again

@@ -18,13 +18,13 @@ namespace toprun::run {
 
 // The states of one agent's part in a run.
 enum class PartState {
-  waiting,        // for an assignment, the next attempt or the end
+  waiting,        // waits for an assignment, the next attempt or the end
   spare,          // all seats are taken
-  finding_store,  // assigned
-  preparing,      // … and copying its environment, or starting its container or warm parent
-  ready,          // … and waiting for Start
+  finding_store,  // assigned: finding the store
+  preparing,      // assigned: copying its environment, or starting its container or warm parent
+  ready,          // assigned: waiting for Start
   starting,       // the workers are being started
-  running,        // … run, or are being stopped
+  running,        // the workers run, or are being stopped
 };
 
 // Events at the agent.
@@ -32,7 +32,7 @@ enum class PartState {
 struct MessageReceived {
   model::ToNode message;
 };
-// The answer to FindStore: MASTER_ADDR.
+// The answer to FindStore: the value of MASTER_ADDR.
 struct StoreFound {
   int attempt = 0;
   Result<std::string> address;
@@ -53,7 +53,7 @@ struct WorkersStarted {
 struct WorkerEnded {
   Shared<model::WorkerExit> exit;
 };
-// The running workers must not continue: they use another network than the required one.
+// The running workers must not continue, because they do not use the required network.
 struct NetworkRefused {
   int attempt = 0;
   Error error;
@@ -94,13 +94,14 @@ enum class SignalMeaning { end, notice, grow };
 struct GotSignal {
   int signal = 0;
   SignalMeaning meaning = SignalMeaning::end;
-  bool for_all = false;                 // the other agents have not received it
-  std::optional<SteadyTime> came = {};  // if it is known more precisely than the event's time
+  bool for_all = false;                 // the other agents have not received the signal
+  std::optional<SteadyTime> came = {};  // when the signal arrived, if this is known more precisely
+                                        // than by the event's time
 };
 // No process would clean up after this agent, so the agent must not continue.
 struct KeeperLost {
   std::string why;
-  std::chrono::milliseconds grace{0};  // for the agent's workers
+  std::chrono::milliseconds grace{0};  // time for the agent's workers to end
 };
 
 using PartEvent =
@@ -123,7 +124,7 @@ struct StartWorkers {
   Shared<model::Assignment> assignment;
   std::string master_addr;
 };
-// Find out the positions of the workers.
+// Find out where the workers are in their code.
 struct LookAtWorkers {
   int attempt = 0;
   int look = 0;
@@ -148,16 +149,16 @@ struct NotifyWorkers {
 struct CreditOutput {
   std::size_t bytes = 0;
 };
-// Output no longer has a receiver.
+// The workers' output no longer has a receiver.
 struct CloseOutput {};
 struct TellUser {
   std::string text;
 };
-// Show the last line of the run, as sent by the root, …
+// Show the last line of the run, which the root has sent.
 struct ShowSummary {
   std::string summary;
 };
-// … or a last line that only this node can produce.
+// Show a last line that this node has to produce itself, because it has lost the root.
 struct TellEndWithoutRoot {};
 // Record that the root may already have restarted this node's ranks on other nodes.
 struct TellKeeperOfSilence {};
@@ -176,13 +177,14 @@ struct PartSettings {
   // for the new node.
   bool is_replaced = false;
   bool prepares_workplace = false;
-  bool has_own_terminal = false;  // its user does not see the root's terminal
+  bool has_own_terminal = false;  // the agent's user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code as the job's
-  bool lost_return = false;       // an agent that exits with 128 or more is started again; the run
-                                  // never does so
+  bool lost_return = false;       // the engine restarts an agent that exits with 128 or more, so
+                                  // the run's own exit code is below 128
   std::optional<Error> unfit;     // why this node cannot take part
   std::chrono::milliseconds stop_grace{30'000};
-  std::chrono::milliseconds fence_grace{1'000};  // for workers that have lost contact with the root
+  std::chrono::milliseconds fence_grace{1'000};  // grace period for the workers of a node that has
+                                                 // lost contact with the root
 };
 
 // One agent's part in a run, with the root in this process or elsewhere. Performs no I/O: it
@@ -256,12 +258,17 @@ class NodePart {
   std::optional<int> attempt_;  // the latest assigned attempt
   Shared<model::Assignment> assignment_;
   std::string master_addr_;
-  // Set if the workers must be stopped as soon as they have started.
+  // The grace period; set if the workers must be stopped as soon as they have started.
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;
   process::Impatience impatience_;  // counts all signals to end, however they arrived
-  enum class Wish { none, leave, end_all } wish_ = Wish::none;  // the wish that the root knows
+  enum class Wish {
+    none,
+    leave,
+    end_all
+  } wish_ = Wish::none;  // what this node has asked of the
+                         // root
   std::optional<int> exit_code_;
   std::vector<PartAction> actions_;
 };

@@ -11,20 +11,19 @@
 
 namespace toprun::run {
 
-// A worker that exits with this code requests no restart (as in NVIDIA's ft_launcher).
+// A worker exits with this code to prevent a restart (as in NVIDIA's ft_launcher).
 inline constexpr int no_restart_exit_code = 93;
 // After this many early failures of the same kind in a row, a restart is pointless. Early failures
-// are instant ones (run/conductor/settings.h), and failed imports before all ranks had reached the
-// store. A restart is also pointless with a node that was lost this often in short lives.
+// are instant failures (run/conductor/settings.h), and failed imports before all ranks have reached
+// the store. A restart is also pointless with a node that was lost this often in short attempts.
 inline constexpr int hopeless_after = 3;
-// After the second attempt in a row that lived shorter than this, further attempts start after a
-// pause, which doubles each time. The first loss of a node since the last long life causes no
-// pause.
+// If two attempts in a row are shorter than this, the next attempts start after a pause, which
+// doubles each time. The first loss of a node since the last longer attempt causes no pause.
 inline constexpr std::chrono::milliseconds short_life{10'000};
 inline constexpr std::chrono::milliseconds first_pause{1'000};
 inline constexpr std::chrono::milliseconds longest_pause{30'000};
 
-// Decides whether another attempt follows one that ended; performs no I/O. Failures use up
+// Decides whether another attempt follows one that ended; performs no I/O. Failures count towards
 // --max-restarts; members that are lost, leave or join do not.
 class Restarts {
  public:
@@ -37,15 +36,16 @@ class Restarts {
     std::string words;  // the decision or its reason; empty if there is nothing to report
     std::string lost_too_often = {};  // the node that makes a restart pointless
   };
-  // How far an attempt got before it ended.
+  // How far an attempt came before it ended.
   struct Life {
-    // From the workers' start to the first failure or the order to end; unset: they never started.
+    // From the workers' start to the first failure or the command to end; unset: the workers never
+    // started.
     std::optional<std::chrono::milliseconds> lasted;
     bool has_met = false;  // all ranks had reached the store
   };
   Next after(const Verdict& verdict, Life life);
 
-  // TORCHELASTIC_RESTART_COUNT: the number of failures so far after which another attempt followed.
+  // TORCHELASTIC_RESTART_COUNT: how many failures so far were followed by another attempt.
   int count() const { return count_; }
 
  private:
@@ -61,7 +61,8 @@ class Restarts {
   std::chrono::milliseconds instant_;
   int count_ = 0;
   int short_lives_ = 0;
-  std::map<std::string, int> short_losses_;  // by node, since the last long life
+  std::map<std::string, int> short_losses_;  // by node: losses in short attempts since the last
+                                             // long attempt
   int same_early_failures_ = 0;
   std::string last_failure_;
 };

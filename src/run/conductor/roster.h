@@ -16,11 +16,12 @@
 
 namespace toprun::run {
 
-// The number of agents in a job. With ranks in place, each rank is an agent and counts separately.
+// The number of agents in a job. If srun or mpirun started the ranks, each rank has its own agent
+// and counts separately.
 struct Size {
   int least = 1;
   int most = 1;
-  // A new agent can replace a lost one. Newcomers beyond `most` wait as spares.
+  // A new agent can replace a lost agent. Newcomers beyond `most` wait as spares.
   bool repairable = false;
   // Two agents may have the same node rank, because it is only a preference (arrange() decides).
   bool ranks_are_hints = false;
@@ -40,11 +41,13 @@ struct Node {
   // The most frequently used fields come first: with a hundred thousand nodes, few nodes are in a
   // cache.
   NodeState state = NodeState::admitted;
-  bool has_seat = false;              // it is a member of the job; lost and leaving agents are not
+  bool has_seat = false;              // the agent is a member of the job; lost and leaving agents
+                                      // are not members
   std::optional<std::size_t> part{};  // its index in the current attempt
   std::optional<int> leaves_by{};     // the signal that ended only its agent
-  bool has_taken_part = false;        // it has taken part in an attempt and keeps its seat
-  bool waits = false;                 // it waits as a spare, by the root's order
+  bool has_taken_part = false;        // the agent has taken part in an attempt, so it does not lose
+                                      // its seat to another agent
+  bool waits = false;                 // the root has sent it the message to wait as a spare
   std::uint64_t arrival = 0;          // sequence number of its arrival
   SteadyTime linked_at{};             // when its link was open
   std::string address;                // its remote address; empty: the root's own process
@@ -73,7 +76,7 @@ class Roster {
 
   // Admits the newcomer, or returns the reason for a refusal.
   std::optional<model::Refused> admit(const model::Join& join);
-  // Its link is open. From now on the agent waits for a part or is a spare.
+  // The agent's link is open. From now on it waits for a part or is a spare.
   void arrived(Node& node, std::string address);
   // The agent loses its seat, but stays known. `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
@@ -84,8 +87,8 @@ class Roster {
   // A member without a link loses its seat.
   void close();
   bool is_open() const { return open_; }
-  // Returns the first member (its --max-restarts applies) if `join` has another number, otherwise
-  // null.
+  // The first member's --max-restarts applies. Returns the first member if `join` has another
+  // number, otherwise null.
   const model::Join* with_other_max_restarts(const model::Join& join) const;
   // The member with the same node rank or index. Null: there is none, or `join` has neither.
   const Node* holder_of_slot(const model::Join& join) const;
@@ -102,8 +105,8 @@ class Roster {
   int present() const { return present_; }
   bool full() const { return present_ == size_.most; }
   bool enough() const { return present_ >= size_.least; }
-  // The first `most` spares with links, in the order of joining. Each could get a seat beside the
-  // members if a seat was free.
+  // The first `most` spares with links, in the order of joining. Each of them could become a member
+  // if a seat was free.
   std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
   // The number of spares that open() would admit.
   int newcomers() const;
@@ -113,8 +116,9 @@ class Roster {
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:
-  // A node rank or, if none is fixed, an engine's index, with the local rank of a rank in place.
-  // Otherwise the engine's number of the process.
+  // The first number is the node rank; if it is not fixed, the engine's index of the node. The
+  // second is the local rank, if srun or mpirun started the ranks. If a node has no number, the
+  // slot is the engine's number of the process.
   using Slot = std::pair<int, std::optional<int>>;
   std::optional<Slot> slot_of(const model::Join& join) const;
   std::optional<model::Refused> conflict(const model::Join& join) const;
@@ -123,11 +127,11 @@ class Roster {
 
   Size size_;
   bool open_ = true;
-  bool begun_ = false;  // it was closed once, so newcomers are now late
+  bool begun_ = false;  // close() was called once, so newcomers are now late
   Nodes nodes_;
   std::map<std::uint64_t, Node*> seats_;   // members, in the order of joining
-  std::map<std::uint64_t, Node*> spares_;  // with and without links
-  std::map<Slot, Node*> slots_;            // places of members
+  std::map<std::uint64_t, Node*> spares_;  // spares with and without links
+  std::map<Slot, Node*> slots_;            // the members' slots
   int present_ = 0;
   std::uint64_t arrivals_ = 0;
 };

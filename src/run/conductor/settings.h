@@ -15,41 +15,43 @@ namespace toprun::run {
 // end of the run.
 enum class OnHang { report, restart, abort };
 
-inline constexpr std::chrono::seconds farewell_timeout{2};  // from Finish until the links are
+inline constexpr std::chrono::seconds farewell_timeout{2};  // time from Finish until the links are
                                                             // closed
-// If a run ends before all have joined: how long it waits for the others, to report the end to
-// them.
+// If a run ends before all nodes have joined, it waits for the missing nodes for this time, to
+// report the end to them.
 inline constexpr std::chrono::seconds latecomers_limit{10};
-// Time limit for the root's report of the end, including its file and notifications.
+// Time limit for the root's report of the end, including the report's file and notifications.
 inline constexpr std::chrono::seconds telling_limit{60};
 // Time limit for the engine's answer why it ended a run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
-// When the wait for the ranks' order takes this long, a message says what it waits for. A stage
-// that is late for another reason reports after report_missing_every. Both report again every
-// report_again_every.
+// If the ranks' order is not computed after this time, a message says what the run waits for. A
+// stage that is late for another reason reports after report_missing_every. Both messages are
+// repeated every report_again_every.
 inline constexpr std::chrono::seconds order_patience{5};
 inline constexpr std::chrono::seconds report_again_every{60};
-// While nodes are gathered, the record lists the present nodes this long after a node joins or
-// leaves. A faster launch, or thousands of nodes at once, thus cause no extra records.
+// While nodes join, a record with the present nodes is written this long after a node has joined or
+// left. So a fast launch, or thousands of nodes at once, cause no extra records.
 inline constexpr std::chrono::seconds gathering_record_after{1};
-// How long a run with no free seat waits for the engine's other nodes, to choose among all nodes.
+// If no seat is free, how long the run waits for the engine's other nodes, to choose among all
+// nodes.
 inline constexpr std::chrono::seconds spares_limit{1};
-// Limit for lines about agents that join, wait as spares, are refused or leave, in each period.
+// In each period, limit for lines about agents that join, wait as spares, are refused or leave.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};
 // A request to grow that reaches several agents at once is answered only once.
 inline constexpr std::chrono::seconds growth_answers_apart{1};
 // How long a rank may take to obey Ctrl-C before the user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
-// A member without heartbeats is lost. With heartbeats, it may take this long to find the store, …
+// A member without heartbeats is lost. A member with heartbeats may take this long to find the
+// store.
 inline constexpr std::chrono::seconds ready_timeout{60};
 
 // Time limit for computing the ranks' order, including all queries.
 inline constexpr std::chrono::seconds arrange_timeout{60};
-// From the end of the ranks' grace period to the report that no rank is left. It covers SIGKILL and
-// the death of processes that do not die at once (15 s), their last output (2 s), their error files
-// (2 s), and a check of the network that they used (5 s).
+// From the end of the ranks' grace period to the report that no rank is left. It is enough for
+// SIGKILL and the death of processes that do not die at once (15 s), their last output (2 s), their
+// error files (2 s), and a check of the network that they used (5 s).
 inline constexpr std::chrono::seconds winding_up_limit{20};
 
 // An attempt that fails within this time after its start cannot have done any work.
@@ -57,11 +59,11 @@ inline constexpr std::chrono::milliseconds instant{1'000};
 // With a warm start imports take no time.
 inline constexpr std::chrono::milliseconds instant_if_warm{100};
 
-// How long the members may take to report the positions of their ranks. Their kernel queries take
+// How long the members may take to report where their ranks are. Their queries to the kernel take
 // milliseconds, unless the kernel itself hangs.
 inline constexpr std::chrono::milliseconds look_limit{2'000};
-// … and the total time for members whose ranks' flight recorders respond. PyTorch's watchdog reads
-// its pipe once a second, and then writes.
+// The total time for members whose ranks' flight recorders respond. PyTorch's watchdog reads its
+// pipe once a second, and then writes the dump.
 inline constexpr std::chrono::milliseconds recorded_limit{5'000};
 // Time from the last answer to the verdict that ranks hang.
 inline constexpr std::chrono::milliseconds hang_confirm_delay{100};
@@ -80,22 +82,23 @@ struct Settings {
   std::string run_id;
   bool ranks_in_place = false;  // the members are ranks, not nodes' agents
   bool on_one_host = false;
-  bool others_come = false;                // more members will soon join without a request
+  bool others_come = false;                // more members will soon join by themselves
   std::vector<std::string> node_names;     // the engine's list; empty: there is no list
-  bool each_comes_once = false;            // no agent is started again on any of node_names
-  bool names_are_unique = false;           // the engine reuses a name only when its previous
-                                           // process is gone
-  std::optional<std::string> master_addr;  // the user's value for the workers
+  bool each_comes_once = false;            // each node in node_names gets an agent only once
+  bool names_are_unique = false;           // the engine reuses a node's name only after the
+                                           // previous process with this name is gone
+  std::optional<std::string> master_addr;  // MASTER_ADDR for the workers, if the user set it
   bool colours = false;                    // the root's terminal shows colours
   bool tells_orders = false;               // -v: report the order and the store's location
   bool several_processes = false;
-  std::string stage_key;      // with --stage; empty: without
-  std::string order_sources;  // the sources that Arrange queries, for messages
+  std::string stage_key;      // the key of the copy with --stage; empty: without --stage
+  std::string order_sources;  // what Arrange queries for the order, for messages
   std::chrono::milliseconds join_timeout{600'000};
   std::chrono::milliseconds last_call{30'000};
   std::chrono::milliseconds arrange_limit{arrange_timeout};
   std::chrono::milliseconds prepare_limit{
-      ready_timeout};  // … to start its container or warm parent, or to copy its environment
+      ready_timeout};  // how long a member may take to start its container or warm parent, or to
+                       // copy its environment
   std::chrono::milliseconds instant_failure{instant};  // see Restarts
   // A lack of progress for this long is a hang. Unset: hangs are not detected.
   std::optional<std::chrono::milliseconds> hang_timeout;

@@ -12,8 +12,8 @@ namespace toprun::run {
 // The result of an attempt and its reason.
 struct Verdict {
   int exit_code = 0;
-  // Unset: every rank exited with 0. `interrupted`: a signal went to the job, or only to the agent
-  // on `node`, which left.
+  // Unset: every rank exited with 0. `interrupted`: a signal reached the job, or it reached only
+  // the agent on `node`, which then left.
   std::optional<model::CauseKind> kind;
   std::string node;
   std::string message;

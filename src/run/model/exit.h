@@ -19,8 +19,8 @@ struct ErrorFile {
   std::optional<SteadyTime> raised;  // on this host's clock; unset if the file has no time
 };
 
-// How one worker ended. Times use the steady clock of the host that holds the struct. JSON carries
-// times as ages (time elapsed since then), so that hosts need no common clock.
+// How one worker ended. Times use the steady clock of the host that holds the struct. In JSON, a
+// time is an age (how long ago it was), so that hosts need no common clock.
 struct WorkerExit {
   std::string host;
   int rank = 0;
@@ -29,11 +29,13 @@ struct WorkerExit {
   std::string program;  // argv[0]
   int exit_code = 0;    // meaningless if signal != 0
   int signal = 0;       // 0: it exited by itself
-  bool ours = false;    // it ended after stop() had signalled it, so it is not a cause
+  bool ours = false;    // the worker ended after stop() had signalled it, so it is not the cause of
+                        // a failure
   SteadyTime ended{};
   // The exception at the end of the last Python traceback, with all lines of its message. If Python
-  // could not run the script, there is no traceback; then the reason (output::last_exception). For
-  // a worker that toprun stopped: only from output before the stop. Empty if there was none.
+  // could not run the script, there is no traceback, and this is the reason that Python printed
+  // (output::last_exception). For a worker that toprun stopped, only output before the stop counts.
+  // Empty if there was no exception.
   std::string exception;
   std::vector<std::string> last_output;  // at most last_output_lines lines, oldest first, UTF-8
   std::optional<ErrorFile> error_file;
@@ -52,7 +54,8 @@ inline constexpr int highest_exit_code = 255;
 
 // Both functions read the steady clock to convert between times and ages.
 void to_json(nlohmann::json& json, const WorkerExit& exit);
-// Throws nlohmann::json::exception. Texts that are too long are cut; numbers are clamped.
+// Throws nlohmann::json::exception. Texts that are too long are cut. Numbers that are out of range
+// are changed to the nearest limit.
 void from_json(const nlohmann::json& json, WorkerExit& exit);
 
 // True if the worker's last output only reports the loss of a peer or of the store. Such a worker
@@ -61,10 +64,10 @@ void from_json(const nlohmann::json& json, WorkerExit& exit);
 bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 
 // The exit that best explains the others. This is the earliest exit that toprun's signals did not
-// cause; victims count only if there is no other. If all are victims, a worker that had reported an
-// error of its own before toprun stopped it comes first, because its interpreter was still exiting.
-// The order uses the error file's time, else the exit's time. Null if no worker failed except
-// through toprun's signals.
+// cause. A victim is chosen only if all are victims. Even then, a worker that toprun stopped is
+// chosen first if it had already reported an error of its own: its interpreter was still exiting.
+// Exits are compared by the time in the error file, else by the time of the exit. Null if no worker
+// failed except through toprun's signals.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
 // A collective in which ranks timed out because other ranks never joined it. The absent ranks
@@ -73,18 +76,19 @@ struct MissedCollective {
   const WorkerExit* waited = nullptr;     // the first rank that timed out
   std::vector<const WorkerExit*> absent;  // by rank
 };
-// nullopt if no rank timed out, or if too many other ranks still ran to identify the absent ones.
+// nullopt if no rank timed out, or if so many other ranks still ran that the absent ranks cannot be
+// identified.
 std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>& exits);
 
-// Ranks that exited with 0 while others still needed them, as with uneven data. All failures only
-// report a lost peer.
+// Ranks that exited with 0 while others still needed them, for example because they had less data.
+// All failures only report a lost peer.
 struct EndedEarly {
-  // By rank: exited with 0 before the first failure or a moment after it.
+  // Sorted by rank: the ranks that exited with 0 before the first failure, or a moment after it.
   std::vector<const WorkerExit*> ranks;
   const WorkerExit* victim = nullptr;  // the first failure
   std::string call;                    // the call that failed, "all_reduce"; empty: unknown
-  std::size_t others = 0;              // ranks in that call; if the call is unknown, all ranks that
-                                       // did not end
+  std::size_t others = 0;              // how many ranks were in that call; if the call is unknown,
+                                       // how many ranks did not end
 };
 std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits);
 
@@ -96,8 +100,8 @@ bool is_of_the_program_s_text(const WorkerExit& exit);
 // ("/usr/bin/python3: No module named x"; runpy.py, Modules/main.c).
 bool tells_of_a_missing_program(std::string_view line);
 
-// Whether every rank of the same program will soon fail in the same way by itself. Python cannot
-// compile the program's text, or does not find the program.
+// Whether every rank of the same program will soon fail in the same way: Python cannot compile the
+// program's text, or does not find the program.
 bool fails_in_every_rank(const WorkerExit& exit);
 // argparse's message about arguments that it refuses, "train.py: error: unrecognized arguments:
 // --lr". Empty: argparse refused nothing.

@@ -15,8 +15,8 @@ inline constexpr std::string_view own_program = process::own_program;
 inline constexpr int exit_found = 3;
 
 // Whether the exit is such a result, or the refusal of an impossible request, and not a failure.
-// The rank has said what it found. The same exit code of a user's program means what that program
-// says.
+// The rank has printed what it found. If a user's program exits with the same code, this is not a
+// finding.
 inline bool is_finding(const WorkerExit& exit) {
   return exit.program == own_program && exit.signal == 0 &&
          (exit.exit_code == exit_found || exit.exit_code == exit_usage);

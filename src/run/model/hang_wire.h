@@ -4,7 +4,8 @@
 
 #include "run/model/run_messages.h"
 
-// The agents' answers about a hang: rank positions, and reports of flight recorders and NCCL.
+// The agents' answers about a hang: where their ranks are, and what flight recorders and NCCL
+// report.
 namespace toprun::model {
 
 void write(nlohmann::json& object, const RanksSeen& seen);

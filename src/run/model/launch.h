@@ -14,9 +14,9 @@ namespace toprun::model {
 struct Launch {
   enum class Step {
     join,     // the members join
-    order,    // … get their node ranks
-    prepare,  // … copy the environment, start containers and warm parents
-    start,    // … start their ranks
+    order,    // the members get their node ranks
+    prepare,  // the members copy the environment, start containers and warm parents
+    start,    // the members start their ranks
     meet,     // the ranks connect to the store and enter their first collective
   };
   Step step = Step::join;
@@ -24,12 +24,13 @@ struct Launch {
   std::chrono::milliseconds elapsed{0};   // since the attempt began
   std::size_t ready = 0;                  // members that have finished the step
   std::size_t total = 0;                  // all members
-  std::vector<std::string> missing = {};  // members that have not; empty: unknown
+  std::vector<std::string> missing = {};  // members that have not finished the step; empty: unknown
   bool counts_ranks = false;              // each member is a rank
   // The remaining fields count ranks.
   std::size_t ranks = 0;
-  std::size_t joined = 0;               // connected to the store, if the store is in this process
-  std::size_t met = 0;                  // … entered their first collective
+  std::size_t joined = 0;               // ranks that have connected to the store, if the store is
+                                        // in this process
+  std::size_t met = 0;                  // ranks that have entered their first collective
   std::optional<Awaited> awaited = {};  // the latest report from the store's node
 };
 

@@ -31,7 +31,7 @@ class Link {
   std::function<void(nlohmann::json)> on_message;
   // Called once when the other end is gone without a proper close.
   std::function<void(Loss)> on_lost;
-  // Called once after close(), when the other end has also closed or was lost.
+  // Called once after close(), when the other end has closed too or is lost.
   std::function<void()> on_closed;
 };
 

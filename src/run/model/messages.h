@@ -17,14 +17,14 @@
 
 namespace toprun::model {
 
-// The messages of the agent channel for joining. Every message is a JSON object with a "type"; its
-// other members are the fields of one of these structs. Unknown members are ignored.
+// The messages with which an agent joins. Every message is a JSON object with a "type"; its other
+// members are the fields of one of these structs. Unknown members are ignored.
 
 // The machine that runs a Kubernetes pod, as the pod sees it.
 struct PodMachine {
   std::string boot_id;   // of the machine's kernel; empty: unknown
   int gpus = 0;          // GPUs of the pod
-  int machine_gpus = 0;  // … and of its machine; 0: unknown
+  int machine_gpus = 0;  // GPUs of the pod's machine; 0: unknown
 };
 
 // Facts that an agent found on its host before joining. The root compares them between nodes. Empty
@@ -34,7 +34,7 @@ struct Evidence {
   std::string script_error;  // why the script cannot be read
   std::string python;        // "3.11"
   std::string torch;         // "2.13.0+cpu"
-  // The settings file of accelerate. accelerate's launcher would apply the file; toprun does not.
+  // accelerate's settings file. The launcher of accelerate would apply it; toprun does not.
   std::optional<std::string> idle_accelerate_config;
   std::chrono::milliseconds clock_behind{0};  // the receiver's clock minus the sender's
   doctor::Resources resources;
@@ -71,17 +71,18 @@ struct Join {
   int pid = 0;
   int nnodes = 0;                 // the number of nodes that this agent expects
   int slots = 1;                  // the number of workers it will start
-  std::optional<int> node_rank;   // set on its command line
-  std::optional<int> node_index;  // assigned by its engine; used for identification only
-  std::optional<int> local_rank;  // ranks in place: the rank's number on its node
-  std::optional<int> task;        // its number among the tasks that the engine started
+  std::optional<int> node_rank;   // set on the agent's command line
+  std::optional<int> node_index;  // the node's index from the engine; only identifies the node
+  std::optional<int> local_rank;  // if srun or mpirun started the ranks: the rank's number on its
+                                  // node
+  std::optional<int> task;        // the agent's number among the tasks that the engine started
   std::string role = "default";
-  std::optional<int> max_restarts;     // from its options; unset in older toprun versions
+  std::optional<int> max_restarts;     // from the agent's options; unset in older toprun versions
   std::vector<std::string> addresses;  // addresses for peers, best first; at most most_addresses
-  bool address_is_named = false;       // its user set the first address (--local-addr)
+  bool address_is_named = false;       // the user set the first address (--local-addr)
   int store_port = 0;
-  bool prepares =
-      false;  // it has to prepare before its workers, or is unfit: it reports when it is ready
+  bool prepares = false;  // the agent has to prepare something before its workers start, or is
+                          // unfit; so it reports when it is ready
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   SharedOptional<CloudPlace> cloud;
@@ -94,7 +95,7 @@ struct Join {
 // Why the root refuses an agent that has the job's secret.
 enum class Refusal { job, rank_taken, full };
 
-// root → member, its first frame: this, or a welcome.
+// root → member: the answer to Join, unless it is a welcome.
 struct Refused {
   Refusal code;  // not on the wire
   std::string text;
@@ -102,14 +103,15 @@ struct Refused {
 
 // Where the workers' store will run.
 struct StoreAddress {
-  std::string agent;  // the agent that holds it
+  std::string agent;  // the agent that runs the store
   std::string host;
-  std::vector<std::string> addresses;  // candidates, best first
+  std::vector<std::string> addresses;  // the store's possible addresses, best first
   int port = 0;
   std::string exact;  // if not empty, workers get exactly this text as MASTER_ADDR
 };
 
-// root → member, with --stage: where it gets the environment, which it also passes on.
+// root → member, with --stage: where the member gets the environment. It also passes the
+// environment on.
 struct StagePart {
   std::string key;                    // of the job's copy (--stage), as hex digits
   std::vector<StoreAddress> sources;  // the nodes to ask, in this order; empty: the environment is
@@ -126,14 +128,15 @@ struct Assignment {
   int first_rank = 0;
   int nproc = 1;
   int world_size = 1;
-  int local_world_size = 1;  // on the whole node; differs from nproc only for ranks in place
+  int local_world_size = 1;  // ranks on the whole node; differs from nproc only if srun or mpirun
+                             // started the ranks
   int role_first_rank = 0;
   int role_world_size = 1;
   std::string run_id;
   std::string location;        // "/cluster/rack"; empty: unknown
   bool colours = false;        // the root's terminal shows colours
   bool start = false;          // start workers once the store is found, without Ready and Start
-  Shared<StoreAddress> store;  // the same for the whole attempt
+  Shared<StoreAddress> store;  // the same for all members in an attempt
   SharedOptional<StagePart> stage;
 };
 
@@ -164,7 +167,7 @@ inline constexpr int most_attempts = 1'000'000'000;
 // The integer member `name`; throws OutOfRange or nlohmann::json::exception.
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most);
-// The same for a single value; `name` appears in the error.
+// Like whole_number(), for a value; `name` appears in the error.
 std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int64_t least,
                          std::int64_t most);
 // The array `name` of integers within a range, as int or std::int64_t.
@@ -183,7 +186,7 @@ template <class T>
 void to_json(nlohmann::json& json, const T& message) requires Described<T>;
 template <class T>
 void from_json(const nlohmann::json& json, T& message) requires Described<T>;
-// The same, but an error names the field that is missing or out of range.
+// Like from_json(), but an error names the field that is missing or out of range.
 Result<Join> join_in(const nlohmann::json& json);
 nlohmann::json welcome();
 nlohmann::json refusal(const Refused& refused);

@@ -36,7 +36,7 @@ struct Spread {
   std::chrono::milliseconds slowest{0};
   std::optional<int> rank = {};  // the slowest rank; unset: the slowest is a node, or the rank is
                                  // unknown
-  std::string node = {};         // … its node; empty: unknown
+  std::string node = {};         // the node of the slowest; empty: unknown
 };
 
 // One node's or rank's share of a phase.
@@ -48,25 +48,28 @@ struct Share {
 // nullopt if `shares` is empty. Among equally slow shares the first is chosen.
 std::optional<Spread> spread_of(std::span<const Share> shares);
 
-// Unset: the phase was not reached, or one process does it for all nodes.
+// How long the nodes or ranks took for each phase. Unset: the phase was not reached, or one process
+// does the phase's work for all nodes.
 struct Spreads {
   std::optional<Spread> join = {};              // of nodes, from the attempt's start
   std::optional<Spread> stage = {};             // of nodes, until they had copied the environment
   std::optional<Spread> warm = {};              // of nodes, for the imports of their warm parents
   std::optional<Spread> prefetch = {};          // of nodes, for reading the files that ranks import
-  std::optional<Spread> spawn = {};             // of nodes, from the order to start their ranks
+  std::optional<Spread> spawn = {};             // of nodes, from the command to start their ranks
+                                                // until the ranks run
   std::optional<Spread> import = {};            // of ranks, from their start until they reached the
                                                 // store
   std::optional<Spread> first_collective = {};  // of ranks, from the store to their first
                                                 // collective
 };
 
-// Ranks that have not reached the store, or their first collective, as others have.
+// Ranks that have not reached the store, or their first collective, although other ranks have.
 struct Awaited {
-  bool at_store = true;       // the store; false: the first collective
-  std::size_t arrived = 0;    // ranks that have reached it
-  std::size_t of = 0;         // all ranks
-  std::optional<int> rank{};  // the first rank that has not; unset: unknown
+  bool at_store = true;       // true: the ranks have to reach the store; false: their first
+                              // collective
+  std::size_t arrived = 0;    // how many ranks have reached it
+  std::size_t of = 0;         // how many ranks there are
+  std::optional<int> rank{};  // the first rank that has not reached it; unset: unknown
   std::string node{};         // … its node; empty: unknown
 };
 

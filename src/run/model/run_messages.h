@@ -25,13 +25,13 @@ namespace toprun::model {
 
 // The messages between the root and its members, from the welcome to the end of the run. On the
 // wire each message is a JSON object with a "type". Most messages name their attempt. Unknown
-// members are ignored, so that a later version may add some.
+// members are ignored, so that a later version may add members.
 
 // member → root, with --stage: this node has copied the environment, or continues without a copy.
 struct Staged {
   std::chrono::milliseconds took{0};
-  std::uint64_t bytes = 0;  // bytes that it received; it already had the rest
-  std::string why_not;      // why it has no copy; empty: it has one
+  std::uint64_t bytes = 0;  // bytes that the node received; it already had the rest
+  std::string why_not;      // why the node has no copy; empty: it has a copy
 };
 
 // member → root: the store is found and the container runs; the member waits for Start.
@@ -41,14 +41,14 @@ struct Ready {};
 struct Started {
   std::optional<int> first_rank;  // the same value as in the workers' environment; unset if the
                                   // node has no workers
-  std::string logs;               // the folder of their files; empty: none are kept
+  std::string logs;               // the folder with their log files; empty: there are none
   std::vector<int> pids = {};     // by local rank, in their own PID namespace
   // The duration of a warm parent's imports, if one was started for this attempt.
   std::optional<std::chrono::milliseconds> warmed = {};
 };
 
-// member → root: how long this node has read the files that its ranks import (--prefetch). Reading
-// may continue when the ranks run.
+// member → root: how long this node took to read the files that its ranks import (--prefetch). The
+// node may still read while the ranks run.
 struct Prefetched {
   std::chrono::milliseconds took{0};
 };
@@ -58,9 +58,10 @@ struct Prefetched {
 struct Arrivals {
   struct Rank {
     int pid = 0;              // 0: unknown
-    std::optional<int> rank;  // if the store knows it
+    std::optional<int> rank;  // the rank, if the store knows it
     std::chrono::milliseconds joined_age{0};
-    std::optional<std::chrono::milliseconds> met_age;  // unset: not yet
+    std::optional<std::chrono::milliseconds> met_age;  // since the process reached its first
+                                                       // collective; unset: it has not
   };
   struct Host {
     std::string address;  // as the store sees it; empty: the store's own host
@@ -68,14 +69,15 @@ struct Arrivals {
   };
   std::vector<Host> hosts;
 };
-// A store cannot have more connections.
+// The maximum number of connections of a store.
 inline constexpr std::size_t most_arrivals = 262'144;
 
 // member → root: all of this node's workers have ended, or it never had any. The age is the time
 // since the first client connected to its store.
 struct Gone {
   std::optional<std::chrono::milliseconds> first_connect_age;
-  std::optional<fabric::NetworkUse> network;  // if its workers' NCCL was observed
+  std::optional<fabric::NetworkUse> network;  // the network that the workers used, if NCCL's output
+                                              // was read
 };
 
 // member → root: this agent must stop, because no process would clean up after it.
@@ -86,8 +88,9 @@ struct Orphaned {
 // The step at which a member failed.
 enum class Failing {
   taking_part,    // this node is unfit for every attempt of the job
-  finding_store,  // the fault may be in the store's node or in the network
-  preparing,      // the container, the log folders, the workers
+  finding_store,  // the node does not find the store; the fault may be in the store's node or in
+                  // the network
+  preparing,      // the container, the log folders or the workers do not start
   running,        // the workers run, but must not continue
 };
 
@@ -97,44 +100,45 @@ struct Failed {
   Error error;
 };
 
-// member → root: it received a signal that ends the run, …
+// member → root: the agent received a signal that ends the run.
 struct Signalled {
   int signal = 0;
 };
 
-// … or one that ends only this agent, because the job continues without it, …
+// member → root: the agent received a signal that ends only this agent, because the job continues
+// without it.
 struct Leaving {
   int signal = 0;
 };
 
-// … or one that asks the run to admit new nodes.
+// member → root: the agent received the signal that asks the run to admit new nodes.
 struct AskedToGrow {};
 
-// member → root: none of its ranks has made progress for this time, …
+// member → root: none of the member's ranks has made progress for this time.
 struct RanksStill {
   std::chrono::milliseconds age{0};
   bool some_communicate = false;  // at least one waits for other ranks
 };
 
-// … or they make progress again.
+// member → root: the member's ranks make progress again.
 struct RanksMove {};
 
 // member → root: hang::Alarm, a rank's message in this node's store.
 
-// member → root: the answer to LookAtRanks, with the positions of its ranks.
+// member → root: the answer to LookAtRanks: where the member's ranks are in their code.
 struct RanksSeen {
   int look = 0;
   std::vector<hang::Group> groups;
   int more = 0;  // the number of RanksReported messages that follow
 };
 
-// member → root: what its ranks' flight recorders, or NCCL, reported for a look.
+// member → root: what flight recorders or NCCL reported about the member's ranks, for a look.
 struct RanksReported {
   int look = 0;
   recorder::Summary recorded;
   std::vector<ras::Finding> nccl = {};
 };
-inline constexpr int most_reported = 2;  // for a look
+inline constexpr int most_reported = 2;  // for each look
 
 // member → root: the answer to MeasureRanks, with the resource use of its ranks and its host.
 struct RanksUse {
@@ -160,17 +164,18 @@ struct ToRoot {
 enum class Until { a_place_is_free, the_next_restart, all_have_stopped, somebody_asks };
 inline constexpr int last_until = static_cast<int>(Until::somebody_asks);
 
-// root → member: there is no place now; wait as a spare.
+// root → member: no seat is free now; wait as a spare.
 struct WaitAsSpare {
   Until until = Until::a_place_is_free;
 };
 
-// root → member: start the assigned attempt's workers. Not sent if the assignment said so already.
+// root → member: start the assigned attempt's workers. Not sent if the assignment contained
+// `start`.
 struct Start {};
 
-// root → member: report the positions of your ranks.
+// root → member: report where your ranks are in their code.
 struct LookAtRanks {
-  int look = 0;          // its number, for the answer
+  int look = 0;          // the look's number, for the answer
   bool is_hang = false;  // also ask the ranks' flight recorders
 };
 
@@ -210,7 +215,7 @@ inline constexpr std::int64_t most_staged_bytes = std::int64_t{1} << 50;
 
 nlohmann::json to_wire(const ToRoot& message);
 nlohmann::json to_wire(const ToNode& message);
-// Parses a message; an error describes what is wrong. nullopt if this version does not know the
+// Parses a message. The error describes what is wrong. nullopt: this version does not know the
 // type.
 Result<std::optional<ToRoot>> to_root_in(const nlohmann::json& json);
 Result<std::optional<ToNode>> to_node_in(const nlohmann::json& json);

@@ -17,8 +17,8 @@ class World;
 // under test. All other members simulate the environment of `part_`.
 class Agent {
  public:
-  // `place`: the index that the engine has assigned to the node. An earlier agent on the same node
-  // may have had the same index.
+  // `place`: the node's index from the engine. An earlier agent on the same node may have had the
+  // same index.
   Agent(World& world, int index, int place, Dice dice);
 
   model::Join join() const;
@@ -37,8 +37,8 @@ class Agent {
   void peers_are_missed(int attempt);
   void work_is_done(int attempt);
   void network_refused();
-  // The ranks of the attempt make no progress from now on. All others wait for the rank with the
-  // index `guilty` on this node.
+  // The ranks of the attempt make no progress from now on. If `guilty` is set, they wait for the
+  // rank with this index on this node.
   void ranks_hang(int attempt, std::optional<int> guilty);
   void ranks_go_on(int attempt);
   void agent_dies();
@@ -80,7 +80,8 @@ class Agent {
   bool container_fails = false;
   // The next search for the store does not end.
   bool finds_no_store = false;
-  int late_stores = 0;  // number of searches that end late; another member dies in the first
+  int late_stores = 0;  // number of searches for the store that end late; during the first, another
+                        // member dies
   bool has_no_workplace = false;
   bool starts_no_ranks = false;
   // The time until which the agent's thread pool refuses all work.
@@ -160,7 +161,8 @@ class Agent {
   bool stopping_ = false;
   std::optional<SteadyTime> hangs_since_;
   std::optional<int> guilty_;
-  std::vector<model::ToRoot> reported_;  // messages sent to the root and not repeated yet
+  std::vector<model::ToRoot> reported_;  // messages that were sent to the root and were not
+                                         // repeated yet
   Notices notices_;                      // notices that were passed on
   bool mutes_ = false;
   bool was_disturbed_ = false;
@@ -173,7 +175,8 @@ class Agent {
   std::optional<SteadyTime> signalled_;       // the last signal, without repeated deliveries
   bool is_impatient_ = false;                 // the user has waited, then sent a second signal
   bool may_kill_at_once_ = false;             // no process would clean up after the agent
-  std::optional<SteadyTime> ordered_to_end_;  // the first order to the current attempt's ranks
+  std::optional<SteadyTime> ordered_to_end_;  // when the current attempt's ranks first got the
+                                              // command to end
 };
 
 }  // namespace toprun::simulation

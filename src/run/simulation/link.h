@@ -55,7 +55,8 @@ class Link {
  private:
   struct Path {
     End end;
-    int muted = 0;      // number of cuts and repairs; odd: no messages are delivered
+    int muted = 0;      // incremented when the link is cut off and when it is repaired; odd: no
+                        // messages are delivered
     bool over = false;  // the receiver accepts no more messages
     SteadyTime last{};
     std::vector<Do> held{};

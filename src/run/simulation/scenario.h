@@ -17,7 +17,7 @@ enum class FaultKind {
   container_fails,
   network_refused,  // the workers do not use the required network
   agent_dies,       // the keeper ends the agent's processes
-  keeper_dies,      // the agent detects this
+  keeper_dies,      // the keeper dies, and the agent detects this
   both_die,         // agent and keeper die, and the kernel ends the workers
   node_dies,        // the node dies without a message
   cut_off,          // one or both directions deliver no messages for a while
@@ -32,12 +32,12 @@ enum class FaultKind {
   joins,           // another agent joins
   comes_again,     // an agent dies, and another agent joins from the same host
   flaps,           // like comes_again, but repeated, soon after each start of ranks
-  mute,            // the agent sends only heartbeats until the user ends the job
+  mute,            // the agent sends nothing but heartbeats until the user ends the job
   no_order,        // the order of the ranks is computed late or never; or a member dies during the
                    // computation, and the next order is late too
   no_store_found,  // the search for the store on one node does not end, or ends late
   no_workplace,    // the container's start, or the environment's copy, does not end
-  no_ranks_started,  // the ranks do not start before the pool's time limit
+  no_ranks_started,  // the ranks have not started when the pool's time limit ends
   no_end_reported,   // the report of the job's end is not written
   pool_full,         // the agent's thread pool refuses work for a while: each request fails at once
   rank_alarmed,      // a rank stops waiting for others and reports that through the store
@@ -55,8 +55,9 @@ struct Fault {
   int node = 0;        // an index into the agents
   int rank = 0;        // the rank's index on the node
   int code = 1;
-  milliseconds lasts{0};  // cut_off, stopped …; rank_exits: from exception to exit
-  bool to_root = true;    // cut_off: whether this direction is cut off
+  milliseconds lasts{0};  // how long cut_off, stopped … last; for rank_exits, the time from the
+                          // exception to the exit
+  bool to_root = true;    // for cut_off: whether messages to the root are cut off
   bool to_node = true;
 };
 
@@ -71,8 +72,9 @@ struct Scenario {
   milliseconds work{0};  // run time of an attempt without faults
   milliseconds slowest_message{5};
   int stubborn_percent = 0;     // percentage of ranks that ignore SIGTERM
-  int saving_percent = 0;       // percentage that save for seconds before they obey SIGTERM
-  int graceful_percent = 0;     // percentage that exit with 0 when interrupted
+  int saving_percent = 0;       // percentage of ranks that save a checkpoint for seconds before
+                                // they obey SIGTERM
+  int graceful_percent = 0;     // percentage of ranks that exit with 0 when interrupted
   bool records_errors = false;  // the ranks write error files with the time of the exception
   bool gathers_output = false;  // the root shows what all ranks print
   bool encodes = false;         // messages are encoded and decoded as on the network

@@ -21,9 +21,9 @@ namespace toprun::simulation {
 
 using std::chrono::milliseconds;
 
-// The future events of one instant, in the order of their insertion. The events are placed one
-// after another in memory that is freed with the instant. One allocation per event would take a
-// third of the time of a large run.
+// The future events of one instant, in the order of their insertion. The events are stored one
+// after another in memory that is freed with the instant. With one allocation per event, a third of
+// a large run's time would be spent on allocations.
 class Instant {
  public:
   Instant() = default;
@@ -102,9 +102,9 @@ class Timeline {
   std::uint64_t steps_before_ = 0;  // value of steps_ at the start of this instant
 };
 
-// Random choices from a seed. Every agent and every link has its own generator. So the class uses
-// SplitMix64 (Steele, Lea and Flood 2014), which has 8 bytes of state. The standard engines
-// have 2.5 kB.
+// Random choices from a seed. Every agent and every link has its own generator, so a generator must
+// be small. SplitMix64 (Steele, Lea and Flood 2014) has 8 bytes of state; the standard library's
+// mt19937 has 2.5 kB.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}

@@ -51,7 +51,7 @@ class World {
     if (!holds) report_broken_promise(fmt::format(promise, std::forward<Args>(args)...));
   }
 
-  // Actions that agents cause.
+  // Agents call these functions.
   void to_root(Agent& from, model::ToRoot&& message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
@@ -77,7 +77,7 @@ class World {
     bool disturbed = false;
     bool hangs = false;
     SteadyTime went_on{};              // when the last hang ended
-    bool is_late = false;              // the work would be finished without the hang
+    bool is_late = false;              // without the hang, the work would be finished by now
     std::optional<hang::Alarm> alarm;  // the first alarm that the root must handle
   };
   // The exit of a rank that failed by itself.
@@ -163,7 +163,7 @@ class World {
   int failed_attempts_ = 0;    // attempts that a rank's failure ended
   bool store_is_to_die_ = false;
   bool old_messages_return_ = false;
-  bool may_kill_ = false;      // a user signalled again: ranks may be killed early
+  bool may_kill_ = false;      // a user has sent a second signal, so ranks may be killed early
   bool root_may_end_ = false;  // the root was ordered to end
   // Faults that take effect later.
   int late_orders_ = 0;
@@ -172,7 +172,8 @@ class World {
   int flaps_ = 0;
   // The root's terminal.
   std::optional<SteadyTime> paused_until_;
-  std::vector<std::pair<std::string, std::size_t>> untaken_;  // agents and bytes, not accepted yet
+  std::vector<std::pair<std::string, std::size_t>> untaken_;  // agents and how many of their bytes
+                                                              // the terminal has not accepted yet
   std::size_t shown_bytes_ = 0;
   std::set<std::string> closing_;  // agents whose links the root is closing
   int questions_ = 0;
@@ -182,9 +183,11 @@ class World {
   // The root's stage.
   run::Stage stage_ = run::Stage::gathering;
   SteadyTime stage_since_{};
-  int checked_stage_of_ = 0;              // number of the checked attempt
-  std::optional<SteadyTime> stopped_at_;  // in the running stage: the first order to end
-  SteadyTime grace_ends_{};               // the end of the grace period of the last order to end
+  int checked_stage_of_ = 0;              // the attempt to which the checked stage belongs
+  std::optional<SteadyTime> stopped_at_;  // in the running stage: when the ranks first got the
+                                          // command to end
+  SteadyTime grace_ends_{};               // when the grace period of the last command to end is
+                                          // over
   bool some_rank_has_ended_ = false;
   bool is_asked_to_grow_ = false;  // the current message asks to grow
   std::optional<SteadyTime> can_grow_since_;
