@@ -14,7 +14,8 @@ enum class Stance {
   single,    // one process on one node, which runs all ranks of the job
   agent,     // one process per node: this process is its node's agent
   in_place,  // one process per rank: this process joins the run and becomes its rank
-  starter,   // in a batch script or an allocation's shell: must first start one agent per node
+  starter,   // in a batch script or an allocation's shell: this process must first start one agent
+             // per node
 };
 
 // The program that started this process, or that will start the agents.
@@ -26,7 +27,7 @@ constexpr bool is_by_login(EngineKind kind) {
 }
 
 struct Node {
-  std::string name;  // as in the engine
+  std::string name;  // the name that the engine uses
   // Processes that the user requested on this node. For in_place: processes that the engine
   // started.
   std::optional<int> slots;
@@ -36,7 +37,7 @@ struct Node {
   std::string address = {};
 };
 
-// One engine's view of where this process runs. Each fact comes with its source.
+// What one engine knows about where this process runs. Each fact comes with its source.
 struct Allocation {
   EngineKind engine = EngineKind::local;
   Stance stance = Stance::single;
@@ -45,8 +46,8 @@ struct Allocation {
                                   // another number
   std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
   // The launch's nodes including its spares, in the engine's order. For a starter: all nodes of the
-  // allocation. Nodes beyond node_count are spares or are not needed. Empty if no source lists the
-  // nodes ("local", mostly "manual").
+  // allocation. The nodes after the first node_count are spares or are not needed. Empty if no
+  // source lists the nodes ("local", mostly "manual").
   std::vector<Node> nodes;
   bool chosen = false;  // starter: use exactly the nodes in `nodes`
   // The index of this node, not its group rank. 0 ≤ my_node < nodes.size(), or < node_count if no
@@ -54,13 +55,12 @@ struct Allocation {
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: this process's rank on its node
   std::optional<int> tasks_on_my_node;  // in_place
-  // The engine's number of this process among all processes that it started, and the number of
-  // these processes. Set if the engine does not number nodes. The root is number 0.
+  // This process's number among all processes that the engine started, and how many these are. Set
+  // if the engine does not number nodes. The root has number 0.
   std::optional<int> task;
   int tasks = 0;
-  // The engine's number of this process in the order of its tasks. Set if the engine also numbers
-  // nodes. The orders of tasks and nodes agree unless the user laid out the tasks (srun -m
-  // arbitrary).
+  // This process's number among the engine's tasks. Set if the engine also numbers nodes. Tasks and
+  // nodes are in the same order, unless the user laid out the tasks (srun -m arbitrary).
   std::optional<int> task_in_order;
   // If no source lists the nodes: the hosts that may run the engine's first process, the most
   // likely host first.
@@ -69,32 +69,33 @@ struct Allocation {
   // An identifier of job and step, the same on all members: "slurm.17.0", "slurm.alps.17.0". Empty
   // if the engine has none.
   std::string job;
-  std::string job_id;       // set in pods whose `job` is not in any file name: Run:AI's JOB_UUID
+  std::string job_id;       // Run:AI's JOB_UUID; set in pods whose `job` is not in any file name
   std::string key;          // a secret that the engine gave all members; empty: none
-  std::optional<int> port;  // the port by the engine's formula
+  std::optional<int> port;  // the port that the engine's formula gives
   // The root agent's node and its address for other nodes, if the launcher supplied them.
   std::optional<int> root_node;
   std::string root_address;
-  // Unparsed facts about this node's place in the network: SLURM_TOPOLOGY_ADDR and its _PATTERN.
+  // This node's place in the network, not parsed yet: SLURM_TOPOLOGY_ADDR and
+  // SLURM_TOPOLOGY_ADDR_PATTERN.
   std::optional<std::string> location;
   std::optional<std::string> location_pattern;
   // The engine's default time from its first signal to SIGKILL. Unset: the engine sends no SIGKILL.
   std::optional<std::chrono::seconds> kill_wait;
-  // The engine has started all processes of this launch together. At the first exit code other than
-  // 0 it ends the other processes, or may be configured to do so. Therefore only the root, which
-  // ends last, may return another code than 0.
+  // The engine has started all processes of this launch together. If a process exits with another
+  // code than 0, the engine may end the other processes. Therefore only the root, which ends last,
+  // may return another code than 0.
   bool started_together = false;
   // The engine does not restart processes that ended, and uses the root's exit code. Therefore the
   // other processes return 0 at the run's end.
   bool root_speaks = false;
   // The engine restarts a process that ends with 128 or more, as if it was lost. Therefore the
-  // run's own code is always below that.
+  // run's own exit code is always below 128.
   bool lost_return = false;
   // toprun's own starter started this process, which gets the job's secret on standard input.
   bool started_by_toprun = false;
-  bool hears_launcher = true;  // else the secret is in TOPRUN_SECRET, and only other agents receive
-                               // signals
-  std::vector<std::string> reasons;  // for -v, one line per decision
+  bool hears_launcher = true;  // this process has the launcher's standard input; else the secret is
+                               // in TOPRUN_SECRET, and only other agents receive signals
+  std::vector<std::string> reasons;  // for -v: one line per decision
   std::vector<std::string> notes;    // one line each, always shown to the user
 };
 

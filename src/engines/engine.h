@@ -24,28 +24,28 @@ struct Hints {
   std::optional<int> nnodes;  // at least 1
   // If set, every number from min_nodes to nnodes is acceptable, and the largest is preferred.
   std::optional<int> min_nodes;
-  bool replaces_nodes = false;  // a job continues after losing a node; nodes beyond nnodes are
+  bool replaces_nodes = false;  // a job continues after it has lost a node; nodes beyond nnodes are
                                 // spares
   std::string nnodes_source;
   std::optional<int> node_rank;   // --node-rank, on the command line only
   std::optional<int> node_index;  // PET_NODE_RANK
   std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: no endpoint
                                 // given
-  std::string endpoint_host;    // … and the endpoint's host
+  std::string endpoint_host;    // the host in the endpoint
   bool standalone = false;
   bool ranks_in_place = false;
   bool called_torchrun = false;
-  bool counts_processes = false;      // --nproc-per-node on the command line
+  bool counts_processes = false;      // the command line has --nproc-per-node
   bool terminal = false;              // standard input is a terminal
-  std::string host_name;              // for nodes that have no name from an engine
+  std::string host_name;              // this host's name, used if no engine gives the node a name
   std::string host_domain;            // in a pod: the domain after the host's name in /etc/hosts
   std::vector<Node> hosts;            // --hosts or --hostfile; the pods of --in
   std::string hosts_source;           // the option or variable that listed the hosts
-  std::optional<PmiMeeting> meeting;  // what Hydra's processes sent each other
+  std::optional<PmiMeeting> meeting;  // what mpiexec's (Hydra's) processes told each other
   int pbs_nodes = 0;                  // number of hosts in the file that PBS_NODEFILE names
   std::string via;  // the option that makes mpirun start the processes on the nodes
 
-  // How many of an engine's nodes to use. Unset: there are too few or too many.
+  // How many of the engine's `available` nodes to use. Unset: there are too few or too many.
   std::optional<int> use_of(int available) const {
     const int most = nnodes.value_or(available);
     if (available >= most) return most;
@@ -58,28 +58,29 @@ struct Hints {
 struct AgentCommand {
   std::vector<std::string> argv;
   Environment environment;
-  // Standard input reaches only the root's agent: put the secret into TOPRUN_SECRET, too.
+  // True: standard input reaches only the root's agent, so the secret has to be in TOPRUN_SECRET,
+  // too.
   bool secret_by_variable = false;
 };
 
 struct AgentRequest {
-  // The path of toprun on every node. If a link named torchrun was called, the path of that link.
+  // The path of toprun on every node. If the user called a link named torchrun, the path of this
+  // link.
   std::string program;
-  std::vector<std::string> arguments = {};  // the user's own, without argv[0]
+  std::vector<std::string> arguments = {};  // the user's arguments, without argv[0]
   bool elastic = false;                     // the agents continue without a node that fails
   bool on_terminal = false;                 // a user watches their output
-  std::vector<std::string> variables = {};  // needed variables, if the engine does not pass on all
-                                            // variables
+  std::vector<std::string> variables = {};  // variables that the agents need, if the engine does
+                                            // not pass on all variables
   bool as_root = false;
-  std::vector<std::string> options = {};  // for the engine's command, in addition to its own
-                                          // options
+  std::vector<std::string> options = {};  // additional options for the engine's command
 };
 
 // The reason why an engine ended a run.
 struct Stop {
   enum class Reason {
-    preemption,  // for another job
-    requeue,     // to start this job again later: scontrol requeue
+    preemption,  // the engine needs the nodes for another job
+    requeue,     // the job will start again later: scontrol requeue
     time_limit,
   };
   Reason reason;
@@ -87,11 +88,12 @@ struct Stop {
 };
 
 struct Presence {
-  std::vector<std::string> nodes;  // nodes that run such processes
-  bool may_be_late = false;        // on a node without one, a process may not have started yet
+  std::vector<std::string> nodes;  // nodes that run processes of the launch
+  bool may_be_late = false;        // on a node that is not listed, the process may not have started
+                                   // yet
 };
 
-// Waits this long. False: the caller has no more time.
+// Waits this long. False: there is no more time to wait.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
 // An engine that may have started this process. detect() is pure and returns nullopt if another
@@ -106,27 +108,27 @@ class Engine {
   virtual Result<AgentCommand> agent_command(const Environment& environment,
                                              const Allocation& allocation,
                                              const AgentRequest& request) const;
-  // Why the engine ended a run with a signal. nullopt if the engine did not, or if it has no
+  // Why the engine ended a run with a signal. nullopt: the engine did not end it, or gives no
   // reason. May run a command, for engine_answer_limit at most.
   virtual std::optional<Stop> why_stopped(const Environment& environment) const;
   // How often the engine has requeued this job so far.
   virtual int requeues(const Environment& environment) const;
-  // After a preempted run: requeues the job if the engine was asked to requeue it and would not do
-  // so once the job's own processes have ended.
+  // After a preempted run: requeues the job, if the user requested this from the engine and the
+  // engine would not do so after the job's processes have ended.
   virtual void put_back(const Environment& environment) const;
   // Whether this process belongs to the engine and forwards its signals to the job on this node.
   virtual bool owns(pid_t process) const;
-  // Whether such signals go to every process here, ranks included, not only to processes that the
-  // engine started itself.
+  // Whether the engine's signals reach every process on this node, including ranks, not only
+  // processes that the engine started itself.
   virtual bool signals_every_process(const Environment& environment) const;
   // For a node of an elastic run that has lost contact with the root's node. If the engine reports
-  // that node as lost, nothing else would end the job. Then this function requeues or ends the job.
-  // It blocks until then, or until it is clear that there is no need.
+  // the root's node as lost, nothing else would end the job, so this function requeues or ends the
+  // job. It blocks until it has done so, or until it is clear that this is not necessary.
   virtual void requeue_orphaned(const Environment& environment, const Pause& pause) const;
   // The locations of the processes that the engine started together with this one. nullopt:
   // unknown. Runs commands.
   virtual std::optional<Presence> presence(const Environment& environment) const;
-  // Ends all of these processes. Runs a command.
+  // Ends all processes that the engine started together with this one. Runs a command.
   virtual void end_step(const Environment& environment) const;
 };
 
@@ -165,19 +167,19 @@ std::span<const Engine* const> engines();
 //   | nothing of these                                    |                       | single, local     |
 // clang-format on
 //
-// Several processes that would each train alone are an error, unless the user requested this on the
-// command line. Contradictions are an error that names the variables.
+// If several processes would each train alone, this is an error, unless the user requested it on
+// the command line. If variables contradict each other, the error names them.
 Result<Allocation> detect(const Environment& environment, const Hints& hints);
 
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                    const AgentRequest& request);
 
-// The results of the engines' why_stopped() and requeues(), and the action of put_back().
+// These functions call why_stopped(), requeues() and put_back() of the engines.
 std::optional<Stop> why_stopped(const Environment& environment);
 int requeues(const Environment& environment);
 void put_back(const Environment& environment);
 
-// Whether owns() is true for any engine, and the result of the engines' signals_every_process().
+// These functions call owns() and signals_every_process() of the engines.
 bool is_of_an_engine(pid_t process);
 bool signals_every_process(const Environment& environment);
 

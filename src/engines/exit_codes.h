@@ -2,10 +2,11 @@
 
 namespace toprun::engines {
 
-// Exit codes that report what an engine did with a job, beside exit_preempted in base/text/error.h.
+// Exit codes that report what an engine did with a job. Another one is exit_preempted in
+// base/text/error.h.
 
-// The job never started, because a job on which it depends ended in another way than required. The
-// value is EX_UNAVAILABLE in sysexits.h: something that the job needs is missing.
+// The job never started, because it depends on another job that did not end as required. The value
+// is EX_UNAVAILABLE in sysexits.h: something that the job needs is missing.
 inline constexpr int exit_not_started = 69;
 // The job reached its time limit. Same code as timeout(1).
 inline constexpr int exit_time_limit = 124;

@@ -29,27 +29,28 @@ GpuCount visible_gpus(const Environment& environment, const std::filesystem::pat
 
 struct GpuShare {
   int container = 0;  // GPUs of this container
-  int machine = 0;    // … and of its machine; 0: unknown
+  int machine = 0;    // GPUs of the container's machine; 0: unknown
 };
 
 // Ignores variables that choose among the container's GPUs (CUDA_VISIBLE_DEVICES). The machine's
-// number is the number of PCI devices of NVIDIA's driver. sysfs lists them in containers too,
-// unlike /dev and, with NVIDIA's container runtime, /proc/driver/nvidia/gpus. AMD's drivers also
-// list GPUs that are part of CPUs, so the machine's number is 0 there.
+// number is the number of PCI devices of NVIDIA's driver. sysfs lists all of them even in a
+// container. /dev does not, nor does /proc/driver/nvidia/gpus with NVIDIA's container runtime.
+// AMD's drivers also list GPUs that are part of CPUs, so the machine's number is 0 there.
 GpuShare gpu_share(const Environment& environment, const std::filesystem::path& root = "/");
 
 // The PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in CUDA's
-// (ROCm's) order. That is the order by address, if all GPUs are of one model, reduced by the
-// variables. Empty if there is no GPU. An error if there are GPUs and the driver does not report
-// their addresses. The addresses come from /proc/driver/nvidia/gpus (NVIDIA driver README, "The
-// /proc file system interface") and from domain and location_id in the KFD topology.
+// (ROCm's) order. If all GPUs are of one model, this is the order by address. GPUs that the
+// variables exclude are left out. Empty if there is no GPU. An error if there are GPUs and the
+// driver does not report their addresses. The addresses come from /proc/driver/nvidia/gpus (NVIDIA
+// driver README, "The /proc file system interface") and from domain and location_id in the KFD
+// topology.
 Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
                                                const std::filesystem::path& root = "/");
 
-// The number of GPUs in CUDA_VISIBLE_DEVICES or, without it, the smaller number in
-// HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. Parsed as CUDA does:
-// an index that is not a number, or negative, ends the list ("-1", "NoDevFiles"). A repeated entry
-// empties the list.
+// The number of GPUs in CUDA_VISIBLE_DEVICES. Without this variable, the smaller of the numbers in
+// HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. The list is parsed
+// as CUDA does: it ends before an index that is negative or not a number ("-1", "NoDevFiles"). If
+// an entry is repeated, the list is empty.
 std::optional<GpuCount> named_gpus(const Environment& environment);
 
 }  // namespace toprun::engines

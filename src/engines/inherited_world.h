@@ -10,10 +10,10 @@
 
 namespace toprun::engines {
 
-// RANK, WORLD_SIZE and MASTER_ADDR from a program that toprun has no engine for. Examples: an
+// RANK, WORLD_SIZE and MASTER_ADDR from a program for which toprun has no engine. Examples: an
 // operator that kubernetes/pod.h does not know, SageMaker, a hand-written script, another torchrun
-// around this process, or an old `export`. They may count pods or processes. As toprun cannot know
-// which, it does not guess.
+// around this process, or an old `export`. The numbers may count pods or processes. toprun cannot
+// know which, so it does not guess.
 //
 //   | set                              | toprun, if nothing else tells it where it is         |
 //   |----------------------------------|------------------------------------------------------|
@@ -22,20 +22,20 @@ namespace toprun::engines {
 //   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
 //   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
 //
-// When called as torchrun, or with --nproc-per-node, toprun starts several ranks itself. Then it
-// only reports what it would otherwise refuse.
+// When called as torchrun, or with --nproc-per-node, toprun starts several ranks itself. In these
+// cases it only warns instead of refusing.
 //
-// Error: refused. Text: a warning to print.
+// Returns an error if toprun refuses, or a warning to print.
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
                                                          const Hints& hints);
 
 // The warning for a batch system or cloud without an engine here (PBS, LSF, SageMaker, SkyPilot).
-// Its variables list several nodes, but nothing requests more than one. The line says how to use
-// all nodes. nullopt: no such job.
+// The batch system's variables list several nodes, but nothing requests more than one. The warning
+// says how to use all nodes. nullopt: no such job.
 std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
                                                         const Hints& hints);
 
-// With --ranks-in-place: this process is one of those that the variables count. Error: what is
+// With --ranks-in-place: this process is one of the ranks that the variables count. Error: what is
 // missing.
 Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints);
 

@@ -12,11 +12,11 @@ class LocalEngine final : public Engine {
                                            const Hints& hints) const override;
 };
 
-// The user starts one toprun per node by hand, by ssh or in one pod each. As for torchrun, the user
-// specifies the number of nodes and the rendezvous endpoint on every node. Outside an engine, every
-// launch with more than one node is manual. Inside Slurm a manual launch needs --nnodes above 1 and
-// --rdzv-endpoint or --master-addr on the command line. Then the endpoint is the user's, and Slurm
-// supplies location, node name and index:
+// The user starts one toprun per node: by hand, by ssh, or in a pod per node. As for torchrun, the
+// user specifies the number of nodes and the rendezvous endpoint on every node. Outside an engine,
+// every launch with more than one node is manual. Inside Slurm a manual launch needs --nnodes above
+// 1 and --rdzv-endpoint or --master-addr on the command line. The endpoint then comes from the
+// user. The node's location, name and index come from Slurm:
 //
 //   | tasks of our step          | index of this node: --node-rank, PET_NODE_RANK, else       |
 //   |----------------------------|------------------------------------------------------------|

@@ -6,7 +6,7 @@
 
 namespace toprun::engines {
 
-// Common parts of the queues for engines whose jobs are pods. Such jobs remain until a user deletes
+// Common parts of the queues for engines whose jobs are pods. Such jobs exist until a user deletes
 // them, and their start cannot be predicted.
 class PodQueue : public Queue {
  public:
@@ -24,8 +24,8 @@ class PodQueue : public Queue {
   }
 
  protected:
-  // Compares the server's clock with this host's, because kubectl and runai do not report the
-  // server's time.
+  // Counts the time by this host's clock, because kubectl and runai do not report the server's
+  // time.
   static void count_time_since(Job& job, const std::optional<WallTime>& begin) {
     if (!begin || has_ended(job.state)) return;
     const auto used = std::chrono::system_clock::now() - *begin;

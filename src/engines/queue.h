@@ -24,7 +24,7 @@ enum class JobState {
   starting,  // its nodes are allocated and being prepared
   running,
   suspended,
-  completing,  // its processes end or have ended, but its nodes are not free yet
+  completing,  // its processes are ending or have ended, but its nodes are not free yet
   completed,   // exit code 0
   failed,      // any end except completed and cancelled
   cancelled,
@@ -33,19 +33,19 @@ enum class JobState {
 
 bool has_ended(JobState state);
 
-// Why an engine ended a job, where this says more than the exit code of the job's processes.
+// Why an engine ended a job, if the reason says more than the exit code of the job's processes.
 enum class JobEnd {
   other,
   time_limit,
   preemption,
-  dependency,  // it never started: a job on which it depends ended in another way than required
+  dependency,  // it never started: it depends on a job that did not end as required
 };
 
 // A process of a job whose output the engine stores: a pod's container.
 struct Printer {
   std::string name;         // "train-worker-0"
   std::int64_t starts = 0;  // number of restarts; each restart begins the output again
-  std::string id = {};      // the pod's id: a pod that replaces a lost one may have the same name
+  std::string id = {};      // the pod's id; a pod that replaces a lost pod may have the same name
   auto operator<=>(const Printer&) const = default;
 };
 
@@ -73,19 +73,21 @@ struct Job {
   std::string reason;        // why it waits or ended, as the engine names it: "Resources"
   std::string reason_words;  // the engine's sentence about the reason, if there is one
   JobEnd end = JobEnd::other;
-  std::string cause;  // of its end, in the engine's words, if they say more than the code
+  std::string cause;  // why it ended, in the engine's words, if they say more than the exit code
   std::optional<std::chrono::seconds> used;
   std::optional<std::chrono::seconds> limit;  // unset: no limit, or unknown
   bool limit_of_partition = false;            // the partition's limit, which the job gets when it
                                               // starts
   std::int64_t nodes = 0;
   std::string node_list;   // "n[0-3]"
-  std::string het_leader;  // in a component of a heterogeneous job: the first component's number
+  std::string het_leader;  // for a component of a heterogeneous job: the number of the first
+                           // component
   std::string batch_host;
   std::optional<WallTime> submitted;
-  std::optional<WallTime> started;     // pending: when the engine expects to start it
-  std::optional<WallTime> ended;       // running: by its time limit
-  std::optional<WallTime> not_before;  // pending: by --begin, or after a requeue
+  std::optional<WallTime> started;     // if pending: when the engine expects to start it
+  std::optional<WallTime> ended;       // if running: when its time limit ends
+  std::optional<WallTime> not_before;  // if pending: it starts no earlier, because of --begin or
+                                       // after a requeue
   std::string dependency;              // "afterok:12(unfulfilled)"
   std::optional<std::int64_t> priority;
   std::optional<int> exit_code;  // of an ended job
@@ -94,16 +96,16 @@ struct Job {
   std::optional<Progress> progress;
   std::string folder;  // its working directory
   std::string command;
-  std::string out, err;           // its own files; patterns in the names may be partly expanded
+  std::string out, err;           // its output files; patterns in the names may be partly expanded
   std::string source;             // the program that reported it: "scontrol"
   std::int64_t least_nodes = 0;   // the job starts with this many nodes; 0: all nodes
-  std::vector<Printer> printers;  // the ones that have started; empty if output is in files
-  std::string instance;  // the engine's id of exactly this job: a later job may have the same name
+  std::vector<Printer> printers;  // the printers that have started; empty if the output is in files
+  std::string instance;  // the engine's id of exactly this job; a later job may have the same name
   std::optional<std::int64_t> ahead;  // number of waiting jobs before it in its queue
   std::string untold;                 // a line about facts that the engine refused to report
 };
 
-// Jobs, and one line for each report about other jobs that the engine refused.
+// Jobs, and one line for each query that the engine refused.
 struct JobList {
   std::vector<Job> jobs;
   std::vector<std::string> untold;
@@ -113,8 +115,8 @@ struct JobList {
 bool has_several_tasks(const Job& job);
 
 // The exit code that represents a job's result. JobEnd decides first, then the job's own code, with
-// 128+n for signal n. If a job failed without both: 143 if it was cancelled, otherwise 1. nullopt:
-// the job has not ended.
+// 128+n for signal n. If a job failed and has neither, the code is 1, or 143 if it was cancelled.
+// nullopt: the job has not ended.
 std::optional<int> exit_code_of(const Job& job);
 
 // A job's name on a command line: "17", "12_3", "12_[4-9]", "17+1"; "train-x7k2p".
@@ -122,7 +124,7 @@ struct JobId {
   std::string text;
   std::string number;       // "12"; empty: the job has a name, as in Kubernetes
   std::string task;         // "3", "[4-9]"; empty: no task
-  std::string record = {};  // Job::number, if known: excludes other jobs
+  std::string record = {};  // Job::number, if known; it excludes other jobs with the same name
 };
 Result<JobId> parse_job_id(std::string_view text);
 
@@ -153,14 +155,15 @@ struct ClusterNode {
   std::string gpu_resource;  // in Kubernetes: "nvidia.com/gpu"
   bool usable = false;       // it can run jobs now or when its current jobs end
   bool idle = false;         // usable, and runs nothing
-  bool planned = false;      // reserved for a waiting job: only a short job can run before
+  bool planned = false;      // reserved for a waiting job, so only a short job can run before that
+                             // job
 };
 
 // A queue that admits jobs before the engine (Kueue's LocalQueue), or a project in Run:AI. Unknown
 // facts are unset.
 struct AdmissionQueue {
   std::string name;
-  std::string serves;  // its ClusterQueue or department
+  std::string serves;  // the ClusterQueue or department that it belongs to
   std::optional<std::int64_t> waiting = {};
   std::optional<std::int64_t> running = {};
   std::optional<double> gpus = {};  // its quota
@@ -171,7 +174,7 @@ struct Machines {
   std::vector<ClusterNode> nodes;
   std::vector<AdmissionQueue> queues = {};
   std::string_view partition_word = "PARTITION";  // the engine's word, for a table heading
-  std::string_view queue_word = "QUEUE";          // likewise
+  std::string_view queue_word = "QUEUE";          // the engine's word, for a table heading
   bool usage_known = true;                        // false: nodes' used_ and idle are meaningless
   std::vector<std::string> untold = {};           // one line for each fact that the engine did not
                                                   // report
@@ -179,7 +182,7 @@ struct Machines {
 
 // The receivers of a signal to a job.
 enum class Addressee {
-  processes,     // all that its steps started, whether or not they handle the signal
+  processes,     // all processes that its steps started, whether or not they handle the signal
   batch_script,  // the script's shell, or the program that replaced the shell
 };
 
@@ -190,7 +193,7 @@ struct JobPod {
                           // chooses
   std::string address;    // empty: unknown
   std::string trouble;    // why no command can be executed in the pod; empty: the pod runs
-  bool sleeps = false;    // it only runs `sleep`, as in submit --interactive
+  bool sleeps = false;    // the pod only runs `sleep`, as in submit --interactive
 };
 
 enum class Terminal { no, yes };
@@ -211,20 +214,21 @@ class Queue {
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
   // Waiting and running jobs of one user, or of all users if `uid` is unset.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
-  // All that is known about this job, also after its end. For an array, one record per task, in the
-  // natural order of their ids. Empty: the engine does not know the job, or no longer knows it.
+  // All that is known about this job, even after its end. For an array: one record per task, in the
+  // natural order of the ids. Empty: the engine does not know the job, or no longer knows it.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
   // The user's ended jobs, as far back as the engine remembers, but at most a week.
   virtual Result<JobList> ended(std::uint32_t uid) const = 0;
   // Pending jobs of one user or of all, with their expected start times if the engine predicts
   // them.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
-  // Whether `toprun submit` wrote the job's batch script, whose shell then has become toprun.
+  // Whether `toprun submit` wrote the job's batch script. The script's shell has then become
+  // toprun.
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
-  // Whether an ended job keeps its name and output until a user cancels it too.
+  // Whether an ended job's name and output exist until a user cancels the job.
   virtual bool keeps_what_has_ended() const { return false; }
   // The command that ends these jobs, or sends them a signal ("USR1"); execute() runs the
-  // command. The error has the engine's words, or says that the engine has no such command.
+  // command. The error contains the engine's words, or says that the engine has no such command.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,
                                                           Addressee addressee) const = 0;
@@ -234,22 +238,22 @@ class Queue {
   // words for it.
   virtual std::string reason_words(const Job& job) const = 0;
   virtual std::string state_words(std::string_view state_word) const = 0;
-  // How long the engine remembers a job after its end, without a separate archive.
+  // How long the engine itself remembers a job after its end, apart from a separate archive.
   virtual std::chrono::seconds memory() const = 0;
-  // Why find() did not find this job, although the job may have existed.
+  // Why find() may not find this job, although the job existed.
   virtual std::string forgets(const JobId& id) const = 0;
   // The command that prints the output of a job, or of one of its printers, if the engine itself
   // stores the output. nullopt: the output is in files.
   virtual std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
                                                               const Printer* only) const = 0;
-  // The pods of a job whose nodes are pods, by their number in the job. Error: the job has no pods.
+  // If a job's nodes are pods: the pods by their number in the job. Error: the job has no pods.
   virtual Result<std::vector<JobPod>> pods(const Job& job) const;
   // The command that executes the words after it in such a pod, with this process's standard input
-  // or on its terminal.
+  // or terminal.
   virtual std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
                                                 Terminal terminal) const;
-  // The command that executes toprun with these words next to a running job's root agent, to query
-  // that job. `self`: this program's path.
+  // The command that executes toprun with these words on the node or pod of a running job's root
+  // agent, to query the job. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self, const std::vector<std::string>& words) const;
   // The file name, with the engine's patterns (%j, %N …) expanded for the job's batch script.
@@ -260,7 +264,7 @@ class Queue {
 // programs are in PATH. Error: there is no engine; the message lists the programs that were not
 // found.
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
-// The same for a job: a job with a name belongs to Run:AI or Kubernetes.
+// Like find_queue(), for a job: a job with a name belongs to Run:AI or Kubernetes.
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);
 
 }  // namespace toprun::engines

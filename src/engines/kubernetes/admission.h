@@ -10,8 +10,8 @@
 
 namespace toprun::engines::kubernetes {
 
-// Checks before submission whether a cluster will accept a job and its pods. Facts that the cluster
-// does not report, or not to this user, stay open: then the cluster itself may refuse the job.
+// Checks before submission whether a cluster will accept a job and its pods. A check passes if the
+// cluster does not report the facts to this user. The cluster itself may then refuse the job.
 
 // Whether the output of `kubectl get namespace -o json` requires restricted pods (Pod Security
 // Admission, label pod-security.kubernetes.io/enforce). Pure function.
@@ -22,12 +22,13 @@ bool is_restricted(std::string_view namespace_object);
 bool asks_for_restricted(const std::string& space, const Environment& environment,
                          std::chrono::milliseconds limit);
 
-// Whether the object in `kubectl get … -o json` output has no owner. The JobSet that a TrainJob
-// made has its name, but belongs to the TrainJob. Pure function.
+// Whether the object in `kubectl get … -o json` output has no owner. For example, the JobSet of a
+// TrainJob has the same name, but the TrainJob owns it. Pure function.
 bool is_ones_own(std::string_view object);
 
-// The kind of another operator's job with this name: "JobSet". toprun's commands find a job only by
-// its name. nullopt: no such job. Blocks for at most twice `limit`.
+// If another operator has a job with this name: its kind, "JobSet". toprun's commands find a job
+// only by its name, so the name must be unique. nullopt: there is no such job. Blocks for at most
+// twice `limit`.
 std::optional<std::string> namesake(Operator which, const std::string& name,
                                     const std::string& space, const Environment& environment,
                                     std::chrono::milliseconds limit);

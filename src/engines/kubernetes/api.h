@@ -14,8 +14,9 @@
 
 namespace toprun::engines::kubernetes {
 
-// A kind of objects. It holds the name for kubectl ("pytorchjobs.kubeflow.org", "pods") and the
-// supported versions of the kind's group, current clusters' versions first: "v1beta1 v1beta2".
+// A kind of objects. It has the name for kubectl ("pytorchjobs.kubeflow.org", "pods") and the
+// versions of the kind's group that toprun supports, beginning with those of current clusters:
+// "v1beta1 v1beta2".
 struct Resource {
   std::string_view name;
   std::string_view versions;
@@ -26,7 +27,8 @@ inline constexpr Resource events_resource{"events", "v1"};
 inline constexpr Resource claims_resource{"persistentvolumeclaims", "v1"};
 inline constexpr Resource queues_resource{"localqueues.kueue.x-k8s.io", "v1beta1 v1beta2"};
 
-// Objects in one answer. A pod takes 5 KB or, with a long command line, some hundred KB.
+// The number of objects in one answer. A pod takes 5 KB; with a long command line it takes some
+// hundred KB.
 inline constexpr std::size_t page_size = 500;
 
 struct Answer {
@@ -42,14 +44,14 @@ struct Answer {
   bool is_forbidden() const { return kind == Kind::forbidden; }
 };
 
-// Receives a page of a list. `is_first`: discard all earlier pages. False: stop, no more pages are
-// wanted.
+// Receives a page of a list. `is_first`: discard all earlier pages. Returns false if no more pages
+// are wanted.
 using TakePage = std::function<bool(const nlohmann::json& page, bool is_first)>;
 
-// Objects as the API server sends them, read with `kubectl get --raw`. With -o json kubectl itself
-// parses each object into a type, which takes 40 times as long (5,000 pods: 22 s instead of 0.6 s).
-// Every query blocks for at most the limit, a list for at most the limit per page. Thread-safe.
-// Error: no answer, or an answer that Answer cannot represent.
+// Objects as the API server sends them, read with `kubectl get --raw`. With -o json, kubectl itself
+// parses each object, which takes 40 times as long (for 5,000 pods, 22 s instead of 0.6 s). Every
+// query blocks for at most the limit, a list for at most the limit per page. Thread-safe. Error: no
+// answer, or an answer that Answer cannot represent.
 class Api {
  public:
   Api(const Environment& environment, std::chrono::milliseconds limit);
@@ -61,7 +63,7 @@ class Api {
   // `name`: an object in the namespace, or "NAME/SUBRESOURCE".
   Result<Answer> get(const Resource& resource, const std::string& name,
                      nlohmann::json& object) const;
-  // TOPRUN_NAMESPACE, else the namespace of kubectl's context, else that of this pod, else
+  // TOPRUN_NAMESPACE, else the namespace of kubectl's context, else this pod's namespace, else
   // "default".
   Result<std::string> space() const;
 

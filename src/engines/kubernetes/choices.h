@@ -24,7 +24,7 @@ struct PodChoices {
   std::vector<ClaimChoice> claims;
 };
 
-// Queries kubectl. Facts that it does not report stay empty, and a line in `trouble` says why.
+// Queries kubectl. Facts that kubectl does not report stay empty, and a line in `trouble` says why.
 PodChoices ask_pod_choices(const Environment& environment, std::vector<std::string>& trouble);
 
 // Parses the output of `kubectl api-resources -o name`: names of kinds, "pytorchjobs.kubeflow.org".

@@ -7,8 +7,8 @@
 namespace toprun::engines::kubernetes {
 
 // Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A longer
-// command continues in `args`, which has the same limit. A command with even more words must be
-// packed first (node/plan/packed_words.h).
+// command continues in `args`, which has the same limit. If a command is too long for both, it must
+// be packed first (node/plan/packed_words.h).
 inline constexpr std::size_t most_command_words = 128;
 inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
 inline constexpr std::size_t most_variables = 128;
@@ -21,8 +21,8 @@ inline constexpr std::size_t longest_image = 500;
 //              (trainjob_types.go, PodSpecPatch): working directory, network, priority, scheduler,
 //              variables of a whole Secret
 //   restricted   root, the machine's network, locked memory
-//   JobSet, TrainJob   a number of nodes that may change
-//   KAI and Run:AI     more than one pool: a node's and a pod's pool are one label
+//   JobSet, TrainJob a number of nodes that may change during the run
+//   KAI and Run:AI more than one pool, because the pool of a node or pod is one label
 Result<void> check(Operator which, const Workload& job);
 
 }  // namespace toprun::engines::kubernetes

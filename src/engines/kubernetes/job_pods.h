@@ -23,7 +23,7 @@ struct PodIndex {
   auto operator<=>(const PodIndex&) const = default;
 };
 
-// Why something does not happen: a word, and an explaining sentence.
+// Why something does not happen: a word, and a sentence that explains it.
 struct Reason {
   std::string word;  // "Unschedulable"; empty: no reason
   std::string sentence;
@@ -43,25 +43,26 @@ struct PodFacts {
   std::string made;
   PodIndex index;
   std::string node, phase;
-  std::optional<Printer> printer;  // set once its container has started
-  std::string step;                // until then, its start-up step: "ContainerCreating"
-  Reason waits;                    // why it will not start by itself
+  std::optional<Printer> printer;  // unset until the pod's container has started
+  std::string step;                // until the container has started: the pod's start-up step,
+                                   // "ContainerCreating"
+  Reason waits;                    // why the pod will not start by itself
   std::optional<Death> death;
-  bool prepares = false;  // one of a TrainJob's initializers, which do not count as nodes of the
-                          // job
+  bool prepares = false;  // the pod is an initializer of a TrainJob, which does not count as a node
+                          // of the job
   JobPod pod;
 };
 
-// The pods in a list. `label` holds the job's name. Values that are missing or of another type stay
-// unset. Pure function.
+// The pods in a list. The value of the label `label` is the job's name. Values that are missing or
+// of another type stay unset. Pure function.
 std::vector<PodFacts> pods_in(const nlohmann::json& list, std::string_view label);
 
-// Adds facts from a job's pods: where they run, why they wait, the first exit code other than 0.
-// Pure function.
+// Adds facts from a job's pods: where they run, why they wait, and the first exit code other than
+// 0. Pure function.
 void add_pods(Job& job, std::span<const PodFacts> pods);
 
-// A job's pods by their number in the job. Among pods with the same number, the running one is
-// chosen, because a new pod may have replaced an ended one. Pure function.
+// A job's pods by their number in the job. If several pods have the same number, the running pod is
+// chosen: a new pod may have replaced an ended one. Pure function.
 std::vector<JobPod> pods_by_number(std::span<const PodFacts> pods);
 
 }  // namespace toprun::engines::kubernetes

@@ -12,8 +12,8 @@
 
 namespace toprun::engines::kubernetes {
 
-// Readers for `kubectl get … -o json` output. Values that are missing or of another type read as
-// empty.
+// Readers for `kubectl get … -o json` output. A value that is missing or of another type is
+// returned as an empty value.
 
 // Error: the text is not a JSON object; the message shows its beginning.
 Result<nlohmann::json> parse_object(std::string_view text);

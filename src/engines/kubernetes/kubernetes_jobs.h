@@ -16,7 +16,7 @@ namespace toprun::engines::kubernetes {
 struct Kind {
   std::string_view resource;    // the name for kubectl: "pytorchjobs.kubeflow.org"
   std::string_view word;        // "PyTorchJob"
-  std::string_view pods_label;  // the label of its pods that holds the job's name
+  std::string_view pods_label;  // the label of the job's pods whose value is the job's name
   std::string_view version;     // API version of the objects that toprun writes
 };
 inline constexpr std::array kinds = {
@@ -41,13 +41,13 @@ struct Warning {
 };
 std::vector<Warning> warnings_in(const nlohmann::json& list);
 
-// The last warning about the job or about an object that the job's operator made. For a PyTorchJob
-// "train" that includes "train-worker-0", but not "train-2-worker-0" of another job. null: no
-// warning.
+// The last warning about the job or about an object that the job's operator made. For the
+// PyTorchJob "train", the pod "train-worker-0" counts, but not "train-2-worker-0" of another job.
+// null: no warning.
 const Warning* last_warning(std::span<const Warning> warnings, std::string_view job,
                             const Kind& kind);
 
-// An explanation of a state. Empty: the word is clear, or toprun does not know it.
+// An explanation of a state. Empty: the word needs no explanation, or toprun does not know it.
 std::string_view state_words(std::string_view state_word);
 
 }  // namespace toprun::engines::kubernetes

@@ -15,7 +15,8 @@ namespace toprun::engines::kubernetes {
 // The resource of Workloads: Kueue keeps a job suspended until the job's Workload is admitted.
 // v1beta2 has the same fields (apis/kueue/v1beta1/workload_types.go).
 inline constexpr Resource workloads_resource{"workloads.kueue.x-k8s.io", "v1beta1 v1beta2"};
-// Kueue's separate API for the order of a queue (apis/visibility/v1beta1/types.go), since 0.9.
+// Kueue's separate API for the positions of jobs in a queue (apis/visibility/v1beta1/types.go),
+// since 0.9.
 inline constexpr Resource visibility_resource{"localqueues.visibility.kueue.x-k8s.io",
                                               "v1beta1 v1beta2"};
 
@@ -42,7 +43,7 @@ std::vector<Admission> admissions_in(const nlohmann::json& list);
 // Whether this Workload belongs to exactly this job, or to the JobSet of a TrainJob. Pure function.
 bool is_of(const Admission& admission, const Job& job, const Kind& kind);
 
-// Why a job with this Workload waits, in Kueue's words if it has any. Pure function.
+// Why a job with this Workload waits, if possible in Kueue's words. Pure function.
 std::string why_it_waits(const Admission& admission);
 
 // Marks the job as waiting in Kueue for this reason. Pure function.

@@ -23,14 +23,14 @@ std::vector<ClusterNode> nodes_in(const nlohmann::json& list);
 // The resources that a pod which has not ended uses on its node.
 struct PodUse {
   std::string node;
-  bool is_of_the_cluster = false;                          // every node has one, like pods of a
+  bool is_of_the_cluster = false;                          // every node runs such a pod, as of a
                                                            // DaemonSet
   std::vector<std::pair<std::string, std::int64_t>> gpus;  // by resource
 };
 std::vector<PodUse> uses_in(const nlohmann::json& list);
 
-// A node with GPUs is idle if no GPU is in use. Another node is idle if it runs only pods that
-// every node has.
+// A node with GPUs is idle if no GPU is in use. A node without GPUs is idle if it runs only pods
+// that every node runs.
 void add_usage(std::vector<ClusterNode>& nodes, std::span<const PodUse> uses);
 
 // The pools of these nodes by name, with the reasons why some of their nodes accept no jobs.

@@ -7,8 +7,9 @@
 
 namespace toprun::engines::kubernetes {
 
-// The longest name of a job. Its pods' names ("NAME-worker-123456", "NAME-node-0-123456-abcde")
-// must also be labels, with at most 63 bytes (RFC 1035 section 2.3.4).
+// The longest name of a job. The names of its pods ("NAME-worker-123456",
+// "NAME-node-0-123456-abcde") are labels too, so they have at most 63 bytes (RFC 1035 section
+// 2.3.4).
 inline constexpr std::size_t longest_job_name = 40;
 
 // Whether the name is an RFC 1035 label in lower case: it starts with a-z, contains a-z, 0-9 and -,
@@ -20,7 +21,7 @@ bool is_label(std::string_view name);
 bool is_object_name(std::string_view name);
 
 // Whether a label may have this key ("nvidia.com/gpu.clique") or value (apimachinery,
-// pkg/util/validation: IsQualifiedName, IsValidLabelValue). The rule for keys also holds for
+// pkg/util/validation: IsQualifiedName, IsValidLabelValue). The rule for keys is the same for
 // annotations, resources and taints.
 bool is_label_key(std::string_view key);
 bool is_label_value(std::string_view value);

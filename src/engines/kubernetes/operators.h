@@ -10,7 +10,7 @@
 
 namespace toprun::engines::kubernetes {
 
-// The operators whose jobs toprun writes, most preferred first. A PyTorchJob can be elastic. A
+// The operators for which toprun writes jobs, most preferred first. A PyTorchJob can be elastic. A
 // TrainJob uses a runtime that the site provides.
 enum class Operator { pytorchjob, trainjob, jobset };
 

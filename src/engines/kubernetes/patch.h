@@ -13,7 +13,7 @@ namespace toprun::engines::kubernetes {
 // described on kubernetes.io (tasks/manage-kubernetes-objects/update-api-object-kubectl-patch), the
 // directives in the community repository (devel/sig-api-machinery/strategic-merge-patch.md). Maps
 // are merged, and null removes a key. The types of core/v1, JobSet and the trainer define merge
-// keys for these lists, and an element is identified by its merge key:
+// keys for these lists. A merge key identifies an element:
 //   name             containers, initContainers, volumes, env, imagePullSecrets, replicatedJobs,
 //                    resourceClaims, schedulingGates
 //   mountPath        volumeMounts           devicePath   volumeDevices
@@ -26,9 +26,9 @@ namespace toprun::engines::kubernetes {
 Result<void> apply_patch(nlohmann::ordered_json& object, const nlohmann::ordered_json& patch,
                          const std::string& file);
 
-// Fields of a patch that are likely to be misspelt, one line each with the probable meaning. These
-// are top-level fields that do not exist in any object, and fields similar to a field at the same
-// place in the object. For kinds whose schema is unknown. Pure function.
+// Fields of a patch that are likely to be misspelt, one line each with the probable meaning. Such a
+// field is a top-level field that no object has, or its name is similar to a field at the same
+// place in the object. Used for kinds whose schema is unknown. Pure function.
 std::vector<std::string> doubtful_fields(const nlohmann::ordered_json& object,
                                          const nlohmann::ordered_json& patch);
 

@@ -8,8 +8,8 @@ namespace toprun::engines::kubernetes {
 
 using Json = nlohmann::ordered_json;
 
-// Functions that express a Placement in the format of the component that places the pods. The
-// formats were verified in these sources:
+// Functions that write a Placement in the format of the component that places the pods. The formats
+// come from these sources:
 //   Kueue     pkg/controller/constants/constants.go (queue-name; priority-class, a
 //             WorkloadPriorityClass) and apis/kueue/v1beta1/topology_types.go (podset-*)
 //   Volcano   training-operator 1.9 pkg/controller.v1/common/job.go (PyTorchJobs, if the operator
@@ -20,10 +20,10 @@ using Json = nlohmann::ordered_json;
 //             on the job or its pods, priority from a label or the pods' class)
 //   Run:AI    the scheduler's page on third-party workloads: runai-scheduler, runai/queue
 //   pools     labels of GKE, EKS, AKS and Karpenter; a node has only one of these labels
-// To place all pods in one rack or NVLink domain, Kueue gets annotations. The others get pod
-// affinity, which is also what Run:AI's own --required-pod-topology-key produces. Volcano's
-// networkTopology needs a tier of HyperNodes, and KAI's topology needs the name of a Topology
-// object. A label key provides neither.
+// To place all pods in one rack or NVLink domain, Kueue gets annotations. The other components get
+// pod affinity, as with Run:AI's own --required-pod-topology-key. Volcano's networkTopology and
+// KAI's topology are not used: they need a tier of HyperNodes or the name of a Topology object, and
+// toprun knows only a label key.
 
 // Labels and annotations for placement, in addition to those of the workload.
 Json labels_of_job(const Workload& job);
@@ -40,7 +40,7 @@ void choose_scheduler(Json& pod_spec, const Workload& job);
 // {queue, minAvailable, priorityClass} for a PyTorchJob. Empty: the job does not use Volcano.
 Json scheduling_policy(const Workload& job);
 
-// Whether the pods need the label with the value `Workload::mark`, by which affinity finds them.
+// Whether the pods need a label with the value `Workload::mark`, so that affinity finds them.
 bool needs_mark(const Placement& placement);
 
 // "kai-scheduler"; empty: the cluster's default scheduler.

@@ -24,9 +24,9 @@ namespace toprun::engines::kubernetes {
 //   | indexed_job       | JOB_COMPLETION_INDEX                                                  |
 //   | stateful_set      | host <name>-N in the domain of a headless service                     |
 //
-// Kueue starts jobs of these kinds. A process is not in a pod of any kind if
-// KUBERNETES_SERVICE_HOST, which the kubelet sets in every container, is unset. The same holds if
-// TORCHELASTIC_RUN_ID is set, because then another launcher started the process.
+// Kueue starts jobs of these kinds. The kubelet sets KUBERNETES_SERVICE_HOST in every container;
+// without this variable, a process is not in a pod. If TORCHELASTIC_RUN_ID is set, another launcher
+// started the process in the pod, and no kind applies.
 enum class PodKind {
   volcano,
   leader_worker_set,
@@ -59,15 +59,15 @@ struct Pod {
   std::vector<std::string> notes;            // contradictions that were resolved
 };
 
-// Facts from the host. The name is that of gethostname(2). The domain is the one that kubelet
-// writes to /etc/hosts, "web.default.svc.cluster.local"; empty without a headless service.
+// Facts from the host. The name is the result of gethostname(2). The kubelet writes the domain to
+// /etc/hosts: "web.default.svc.cluster.local"; it is empty without a headless service.
 struct PodHost {
   std::string name;
   std::string domain;
 };
 
-// Reads the job's facts. RANK and WORLD_SIZE count pods only if their writer is known to use them
-// so: PyTorchJob up to 1.6, Run:AI and Volcano's plugin. From 1.7 on WORLD_SIZE may be pods times
+// Reads the job's facts. RANK and WORLD_SIZE are known to count pods only with PyTorchJob up to
+// 1.6, Run:AI and Volcano's plugin. With PyTorchJob from 1.7 on, WORLD_SIZE may be pods times
 // processes, and PET_ variables count the pods. PET_ variables take precedence everywhere. nullopt:
 // not a pod of a known kind. Error: a variable contradicts another or is not a number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
@@ -78,9 +78,9 @@ Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHos
 inline constexpr const char* one_code_variable = "TOPRUN_ONE_CODE";
 inline constexpr const char* each_code = "each";
 
-// The host file in the launcher pod of an MPIJob, or of a TrainJob with MPI. The variable for the
-// host file of Open MPI, Intel MPI or MPICH has this value; the operator mounts the file
-// (mpi-operator v0.6 pkg/controller/mpi_job_controller.go).
+// The host file in the launcher pod of an MPIJob, or of a TrainJob with MPI. The operator mounts
+// the file and sets this path in the variable that Open MPI, Intel MPI or MPICH reads (mpi-operator
+// v0.6 pkg/controller/mpi_job_controller.go).
 inline constexpr const char* mpi_host_file = "/etc/mpi/hostfile";
 bool is_mpi_launcher(const Environment& environment);
 
@@ -92,8 +92,8 @@ std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_n
 // the host network, the node's. Empty: not found.
 std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// Those of these variables by which an operator passes a pod its place in the job. The number of
-// processes per node is excluded, because it applies to any run in the pod.
+// The names of the variables with which an operator gives a pod its place in the job. The number of
+// processes per node is not one of them, because it applies to any run in the pod.
 std::vector<std::string> world_variables(const Environment& environment);
 
 }  // namespace toprun::engines::kubernetes

@@ -28,8 +28,8 @@ struct Role {
 };
 std::optional<Role> role_in(std::string_view name);
 
-// The names of `count` pods, derived from pod 0's name "web-0.web". Empty if the name of this pod,
-// number `index`, does not follow the same pattern.
+// The names of `count` pods, derived from pod 0's name "web-0.web". Empty if this pod, which has
+// number `index`, has a name of another form.
 std::vector<std::string> numbered_like(const std::string& first, std::string_view own, int index,
                                        int count);
 

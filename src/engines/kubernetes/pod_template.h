@@ -18,22 +18,25 @@ Json metadata_of_pods(const Workload& job);
 // [{name, value}]; values from Secrets are references. In a job with several nodes, pods also get
 // NODE_NAME, which is needed to find a node's labels.
 Json variables_of(const Workload& job);
-// A command that runs toprun begins with the path `toprun`, if the job brings the binary.
+// If the job brings its own toprun binary, a command that runs toprun begins with the path
+// `toprun`.
 Json command_of(const Workload& job, std::string_view toprun);
-Json resources_of(const Workload& job);  // {limits}: requests follow from them
+Json resources_of(const Workload& job);  // {limits}; Kubernetes derives the requests from the
+                                         // limits
 Json volumes_of(const Workload& job);
 Json mounts_of(const Workload& job);
-// The container's securityContext, also used for init containers; null: not needed. A restricted
-// one follows Kubernetes' Pod Security Standards.
+// The container's securityContext, also used for init containers; null: not needed. For restricted
+// pods, it follows Kubernetes' Pod Security Standards.
 Json security_of(const Workload& job);
 // Sets the service account and the credentials for pulling the image.
 void choose_account(Json& pod_spec, const Workload& job);
 
-// Where pods find the toprun binary from a separate image.
+// The volume in which pods find the toprun binary from a separate image.
 inline constexpr std::string_view toprun_volume = "toprun";
 inline constexpr std::string_view toprun_folder = "/toprun.io";
 
-// NCCL and PyTorch's data loaders share memory in this folder. Without a volume it has 64 MiB.
+// NCCL and PyTorch's data loaders share memory in this folder. Without a volume, the folder has 64
+// MiB.
 inline constexpr std::string_view shared_memory_folder = "/dev/shm";
 
 // A PodTemplateSpec with one container of this name.

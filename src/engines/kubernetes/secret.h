@@ -22,9 +22,9 @@ struct Owner {
 // The owner from the output of `kubectl create -o json`. Pure function. Error: the output lacks it.
 Result<Owner> parse_owner(std::string_view text);
 
-// The Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes it
-// together with its owner. Without an owner it is for a trial. Values may contain any bytes. Pure
-// function.
+// The Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes the
+// Secret together with its owner. A Secret without an owner is only for a trial. Values may contain
+// any bytes. Pure function.
 nlohmann::ordered_json secret_object(const Workload& job,
                                      const std::map<std::string, std::string>& values,
                                      const Owner* owner);

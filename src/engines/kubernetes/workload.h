@@ -20,10 +20,10 @@ struct Claim {
 // The component that decides where pods run.
 enum class Placer {
   cluster,  // the cluster's default scheduler
-  kueue,    // admits jobs of its queues as a whole and leaves their pods to the cluster's scheduler
+  kueue,    // admits whole jobs from its queues; the cluster's scheduler then places their pods
   volcano,
   kai,
-  runai,  // KAI under its older name, with projects as queues
+  runai,  // the KAI scheduler under its older name; projects are its queues
 };
 
 // Pods may run on nodes with this taint. "key" without a value matches every value.
@@ -41,13 +41,13 @@ struct Together {
   bool operator==(const Together&) const = default;
 };
 
-// Where pods may run, and their queue and priority, independent of the engine.
+// Where pods may run, and their queue and priority, in a form that does not depend on the engine.
 struct Placement {
   Placer placer = Placer::cluster;
   std::string queue = {};               // empty: the placer's default
   std::string priority_class = {};      // empty: the default
-  std::vector<std::string> pools = {};  // node pools; the job gets one of them, or if ordered, the
-                                        // first with room
+  std::vector<std::string> pools = {};  // node pools; the job gets one of them; if they are
+                                        // ordered, the first pool with room
   std::vector<std::pair<std::string, std::string>> selector = {};  // labels that nodes must have
   std::vector<Toleration> tolerations = {};
   std::optional<Together> together = {};
@@ -68,15 +68,17 @@ struct RunAs {
   bool operator==(const RunAs&) const = default;
 };
 
-// A job with one pod per node, independent of the operator that starts the pods.
+// A job with one pod per node, in a form that does not depend on the operator that starts the pods.
 struct Workload {
   std::string name;                // see object_name.h
-  bool name_is_beginning = false;  // the user did not choose it: the cluster appends a unique
-                                   // suffix
+  bool name_is_beginning = false;  // the user did not choose the name, so the cluster appends a
+                                   // unique suffix to it
   std::string space = {};          // namespace; empty: that of kubectl's context
   int nodes = 1;
-  std::optional<int> least_nodes = {};  // set: elastic, from this many up to `nodes`
-  std::optional<int> workers = {};      // on each node; unset: the command contains a word for it
+  std::optional<int> least_nodes = {};  // set for an elastic job: it runs with this many nodes up
+                                        // to `nodes`
+  std::optional<int> workers = {};      // on each node; unset: the command contains a word such as
+                                        // "gpu"
   int gpus = 0;                         // of each pod
   std::string gpu_resource = "nvidia.com/gpu";
   std::optional<int> cpus = {};            // of each pod
@@ -95,11 +97,12 @@ struct Workload {
   std::string mark = {};  // unique to this job, so that pods find each other; empty: the name
   std::optional<std::string> shared_memory = {};  // size of /dev/shm, a quantity; unset: no limit
   bool host_network = false;                      // the node's interfaces instead of the pod's
-  bool locks_memory = false;  // may pin any amount of memory, for RDMA on nodes with a memlock
-                              // limit
+  bool locks_memory = false;  // the pod may lock any amount of memory, for RDMA on nodes with a
+                              // memlock limit
   bool restricted = false;    // meets Pod Security's "restricted" level
   std::optional<RunAs> run_as = {};
-  std::string toprun_image = {};  // contains the binary; empty: the job's image contains it
+  std::string toprun_image = {};  // an image with the toprun binary; empty: the job's image
+                                  // contains the binary
   std::string runtime = {};       // for a TrainJob; empty: Kubeflow's torch-distributed
   std::string runtime_kind = {};  // "TrainingRuntime", in the namespace; empty: in the cluster
   std::vector<SecretVariable> secret_variables = {};

@@ -10,7 +10,7 @@
 namespace toprun::engines::kubernetes {
 
 inline constexpr std::size_t most_yaml_bytes = 1u << 20;
-inline constexpr std::size_t most_yaml_values = 100'000;  // aliases expanded
+inline constexpr std::size_t most_yaml_values = 100'000;  // counted after aliases are expanded
 inline constexpr int deepest_yaml = 64;
 
 // Parses a text with one YAML document (JSON is valid YAML). It follows kubectl's library and the
@@ -18,9 +18,9 @@ inline constexpr int deepest_yaml = 64;
 // file:line:column: invalid YAML, a repeated key, two documents, or a limit above exceeded.
 Result<nlohmann::ordered_json> parse_yaml_value(std::string_view text, const std::string& file);
 
-// The value as readable YAML in block style, with a newline at the end. Parsers for YAML 1.1 (as
-// kubectl's library) and 1.2 read the same value. Therefore a string is quoted unless it starts
-// with a letter and both versions read it as a string. Pure function.
+// The value as readable YAML in block style, with a newline at the end. Parsers for YAML 1.1 (such
+// as kubectl's library) and 1.2 read the same value from it. Therefore a string is quoted unless it
+// starts with a letter and both versions read it as a string. Pure function.
 std::string yaml(const nlohmann::ordered_json& value);
 
 }  // namespace toprun::engines::kubernetes

@@ -8,11 +8,11 @@
 
 namespace toprun::engines {
 
-// A login into a pod. It consists of the engine's command that executes the words after it
-// (Node::exec), and the script that finds or downloads toprun in the pod.
+// The command for a login into a pod. It consists of the engine's command (Node::exec) and of the
+// script that finds or downloads toprun in the pod.
 std::vector<std::string> exec_login(const std::vector<std::string>& exec, const Binary& binary);
 
-// Why a login into a pod failed, from what kubectl or runai wrote to stderr.
+// Why a login into a pod failed, according to the stderr of kubectl or runai.
 LoginTrouble exec_trouble(std::string_view said);
 
 // The text without kubectl's line about the exit code of the executed command.

@@ -31,16 +31,16 @@ struct LoginPlace {
   std::string job;
   std::vector<Node> nodes;
   int node = 0;  // the index of the agent's node
-  int root = 0;  // … and of the root agent's node
+  int root = 0;  // the index of the root agent's node
   std::string root_address;
   EngineKind engine = EngineKind::ssh;  // ssh or exec
-  bool stays = false;                   // continues without its launcher, and gets no more messages
-                                        // from it
+  bool stays = false;                   // the agent continues without its launcher, and gets no
+                                        // more messages from the launcher
 };
 std::map<std::string, std::string> variables_of(const LoginPlace& place);
 bool is_login_agent(const Environment& environment);
 
-// Set in the environment of an agent that waits for orders on standard input.
+// Set in the environment of an agent that gets its instructions on standard input.
 inline constexpr const char* login_step_variable = "TOPRUN_STEP";
 inline constexpr const char* login_step = "login";
 
@@ -63,16 +63,16 @@ struct Binary {
 // quote, backslash, exclamation mark or line end.
 std::string login_script(const Binary& binary);
 inline constexpr std::string_view login_mark = "toprun-login ";
-// … and the agent's own lines: before it reads its orders; on stderr, once it can join; and at its
-// end. The last line is needed because the exit code of ssh or kubectl may be their own.
+// The agent's own lines: before it reads its instructions; on stderr, once it can join; and at its
+// end. The last line is needed because the exit code of ssh or kubectl may not be the agent's.
 std::string login_up(
     std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
 inline constexpr std::string_view login_joins = "toprun-login joins\n";
-// … instead of the last one, if the agent continues without its login; the login then exits with 0.
+// The last line if the agent continues without its login. The login then exits with 0.
 inline constexpr std::string_view login_kept = "toprun-login kept\n";
 std::string login_ended(int exit_code);  // "toprun-login ended with 7\n"
-// Returns the exit code in a line of login_ended(). Cuts that line and the rest, which comes from
-// the login program, off the text. nullopt: the text has no such line.
+// Returns the exit code in a line of login_ended(). Removes this line and all text after it, which
+// comes from the login program. nullopt: the text has no such line.
 std::optional<int> take_login_end(std::string& text);
 
 // Why a login failed.
@@ -84,7 +84,7 @@ struct LoginTrouble {
 // The meaning of a login program's message.
 struct KnownTrouble {
   std::string_view words;  // in lower case
-  std::string_view why;    // empty: show the program's own line
+  std::string_view why;    // empty: show the line that the program printed
   std::string_view fix;
 };
 

@@ -12,18 +12,18 @@ namespace toprun::engines {
 // The program and options to use instead of `ssh`, separated by blanks.
 inline constexpr const char* ssh_program_variable = "TOPRUN_SSH";
 
-inline constexpr int ssh_connect_limit_s = 8;  // a dead host must be reported within 10 s
+inline constexpr int ssh_connect_limit_s = 8;  // toprun must report a dead host within 10 s
 
 // `ssh … -- LOGIN LINE`: never asks a question; the user's configuration decides on host keys.
 std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
                                      const std::string& line);
 
-// The command line for a host's shell. Any shell can pass its script, login_script(), to a POSIX
-// sh.
+// The command line for the login shell on a host. Any shell can run it: it passes login_script() to
+// a POSIX sh.
 std::string ssh_line(const Binary& binary);
 
-// Why a login failed, from ssh's stderr. The text omits the host's name if possible, so that one
-// message can cover all hosts with the same problem.
+// Why a login failed, according to ssh's stderr. If possible, the text does not contain the host's
+// name, so that one message can be for all hosts with the same problem.
 LoginTrouble ssh_trouble(std::string_view said);
 
 }  // namespace toprun::engines

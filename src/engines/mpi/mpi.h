@@ -4,8 +4,8 @@
 
 namespace toprun::engines {
 
-// One process among those that an mpirun started (mpi_world.h). The root is rank 0's process. The
-// others search for it on each host that may run it.
+// For a process that mpirun started (mpi_world.h). The root is rank 0's process. The others search
+// for it on each host that may run it.
 //
 //   | given                                   | stance   |
 //   |-----------------------------------------|----------|
@@ -30,7 +30,7 @@ bool is_mpi_agent(const Environment& environment);
 
 // The value of TOPRUN_STEP for agents that toprun's own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
-// The nodes for this mpirun, with their numbers of processes: node_list.h.
+// The nodes for this mpirun and the number of processes on each (node_list.h).
 inline constexpr const char* mpi_nodes_variable = "TOPRUN_MPI_NODES";
 
 }  // namespace toprun::engines

@@ -20,7 +20,8 @@ enum class Mpirun {
   prrte,  // Open MPI 5 and newer, prterun (prterun(1)): --prtemca
   hydra,  // MPICH's and Intel MPI's mpiexec: one dash
 };
-// Determined from the output of `mpirun --version`. Error: another implementation, or too old.
+// The implementation that printed this output of `mpirun --version`. Error: another implementation,
+// or a version that is too old.
 Result<Mpirun> mpirun_in(std::string_view printed);
 
 struct MpirunCommand {
@@ -36,7 +37,8 @@ std::vector<std::string> mpirun_agents(const MpirunCommand& command,
                                        const std::vector<Node>& nodes);
 
 // One process per rank. `host_file` lists the host of each rank, one per line. mpirun's own
-// mappings cannot be used: they put mpirun's host first, and Slurm's order before that of --host.
+// mappings are not usable: they put mpirun's host first, and prefer Slurm's order of hosts to the
+// order in --host.
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks);
 
@@ -44,8 +46,8 @@ std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::s
 // user has already requested tags.
 bool tags_output(const MpirunCommand& command);
 
-// Why mpirun failed, in toprun's words and with advice, from the end of mpirun's stderr. nullopt if
-// toprun does not know the message.
+// Why mpirun failed, in toprun's words and with advice, according to the end of mpirun's stderr.
+// nullopt if toprun does not know the message.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
 // Whether mpirun reported that one of its processes ended with a code other than 0. mpirun then
@@ -61,7 +63,7 @@ struct KilledRank {
   int rank = 0;
   int signal = 0;
 };
-// The rank that was killed according to mpirun; Open MPI 3 and newer report it.
+// The rank that was killed, according to mpirun. Only Open MPI 3 and newer report this.
 std::optional<KilledRank> killed_rank(std::string_view said);
 
 // The user's mpirun: its command line and its implementation. Runs it with --version.

@@ -7,7 +7,7 @@
 
 namespace toprun::engines {
 
-// Separates the ranks' output, which Open MPI's mpirun mixes. mpirun prints each piece that it
+// Separates the output of ranks that Open MPI's mpirun has mixed. mpirun prints each piece that it
 // reads from a rank, so half a line of one rank may follow half a line of another. With
 // --tag-output (Open MPI 3 and 4, mpirun(1); seen with 4.1.4) it prints "[1,RANK]<stdout>:" before
 // each piece and before each line within a piece. The result has whole lines without tags. mpirun's
@@ -19,7 +19,7 @@ class MpirunOutput {
 
   // The lines that these bytes complete. A carriage return also ends a line.
   std::string add(std::string_view bytes);
-  // The text whose line is not complete.
+  // The text of lines that are not complete.
   std::string rest();
 
  private:

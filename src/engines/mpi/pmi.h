@@ -18,8 +18,8 @@ struct PmiRank {
   int local_rank = 0;
 };
 
-// The facts that processes of one mpiexec exchange over PMI-1 (Flux RFC 13, MPICH's PMI wiki). The
-// protocol consists of lines "cmd=NAME key=value …", alternating with the process's own proxy.
+// The facts that processes of one mpiexec exchange over PMI-1 (Flux RFC 13, MPICH's PMI wiki). In
+// this protocol, the process and its proxy take turns and send lines "cmd=NAME key=value …".
 struct PmiMeeting {
   std::string job;   // the name of their key space
   std::string said;  // the text from rank 0
@@ -27,11 +27,11 @@ struct PmiMeeting {
 };
 
 // Rank 0 publishes `words`: at most 512 bytes, without blanks and semicolons. The words of other
-// ranks are ignored. Every process of the mpiexec must call it. It blocks until all have called it,
-// or until the deadline. Afterwards it closes the connection. Otherwise the proxy would kill
-// everything when a process that has used PMI ends without a farewell, as ranks in place do. Nodes
-// are counted by their local ranks 0, because PMI_process_mapping may be incomplete (MPICH 4.2
-// omits a half-filled node).
+// ranks are ignored. Every process of the mpiexec must call this function. It blocks until all have
+// called it, or until the deadline. Afterwards it closes the connection: if a rank used PMI and
+// then exited without finalizing it, the proxy would kill all processes. The number of nodes is the
+// number of processes with local rank 0. PMI_process_mapping is not used, because it may be
+// incomplete (MPICH 4.2 leaves out a half-filled node).
 Result<PmiMeeting> meet_by_pmi(const PmiRank& me, const std::string& words, SteadyTime deadline);
 
 }  // namespace toprun::engines

@@ -15,7 +15,7 @@ struct SlotsRequest {
   std::string nproc_per_node;  // "": not set; a number ≥ 1, "cpu", "gpu" or "auto"
   std::string source;          // "--nproc-per-node" or "PET_NPROC_PER_NODE"
   bool called_torchrun = false;
-  int cpus = 1;      // in this process's affinity mask
+  int cpus = 1;      // number of CPUs in this process's affinity mask
   GpuCount visible;  // visible_gpus()
 };
 
@@ -27,8 +27,8 @@ struct Slots {
 // The number of processes on this node. Sources in order of precedence: --nproc-per-node,
 // PET_NPROC_PER_NODE, GPUs that the engine gave this step on this node, tasks per node that the
 // user requested, visible GPUs, 1. Called as torchrun: 1 unless set. GPUs that the user hides with
-// CUDA_VISIBLE_DEVICES do not count as given. With ranks in place it is the number of tasks that
-// the engine started here.
+// CUDA_VISIBLE_DEVICES do not count. If srun or mpirun started the ranks, it is the number of tasks
+// that the engine started on this node.
 Result<Slots> slots_here(const Environment& environment, const Allocation& allocation,
                          const SlotsRequest& request);
 

@@ -10,7 +10,7 @@
 
 namespace toprun::engines {
 
-inline constexpr std::size_t max_root_candidates = 64;  // each member queries all of them, one
+inline constexpr std::size_t max_root_candidates = 64;  // each member queries all candidates, one
                                                         // after the other
 
 // The environment variables that an mpirun sets for each of its processes:
@@ -33,7 +33,7 @@ struct MpiWorld {
   std::string key;           // a random key that only these processes know; empty: none
   // Possible hosts of rank 0, the most likely first: names or addresses.
   std::vector<std::string> hosts;
-  bool bound = false;  // to some of the node's CPUs
+  bool bound = false;  // mpirun has bound the process to some of the node's CPUs
 };
 
 // nullopt if no mpirun started this process. Processes of a Slurm step belong to Slurm, regardless
@@ -41,11 +41,11 @@ struct MpiWorld {
 Result<std::optional<MpiWorld>> mpi_world(const Environment& environment);
 
 // The names in OMPI_MCA_orte_node_regex, such as "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI 4.1,
-// orte/mca/regx). A bracket contains the width of its numbers and their ranges. The text after "@"
-// counts daemons. Empty if the text has another form.
+// orte/mca/regx). A bracket contains the width of the numbers and their ranges. The text after "@"
+// is the number of daemons. Empty if the text has another form.
 std::vector<std::string> orte_hosts(std::string_view regex);
 
-// The addresses at which every node reached mpirun, from OMPI_MCA_orte_hnp_uri, such as
+// The addresses under which nodes reach mpirun, from OMPI_MCA_orte_hnp_uri, such as
 // "1351942144.0;tcp://10.77.2.1,10.0.0.5:39579;tcp6://[fd77::1]:50607".
 std::vector<std::string> orte_addresses(std::string_view uri);
 

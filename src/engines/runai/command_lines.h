@@ -14,8 +14,8 @@ namespace toprun::engines::runai {
 //   v1  `runai submit-dist pytorch`: run-ai/runai-cli, and run-ai/docs,
 //       docs/Researcher/cli-reference/runai-submit-dist-pytorch.md (2.10 and later)
 //   v2  `runai training pytorch submit`, beside clusters from 2.18 on: run-ai/docs,
-//       docs/Researcher/cli-reference/new-cli/runai_training_pytorch_*.md; newer ones at
-//       docs.nvidia.com/run-ai (3.0), with more flags and numbers that have to be positive
+//       docs/Researcher/cli-reference/new-cli/runai_training_pytorch_*.md; newer versions at
+//       docs.nvidia.com/run-ai (3.0), with more flags and with numbers that have to be positive
 enum class Cli { v1, v2 };
 
 // Decides by the output of `runai version`: v1 prints "Version: 2.13.6" and "GitCommit: …".
@@ -23,7 +23,8 @@ Cli cli_of(std::string_view version);
 
 using Words = std::vector<std::string>;
 
-// A Run:AI project; empty: the project that `runai config project` or `project set` selected.
+// The version of runai, and the project. If the project is empty, it is the one that `runai config
+// project` or `project set` selected.
 struct Client {
   Cli cli = Cli::v2;
   std::string project;
@@ -43,7 +44,8 @@ Result<Words> submit_command(const Client& client, const kubernetes::Workload& j
 // The commands that query and end jobs.
 Words list_command(const Client& client, bool of_all_projects);
 Words describe_command(const Client& client, const std::string& job);  // prints JSON
-Words events_command(const Client& client, const std::string& job);  // v1: prints the job's events
+Words events_command(const Client& client, const std::string& job);    // only v1: prints the job's
+                                                                       // events
 // The commands that query the cluster's nodes and projects.
 Words nodes_command(const Client& client);
 Words projects_command(const Client& client);

@@ -18,18 +18,18 @@ Result<std::vector<Job>> parse_table(std::string_view text);
 Result<std::vector<Job>> parse_list(std::string_view text);
 // `describe … -o json` of v1 ({"name", "status", "instances": [{"name", "status", "node"}]};
 // runai-cli, pkg/types/training.go) and of v2 ({"general": {"name", "phase", "createdAt",
-// "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). The second is of one job too.
+// "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). Both describe one job.
 Result<Job> parse_description(std::string_view text);
 
-// The message of the last warning among the events that v1's `describe job` prints for users. Its
-// lines have the form SOURCE TYPE AGE MESSAGE, such as "pod/train-worker-0  Warning  5s
+// The message of the last warning among the events that v1's `describe job` prints for users. An
+// event is a line SOURCE TYPE AGE MESSAGE, such as "pod/train-worker-0 Warning 5s
 // [FailedScheduling] 0/4 nodes …". Empty: there is no warning.
 std::string last_warning(std::string_view description);
 
 // The pods in the same output, the master first. v1 reports their "status", v2 does not.
 Result<std::vector<JobPod>> parse_pods(std::string_view text);
 
-// An explanation of a job's state; empty: the word is clear.
+// An explanation of a job's state; empty: the word needs no explanation.
 std::string_view state_words(std::string_view state_word);
 
 }  // namespace toprun::engines::runai

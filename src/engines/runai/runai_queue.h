@@ -7,8 +7,8 @@
 
 namespace toprun::engines {
 
-// Run:AI's PyTorch jobs of one project, through runai. The project is TOPRUN_PROJECT or the one
-// that runai has selected. nullptr: runai is not in PATH.
+// Run:AI's PyTorch jobs of one project, through runai. The project is TOPRUN_PROJECT, else the
+// project that is selected in runai. nullptr: runai is not in PATH.
 Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment);
 
 namespace runai {
@@ -17,8 +17,8 @@ namespace runai {
 // the version. Error: runai does not answer.
 Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit);
 
-// Finds out which flags this runai has, from its help. v1's flags are known. Without an answer, the
-// flags of the newest version are assumed.
+// Reads from runai's help which flags it has. The flags of v1 are known without this. Without an
+// answer, the flags of the newest version are assumed.
 void ask_flags(Client& client, const Environment& environment, std::chrono::milliseconds limit);
 
 // Submits the job with runai. Blocks for at most `limit`. Error: no runai, no answer, or runai's

@@ -8,8 +8,8 @@
 
 namespace toprun::engines::runai {
 
-// A table that runai v1 prints with Go's text/tabwriter. A column begins where a name in the header
-// follows two blanks.
+// A table that runai v1 prints with Go's text/tabwriter. A column begins at a name in the header
+// that comes after two blanks.
 struct Column {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -12,15 +12,16 @@ namespace toprun::engines {
 
 enum class Purpose { batch, shell, setup };
 
-// How long before its time limit a job receives its signal, unless the user chooses another time.
+// How long before its time limit a job receives a signal, unless the user chooses another time.
 inline constexpr std::chrono::seconds default_signal_lead{120};
-// How long a job may wait for nodes that are close to each other. Slurm's own limit,
-// max_switch_wait, is equal unless the administrator set another.
+// How long a job may wait for nodes that are close to each other. It is the default of Slurm's own
+// limit, max_switch_wait.
 inline constexpr std::string_view switches_wait = "5:00";
 
-// Adds options that the user left out and that the cluster suggests, each with its reason. Adds
-// useful hints to `notes`, one line each. Pure function. Error (exit 2): a request that the cluster
-// cannot fulfil or would ignore. Unknown facts add and refuse nothing.
+// Adds options that the user left out and that fit the cluster, each with its reason. Adds useful
+// hints to `notes`, one line each. Pure function. Error (exit 2): a request that the cluster cannot
+// fulfil or would ignore. If a fact is unknown, no option is added for it and no request is
+// refused.
 Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
                           std::vector<std::string>& notes);
 

@@ -17,13 +17,13 @@ std::chrono::milliseconds slurm_answer_limit(const Environment& environment);
 // Identical nodes of one partition.
 struct NodeKind {
   std::string partition;
-  bool is_default = false;  // jobs without a partition option go to this one
+  bool is_default = false;  // Slurm puts jobs without a partition option into this partition
   bool is_up = true;
   std::string time_limit;  // in Slurm's form: "infinite", "2-00:00:00"
   int nodes = 0;
-  int cpus = 0;  // of each node, as Slurm counts them
+  int cpus = 0;  // CPUs of each node, as Slurm counts them
   int gpus = 0;
-  int memory_mib = 0;  // of each node, as Slurm counts it; 0: not reported
+  int memory_mib = 0;  // memory of each node, as Slurm counts it; 0: not reported
 
   bool operator==(const NodeKind&) const = default;
 };
@@ -44,8 +44,9 @@ std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
 // The plugin's name in the output of `scontrol show config`, without "topology/"; "" if missing.
 // Pure function.
 std::string topology_plugin_in(std::string_view config);
-// tree or block, according to the output of `scontrol show topology`; otherwise "". With a
-// topology.yaml the configuration names only the default plugin (26.05: flat). Pure function.
+// tree or block, according to the output of `scontrol show topology`; otherwise "". This is needed
+// because, with a topology.yaml, the configuration names only the default plugin (26.05: flat).
+// Pure function.
 std::string topology_kind_in(std::string_view topology);
 // From the output of `scontrol show topology`: the numbers of nodes below leaf switches
 // (SwitchName=… Level=0 … Nodes=…), and the size of the smallest block (BlockName=… BlockSize=…), 0

@@ -9,12 +9,13 @@
 
 namespace toprun::engines::slurm {
 
-// One component of a heterogeneous job (sbatch's ":", heterogeneous_jobs(5)). The job's variables
-// without a component number describe the first component in the batch script. In a step on all
-// components they describe all of them (22.05).
+// One component of a heterogeneous job (sbatch's ":", heterogeneous_jobs(5)). Slurm's variables
+// without a component number describe the first component if they are read in the batch script. In
+// a step on all components, they describe all components (22.05).
 struct HetComponent {
   std::vector<std::string> nodes;
-  std::optional<std::vector<int>> tasks;  // on each node, if the header specified a number
+  std::optional<std::vector<int>> tasks;  // tasks on each node, if the script's header specified a
+                                          // number
 };
 
 // Empty for an ordinary job.

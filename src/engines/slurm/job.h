@@ -8,32 +8,36 @@
 
 namespace toprun::engines {
 
-// An option of sbatch and salloc; name and meaning are as in sbatch(1).
+// An option of sbatch and salloc, with the name and meaning in sbatch(1).
 struct JobOption {
   std::string name;                  // "--nodes"
   std::optional<std::string> value;  // unset: the option has no value
-  std::string reason;                // why toprun added it, if the user did not set it
+  std::string reason;                // why toprun added the option, if the user did not set it
 
   bool operator==(const JobOption&) const = default;
 };
 
 // A job to submit, or an allocation to request.
 struct JobRequest {
-  // Each name appears once, in the order of output. The words of --slurm-arg follow unchanged.
+  // Each name appears once, in the order in which the options are written. The words of --slurm-arg
+  // come after them, unchanged.
   std::vector<JobOption> options;
   std::vector<std::string> raw_options;
 
   // Only for a submitted job; all paths are absolute.
   std::string log_dir;  // the job's files go to a separate folder in this folder
   std::string toprun;
-  std::string verb;                      // of toprun in the script's last line: "setup"; empty: run
+  std::string verb;                      // toprun's verb in the script's last line: "setup"; empty:
+                                         // run
   std::vector<std::string> run_options;  // options of that verb, without those for its files
-  bool keeps_rank_files = false;         // torchrun's --log-dir is the job's folder, too
-  bool reports = true;                   // report.json goes to that folder; false: run_options name
-                                         // another file
+  bool keeps_rank_files = false;         // the job's folder is also the value of torchrun's
+                                         // --log-dir
+  bool reports = true;                   // report.json is written to the job's folder; false:
+                                         // run_options name another file
   std::vector<std::string> program;      // the script and its arguments; for setup the packages
   std::optional<int> workers;            // on each node, if given as a number
-  bool survives_a_node = false;          // continues with fewer nodes, or with a spare node
+  bool survives_a_node = false;          // the job continues after the loss of a node, with fewer
+                                         // nodes or with a spare node
 
   const JobOption* find(std::string_view name) const {
     const auto found = std::ranges::find(options, name, &JobOption::name);

@@ -23,10 +23,10 @@ std::optional<std::string> own_job_name(const Environment& environment);
 std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
                                                 const std::vector<std::string>& nodes);
 
-// When the job reaches its time limit, from the output of `scontrol show job -o`. Without that
-// output: as known when the job began (23.02 and newer).
+// When the job reaches its time limit, according to the output of `scontrol show job -o`. If the
+// output is empty, according to a variable that Slurm set at the job's start (23.02 and newer).
 std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment);
-// The same, queried now: runs scontrol, for at most engine_answer_limit.
+// Like job_end_in(), with a query to scontrol, which takes at most engine_answer_limit.
 std::optional<WallTime> own_job_end(const Environment& environment);
 
 }  // namespace toprun::engines::slurm

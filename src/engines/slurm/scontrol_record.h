@@ -15,9 +15,8 @@ inline constexpr std::size_t max_records = 1'000'000;        // of one answer; f
 inline constexpr std::size_t max_fields_per_record = 1'000;  // of one record; further fields are
                                                              // dropped
 
-// One line of `scontrol show … -o`: "JobId=17 JobName=a b UserId=…". A value ends before a blank
-// that is followed by KEY=. So a value may contain blanks, but a value that contains " Key=" is
-// cut.
+// One line of `scontrol show … -o`: "JobId=17 JobName=a b UserId=…". A value ends before the next "
+// KEY=". So a value may contain blanks, but if a value contains " Key=", the rest of it is lost.
 class Record {
  public:
   struct Field {

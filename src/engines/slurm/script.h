@@ -10,8 +10,8 @@
 namespace toprun::engines {
 
 // The batch script of a job. Every option is a #SBATCH line, so that plain `sbatch FILE` submits
-// the same job again. The last line becomes `toprun`. Pure function. Error (exit 2): a value that
-// sbatch could not read back from such a line.
+// the same job again. With the last line, the shell becomes `toprun` (exec). Pure function. Error
+// (exit 2): a value that sbatch could not read back from such a line.
 Result<std::string> slurm_script(const JobRequest& job);
 
 // Whether a batch script begins like those that slurm_script() writes.

@@ -10,14 +10,14 @@
 namespace toprun::engines {
 
 // The command for an interactive allocation. It runs salloc with the request's options. Inside the
-// allocation, a step on the first node runs `shell`, a command, on the terminal. The step keeps the
-// allocation's variables, but not its own, so that toprun in it uses all nodes. The command does
-// not depend on LaunchParameters=use_interactive_step. Pure function.
+// allocation, a step on the first node runs `shell`, a command, on the terminal. The shell has the
+// allocation's variables, but not the step's, so that toprun in this shell uses all nodes. The
+// command does not depend on LaunchParameters=use_interactive_step. Pure function.
 std::vector<std::string> salloc_command(const JobRequest& request,
                                         const std::vector<std::string>& shell);
 
-// The command for a shell on the first node of a running job. `job`: srun's options for it. Pure
-// function.
+// The command for a shell on the first node of a running job. `job`: srun's options that name the
+// job. Pure function.
 std::vector<std::string> attach_command(const std::vector<std::string>& job,
                                         const std::vector<std::string>& shell);
 

@@ -11,34 +11,35 @@ class SlurmEngine final : public Engine {
   EngineKind kind() const override { return EngineKind::slurm; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
-  // One srun for all nodes. Its step gets every CPU and GPU of the job on each node, regardless of
-  // the task count in the header: the variables with which srun would apply that count are unset.
+  // One srun for all nodes. Its step gets every CPU and GPU of the job on each node. The number of
+  // tasks in the script's header does not matter, because the variables that would pass it to srun
+  // are unset.
   Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                      const AgentRequest& request) const override;
   // Uses `scontrol show job`.
   std::optional<Stop> why_stopped(const Environment& environment) const override;
   int requeues(const Environment& environment) const override;
   // A job that ends by itself within the grace period of its preemption counts as failed,
-  // regardless of its exit code (22.05 to 26.05). Only the batch script's process puts the job
-  // back.
+  // regardless of its exit code (22.05 to 26.05). Only the batch script's process requeues the job.
   void put_back(const Environment& environment) const override;
   // True for a slurmstepd.
   bool owns(pid_t process) const override;
   // True in a step, unless Slurm tracks processes by cgroup and signals only processes that it
   // started. In a batch script, --signal=B: and scancel --batch signal only the shell.
   bool signals_every_process(const Environment& environment) const override;
-  // With --no-kill Slurm (22.05) removes a lost node from the job, even the batch script's node,
-  // and then never ends the job. At most three nodes query Slurm, until SlurmdTimeout has passed.
+  // With --no-kill, Slurm (22.05) removes a lost node from the job. If this was the batch script's
+  // node, Slurm never ends the job. So at most three nodes query Slurm, until SlurmdTimeout has
+  // passed.
   void requeue_orphaned(const Environment& environment, const Pause& pause) const override;
   // Uses `sstat --pidformat`, which queries the nodes themselves, with or without accounting.
   std::optional<Presence> presence(const Environment& environment) const override;
   void end_step(const Environment& environment) const override;
 };
 
-// Why Slurm signalled a job, from the output of `scontrol show job -o`. PreemptTime is set from the
-// preemption to the requeue. Restarts counts a requeue before the job has ended. Reason is
-// TimeLimit from the first signal on (22.05, 26.05). `restarts` is the number of earlier requeues
-// (SLURM_RESTART_COUNT).
+// Why Slurm signalled a job, from the output of `scontrol show job -o`. In this output, PreemptTime
+// is set from the preemption to the requeue. Restarts already includes a requeue before the job has
+// ended. Reason is TimeLimit from the first signal on (22.05, 26.05). `restarts` is the number of
+// earlier requeues (SLURM_RESTART_COUNT).
 std::optional<Stop> stop_in(std::string_view job, int restarts);
 
 // Whether /proc/self/cgroup shows that a process is in its step's own cgroup. proctrack/cgroup uses
@@ -55,10 +56,10 @@ std::vector<std::string> nodes_in_sstat(std::string_view text);
 // PrologFlags=Alloc the prolog runs before the first step.
 bool prolog_delays_steps(std::string_view config);
 
-// The state of a batch script that no longer sends messages, from the output of `scontrol show job
-// -o` for its job.
+// The state of a batch script that no longer sends messages, according to the output of `scontrol
+// show job -o` for its job.
 enum class BatchScript {
-  alive,  // as far as Slurm knows
+  alive,  // Slurm does not know of a problem
   lost,   // its node no longer belongs to the job
   none,   // the job does not run, or has no batch script
 };

@@ -10,8 +10,7 @@ namespace toprun::engines::slurm {
 
 // Parsers for the job listings that Slurm's programs print; pure functions. Written for 20.11 to
 // 26.05, checked with 22.05. All programs run with SLURM_TIME_FORMAT=%s. Text that is not a record
-// is skipped, because warnings may be mixed in. No value is trusted; only the limits in record.h
-// hold.
+// is skipped, because warnings may be mixed in. No value is trusted; the limits in record.h apply.
 
 // The format for `squeue -h -o`. Fields end in 0x1f and records in 0x1e; names should not contain
 // these characters.
@@ -19,15 +18,15 @@ std::string squeue_format();
 std::vector<Job> parse_squeue(std::string_view text);
 
 // Options after `squeue -h` for values that --format cannot print: a job's number of requeues and
-// its earliest start. The second function adds the answer to the listed ones of `jobs`.
+// its earliest start. The second function adds the answer to those of `jobs` that it lists.
 std::vector<std::string> squeue_delay_options();
 void add_delays(std::string_view text, std::vector<Job>& jobs);
 
 // Parses the output of `scontrol show job -o`.
 std::vector<Job> parse_show_job(std::string_view text);
 
-// Whether `scontrol show job` with that answer knows the job's number, but not the task or
-// component: "Job 1_7 not found", on stdout.
+// Whether this is scontrol's answer if it knows the job's number, but not the task or component:
+// "Job 1_7 not found", on stdout.
 bool says_not_found(std::string_view out);
 // Why the task or component does not exist, according to all records with the job's number: "Slurm
 // knows tasks 0-2 of job 1, but no task 7". Empty: the records do not show why.

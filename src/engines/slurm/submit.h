@@ -12,8 +12,8 @@
 namespace toprun::engines {
 
 // The environment that the job inherits through sbatch or salloc. Variables of another job are
-// removed, as in a login shell inside a job, or an allocation's own shell. Settings for Slurm's
-// programs remain. Pure function.
+// removed. They exist in a shell inside a job or allocation. Settings for Slurm's programs remain.
+// Pure function.
 Environment without_job(const Environment& environment);
 
 // Passes the script to sbatch on standard input. Returns the id of the job, or of the array. If
@@ -27,7 +27,7 @@ Result<std::string> submit_slurm(const std::string& script, const JobRequest& jo
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment);
 
-// The error for a missing program: the name that was searched for, and what to do.
+// The error for a missing program: the program's name, and what to do.
 Error no_slurm(std::string_view program);
 
 // Values that a user may name in a request. Empty: unknown.
@@ -42,7 +42,7 @@ Choices choices_in(std::string_view associations);
 // Queries sacctmgr, which needs accounting; some clusters have none.
 Choices ask_choices(const Environment& environment);
 
-// The text with which sbatch or salloc refused, and what to change. Pure function.
+// The error with sbatch's or salloc's message, and what to change. Pure function.
 Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFacts& facts,
               const Choices& choices);
 

@@ -12,11 +12,11 @@ namespace toprun::engines::slurm {
 
 // Set only for prologs and epilogs (slurm.conf(5), Prolog): "prolog_slurmd", …
 inline constexpr const char* script_context_variable = "SLURM_SCRIPT_CONTEXT";
-// Set by toprun's starter for the agents of its step. The agents do not pass it on.
+// toprun's starter sets it for the agents that it starts. The agents do not pass it on.
 inline constexpr const char* own_step_variable = "TOPRUN_STEP";
-// Processes per node that the job's header requested, in the order of SLURM_JOB_NODELIST and in
-// Slurm's form for counts. It is needed because srun overwrites the header's variables with the
-// step's.
+// How many processes per node the script's header requested, in the order of SLURM_JOB_NODELIST and
+// in Slurm's form for counts. toprun needs its own variable, because srun replaces the header's
+// variables by the step's.
 inline constexpr const char* slots_variable = "TOPRUN_SLOTS";
 
 // The step of tasks that this process belongs to (srun(1), OUTPUT ENVIRONMENT VARIABLES).
@@ -49,14 +49,14 @@ bool in_task_step(const Environment& environment);
 // nullopt in a batch script or in an allocation's shell.
 Result<std::optional<Step>> step(const Environment& environment);
 
-// Processes that the job's header requested on each node, but only if the user did so:
-// --ntasks-per-node or --ntasks. One process on every node counts as no request, because it is how
-// users request one agent per node. It says nothing about ranks.
+// How many processes on each node the script's header requested, by --ntasks-per-node or --ntasks.
+// nullopt: there is no such request. One process on every node does not count as a request for
+// ranks, because users request one agent per node in this way.
 Result<std::optional<std::vector<int>>> requested_tasks(const Environment& environment,
                                                         std::size_t nodes);
 
-// Whether the step is a shell with several tasks, where only the first task has a terminal (srun
-// --pty).
+// Whether the step was started by srun --pty with several tasks, so that only the first task has a
+// terminal.
 bool shares_terminal(const Environment& environment, const Step& step, bool terminal);
 std::unexpected<Error> refuse_shared_terminal(const Step& step);
 

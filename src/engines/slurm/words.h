@@ -29,7 +29,7 @@ inline constexpr std::string_view begin_time = "BeginTime";
 // it.
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
-// Advice for the case that Slurm's programs report a missing slurm.conf, and thus know no cluster.
+// Advice if Slurm's programs report that slurm.conf is missing, so that they know no cluster.
 // Empty: they report something else.
 std::string_view advice_without_cluster(std::string_view said);
 
