@@ -14,17 +14,19 @@ struct Tick {
   std::string label;
 };
 
-// The range of an axis, ascending, widened to whole ticks. On a logarithmic scale values are > 0.
+// The range of an axis, from low to high. It begins and ends at a tick. On a logarithmic scale,
+// values are > 0.
 struct Range {
   double low = 0;
   double high = 1;
   std::vector<Tick> ticks;  // ascending, including low and high
 };
 
-// Covers least … most with about `requested` ticks (2 or more). The steps are 1, 2 or 5 times a
-// power of ten, or whole powers of the base. If the range has few powers of ten, their multiples
-// get ticks too, so that four or more values can be read. A linear range that starts near 0 is
-// extended to 0. Labels with the unit "B" are in KiB, MiB …; other labels are plain numbers.
+// The range from `least` to `most`, with about `requested` ticks (2 or more). The steps are 1, 2 or
+// 5 times a power of ten, or whole powers of the base. If the range has few powers of ten,
+// multiples of them are ticks too, so that an axis has at least four ticks. A linear range that
+// starts near 0 is extended to 0. Labels with the unit "B" are in KiB, MiB …; other labels are
+// plain numbers.
 Range range_of(double least, double most, Scale scale, std::string_view unit,
                std::size_t requested);
 

@@ -16,7 +16,7 @@ struct Axis {
   Scale scale = Scale::linear;
 };
 
-// The spread of a figure around its mean.
+// The spread of a measured value around its mean.
 struct Spread {
   double low = 0;
   double high = 0;
@@ -39,7 +39,7 @@ struct Limit {
   double y = 0;
 };
 
-// Texts may contain anything: they are escaped, and shortened if there is no room.
+// Texts may contain any characters: they are escaped, and shortened if there is no room.
 struct LineChart {
   std::string title;
   Axis x;
@@ -49,7 +49,7 @@ struct LineChart {
   std::vector<std::string> notes;  // one line each, below the chart
 };
 
-// Each series has its own combination of colour, dashes and marker; there are no more combinations.
+// The number of combinations of colour, dashes and marker; each series has its own.
 inline constexpr std::size_t most_series = 12;
 inline constexpr std::size_t most_limits = 4;
 inline constexpr std::size_t most_points = 100'000;  // of all series

@@ -9,7 +9,7 @@
 
 namespace toprun::chart {
 
-// Neighbours in the list of names, such as the nodes of a rack.
+// Consecutive names in the list of names, such as the nodes of a rack.
 struct Group {
   std::string name;
   std::size_t first = 0;
@@ -30,8 +30,9 @@ struct HeatMap {
   std::vector<std::string> names;
   std::vector<Group> groups;         // do not overlap; need not cover all names
   std::vector<double> values;        // row by row, names² values; NaN: not measured
-  std::vector<std::string> figures;  // the values in words, for cells with room; may be empty
-  std::vector<Frame> frames;         // around the findings
+  std::vector<std::string> figures;  // the values as texts, for cells with enough room; may be
+                                     // empty
+  std::vector<Frame> frames;         // frames around the cells of the findings
   std::string unit;
   Scale scale = Scale::linear;  // logarithmic: values are > 0
   bool low_is_bad = true;       // a merged cell shows its worst value
@@ -41,21 +42,21 @@ struct HeatMap {
 inline constexpr std::size_t most_nodes = 1000;
 inline constexpr std::size_t most_groups = 250;
 inline constexpr std::size_t most_frames = 100;
-// The maximum number of nodes for which cells have room for their figures.
+// If there are more nodes, cells have no room for their values.
 inline constexpr std::size_t most_with_figures = 16;
 // With more nodes, a square of several pairs becomes one cell.
 inline constexpr std::size_t most_cells_across = 250;
-// Limit for a picture without its title and notes. A cell takes at most 12 bytes, and neighbours
-// with the same shade share one element.
+// Limit for a picture without its title and notes. A cell takes at most 12 bytes, and adjacent
+// cells with the same shade share one element.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
 // A picture at most 900 pixels wide. Shades run from dark violet to yellow and become lighter as
 // the value grows, so that they differ even without colours. The scale spans at least a factor of
 // two, so that noise does not look like a difference. Pairs that were not measured are hatched.
 // Names are printed next to the rows if there is room. Group names are printed along a bracket.
-// Errors: fewer than two nodes or more than most_nodes; too few or too many values; an infinite
-// value, or a value that is not positive on a logarithmic scale; no measured value; groups or
-// frames that are too many or outside the names.
+// Errors: fewer than two nodes or more than most_nodes; too few or too many values; no measured
+// value; an infinite value, or on a logarithmic scale a value that is not positive; too many groups
+// or frames, or a group or frame outside the names.
 Result<std::string> svg(const HeatMap& map);
 
 }  // namespace toprun::chart

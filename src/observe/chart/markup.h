@@ -8,8 +8,8 @@ namespace toprun::chart {
 // Names of hosts and domains come from files and networks and may contain any bytes. These
 // functions convert them to text for a picture.
 
-// UTF-8 in one line. Control characters are replaced as in printable(). Invalid UTF-8, characters
-// that XML forbids, and characters that reverse the text direction become U+FFFD.
+// Returns UTF-8 in one line. Control characters are replaced as in printable(). Invalid UTF-8,
+// characters that XML forbids, and characters that reverse the text direction become U+FFFD.
 std::string clean_text(std::string_view text);
 
 // A clean text for XML, between tags or in an attribute.

@@ -44,7 +44,7 @@ class Page {
   void add(fmt::format_string<T...> format, T&&... values) {
     out_ += fmt::format(format, std::forward<T>(values)...);
   }
-  // A series' line and its markers; `points` is the "d" of a path.
+  // A series' line and its markers; `points` is the attribute "d" of an SVG path.
   void series_line(std::size_t style, std::string_view points);
   // Uses the series' colour, without its dashes.
   void series_bar(std::size_t style, std::string_view points);

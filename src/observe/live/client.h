@@ -19,7 +19,7 @@ inline constexpr std::size_t most_answer_bytes = 256u << 20;  // the report of 1
 struct Reply {
   unsigned status = 200;
   std::string body;
-  pid_t pid = 0;  // of the root agent; 0: it has another PID namespace
+  pid_t pid = 0;  // the root agent's process id; 0: it is in another PID namespace
 };
 
 // Queries the job at this socket. nullopt: no process listens there. Error: the process does not
@@ -27,7 +27,8 @@ struct Reply {
 Result<std::optional<Reply>> ask(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 
-// The same for an answer without a fixed end: the caller reads its body from the returned socket.
+// Like ask(), for an answer without a fixed end: the caller reads the body from the returned
+// socket.
 Result<std::optional<Fd>> follow(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 

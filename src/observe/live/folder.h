@@ -12,8 +12,8 @@
 // The folder with the sockets of this user's jobs on this host: one for each root agent.
 namespace toprun::live {
 
-// "PID.sock", or "PID-2.sock" if another job has that name. This happens if containers with
-// separate PID namespaces share the folder.
+// A socket's name is "PID.sock", or "PID-2.sock" if another job has the first name. Two jobs can
+// have the same PID if containers with separate PID namespaces share the folder.
 inline constexpr int most_of_one_pid = 16;
 
 struct Socket {

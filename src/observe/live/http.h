@@ -24,7 +24,7 @@ using Request = boost::beast::http::request<boost::beast::http::empty_body>;
 
 inline constexpr std::size_t most_header_bytes = 8 * 1024;
 
-// Closes the socket unless the deadline is moved in time.
+// Closes the socket at the deadline, unless the deadline is moved before.
 class Limit {
  public:
   Limit(const std::shared_ptr<Stream>& socket, std::chrono::seconds limit);
@@ -36,7 +36,7 @@ class Limit {
 };
 
 // Connections that have not sent their request yet. If there are too many, the oldest is closed. So
-// a client that sends its request at once gets an answer, however many other clients are silent.
+// clients that send no request cannot block a client that sends its request at once.
 class Silent {
  public:
   // Registers one such connection for the lifetime of this object.
@@ -63,13 +63,13 @@ class Silent {
 // nullopt: no request arrived, or it is too long or has a body.
 boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
 
-// The lines before an answer's body, including the empty line. The connection ends with the answer.
-// `more` contains further lines, each with "\r\n". Without `bytes` the body
-// lasts until the connection ends.
+// The lines before an answer's body, including the empty line. The connection is closed after the
+// answer. `more` contains further lines, each with "\r\n". Without `bytes` the body lasts until the
+// connection ends.
 std::string head_of(unsigned status, std::string_view content_type,
                     std::optional<std::size_t> bytes, std::string_view more = {});
 
-// Writes the whole text, if each `limit` brings some progress.
+// Writes the whole text. Fails if no byte could be written for `limit`.
 boost::asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& limit,
                                        std::chrono::seconds each);
 

@@ -30,23 +30,25 @@ struct Answer {
 };
 
 inline constexpr std::size_t most_visitors =
-    64;  // at a time; a further connection closes the oldest silent one
-// Time limits: for the question to arrive, for the answer, and for reading each part of the answer.
+    64;  // connections at a time; if there is one more, the oldest connection without a request is
+         // closed
+// Time limits: until the request has arrived, for the answer, and for the client to read each part
+// of the answer.
 inline constexpr std::chrono::seconds question_limit{5};
 inline constexpr std::chrono::seconds answer_limit{15};
-// For the next part of a continuing answer.
+// The time limit for the next part of an answer that continues.
 inline constexpr std::chrono::seconds part_limit{120};
-// The delay after a connection that could not be accepted, because no file descriptor was free.
+// The delay before the next connection is accepted, if no file descriptor was free.
 inline constexpr std::chrono::seconds before_next_visitor{1};
 
-// Answers questions by HTTP/1.1 on a Unix socket, one per connection. Only this user and root may
-// ask. The handler runs on the event loop, so slow work must run on a thread pool.
+// Answers requests by HTTP/1.1 on a Unix socket, one request per connection. Only this user and
+// root may connect. The handler runs on the event loop, so slow work must run on a thread pool.
 class Server {
  public:
   using Handler = std::function<boost::asio::awaitable<Answer>(Question)>;
 
-  // Listens at the first free name for this process in the folder (observe/live/folder.h). The
-  // handler is not called after the server is destroyed.
+  // Listens on a socket in the folder, with the first free name for this process
+  // (observe/live/folder.h). The handler is not called after the server is destroyed.
   static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io,
                                                 const std::filesystem::path& folder,
                                                 Handler handler);

@@ -13,7 +13,7 @@ namespace toprun::picture {
 
 // Horizontal and vertical segments of lines. Some of them overlap.
 
-// A straight line that contains segments: horizontal at a y, or vertical at an x.
+// An infinite straight line on which segments lie: horizontal at a y, or vertical at an x.
 struct Track {
   bool upright = false;
   double at = 0;
@@ -23,7 +23,7 @@ struct Track {
 class Stretches {
  public:
   void add(Point a, Point b);
-  // Whether a segment and this one share more than an end point.
+  // Whether the segment from a to b shares more than an end point with a segment that was added.
   bool overlaps(Point a, Point b) const;
 
  private:

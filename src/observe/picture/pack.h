@@ -25,16 +25,16 @@ struct Packing {
 };
 
 struct Spacing {
-  double beside = 0;  // between two boxes in a row
-  double above = 0;   // above each row, including the first
+  double beside = 0;  // distance between two boxes in a row
+  double above = 0;   // distance above each row, including the first
 };
 
-// A penalty for the difference from `shape` (width to height) and for unused area; 0 is the
+// A penalty for unused area, and for a ratio of width to height that differs from `shape`; 0 is the
 // optimum.
 double penalty(Size size, double used_area, double shape);
 
-// Selects the row length with the lowest penalty for the whole. The width is at most `most_width`,
-// unless a single box is wider.
+// Selects the length of rows for which the whole arrangement has the lowest penalty. The width is
+// at most `most_width`, unless a single box is wider.
 Packing pack(const std::vector<Size>& boxes, Spacing spacing, double shape, double most_width);
 
 }  // namespace toprun::picture

@@ -7,15 +7,15 @@
 
 namespace toprun::picture {
 
-// Converts an SVG to a PNG with rsvg-convert, because libraries that draw text are too large for
-// toprun. Error: the program is missing, or fails.
+// Converts an SVG to a PNG with the program rsvg-convert, because libraries that draw text are too
+// large for toprun. Error: the program is missing, or fails.
 Result<std::string> png_of(const std::string& svg, const Environment& environment);
 
 // Writes a picture and reports the file on stderr. The file's suffix, .svg or .png, determines the
 // format. Error (exit_usage): another suffix.
 Result<void> write_picture(const std::string& file, const std::string& svg,
                            const Environment& environment);
-// The same check of the suffix, before the picture exists.
+// Checks the suffix like write_picture(), before the picture exists.
 Result<void> check_picture_name(const std::string& file);
 
 }  // namespace toprun::picture

@@ -28,10 +28,10 @@ struct Rect {
 };
 
 enum class Style {
-  heading,  // proportional, bold, large
+  heading,  // proportional font font, bold, large
   plain,    // proportional
-  name,     // fixed width, bold
-  detail,   // fixed width
+  name,     // fixed-width font, bold
+  detail,   // fixed-width font
 };
 
 // A line of text. `at` is the left end of its base line; centred and right-aligned texts are
@@ -50,7 +50,7 @@ Rect bounds_of(const Text& text);
 struct FrameBox {
   Rect box;
   std::optional<std::size_t> level;
-  std::size_t depth = 0;  // number of frames around it
+  std::size_t depth = 0;  // number of frames around this frame
   bool unknown = false;
   Text title;
   std::string whole_name;  // clean; empty: the title contains the complete name
@@ -60,7 +60,7 @@ struct UnitBox {
   Rect box;
   bool unknown = false;
   bool start = false;               // the first unit of the ring
-  std::optional<std::size_t> team;  // determines its colour
+  std::optional<std::size_t> team;  // determines the box's colour
   std::vector<Text> lines;
   std::string about;  // clean; additional text that does not fit into the box
 };
@@ -81,7 +81,8 @@ struct Key {
   std::optional<std::size_t> level;
 };
 
-inline constexpr double most_picture_width = 2'000;  // of a picture, if one box and its frames fit
+inline constexpr double most_picture_width = 2'000;  // the maximum width, unless one box and its
+                                                     // frames are wider
 
 struct RingLayout {
   double width = 0;

@@ -10,11 +10,12 @@ namespace toprun::picture {
 // like the traffic.
 //
 // Each frame has a vertical *trunk* in its left margin and a *channel* above each row of boxes. A
-// line leaves a box upwards into the channel above it, follows the channel to the trunk, and the
-// trunk out of the frame into the channel above the frame, and so on until the frame that contains
-// both ends; from there it goes inwards in the same way. There are two exceptions: from a unit to
-// the next one, and from the last unit to the first, a line takes the short way through the gaps.
-// So an order that follows the boxes is one simple line.
+// line leaves a box upwards into the channel above the box and follows the channel to the trunk.
+// Along the trunk it leaves the frame, into the channel above the frame, and so on, until it is in
+// the frame that contains both ends. From there it goes inwards in the same way. There are two
+// exceptions: from a unit distance to the next lane one, and from the last unit to the first, a
+// line takes the short way through the gaps. So if the order is the order of the boxes, the ring is
+// one simple line.
 //
 // Up to max_single_lines lines have separate lanes in each channel and trunk. If there are more,
 // all lines that cross the same level share a lane, and common parts become one wide line.
@@ -26,11 +27,12 @@ inline constexpr double lane_gap = 4;  // pixels
 inline constexpr double margin_around = 40;
 
 struct Trunk {
-  Rect box;                      // of the frame, or of the whole content of the picture
-  double x = 0;                  // position of its first lane
+  Rect box;                      // the frame's box, or the box of the picture's whole content
+  double x = 0;                  // position of the trunk's first lane
   double lane_step = 0;          // to the next
-  std::vector<double> channels;  // upper edges of the rows below them
-  std::size_t parent = 0;        // index; its own index for the whole picture
+  std::vector<double> channels;  // for each channel: the upper edge of the row below it
+  std::size_t parent = 0;        // index of the parent's trunk; for the whole picture, the trunk's
+                                 // own index
   std::size_t row = 0;           // the row of the parent that contains the frame
 };
 
@@ -41,7 +43,7 @@ struct Stop {
   std::size_t row = 0;
 };
 
-// `trunks`: parents before children; the first is that of the whole picture. `stops`: same order as
+// `trunks`: parents before children; the first trunk is the whole picture's. `stops`: same order as
 // sketch.units.
 std::vector<Line> routes(const Sketch& sketch, const std::vector<Trunk>& trunks,
                          const std::vector<Stop>& stops);

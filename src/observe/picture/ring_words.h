@@ -21,7 +21,7 @@ std::string whole_name_of(const Frame& frame);
 // For one node: its name and ranks. For several nodes: the domains' names, the number of nodes,
 // their names.
 std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit);
-// The same in one longer line.
+// The text of lines_of(), in one longer line.
 std::string about(const Sketch& sketch, const Unit& unit);
 // Notes for the reader: the meaning of dashes, folded domains, omitted data.
 std::vector<std::string> notes_of(const Sketch& sketch);

@@ -12,10 +12,12 @@ namespace toprun::picture {
 
 // The content of a picture of an order, without coordinates.
 
-inline constexpr std::size_t max_single_nodes = 100;   // above it, boxes contain several nodes
-inline constexpr std::size_t max_units = 320;          // small boxes
-inline constexpr std::size_t max_unplaced_units = 16;  // of max_units, if anything is folded
-inline constexpr std::size_t max_runs = 4;             // ranges of ranks per unit
+inline constexpr std::size_t max_single_nodes = 100;   // if there are more nodes, a box contains
+                                                       // several nodes
+inline constexpr std::size_t max_units = 320;          // limit for the small boxes
+inline constexpr std::size_t max_unplaced_units = 16;  // how many of max_units may be nodes without
+                                                       // a place, if anything is folded
+inline constexpr std::size_t max_runs = 4;             // limit for the ranges of ranks of a unit
 
 // Consecutive ranks.
 struct Run {
@@ -25,9 +27,10 @@ struct Run {
 
 // A small box: one node, or several folded nodes.
 struct Unit {
-  std::string name;                  // of the node or the domains; several as a host list
+  std::string name;                  // name of the node or domain; several names as a host list
   std::string hosts;                 // the nodes as a host list; empty: one node, not folded
-  std::optional<std::size_t> level;  // of the domains that it represents; nullopt: nodes
+  std::optional<std::size_t> level;  // the level of the domains that the unit stands for; nullopt:
+                                     // it stands for nodes
   std::size_t domains = 0;           // number of these domains
   std::size_t nodes = 0;
   std::vector<Run> ranks;   // ascending, the first max_runs
@@ -43,8 +46,8 @@ struct Frame {
   std::optional<std::string> name;
   std::size_t nodes = 0;
   std::size_t leaving = 0;  // pairs of ring neighbours where only the first is in this frame
-  std::size_t first = 0;    // index of its first unit; its units are in a row
-  std::size_t own = 0;  // number of units that are in no inner frame; they come before the others
+  std::size_t first = 0;    // index of the frame's first unit; its units are consecutive
+  std::size_t own = 0;  // how many of its units are in no inner frame; these come before the others
   std::vector<Frame> inside;  // frames inside this one
 };
 
@@ -53,14 +56,14 @@ struct Step {
   std::size_t from = 0;
   std::size_t to = 0;
   std::optional<std::size_t> crosses;  // the outermost level at which the step leaves a domain
-  bool unknown = false;                // that domain, or the next one, is unknown
-  std::size_t count = 0;               // number of pairs of ring neighbours for this step
+  bool unknown = false;                // the domain that the step leaves or enters is unknown
+  std::size_t count = 0;               // how many pairs of ring neighbours this step stands for
 };
 
 struct Sketch {
   std::string source;                      // empty: nothing is known
   std::vector<std::string> levels;         // outermost first
-  std::vector<placement::Crossings> ring;  // of the drawn order
+  std::vector<placement::Crossings> ring;  // the crossings of the drawn order
   std::size_t nodes = 0;
   Frame whole;
   std::vector<Unit> units;
@@ -69,21 +72,21 @@ struct Sketch {
   std::optional<std::size_t> start;  // the unit with the first node
   std::string team_kind = {};        // for example "pp"; empty: no teams are shown
   std::size_t teams = 0;
-  // By level: the seconds for which a ring step that leaves a domain occupies its uplink; 0:
-  // unknown. Empty: not requested.
+  // By level: if a ring step leaves a domain, the seconds for which it occupies the domain's
+  // uplink; 0: unknown. Empty: not requested.
   std::vector<double> step_seconds = {};
   bool folded() const { return units.size() < nodes; }
 };
 
 // `drawn`: the order of the ring, of any kind. `tree`: the same hosts and map in Order::topology
-// without segments. Boxes are in its order, so that pictures of two orders are comparable. Takes
-// O(n log n).
+// without segments. Boxes are in the order of `tree`, so that pictures of two orders are
+// comparable. Takes O(n log n).
 //
-// If there are at most max_single_nodes nodes, each node is a unit. If there are more, each
-// innermost domain is a unit. If that gives more than max_units, each domain of the innermost level
-// with at most max_units domains is a unit; if that gives only a few units, several neighbours of
-// the next inner level form one. `teams`: the teams of the drawn order's nodes to show; nullptr:
-// none.
+// If there are at most max_single_nodes nodes, each node is a unit. If there are more nodes, each
+// innermost domain is a unit. If these are more than max_units, an outer level is chosen: the
+// innermost level with at most max_units domains. If it has only a few domains, the level inside it
+// is used, and several neighbouring domains of that level form a unit. `teams`: the teams of the
+// drawn order's nodes to show; nullptr: none.
 Sketch sketch(const placement::Placement& tree, const placement::Placement& drawn,
               const placement::Teams* teams = nullptr);
 

@@ -9,14 +9,14 @@
 
 namespace toprun::report {
 
-// The network in the form of another program, and the hosts that this form cannot represent: those
-// with an unknown innermost switch.
+// The network in the form of another program. Hosts whose innermost switch is unknown cannot be
+// represented in it and are listed separately.
 struct Converted {
   std::string text;
   std::vector<std::string> left_out;
 };
 
-// A form in which other programs read a network. To add one, add a function and a row in
+// A form in which other programs read a network. To add a form, add a function and a row in
 // convert.cc.
 struct NetworkForm {
   std::string_view name;  // the value of --to

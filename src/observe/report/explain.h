@@ -9,15 +9,17 @@
 
 namespace toprun::report {
 
-// The parameters of an explanation.
+// What an explanation has to contain.
 struct Question {
   std::string_view topology = "auto";  // the --topology option that selected the source
   std::size_t segment = 1;             // as in Constraints
   std::optional<std::size_t> node{};   // position in the placement; nullopt: all
 };
 
-inline constexpr std::size_t max_explained_nodes = 128;   // above it: one line per domain
-inline constexpr std::size_t max_explained_domains = 64;  // above it: one line per outer domain
+inline constexpr std::size_t max_explained_nodes = 128;   // if there are more nodes: one line per
+                                                          // domain
+inline constexpr std::size_t max_explained_domains = 64;  // if there are more domains: one line per
+                                                          // outer domain
 
 // Explains an order of Order::topology in words. `placement.explanation` describes the source of
 // the nodes' places, the cost of each level, unknown facts, and segments that no domain contains.

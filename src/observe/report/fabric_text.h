@@ -8,9 +8,9 @@
 
 namespace toprun::report {
 
-// The output of `toprun net show` for a node: its RDMA ports and network interfaces, and which of
-// them a job uses. For the others it gives the reason. `gpus`: the node's GPUs, used for the
-// distance of each port.
+// The output of `toprun net show` for a node: its RDMA ports and network interfaces, which of them
+// a job uses, and why it does not use the others. `gpus`: the node's GPUs, used for the distance of
+// each port.
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 
@@ -19,7 +19,8 @@ std::string network_text(const fabric::NodeFabric& node, std::span<const fabric:
 std::string settings_text(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 
-// The same as shell code: `export NAME=VALUE` for each variable that the user has not set already.
+// The settings as shell code: `export NAME=VALUE` for each variable that the user has not set
+// already.
 std::string settings_shell(std::span<const fabric::Setting> settings);
 
 // {"schema": "toprun.net_show/1", "devices": […], "interfaces": […], "env": {…}}.

@@ -9,8 +9,8 @@
 
 namespace toprun::report {
 
-// A form that shows an order or passes it to another program. To add one, add a function and a row
-// in formats.cc.
+// A form that shows an order or passes it to another program. To add a form, add a function and a
+// row in formats.cc.
 struct Format {
   std::string_view name;  // the value of --format
   std::string_view help;  // one phrase
@@ -19,7 +19,7 @@ struct Format {
   bool line_per_rank = false;
 };
 
-inline constexpr std::size_t max_rank_lines = 10'000'000;  // in a form with a line per rank
+inline constexpr std::size_t max_rank_lines = 10'000'000;  // limit for a form with a line per rank
 
 // All forms, the default first.
 std::span<const Format> formats();

@@ -9,12 +9,12 @@
 
 namespace toprun::report {
 
-// A domain with its nodes. There are two special cases. A domain may represent nodes whose domains
-// at the next level are unknown (one or several domains). A domain that has no name and is not
-// unknown contains the nodes directly inside its parent. If a branch lacks a level, the inner level
-// follows directly, with its own level number.
+// A domain with its nodes. There are two special cases. An unknown domain stands for all nodes of
+// its parent whose domain at this level is unknown; these may be in several domains. A domain that
+// has no name and is not unknown contains the nodes that are directly inside its parent. If a
+// branch lacks a level, the inner level follows directly, with its own level number.
 struct Domain {
-  std::size_t level = 0;  // of the placement's levels
+  std::size_t level = 0;  // index in the placement's levels
   topology::Domain name;
   std::span<const placement::Node> nodes;  // part of the placement, which must outlive this object
   std::vector<Domain> inside;  // empty: innermost level, or all inner levels are unknown
@@ -22,8 +22,8 @@ struct Domain {
 
 std::vector<std::string> names_of(std::span<const placement::Node> nodes);
 
-// The outermost domains of the nodes with a place. The placement must have Order::topology, where
-// the nodes of a domain are in a row.
+// The outermost domains of the nodes with a place. The placement must have Order::topology, so that
+// the nodes of a domain are consecutive.
 std::vector<Domain> outline(const placement::Placement& placement);
 
 // One line per domain, indented by level: name, number of nodes and, for innermost domains, their
@@ -33,7 +33,7 @@ inline constexpr std::size_t max_siblings = 16;
 std::string outline_text(const placement::Placement& placement, bool fold = true);
 
 // {"schema": "toprun.topo_show/1", source, levels, nodes, domains: [{level, name, nodes, domains or
-// hosts}], unplaced, warnings}; a domain's name is null if it is unknown or there is none.
+// hosts}], unplaced, warnings}; a domain's name is null if the domain is unknown or has no name.
 std::string outline_json(const placement::Placement& placement);
 
 }  // namespace toprun::report

@@ -12,25 +12,25 @@
 
 namespace toprun::report {
 
-// The ends of the other ranks.
+// How the ranks other than the cause ended.
 struct Others {
-  int failed = 0;   // on their own, after the cause
+  int failed = 0;   // failed by themselves, after the cause
   int stopped = 0;  // stopped by toprun
   int ended = 0;    // with exit code 0
-  int alike = 0;    // with the cause's own exception
-  int other = 0;    // by themselves, with an exception that is neither the cause's nor about a lost
+  int alike = 0;    // failed with the same exception as the cause
+  int other = 0;    // failed by themselves, with another exception than the cause, not about a lost
                     // peer
-  int stopped_with_other = 0;  // ranks among the stopped ones that had shown such an exception
-                               // before
+  int stopped_with_other = 0;  // stopped by toprun, but had printed such an exception before
 };
 
 // `cause` is one of `exits`, or null.
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause);
 
-// The message to the user after a failed run: the rank or node that failed, its error message, the
-// ends of the other ranks, the location of the logs, and advice. At most 25 lines; the first starts
-// with "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's file or
-// folder on its node. `node_log` is the file with all output of its node. Empty: none.
+// The message to the user after a failed run: the rank or node that failed, its error message, how
+// the other ranks ended, where the logs are, and advice. At most 25 lines; the first starts with
+// "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's log file or
+// folder on its node. `node_log` is the file with all output of this node. Each is empty if there
+// is none.
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
@@ -38,13 +38,15 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
 // ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
-// The headline and the ranks' positions, for a terminal: at most hang::most_lines lines.
+// The report of a hang for a terminal: a headline, and where the ranks are in their code. It has at
+// most hang::most_lines lines.
 std::string hang_text(const model::Hang& hang, std::string_view next);
 
-// "toprun: 12 s, 3 of 4 nodes have joined, not n3", cut to `columns` columns (0: not cut).
+// "toprun: 12 s, 3 of 4 nodes have joined, not n3", cut to `columns` columns; 0: the line is not
+// cut.
 std::string launch_line(const model::Launch& launch, std::size_t columns);
 
-// The file of a node's output in the folder of --node-log: DIR/HOST.out.
+// The file in the folder of --node-log that contains a node's output: DIR/HOST.out.
 std::string node_log_path(std::string_view folder, std::string host);
 
 }  // namespace toprun::report

@@ -18,19 +18,19 @@ enum class RankState : char {
   runs = 'r',
   done = 'd',  // it ended with exit code 0
   failed = 'f',
-  stopped = 'k',  // by toprun, after another rank failed, or by the signal that ends the job
+  stopped = 'k',  // stopped by toprun, after another rank failed or by the signal that ends the job
   lost = 'l',     // lost together with its node
   suspect = 'h',  // the other ranks wait for it
 };
 
 struct RankFigures {
   RankState state = RankState::waits;
-  meter::Rank usage = {};  // for an ended rank only its last lines
+  meter::Rank usage = {};  // for a rank that has ended, only its last lines
   int code = 0;            // for a failed rank: its exit code, or 128 plus its signal
 };
 
 struct NodeFigures {
-  std::optional<SteadyTime> at = {};  // when the figures arrived; unset: never
+  std::optional<SteadyTime> at = {};  // when `usage` arrived; unset: never
   meter::Host usage = {};
 };
 
@@ -48,7 +48,8 @@ class Board {
   void begin(std::size_t nodes, std::size_t ranks);
   void started(const Part& part);
   void ended(const model::WorkerExit& exit);
-  // A signal ends the job. The ranks that the signal ends count as stopped, even before they end.
+  // A signal ends the job. A rank that this signal killed counts as stopped, not as failed, even if
+  // it ended before this call.
   void ordered_to_end(int signal);
   void lost(const Part& part);
   void measured(const Part& part, const meter::Node& usage, SteadyTime now);

@@ -12,7 +12,7 @@ namespace toprun::snapshot {
 
 inline constexpr std::string_view metrics_type =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
-// In jobs with more ranks, only nodes have their own series.
+// In jobs with more ranks than this, only nodes have their own series.
 inline constexpr std::size_t most_ranks_with_series = 4'096;
 
 // The run's metrics for Prometheus, in the text format of OpenMetrics 1.0 (names:

@@ -14,8 +14,8 @@
 #include "observe/snapshot/board.h"
 #include "run/model/record.h"
 
-// The state of a running job, schema toprun.live/1 (docs/reference/live.md). It has three parts,
-// which change at different speeds.
+// The state of a running job, in schema toprun.live/1 (docs/reference/live.md). It has three parts,
+// which change at different rates.
 namespace toprun::snapshot {
 
 struct Message {
@@ -23,23 +23,23 @@ struct Message {
   std::string text;  // one or more lines, as shown to the user
 };
 inline constexpr std::size_t most_messages = 100;
-inline constexpr std::size_t most_missing = 20;  // names
+inline constexpr std::size_t most_missing = 20;  // limit for the names in `missing`
 
 // The run's state at its root.
 struct Run {
   model::RunRecord record;
-  std::string id;  // the engine's id, or the job's own
+  std::string id;  // the job's id in the engine, or toprun's own id
   std::string stage;
   int least_nodes = 1;
   int most_nodes = 1;
   int max_restarts = 0;
-  std::optional<WallTime> limit;          // when its engine will end it; unset: unknown
+  std::optional<WallTime> limit;          // when the engine will end the job; unset: unknown
   std::string node_log;                   // the folder of --node-log; empty: none
-  std::size_t joined = 0;                 // nodes
+  std::size_t joined = 0;                 // number of nodes that have joined
   std::vector<std::string> missing;       // awaited nodes, if the engine names them
   bool hangs = false;                     // the last attempt's hang continues
   std::deque<Message> messages;           // the latest ones
-  std::chrono::milliseconds interval{0};  // time between two updates of the figures
+  std::chrono::milliseconds interval{0};  // time between two updates of the measurements
 };
 
 // The current attempt's nodes; empty before ranks are assigned.

@@ -10,7 +10,7 @@
 #include "observe/snapshot/picture.h"
 #include "observe/top/row_tree.h"
 
-// The columns of the list and their contents; pure functions.
+// The columns of the list in toprun top, and what they contain; pure functions.
 namespace toprun::top {
 
 // The width of each column on a terminal of this width. Columns that do not fit are omitted, and so
@@ -28,18 +28,18 @@ class Columns {
  private:
   std::size_t name_width_ = 0;
   std::size_t state_width_ = 0;
-  std::size_t line_width_ = 0;      // width for the last lines; 0: not shown
-  std::vector<std::size_t> shown_;  // numbers of the columns
+  std::size_t line_width_ = 0;      // width of the column with the ranks' last lines; 0: not shown
+  std::vector<std::size_t> shown_;  // which columns are shown, by their numbers
 };
 
 // The rank with the newest output in a rack or node, or the rank itself. nullopt: no output.
 std::optional<std::size_t> newest_in(const snapshot::Picture& picture, const Tree& tree, Item item);
 
-// All known facts about a rank, in words: its state, figures, last line.
+// All that is known about a rank, in words: its state, its resource usage, its last line.
 struct RankWords {
   std::string title;    // "rank 3 on n1, its local rank 1: runs"
   std::string figures;  // "CPU 1.0, MEM 512M, GPU 93%, GPUMEM 70.0G"; empty: unknown
-  std::string silence;  // "2m": since its last output; empty: unknown
+  std::string silence;  // "2m": the time since its last output; empty: unknown
 };
 RankWords words_of_rank(const snapshot::Picture& picture, std::size_t number);
 

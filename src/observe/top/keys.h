@@ -12,12 +12,12 @@ namespace toprun::top {
 struct Key {
   enum class Code { up, down, page_up, page_down, home, end, enter, escape, erase, text };
   Code code = Code::text;
-  char letter = 0;  // for text input
+  char letter = 0;  // for text input: the letter
 
   bool operator==(const Key&) const = default;
 };
-// The keys in a terminal's input (ECMA-48, and xterm's for function keys). `bytes` keeps the
-// beginning of an incomplete key. A single ESC is a complete key if `is_all`.
+// The keys in a terminal's input (ECMA-48, and xterm's for function keys). The beginning of an
+// incomplete key stays in `bytes`. With `is_all`, a single ESC is a complete key.
 std::vector<Key> keys_in(std::string& bytes, bool is_all);
 
 // The user's choice of what to show.
@@ -25,12 +25,12 @@ struct State {
   Sort sort = Sort::order;
   Folds folds;
   Item selected{Kind::rack, 0};
-  std::size_t row = 0;        // … its row when it was last shown
+  std::size_t row = 0;        // the row of the selected item when it was last shown
   std::size_t first_row = 0;  // the first row on the screen
   bool searches = false;      // the search text is being typed
   std::string search;
-  bool is_followed = false;  // the user searched the selected rank: keep it selected when rows are
-                             // sorted
+  bool is_followed = false;  // the user searched for the selected rank, so it stays selected when
+                             // rows are sorted
   bool shows_help = false;
   bool shows_rank = false;  // shows only the selected rank instead of the list
   std::string note;         // one line, until the next key
@@ -40,7 +40,7 @@ struct State {
 
 // The state after a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);
-// The state with the selected place's current row, scrolled so that the row is shown.
+// The state with the current row of the selected item, scrolled so that this row is shown.
 State normalised(State state, const std::vector<Row>& rows, std::size_t lines);
 
 }  // namespace toprun::top

@@ -23,7 +23,7 @@ struct Item {
 };
 
 struct Rack {
-  Outside name;  // the nodes' location without its last part
+  Outside name;  // the location of the rack's nodes, without its last part
   std::vector<std::size_t> nodes;
 };
 
@@ -34,16 +34,17 @@ struct Tree {
 };
 Tree tree_of(const snapshot::Picture& picture);
 
-// A node's ranks, [first, end), limited to the ranks in the picture.
+// A node's ranks: [first, end). Ranks that are not in the picture are left out.
 struct Ranks {
   std::size_t first = 0;
   std::size_t end = 0;
 };
 Ranks ranks_of(const snapshot::Picture& picture, std::size_t node);
-// Returns the picture's number of nodes if no node has the rank.
+// The node of a rank. If no node has the rank, the number of nodes in the picture.
 std::size_t node_of(const snapshot::Picture& picture, std::size_t rank);
 
-// The sort key for ranks, largest first. All keys except `order` show no racks and nodes.
+// The sort key for ranks, largest first. With all keys except `order`, racks and nodes are not
+// shown.
 enum class Sort { order, cpu, memory, silence };
 
 // The racks and nodes that the user folded or unfolded.
@@ -54,7 +55,8 @@ struct Row {
   std::size_t depth = 0;
   bool is_open = false;  // for a rack or node: its contents follow
 };
-// Racks and nodes that the user did not touch are open if all of their kind fit in `lines`.
+// If the user has neither folded nor unfolded a rack or node, it is open if all open items of its
+// kind fit in `lines`.
 std::vector<Row> rows_of(const snapshot::Picture& picture, const Tree& tree, Sort sort,
                          const Folds& folds, std::size_t lines);
 

@@ -9,11 +9,11 @@
 namespace toprun::top {
 
 // Printable text in lines of at most `width` columns, cut between words if possible. There are at
-// most `most` lines (0: no limit). The last line contains the beginning and the end of the
-// remaining text.
+// most `most` lines (0: no limit). If the text is longer, the last line contains the beginning and
+// the end of the remaining text.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most);
 
-// The same for parts, which stay whole if possible: "a | b".
+// Like the function above, for several parts, which are not split if possible: "a | b".
 std::vector<std::string> wrapped(const std::vector<std::string>& parts, std::size_t width,
                                  std::size_t most);
 

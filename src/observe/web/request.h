@@ -4,16 +4,16 @@
 #include <string>
 #include <string_view>
 
-// Access control: pure functions of a request's fields.
+// Access control: pure functions whose input is a request's header fields.
 namespace toprun::web {
 
 // Whether a Host field names this server: by an address, as localhost, or by one of these names.
-// The port may be any, because a tunnel has its own. A foreign page may make another name resolve
-// to this address (DNS rebinding).
+// Every port is accepted, because a tunnel has its own port. Other names are refused, because a
+// foreign page may make its own name resolve to this server's address (DNS rebinding).
 bool is_known_host(std::string_view field, std::span<const std::string> names);
 
-// Whether an Authorization field is "Bearer TOKEN". The time does not depend on the content of a
-// wrong token with that length.
+// Whether an Authorization field is "Bearer TOKEN". For a wrong token of the same length, the time
+// does not depend on its content.
 bool has_token(std::string_view field, std::string_view token);
 
 // The path in a request's target: "/metrics" in "/metrics?x=1".

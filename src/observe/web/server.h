@@ -15,10 +15,11 @@
 #include "base/net/address.h"
 #include "base/text/error.h"
 
-// The web page of a running job: its files, the job's state as server-sent events, further pages.
+// The web server of a running job. It serves the page's files, the job's state as server-sent
+// events, and further pages.
 namespace toprun::web {
 
-// The parts of a job's state for browsers: one JSON value each. They change at different speeds.
+// The parts of a job's state for browsers; each is one JSON value. They change at different rates.
 enum class Part : std::uint8_t { job, nodes, figures };
 inline constexpr std::array<std::string_view, 3> part_names = {"job", "nodes", "figures"};
 
@@ -36,10 +37,10 @@ class Source {
   virtual ~Source() = default;
   // The newest text of a part, on one line; null: not available yet.
   virtual Text text(Part part) = 0;
-  // The first browser has connected, or the last one has disconnected.
+  // The first browser has connected, or the last browser has disconnected.
   virtual void looked_at(bool by_somebody) = 0;
-  // A page beside the server's own ("/metrics"), for clients with the token. nullopt: no page has
-  // this path.
+  // An additional page, such as "/metrics", for clients with the token. nullopt: no page has this
+  // path.
   virtual boost::asio::awaitable<std::optional<Page>> page(std::string path) = 0;
 };
 
@@ -53,11 +54,13 @@ struct ListenAddress {
 // Letters, digits, - and _; long enough for more than 128 random bits.
 bool is_good_token(std::string_view token);
 
-inline constexpr std::size_t most_browsers = 64;      // browsers that follow the job; further ones
-                                                      // get 503
-inline constexpr std::size_t most_visitors = 256;     // connections; a further one closes the
-                                                      // oldest silent one, or waits
-inline constexpr int send_buffer_bytes = 256 * 1024;  // kernel send buffer of each connection
+inline constexpr std::size_t most_browsers = 64;          // browsers that follow the job; further
+                                                          // browsers get status 503
+inline constexpr std::size_t most_visitors = 256;         // connections; if there is one more, the
+                                                          // oldest connection without a request is
+                                                          // closed; if all have sent one, the new
+                                                          // connection waits
+inline constexpr int send_buffer_bytes = 256 * 1024;      // kernel send buffer of each connection
 inline constexpr std::chrono::seconds request_limit{5};   // from the connection to the end of the
                                                           // request
 inline constexpr std::chrono::seconds page_limit{15};     // for producing a page
@@ -68,8 +71,8 @@ inline constexpr std::chrono::seconds heartbeat{10};      // after this time wit
 inline constexpr std::chrono::seconds farewell_limit{1};  // for sending the last state
 
 // HTTP/1.1 on TCP, one request per connection. The page's own files contain nothing about the job.
-// All other pages require `Authorization: Bearer TOKEN`. A browser gets the newest text of each
-// part when it is ready to receive. Older texts are not queued for it.
+// All other pages require `Authorization: Bearer TOKEN`. When a browser is ready to receive, it
+// gets the newest text of each part. Older texts are not sent.
 class Server {
  public:
   // The source must outlive the server.
