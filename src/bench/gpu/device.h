@@ -14,13 +14,14 @@ namespace toprun::gpu {
 
 enum class Vendor { nvidia, amd };
 
-// The driver functions in use: CUDA's driver API, or HIP's functions with the same arguments.
+// The functions of the GPU driver that are used here: CUDA's driver API, or HIP's functions with
+// the same arguments.
 struct Driver;
 
 // One GPU.
 class Device {
  public:
-  // The GPU of a process: the local rank's, or the only one that it sees.
+  // The GPU of a process. Its number is the local rank, unless the process sees only one GPU.
   static Result<std::shared_ptr<Device>> open(Vendor vendor, std::size_t local_rank,
                                               const Environment& environment);
   ~Device();
@@ -31,7 +32,8 @@ class Device {
   const std::string& bus_id() const { return bus_id_; }  // "0000:1b:00.0"
   int number() const { return number_; }
   Result<std::uint64_t> free_bytes() const;
-  // Call it in every thread, other than the opening one, that uses the device.
+  // Every thread that uses the device has to call this first, except the thread that opened the
+  // device.
   Result<void> use_here() const;
 
  private:
@@ -44,7 +46,7 @@ class Device {
   std::string name_;
   std::string bus_id_;
   int number_ = 0;
-  void* context_ = nullptr;  // CUDA
+  void* context_ = nullptr;  // only for CUDA
 };
 
 // Memory of a GPU.
@@ -56,7 +58,8 @@ class DeviceMemory {
   ~DeviceMemory();
 
   std::byte* get() const { return start_; }
-  // Copies from and to the beginning of the memory; both wait until the bytes have arrived.
+  // These functions copy to and from the beginning of the memory. Both return when the bytes have
+  // arrived.
   Result<void> write(std::span<const std::byte> bytes) const;
   Result<void> read(std::span<std::byte> bytes) const;
 
@@ -67,7 +70,7 @@ class DeviceMemory {
   std::byte* start_;
 };
 
-// Work that runs in order, with marks whose times can be measured.
+// Work on the GPU that runs in order. The time between two marks in it can be measured.
 class Stream {
  public:
   static Result<Stream> of(const std::shared_ptr<Device>& device);
@@ -76,7 +79,7 @@ class Stream {
   ~Stream();
 
   void* get() const { return stream_; }
-  // Marks 0, 1 … of this stream; a mark that is set again loses its earlier time.
+  // Sets mark 0, 1 … of this stream. If a mark is set again, its earlier time is lost.
   Result<void> mark(std::size_t index);
   // Whether all work before the mark has finished.
   Result<bool> reached(std::size_t index) const;

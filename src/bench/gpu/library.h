@@ -9,8 +9,8 @@
 
 namespace toprun::gpu {
 
-// A shared library opened at run time. It stays open until the process ends: NCCL's threads run in
-// it.
+// A shared library opened at run time. It stays open until the process ends, because NCCL's threads
+// run code in it.
 class Library {
  public:
   // Opens the file from the first of `folders` that contains it, otherwise through the dynamic
@@ -42,8 +42,9 @@ class Library {
   std::string path_;
 };
 
-// Where a library of Python's packages lies: LD_LIBRARY_PATH, then `below` the site-packages of the
-// active environment (VIRTUAL_ENV, CONDA_PREFIX) and of the python3 in PATH.
+// The folders that may contain a library from a Python package: those in LD_LIBRARY_PATH, then the
+// folder `below` in the site-packages of the active environment (VIRTUAL_ENV, CONDA_PREFIX) and of
+// the python3 in PATH.
 std::vector<std::string> folders_of(const Environment& environment, std::string_view below);
 
 }  // namespace toprun::gpu

@@ -13,7 +13,7 @@
 
 namespace toprun::gpu {
 
-// NCCL's functions, which RCCL has too, loaded at run time: nccl.h of 2.10 and later.
+// Functions that NCCL and RCCL have, loaded at run time (nccl.h of 2.10 and later).
 class Nccl {
  public:
   static constexpr std::size_t id_bytes = 128;
@@ -21,7 +21,8 @@ class Nccl {
     std::array<char, id_bytes> bytes;
   };
   using Comm = void*;
-  // nccl.h's ncclConfig_t of 2.18; later versions append to it and take the older form.
+  // ncclConfig_t in nccl.h of 2.18. Later versions have more fields at the end, and accept this
+  // older form.
   struct Config {
     static constexpr int unset = std::numeric_limits<int>::min();
     std::size_t size = sizeof(Config);

@@ -5,11 +5,11 @@
 
 namespace toprun::gpu {
 
-// Collectives of NCCL or RCCL between buffers in the memory of each rank's GPU. Times are the GPU's
-// own.
+// Collectives of NCCL or RCCL between buffers in the memory of each rank's GPU. The GPU measures
+// the times.
 //
-// Errors of opening, beside those of Device and Nccl: ranks with different versions, which are
-// named.
+// Errors: those of Device and Nccl, and ranks with different versions; the error names these
+// versions.
 Result<measure::Opened> open_nccl(Vendor vendor, measure::Group& group,
                                   const Environment& environment);
 

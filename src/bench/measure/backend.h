@@ -15,16 +15,16 @@
 
 namespace toprun::measure {
 
-// One size's buffers on one rank, and what is done with them. In place, what is sent and received
-// is one buffer.
+// The buffers of one rank for one size, and the operations on them. In place means that one buffer
+// is sent and received.
 class Work {
  public:
   virtual ~Work() = default;
-  // Writes what Check expects this rank to send.
+  // Writes the test data that this rank has to send (Check in pattern.h).
   virtual Result<void> fill(bool in_place) = 0;
   // Runs iterations directly after one another and returns the time of each, in microseconds. An
-  // iteration is one operation, or one of `aggregated` operations that a GPU's library receives
-  // together.
+  // iteration is one operation. If a GPU's library receives `aggregated` operations together, each
+  // of them is an iteration.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
   // The number of wrong elements after fill() and one iteration.
@@ -35,25 +35,27 @@ class Work {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // All ranks of the cell call it together. Error: names the rank that is missing or differs.
+  // All ranks of the cell call it together. The error names the rank that is missing or differs.
   virtual Result<void> connect() = 0;
-  // Error (exit_usage): this host lacks that many free bytes for each of its `processes` ranks.
+  // Error (exit_usage): this host does not have `bytes` of free memory for each of its `processes`
+  // ranks.
   virtual Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const = 0;
   // `part`: as in Buffers.
   virtual Result<std::unique_ptr<Work>> work(std::size_t part) = 0;
 };
 
-// Makes the backend of one cell. `index`: the cell's among those that are measured together.
+// Makes the backend of one cell. `index`: the cell's index among the cells that are measured
+// together.
 using MakeBackend = std::function<std::unique_ptr<Backend>(Group& group, const Request& request,
                                                            std::size_t index, CellMesh& mesh)>;
 
-// What a process opened before the measurements.
+// What a process opens before the measurements.
 struct Opened {
-  std::string name = {};  // of the backend
+  std::string name = {};  // the backend's name
   struct Device {
     std::string name;
     std::string bus_id;  // PCI address; empty: unknown
-    int number = 0;      // as its process sees it
+    int number = 0;      // the device's number in its process
   };
   std::string library;          // "nccl 2.27.3", "tcp"
   std::vector<Device> devices;  // of each rank; on rank 0 only

@@ -11,32 +11,33 @@
 
 namespace toprun::measure {
 
-// One tested group of nodes, as rank 0 sees it.
+// A group of nodes that was tested, as rank 0 sees it.
 struct Tried {
   std::vector<std::size_t> nodes;
   pairs::Outcome outcome = pairs::Outcome::passed;
-  // The first line of the lowest rank that hung, or if none hung, failed; empty: none said
-  // anything.
+  // The first line that the lowest rank which hung has printed; if no rank hung, the lowest rank
+  // which failed. Empty: these ranks have printed nothing.
   std::string why;
 };
 
-// What every rank runs in each group that it belongs to: a process of its own, because a library
-// that hangs cannot be stopped from within.
+// The command that a rank runs for each group to which it belongs. It is a separate process,
+// because a library that hangs cannot be stopped from within.
 struct TrialCommand {
   std::vector<std::string> argv;
-  Environment environment;                // of this rank in the whole job
-  std::chrono::milliseconds hangs_after;  // a failure that takes this long counts as a hang
+  Environment environment;                // this rank's environment in the whole job
+  std::chrono::milliseconds hangs_after;  // if the command fails after this time, it counts as a
+                                          // hang
   std::chrono::milliseconds limit;        // after this time the process is killed
 };
 
-// Finds the nodes that make the command hang or fail, together with all other ranks. `tell` gets
-// each group on rank 0 once it has been tried; the result elsewhere is empty. Ranks that do not
-// answer make their groups hang. Error: rank 0 or the store is gone.
+// Finds the nodes that make the command hang or fail. All ranks call it together. On rank 0, `tell`
+// gets each group after its test. On other ranks the result is empty. If a rank does not answer,
+// its groups count as hung. Error: rank 0 or the store is gone.
 Result<pairs::Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                        const std::function<void(const Tried&)>& tell);
 
-// The environment of one rank of a group: its place among the ranks of these nodes, which are in
-// the job's order. `trial` keeps one trial's keys in the store apart from another's.
+// The environment of one rank of a group. It numbers the ranks of these nodes, in the job's order.
+// `trial` is part of the keys in the store, so that two trials use different keys.
 Environment environment_of(const Group& group, const std::vector<std::size_t>& nodes,
                            const Environment& environment, std::size_t trial);
 

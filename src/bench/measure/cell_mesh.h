@@ -20,7 +20,7 @@ class CellMesh {
   const Cell& cell() const { return cell_; }
   const RingPosition& ring() const { return ring_; }
 
-  // All ranks of the cell must call it. `stripes`: connections to each peer.
+  // All ranks of the cell must call it. `stripes`: the number of connections to each peer.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
   // The lanes of plan(), with the sockets of connect().
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,

@@ -14,8 +14,8 @@
 namespace toprun::measure {
 
 // The orders of the ranks that can be compared. "topology": toprun's order, which follows the
-// network. "hostname": by host name, as in torchrun. "worst": neighbours are in different domains
-// wherever possible.
+// network. "hostname": by host name, as in torchrun. "worst": as many neighbours as possible are in
+// different domains.
 inline constexpr std::array<std::string_view, 3> order_names = {"topology", "hostname", "worst"};
 
 // The networks over which NCCL can be compared: NCCL's own choice, and TCP sockets.
@@ -37,15 +37,16 @@ struct Cell {
 
 struct Compared {
   std::vector<Cell> cells;
-  // One remark for each requested order that would be measured twice, such as "order worst is left
-  // out: it is the same as order hostname".
+  // One remark for each requested order that is the same as another one, such as "order worst is
+  // left out: it is the same as order hostname".
   std::vector<std::string> dropped;
 };
 
 // Combines every backend with every order of every set of ranks in the request. A set contains the
-// first nodes or ranks in the network's order, so rank 0 is in every set. The same ranks in the
-// same order are measured once for each backend and fabric. Cells on one node use only the first
-// fabric. Error (exit_usage): the request names more nodes or ranks than the job has.
+// first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
+// the same ranks in the same order, only one is measured for each backend and fabric. Cells on one
+// node use only the first fabric. Error (exit_usage): the request names more nodes or ranks than
+// the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers);
 
 }  // namespace toprun::measure

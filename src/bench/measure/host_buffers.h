@@ -6,7 +6,7 @@
 
 namespace toprun::measure {
 
-// One rank's buffers in host memory, as nccl-tests lays them.
+// One rank's buffers in host memory, with the same layout as in nccl-tests.
 class HostBuffers {
  public:
   static Result<HostBuffers> of(const Request& request, const RingPosition& ring, std::size_t part);
@@ -18,7 +18,7 @@ class HostBuffers {
   HostBuffers(Memory send, Memory receive, Memory scratch)
       : send_(std::move(send)), receive_(std::move(receive)), scratch_(std::move(scratch)) {}
 
-  Memory send_;  // long enough for both when in place
+  Memory send_;  // in place, long enough for both buffers
   Memory receive_;
   Memory scratch_;
   Lengths need_;

@@ -5,7 +5,8 @@
 
 namespace toprun::measure {
 
-// The work of a backend whose buffers are in host memory and whose calls return when they are done.
+// The work of a backend with buffers in host memory. Its calls return when the operation is
+// complete.
 class HostWork : public Work {
  public:
   HostWork(const Request& request, const RingPosition& ring, HostBuffers memory)
@@ -17,7 +18,7 @@ class HostWork : public Work {
   Result<std::uint64_t> wrong(bool in_place) final;
 
  protected:
-  // One iteration; the mean of Op::avg is its sum, which is divided here.
+  // Runs one iteration. For Op::avg it computes the sum; this class then divides the sum.
   virtual Result<void> once(bool in_place) = 0;
 
   const Request& request_;

@@ -20,11 +20,12 @@ struct Self {
   int store_port = 0;
   std::string attempt;    // TORCHELASTIC_RESTART_COUNT
   std::string location;   // TOPRUN_LOCATION
-  std::string interface;  // for sockets, from the fabric's set-up or the user; or empty
+  std::string interface;  // the interface for sockets, from the network set-up or from the user;
+                          // may be empty
 };
 
-// Error (exit_usage): a variable is missing or is not a number, so this process was not started by
-// a launcher.
+// Error (exit_usage): a variable is missing or is not a number, so no launcher has started this
+// process.
 Result<Self> self_from(const Environment& environment);
 
 // The job's ranks, and the connections from this rank to the others.

@@ -21,14 +21,15 @@ struct Outgoing {
 
 struct Incoming {
   std::byte* target = nullptr;
-  // combined with the received elements; null: the elements are only copied
+  // elements that are combined with the received ones; null: the received elements are only copied
   const std::byte* operand = nullptr;
   std::size_t bytes = 0;
 };
 
-// What one rank sends over one connection and receives over another during a collective: two
-// streams of bytes. Byte `head` + k of the outgoing one may leave as soon as byte k of the incoming
-// one lies in its place, so a ring passes on what it receives without waiting for whole parts.
+// Two streams of bytes during a collective: one rank sends one stream over a connection, and
+// receives the other over another connection. Byte `head` + k of the outgoing stream may be sent as
+// soon as byte k of the incoming stream has been received and processed. So a ring does not wait
+// for whole parts before it passes them on.
 struct Lane {
   static constexpr std::size_t no_wait = std::numeric_limits<std::size_t>::max();
 
@@ -41,16 +42,16 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
-// When bytes had arrived, over all lanes together.
+// When bytes arrived, counted over all lanes together.
 struct Arrival {
   std::size_t mark_bytes = 0;
-  std::optional<SteadyTime> mark;  // so many
+  std::optional<SteadyTime> mark;  // when `mark_bytes` had arrived
   std::optional<SteadyTime> all;
 };
 
-// Carries out all lanes at once, on this thread. The sockets are non-blocking. Error: a connection
-// broke, or no lane moved data for `stall_limit`; it names the awaited rank. Without an error, both
-// times in `arrival` are set if there are bytes.
+// Transfers the data of all lanes at the same time, on this thread. The sockets are non-blocking.
+// Error: a connection broke, or no lane moved data for `stall_limit`. The error names the rank
+// whose data is missing. Without an error, both times in `arrival` are set if there are bytes.
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
                       std::chrono::milliseconds stall_limit, Arrival* arrival = nullptr);
 

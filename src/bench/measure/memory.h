@@ -11,7 +11,7 @@ namespace toprun::measure {
 // A buffer of zeros. The kernel allocates its pages when they are first written.
 class Memory {
  public:
-  // Error: the kernel refuses that much memory.
+  // Error: the kernel refuses this amount of memory.
   static Result<Memory> of(std::size_t bytes);
   Memory(Memory&& other) noexcept
       : start_(std::exchange(other.start_, nullptr)), bytes_(other.bytes_) {}
@@ -26,8 +26,9 @@ class Memory {
   std::size_t bytes_;
 };
 
-// Error (exit_usage): each of so many processes of this host wants these bytes, and the host has
-// less (MemAvailable, proc(5)). Without this the kernel would end a process in the middle.
+// Error (exit_usage): this host has too little memory for `processes` processes with `bytes` each
+// (MemAvailable, proc(5)). Without this check, the kernel would kill a process during the
+// measurement.
 Result<void> check_memory(std::uint64_t bytes, std::size_t processes);
 
 }  // namespace toprun::measure

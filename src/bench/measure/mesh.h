@@ -19,16 +19,16 @@ struct Peer {
   std::size_t node = 0;  // in rank order
   std::string host;
   std::string location;  // "/core/r0/n0"; empty: unknown
-  std::string address;   // a literal
+  std::string address;   // an IP address, not a name
   int port = 0;
   long pid = 0;
 
   std::string text() const;  // "rank 3 on n1"
 };
 
-// The TCP connections of one rank to others, made when they are first needed. Of two ranks the
-// higher one connects. Each connection begins with a greeting that says which rank comes and holds
-// the job's token, so that what else connects to the port is dropped.
+// The TCP connections of one rank to other ranks, made when they are first needed. Of two ranks,
+// the higher one connects to the lower one. Each connection begins with a greeting that contains
+// the rank and the job's token. A connection with another greeting is closed.
 class Mesh {
  public:
   // `token`: shared by all ranks of the job, and by no other process.
@@ -36,8 +36,8 @@ class Mesh {
   int port() const;
   void know(std::vector<Peer> peers) { peers_ = std::move(peers); }
 
-  // Connects to those of these ranks that are not connected yet. All of them must do the same
-  // within `limit`. `stripes`: connections to each.
+  // Connects to each of these ranks that is not connected yet. All of these ranks must call it too,
+  // within `limit`. `stripes`: the number of connections to each rank.
   Result<void> connect(std::span<const std::size_t> ranks, std::size_t stripes,
                        std::chrono::milliseconds limit);
   int socket(std::size_t rank, std::size_t stripe) const;

@@ -10,8 +10,8 @@
 
 namespace toprun::measure {
 
-// Plays rounds together with the other ranks. The pairs' nodes are rank numbers. Rank 0 gets a
-// round's results; on other ranks the results are empty.
+// Measures rounds of pairs together with the other ranks. The nodes in a pair are rank numbers.
+// Rank 0 gets a round's results; on other ranks the results are empty.
 //
 //   present ──not out of a round in time──▶ late ──not at the end of a pass──▶ lost
 //      ▲                                     │ out, if late
@@ -22,17 +22,18 @@ class PairPlay {
  public:
   PairPlay(Group& group, const PairTerms& terms) : group_(group), terms_(terms) {}
 
-  // All ranks play the same rounds. Each pair is measured for about as long as `lasts`, so that a
-  // turn of another process on the host is a small part of it. The last round of a pass waits for
-  // late ranks too, as does the one during which the time of end_passes_at() comes. Error: rank 0
-  // or the store is gone.
+  // All ranks call it with the same rounds. Each pair is measured for about `lasts`, so that it
+  // matters little if another process on the host runs in between. The last round of a pass also
+  // waits for late ranks. So does the round during which the time of end_passes_at() is reached.
+  // Error: rank 0 or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
-  // On all ranks, after play(): whether that was the pass's last round.
+  // On all ranks, after play(): whether this was the last round of the pass.
   bool is_over() const { return is_over_; }
-  // Rank 0's clock decides, for all ranks.
+  // The time is on rank 0's clock, for all ranks.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
-  // On rank 0, after a last round: the results with those of ranks that did not come out as hung.
+  // On rank 0, after the last round of a pass: the results of the pass. A pair that was not
+  // measured because of a lost rank counts as hung.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
   // Sends rank 0's rounds to all other ranks.
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
@@ -52,7 +53,8 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // For a whole pair: both connect, then wait for each other in every step.
+  // The time limit for a pair. It covers that both ranks connect, and wait for each other in every
+  // step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

@@ -13,8 +13,8 @@ struct Progress {
   double total = 0;
 };
 
-// Prints the remaining time now and then. Otherwise a measurement of many sizes or pairs would
-// print nothing for minutes.
+// Makes the lines that show the remaining time now and then. Without them, a measurement of many
+// sizes or pairs would print nothing for minutes.
 class ProgressLines {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -23,8 +23,9 @@ class ProgressLines {
 
   explicit ProgressLines(Time began) : last_(began) {}
 
-  // The line that is due at `now`, if one is: "64 MiB, about 40 s left". The time left goes by the
-  // pace since the last line. Of what is done there is nothing to say.
+  // The line for the time `now`: "64 MiB, about 40 s left". nullopt: it is too early for the next
+  // line, or the measurement is complete. The remaining time is estimated from the progress since
+  // the last line.
   std::optional<std::string> at(const Progress& progress, Time now);
 
  private:

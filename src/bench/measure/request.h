@@ -12,7 +12,7 @@
 
 namespace toprun::measure {
 
-// Which rank's time counts as an iteration's time: the numbers of -a in nccl-tests.
+// Which rank's time counts as an iteration's time. The numbers are the values of -a in nccl-tests.
 enum class Average { first_rank, mean, least, most };
 
 // What to measure. The defaults are those of nccl-tests.
@@ -20,7 +20,7 @@ struct Request {
   bench::Collective collective = bench::Collective::all_reduce;
   std::uint64_t min_bytes = 32u << 20;
   std::uint64_t max_bytes = 32u << 20;
-  std::uint64_t step_bytes = 1u << 20;  // between sizes, unless there is a factor
+  std::uint64_t step_bytes = 1u << 20;  // difference between two sizes, unless there is a factor
   std::optional<double> factor = {};    // > 1
   std::size_t iterations = 20;
   std::size_t warmups = 1;
@@ -31,12 +31,12 @@ struct Request {
   Op op = Op::sum;
   std::size_t root = 0;     // a rank
   std::size_t stripes = 1;  // connections to each neighbour
-  // Iterations are repeated until their coefficient of variation is below this.
+  // Iterations are repeated until the coefficient of variation of their times is below this.
   std::optional<double> stable_cv = {};
   // What to compare; empty: all ranks in their order, over TCP.
   std::vector<std::string> backends = {};
-  std::vector<std::string> fabrics = {};  // of fabric_names
-  std::vector<std::string> orders = {};   // of order_names
+  std::vector<std::string> fabrics = {};  // names in fabric_names
+  std::vector<std::string> orders = {};   // names in order_names
   std::vector<std::size_t> nodes = {};
   std::vector<std::size_t> ranks = {};
   // The measurement fails if no data moves for this long.

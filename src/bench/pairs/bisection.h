@@ -9,8 +9,8 @@ namespace toprun::pairs {
 // The result of a collective in a group of nodes. `hung`: the caller's time-out has expired.
 enum class Outcome { passed, failed, hung };
 
-// Finds the nodes that make a collective fail or hang, by testing smaller groups. A group is
-// assumed to fail if it contains a bad node, or both ends of a bad link.
+// Finds the nodes that make a collective fail or hang, by testing smaller groups. It assumes that a
+// group fails if it contains a bad node, or both ends of a bad link.
 //
 // The caller runs the collective in the group from next() and reports the outcome to tell(), until
 // next() returns nullopt. There are at most 2·log2(N) + 4 groups (N: nodes, log2 rounded up). A
@@ -30,11 +30,13 @@ class Bisection {
     nothing,  // all nodes passed together: they are healthy, or the fault is intermittent
     node,
     pair,   // the two nodes fail together, but both work with others
-    group,  // no two nodes of the group fail alone: more are needed, or the fault is intermittent
+    group,  // no two nodes of the group fail without the others: the fault needs more nodes, or is
+            // intermittent
   };
   struct Found {
     Kind kind = Kind::nothing;
-    std::vector<std::size_t> nodes;  // indexes, ascending; group: the smallest that failed
+    std::vector<std::size_t> nodes;  // indexes, ascending; for `group`, the smallest group that
+                                     // failed
     bool hung = false;               // the last failure was a hang
   };
 
@@ -66,7 +68,7 @@ class Bisection {
   // In the current bisection: the first `passing_` nodes pass, and the first `failing_` nodes fail.
   std::size_t passing_ = 0;
   std::size_t failing_ = 0;
-  std::size_t last_ = 0;     // the node at fault
+  std::size_t last_ = 0;     // the result of "last node"
   std::size_t partner_ = 0;  // the first `partner_` nodes fail together with last_
   std::optional<bool> without_second_failed_;
   Found found_;

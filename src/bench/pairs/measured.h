@@ -9,11 +9,11 @@
 namespace toprun::pairs {
 
 struct Cluster {
-  std::vector<std::string> names;   // of the nodes; elsewhere a node is an index in this list
+  std::vector<std::string> names;   // the nodes' names; elsewhere a node is an index in this list
   std::vector<DomainPath> places;   // one per node, or an empty list
-  std::vector<std::string> levels;  // names of the levels of places, outermost first, such as
-                                    // "pod", "rack"; a level without a name is a "domain"
-  // The host of each node, if several nodes (that is, ranks) are on one host. Empty: the names are
+  std::vector<std::string> levels;  // names of the levels in `places`, outermost first, such as
+                                    // "pod", "rack"; a level without a name is called "domain"
+  // The host of each node, if nodes are ranks and several are on one host. Empty: the names are
   // hosts.
   std::vector<std::string> hosts = {};
 
@@ -33,11 +33,11 @@ struct Measured {
   // Greater than 0 if the state is `measured`.
   double gbps_ab = 0;
   double gbps_ba = 0;
-  double latency_us = 0;  // one figure for both directions; used only if latencies are judged
+  double latency_us = 0;  // one value for both directions; used only if latencies are judged
   State state = State::measured;
 };
 
-// The figure by which pairs are judged.
+// The measured value by which pairs are judged.
 enum class Figure { rate, latency };
 
 // Direction 0: from the first node of a pair to the second. Direction 1: back.

@@ -10,24 +10,26 @@
 
 namespace toprun::pairs {
 
-// Limits below which a node, link or uplink counts as slow. Shares and shortfalls are 0 … 1.
+// Limits that decide whether a node, link or uplink counts as slow. Shares and shortfalls are 0 …
+// 1.
 struct Thresholds {
-  // A pair is slow if its pace is below the usual pace by the larger of two values: this share, or
-  // this number of standard deviations of the healthy pairs' noise.
+  // A pair is slow if its pace is below the usual pace by both of these: by the share
+  // `least_shortfall`, and by `deviations` standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if this share of its pairs is slow. If only half of the pairs are slow,
-  // the other nodes may be at fault.
+  // A node or uplink is bad if this share of its number of pairs is slow. If only half of the pairs
+  // are slow, the other nodes may be at fault.
   double most = 0.6;
-  // A link between two nodes has only one pair. The slowest of n healthy pairs is expected
-  // √(2 ln n) deviations below the mean. This number of deviations is added to that limit.
+  // A link between two nodes has only one pair. Among n healthy pairs, the slowest is expected √(2
+  // ln n) standard deviations below the mean. The limit for a slow link is this number of
+  // deviations below that expected value.
   double deviations_beyond_worst = 1.25;
-  // A pair is doubtful if its two directions are slow by this share on average, or if one direction
-  // is slow by least_shortfall.
+  // A pair is doubtful if its two directions are below the usual pace by this share on average, or
+  // one direction by least_shortfall.
   double doubted_shortfall = 0.2;
 };
 
-// The maximum number of doubted pairs after a first pass. The slowest are kept.
+// The maximum number of doubted pairs after a first pass: the slowest ones.
 inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {
@@ -60,21 +62,21 @@ struct Finding {
 struct Verdict {
   Figure figure = Figure::rate;
   std::vector<Finding> findings;  // by kind; within a kind, the most slow pairs first
-  // Doubtful pairs within the noise, if neither node is in a finding; the slowest first. An uplink
-  // that several pairs share can hide a slow link, so the second pass decides.
+  // Pairs that are doubtful but within the noise, and whose nodes are in no finding; the slowest
+  // first. An uplink that several pairs share can hide a slow link, so the second pass decides.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
 };
 
 // Finds the nodes, links and uplinks that are slow or hang in a first pass. A slow pair counts for
-// only one finding: pairs of a bad node do not count against the partners, and pairs of a bad
+// only one finding: pairs of a bad node do not count against their other nodes, and pairs of a bad
 // uplink do not count against its nodes. Pairs within a leaf domain are judged before pairs across
 // leaves, because full uplinks hide slow nodes. If a leaf has only two nodes, or nearly all pairs
 // are slow, the second look (second_look.h) decides. Pairs that were not measured count as missing.
 //
-// Errors: a pair has unknown or equal nodes, a figure is not a positive number, or the number of
-// places differs from the number of nodes.
+// Errors: a pair has unknown or equal nodes, a measured value is not a positive number, or the
+// number of places differs from the number of nodes.
 Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured,
                       Figure figure = Figure::rate, const Thresholds& thresholds = {});
 

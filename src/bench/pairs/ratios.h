@@ -10,8 +10,8 @@
 namespace toprun::pairs {
 
 // A pair's pace relative to comparable pairs. Pairs are comparable if their nodes share the same
-// number of domains, and if the busiest uplink of each carried the same number of pairs in the
-// round. If the round is large enough, the ratio is also corrected for the pace of the round.
+// number of domains, and if the busiest uplink of each pair carried the same number of pairs in the
+// round. If a round has enough pairs, the ratio is also corrected for the usual pace in that round.
 struct Ratio {
   double value = -1;    // 1: usual pace; 0: no result; −1: no comparable pairs
   double expected = 0;  // the pace for which the ratio would be 1
@@ -25,8 +25,8 @@ struct Ratios {
 };
 
 // Computes the ratio of every pair in both directions. A bad node slows down all its pairs, and a
-// bad uplink may slow down most pairs of a cluster. So the usual pace is estimated from each node's
-// best quarter of pairs, as the median over the nodes.
+// bad uplink may slow down most pairs of a cluster. So the usual pace is estimated from the fastest
+// quarter of each node's pairs, and is the median over the nodes.
 Ratios ratios(const Domains& domains, std::span<const Measured> measured, Figure figure);
 
 }  // namespace toprun::pairs

@@ -9,10 +9,10 @@
 
 namespace toprun::pairs {
 
-// The number of rounds for a suspect node, with different partners if there are enough nodes. With
-// several rounds, a short pause of the machine does not make the node look slow.
+// The number of rounds for a suspect node, with different partners if there are enough nodes.
+// Because of several rounds, a node does not seem slow after a short pause of the machine.
 inline constexpr std::size_t node_rounds = 3;
-// The number of repeated measurements of a pair. A host may have been busy during the first pass.
+// How often a pair is measured again, because a host may have been busy during the first pass.
 inline constexpr std::size_t pair_repeats = 5;
 
 // A finding of the first pass that is measured again.
@@ -33,17 +33,17 @@ struct Question {
 // The rounds run one after another, with no other traffic on the network. A suspect node is
 // measured with up to three good nodes, one at a time. An uplink is measured with all good nodes of
 // its domain at once, because one pair does not fill the uplink. A pair is measured several times.
-// If no node is good, nodes that are slow only in pairs are used as controls.
+// If no node is good, the controls are nodes that are slow only in single pairs.
 struct SecondPlan {
-  // Both lists contain indexes in `rounds`. The controls are the same number of good pairs at the
-  // same distance. There are no controls if too many nodes are suspects.
+  // Both lists contain indexes in `rounds`. The controls are rounds with the same number of good
+  // pairs at the same distance. If too many nodes are suspects, there are no controls.
   struct Check {
     Question question;
     std::vector<std::size_t> suspect;
     std::vector<std::size_t> control;
   };
   std::vector<Round> rounds;
-  std::vector<Check> checks;  // no check for a question that no good node can answer
+  std::vector<Check> checks;  // if no good node can answer a question, there is no check for it
 };
 
 SecondPlan second_plan(const Domains& domains, std::span<const Suspect> suspects,

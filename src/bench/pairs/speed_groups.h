@@ -7,7 +7,8 @@
 
 namespace toprun::pairs {
 
-// Nodes whose pairs are clearly faster than pairs between groups. Unknown racks form such groups.
+// A group of nodes whose pairs with each other are clearly faster than their pairs with other
+// nodes, for example because the nodes are in the same rack.
 struct SpeedGroup {
   std::vector<std::size_t> nodes;  // ascending, at least two
   double inside = 0;               // median of pairs within the group, Gbit/s

@@ -16,8 +16,8 @@ struct Count {
   }
 };
 
-// Counts, per node, the figures that no finding explains yet. A figure is one direction of
-// measured[i], with the index i · 2 + direction.
+// Counts, per node, the measured values that no finding explains yet. A value is one direction of
+// measured[i], and has the index i · 2 + direction.
 class Tally {
  public:
   Tally(std::size_t nodes, std::span<const Measured> measured, const Ratios& ratios,

@@ -19,7 +19,7 @@ struct Pair {
 // The pair of two different nodes. The arguments may be in any order.
 Pair pair_of(std::size_t a, std::size_t b);
 
-// Pairs that are measured at the same time. No node is in two pairs.
+// Pairs that are measured at the same time. Each node is in at most one pair.
 using Round = std::vector<Pair>;
 
 // A node's place: the names of its domains, outermost first, such as {"pod1", "rack3"}. Empty:
@@ -30,14 +30,14 @@ inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max
 
 // The circle method for round-robin tournaments. For an even number N of nodes, there are N − 1
 // rounds. For an odd number, there are N rounds, and one node rests per round. Every two nodes meet
-// exactly once. If there are more than `most_rounds`, rounds are omitted evenly. So each node still
-// meets nodes with near and distant indexes.
+// exactly once. If there are more than `most_rounds`, rounds are omitted evenly. Each node then
+// still meets nodes with near and with distant indexes.
 std::vector<Round> tournament(std::size_t nodes, std::size_t most_rounds = every_round);
 
 // All pairs whose nodes share the same number of domains.
 struct Batch {
-  std::size_t shared = 0;  // number of shared domains: the maximum within a leaf, 0 between the top
-                           // domains
+  std::size_t shared = 0;  // number of domains that the nodes of each pair share: highest within a
+                           // leaf, 0 between outermost domains
   std::vector<Round> rounds;
 };
 

@@ -29,8 +29,8 @@ inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
 // known for the collective, for these GPUs, or for the numbers of GPUs and nodes.
 const Anchor* anchor_of(const Report& report, const Series& series);
 
-// Describes an anchor: "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the upper end with
-// NVLS; nccl-tests#212)".
+// A sentence about an anchor: "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the upper
+// end with NVLS; nccl-tests#212)".
 std::string anchor_sentence(const Anchor& anchor, const Series& series);
 
 }  // namespace toprun::bench

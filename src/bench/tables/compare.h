@@ -17,12 +17,13 @@ enum class Change {
   unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
-// If the spread is unknown, a speed below this share of the other counts as slower. Two runs on a
-// healthy network seldom differ by more, even for small messages.
+// If the spread is unknown, a speed counts as slower if it is below this share of the other speed.
+// Two runs on a healthy network seldom differ more, even for small messages.
 constexpr double share_without_spread = 0.75;
 
-// One size of one series in two reports. Compares out of place if both reports have that placement,
-// otherwise in place. If the reports share no placement, each report's own placement is used.
+// One size of one series in two reports. Out-of-place results are compared if both reports have
+// them, otherwise in-place results. If one report has only one kind and the other report only the
+// other kind, these are compared.
 struct Compared {
   Series series;  // the series from the first report, without rows
   Row row;        // the row from the first report, without figures
@@ -37,7 +38,7 @@ struct Compared {
 struct Comparison {
   std::vector<Compared> rows;
   Kinds kinds;  // the kinds of rows in both reports
-  // Series and sizes that one report lacks, in words for users.
+  // Series and sizes that only one report contains, in words for users.
   std::vector<std::string> only_before, only_after;
 };
 
@@ -47,7 +48,7 @@ struct Comparison {
 // next unmatched row that has the same size, type, operation and root.
 Comparison compare(const Report& before, const Report& after);
 
-// One line per matched row (busbw in GB/s), then the rows that occur in only one report.
+// One line per matched row (busbw in GB/s). The rows that occur in only one report come after them.
 std::string comparison_text(const Comparison& comparison);
 
 // A remark on rows that could not be judged because the spread is unknown. nullopt: no such rows.
@@ -57,7 +58,7 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
 // row.
 std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
 
-// The result that a report must reach for a script to continue.
+// The result that a report must reach, so that a script can stop if it does not.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (anchors.h).
@@ -78,9 +79,9 @@ Verdict gate(const Comparison& comparison, double fail_below);
 // a barrier has no busbw. The sentence describes the series furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
-// A human-readable table of series that were measured in turns. The rows are grouped by size. The
-// first series of each size is the baseline for the others. "limit" is busbw as a share of the
-// links' limit. "ratio" is the series' time divided by the baseline's time, with the 95 % interval.
+// A table for people of series that were measured in turns. The rows are grouped by size. The first
+// series of each size is the baseline for the others. "limit" is busbw as a share of the links'
+// limit. "ratio" is the series' time divided by the baseline's time, with the 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

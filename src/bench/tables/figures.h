@@ -17,9 +17,9 @@ constexpr double gbps_of(double gigabytes_per_second) {
 void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std::size_t ranks);
 
 // The minimum rate that one node's network must carry in one direction, in GB/s, while S moves at
-// algbw. Compare this figure with the line rate. The ranks are assumed to be spread evenly over the
-// nodes. For all_reduce, all_gather and reduce_scatter, the minimum is a ring's busbw·(k-1)/(n-1)
-// per rank, with n/k ranks per node (k: nodes, n: ranks). 0: one node, or a barrier.
+// algbw. Compare the result with the line rate. The ranks are assumed to be spread evenly over the
+// nodes. For all_reduce, all_gather and reduce_scatter, the minimum per rank is busbw·(k-1)/(n-1),
+// as in a ring; a node has n/k ranks (k: nodes, n: ranks). 0: one node, or a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
 // The wire floor as a share of the line rate. Unset: one node, or an unknown line rate.
@@ -28,9 +28,9 @@ std::optional<double> wire_share(const Series& series, const Side& side);
 // The side of a row to report: out of place if it was measured, otherwise in place.
 const Side* side_of(const Row& row);
 
-// The figure to report for a sweep over sizes: the busbw of the largest size. nccl-tests prints the
-// mean over all sizes, which mostly reflects the small sizes. From `from_bytes` on, every busbw is
-// within plateau_tolerance of the reported figure.
+// The result to report for a sweep over sizes: the busbw of the largest size. (nccl-tests prints
+// the mean over all sizes, which depends mostly on the small sizes.) From `from_bytes` on, every
+// busbw is within plateau_tolerance of the reported busbw.
 inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
@@ -45,7 +45,7 @@ inline constexpr double usual_sharding_limit_gbps = 400;
 // The sharding limit applies only to messages of at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
-// Remarks as whole sentences without a full stop. The remarks explain whether a figure that looks
+// Remarks as whole sentences without a full stop. They explain whether a result that seems
 // impossible is really impossible, and what to do about a slow network. For a series on one node,
 // `limit_gbps` is the limit of the node's bus.
 std::vector<std::string> remarks(const Series& series,

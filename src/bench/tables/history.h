@@ -22,23 +22,23 @@ struct History {
 // An unreadable line, for example one cut off by a full disk, does not affect the others.
 History read_history(std::string_view text, const std::string& file);
 
-// One figure of the history. The figures are in chronological order.
+// One measurement in the history. Measurements are in chronological order.
 struct Moment {
   std::string time;                      // RFC 3339
-  double days = 0;                       // since the first figure of the whole history
+  double days = 0;                       // days since the first measurement of the whole history
   double busbw = 0;                      // GB/s
-  std::optional<double> beside_earlier;  // share of the median of all earlier figures of the same
-                                         // kind
+  std::optional<double> beside_earlier;  // busbw as a share of the median of all earlier
+                                         // measurements of the same kind
 };
 // Repeated measurements with the same collective, ranks, backend, fabric, order and size.
 struct Kind {
   std::string name;  // "all_reduce nccl rdma, 16 ranks on 2 nodes, 4 GiB, order topology"
   std::vector<Moment> moments;
 };
-// The kinds, sorted by name. Figures without a time or without busbw are omitted.
+// The kinds, sorted by name. Measurements without a time or without busbw are omitted.
 std::vector<Kind> kinds_of(std::span<const Report> reports);
 
-// One block for each kind, with the last `most` figures of the kind.
+// One block for each kind, with the last `most` measurements of the kind.
 std::string history_text(std::span<const Kind> kinds, std::size_t most);
 
 }  // namespace toprun::bench

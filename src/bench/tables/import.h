@@ -14,7 +14,8 @@ enum class Format {
   nccl_json,    // nccl-tests -J, file version 2
   nccl_text,    // the output of nccl-tests and rccl-tests, including old versions and logs with
                 // prefixes
-  all_reduce_bench,  // all_reduce_bench.py from ml-engineering: Markdown, or the older two lines
+  all_reduce_bench,  // all_reduce_bench.py from ml-engineering: Markdown, or two lines from older
+                     // versions
   superbench,  // SuperBench results such as …/allreduce_8388608_busbw:0 = 89.51, or JSON lines
 };
 
@@ -22,7 +23,7 @@ enum class Format {
 std::optional<Format> format_of(std::string_view text);
 
 struct ImportTerms {
-  std::string file;                      // the name in errors
+  std::string file;                      // the file's name in errors
   std::optional<Collective> collective;  // for tables that do not name their collective
 };
 
@@ -30,8 +31,8 @@ inline constexpr std::size_t max_import_bytes = std::size_t{64} << 20;
 
 // Reads a report in any format. Errors (exit code 2) name the file and the line. Errors are: an
 // unknown format, no rows, a row that does not fit its heading, a table whose collective is
-// unknown, and a file that is too large. Figures that the file lacks stay 0 or unset. The spread of
-// the iterations is mostly unknown (samples 0).
+// unknown, and a file that is too large. Values that the file does not contain stay 0 or unset. The
+// spread of the iterations is mostly unknown (`samples` is 0).
 Result<Report> import_report(std::string_view text, const ImportTerms& terms);
 
 }  // namespace toprun::bench

@@ -14,7 +14,7 @@ namespace toprun::bench {
 
 inline constexpr std::string_view decimal_digits = "0123456789";
 
-// One function per foreign format. The contracts are the same as for import_report().
+// One function per foreign format. Results and errors are as for import_report().
 Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms);
 Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms);
 Result<Report> import_all_reduce_bench(std::string_view text, const ImportTerms& terms);
@@ -45,7 +45,7 @@ std::string nccl_name(std::int64_t version);
 // The number of different hosts in the list of devices. 0: unknown, because the list is empty.
 std::size_t nodes_of(const std::vector<Device>& devices);
 
-// A measured figure is 0 or within these limits, so that all results computed from it are finite.
+// A measured value is 0 or within these limits, so that all results computed from it are finite.
 inline constexpr double least_figure = 1e-12;
 inline constexpr double most_figure = 1e18;
 std::optional<double> parse_figure(std::string_view text);

@@ -10,7 +10,7 @@ namespace toprun::bench {
 
 inline constexpr std::string_view report_schema = "toprun.bench/1";
 
-// The report as JSON. Has the fields, units (µs, GB/s) and spelling of an nccl-tests -J file: a
+// The report as JSON, with the fields, units (µs, GB/s) and spelling of an nccl-tests -J file: a
 // root is a string, and a truth value is "true". Each result also has collective, backend, nodes,
 // ranks, order, fabric, line_gbps, limit_gbps and wire_floor_gbps. Each placement also has min,
 // median, p99, cv and samples. The field "schema" occurs only in toprun's format. Ends with a

@@ -18,9 +18,9 @@ inline constexpr int max_json_depth = 16;
 // column), is too large, is nested too deeply, or is not an object.
 Result<nlohmann::json> parse_document(std::string_view text, const std::string& file);
 
-// Reads an object's fields and remembers the first invalid field. So the caller reads all fields
-// first and checks for an error once, at the end. An invalid or absent value is read as 0, an empty
-// string, an empty object or an empty list.
+// Reads an object's fields and remembers the first invalid field. So the caller can read all fields
+// first and check for an error once, at the end. If a value is invalid or absent, the result is 0,
+// an empty string, an empty object or an empty list.
 class JsonFields {
  public:
   // `place` is the object's path in the document, such as "results[3]". `wrong` contains the first
@@ -43,7 +43,7 @@ class JsonFields {
   }
   JsonFields object(const char* key);
 
-  // The same for fields that may be absent or null.
+  // These functions are for fields that may be absent or null.
   std::string text_or(const char* key, std::string otherwise = {});
   double number_or(const char* key, double otherwise);
   std::uint64_t count_or(const char* key, std::uint64_t otherwise);
@@ -58,7 +58,7 @@ class JsonFields {
     }
   }
   std::vector<std::string> texts(const char* key);
-  std::size_t size_of(const char* key);  // of a list
+  std::size_t size_of(const char* key);  // The number of elements in a list.
 
   // Reports "FIELD is not EXPECTED", unless an earlier error was reported.
   void fault(const char* key, std::string_view expected);

@@ -10,7 +10,7 @@ namespace toprun::bench {
 
 // The kind of a row is its type, operation and root. Collective and size are not part of the kind.
 
-// The parts of the kind that tables must show, because the part has several values.
+// The parts of the kind that a table must show, because they have different values in its rows.
 struct Kinds {
   bool type = false;
   bool redop = false;
@@ -28,7 +28,7 @@ std::string kind_text(const Row& row, const Kinds& kinds);
 // The heading and one row's values for a human-readable table. Each column begins with two blanks.
 std::string kind_heading(const Kinds& kinds);
 std::string kind_columns(const Row& row, const Kinds& kinds);
-std::string kind_blanks(const Kinds& kinds);  // below a heading
+std::string kind_blanks(const Kinds& kinds);  // blanks with the width of kind_heading()
 
 // Splits a series into one series per kind, with the kind's text in `source`. The rows keep their
 // order.

@@ -9,7 +9,7 @@
 
 namespace toprun::bench {
 
-// A device in nccl-tests' list, and its communicator (NCCL_TESTS_SPLIT).
+// A device in the list that nccl-tests prints, and its communicator (NCCL_TESTS_SPLIT).
 struct ListedDevice {
   Device device;
   std::int64_t group = 0;
@@ -30,9 +30,9 @@ class RanksByCount {
   bool is_sure_ = true;
 };
 
-// Sets the series' ranks and nodes. Uses the bandwidths if they allow only one number, otherwise
-// the counts, otherwise a complete and valid list of devices. From an incomplete list, only a
-// minimum is known: the highest rank plus 1.
+// Sets the series' ranks and nodes. Uses the bandwidths if only one number of ranks fits them,
+// otherwise the counts, otherwise the list of devices if it is complete and valid. An incomplete
+// list gives only a minimum: the highest rank plus 1.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 

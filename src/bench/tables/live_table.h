@@ -13,15 +13,15 @@ struct TableColumns {
   Kinds kinds;
   // The wire floor as a share of the line rate. Shown for several nodes if the line rate is known.
   bool wire = false;
-  // True: show both placements. False: show only the one that side_of() returns.
+  // True: show in-place and out-of-place results. False: show only the side that side_of() returns.
   bool in_place = false;
 };
 // The optional columns for a complete series (all rows are known).
 TableColumns columns_of(const Series& series);
 
-// A human-readable table that is printed during the measurement: the heading once, then one line
-// per row. Bandwidths are in GB/s. "wrong" is the sum over both placements, or "-" if the results
-// were not checked.
+// A table for people that is printed during the measurement: the heading once, then one line per
+// row. Bandwidths are in GB/s. "wrong" is the sum of in-place and out-of-place, or "-" if the
+// results were not checked.
 std::string live_heading(const Series& series, const TableColumns& columns = {});
 std::string live_row(const Series& series, const Row& row, const TableColumns& columns = {});
 

@@ -20,7 +20,7 @@ struct Times {
   std::size_t samples = 0;  // number of iterations; 0: unknown (an imported table)
 };
 
-// One placement of one row: in place, or out of place (with a separate buffer for the result).
+// One side of a row: the results in place, or out of place (with a separate buffer for the result).
 struct Side {
   Times times;
   double algbw = 0;                    // GB/s, GB = 1e9 bytes

@@ -10,10 +10,10 @@ namespace toprun::bench {
 // Printed for an unknown type or operation.
 inline constexpr std::string_view no_name = "-";
 
-// Tables in the format of nccl-tests 2.19. The header, the rows and the two summary lines are the
-// same byte for byte, so programs that read nccl-tests output can read toprun's. The comment lines
-// above the table name toprun, and a device's PCI address appears only if it is known. Times are
-// means in µs, bandwidths are in GB/s. If a row was not checked, `wrong` is N/A.
+// Tables in the format of nccl-tests 2.19. The header, the rows and the two summary lines have
+// exactly the same form, so programs that read nccl-tests output can read toprun's. The comment
+// lines above the table name toprun, and a device's PCI address appears only if it is known. Times
+// are means in µs, bandwidths are in GB/s. If a row was not checked, `wrong` is N/A.
 std::string nccl_header(const Report& report, const Series& series);
 std::string nccl_row(const Row& row);  // one line
 std::string nccl_footer(const Series& series);

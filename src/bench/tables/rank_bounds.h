@@ -8,14 +8,14 @@
 
 namespace toprun::bench {
 
-// A printed figure and its maximum rounding error.
+// A printed number and its maximum rounding error.
 struct Printed {
   double value = 0;
   double error = 0;
 };
 
-// The numbers of ranks that are possible for the bandwidths in a table. busbw / algbw equals
-// bus_factor(), which for most collectives depends only on the number of ranks.
+// The numbers of ranks that fit the bandwidths in a table. busbw / algbw equals bus_factor(), which
+// for most collectives depends only on the number of ranks.
 class RankBounds {
  public:
   void narrow(Collective collective, Printed algbw, Printed busbw);

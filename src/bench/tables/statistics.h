@@ -22,8 +22,9 @@ double quantile(std::vector<double>& values, double share);
 // value.
 double median(std::vector<double> values);
 
-// A standard deviation that a few outliers do not change. Computed for a normal distribution with
-// the same median distance from `centre` as the values. Needs at least one value.
+// A standard deviation that a few outliers do not change. It is the standard deviation of a normal
+// distribution whose median distance from `centre` is the same as that of the values. Needs at
+// least one value.
 double robust_deviation(std::vector<double> values, double centre);
 
 // The ratio of two times or two rates, and its 95 % confidence interval.
